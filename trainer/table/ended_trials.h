@@ -17,11 +17,11 @@
 
 namespace trainer {
 
-// What is kept in memory of a trial that has ended: what it is found by, and what it is shown as.
-// Everything else is in the store.
+// The part of an ended trial that stays in memory: the keys by which it is found, and the message
+// as which it is shown. Everything else is in the store.
 class EndedTrial {
  public:
-  // What only the trainer knows of it.
+  // Facts that only the trainer knows.
   struct Facts {
     std::int64_t number = 0;      // TrialRecord::number.
     std::int64_t changed_us = 0;  // See Trials::Extent.
@@ -57,24 +57,25 @@ class EndedTrial {
   msg::TrialState state_;
 };
 
-// Of ten thousand ended trials nobody asks for most, so each has to cost little, where a whole one
-// is 8 kB: about 0.7 kB if its command line and last report are short. (Ray Tune keeps each trial
-// whole.) Not thread safe.
+// Keeps ended trials in little memory, since nobody asks for most of ten thousand: about 0.7 kB
+// each if its command line and last report are short, where a whole trial takes 8 kB. (Ray Tune
+// keeps each trial whole.) Not thread safe.
 class EndedTrials {
  public:
   // Longer messages are not kept: the trial has none then.
   static constexpr std::size_t kMaxMessage = 1024;
 
-  // One of that number, id and request id is not here.
+  // Precondition: no trial here has that number, id or request id.
   void Add(const EndedTrial::Facts& facts, const msg::TrialT& message);
   void Remove(std::int64_t number);
 
   // Oldest first.
   const std::map<std::int64_t, EndedTrial>& all() const { return trials_; }
   std::size_t size() const { return trials_.size(); }
-  // Those that ended last, at most `count`, latest first. Costs no more than it gives.
+  // The trials that ended last, at most `count`, latest first. The cost grows with their number
+  // only.
   std::vector<const EndedTrial*> Latest(std::size_t count) const;
-  // Null: there is none. Valid until it is removed.
+  // Null if no trial has that key. Valid until the trial is removed.
   const EndedTrial* ByNumber(std::int64_t number) const;
   const EndedTrial* ById(std::string_view id) const;
   const EndedTrial* ByRequest(std::string_view request_id) const;

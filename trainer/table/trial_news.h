@@ -40,7 +40,7 @@ class TrialNews {
     std::function<void(const TrialRecord& record)> on_changed = {};  // A change of state, to one.
   };
   explicit TrialNews(Options options) : options_(std::move(options)) {}
-  // What is not in the files yet is written; nobody is told.
+  // Writes the rows that are not in the files yet; nobody is told.
   ~TrialNews();
   TrialNews(const TrialNews&) = delete;
   TrialNews& operator=(const TrialNews&) = delete;

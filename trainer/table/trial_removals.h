@@ -19,7 +19,7 @@
 namespace trainer {
 
 // How ended trials go: one that somebody removes, with its directory, and the oldest of too many,
-// which are only forgotten. None goes that another trial is still to start from. What is to be done
+// which are only forgotten. A trial from which another is still to start does not go. Each removal
 // is stored before it is done. On the loop's thread, which it may block for the disk.
 class TrialRemovals {
  public:
@@ -38,9 +38,10 @@ class TrialRemovals {
 
   // As Trials::RemoveTrial().
   absl::StatusOr<msg::TrialT> Remove(std::string_view name, const std::string& request_id);
-  // Those that an earlier trainer has begun. A directory that is another trial's by now stays.
+  // Finishes the removals that an earlier trainer has begun. A directory that is another trial's by
+  // now stays.
   absl::Status FinishEarlier();
-  // Of the `count` oldest ones that are put aside.
+  // Forgets those of the `count` oldest trials put aside from which no other is still to start.
   absl::Status ForgetOldest(std::size_t count);
 
  private:

@@ -25,9 +25,10 @@
 
 namespace trainer {
 
-// Which trials there are, and what each is found by. Every trial is either at hand, whole, or, if
-// it has ended, put aside (ended_trials.h); what needs more of one than it shows recalls it from
-// the store. Changes nothing in the store. On the loop's thread, which it may block for the disk.
+// All trials, and the keys by which each is found. Every trial is either at hand, whole, or, if it
+// has ended, put aside (ended_trials.h); a caller that needs more of one than its message recalls
+// it from the store. Changes nothing in the store. On the loop's thread, which it may block for the
+// disk.
 class TrialTable {
  public:
   struct Options {
@@ -43,7 +44,7 @@ class TrialTable {
   std::map<std::int64_t, Trial>& at_hand() { return at_hand_; }
   const std::map<std::int64_t, Trial>& at_hand() const { return at_hand_; }
   const EndedTrials& ended() const { return ended_; }
-  std::uint64_t count() const { return count_; }  // Of both; any thread.
+  std::uint64_t count() const { return count_; }  // Trials of both kinds; any thread.
 
   // It is at hand.
   Trial& At(std::int64_t number) { return at_hand_.at(number); }
@@ -53,20 +54,20 @@ class TrialTable {
   const Trial* AtHand(std::string_view id) const;
   const Trial* WithRequest(const std::string& request_id) const;
 
-  // Recalls one that is put aside. NotFound: there is none. Unavailable: it has ended, and cannot
-  // be read now.
+  // Recalls a trial that is put aside. NotFound: no trial has that key. Unavailable: it has ended,
+  // and cannot be read now.
   absl::StatusOr<Trial*> ById(std::string_view id);
   absl::StatusOr<Trial*> ByNumber(std::int64_t number);
   // Wherever it is; NotFound.
   absl::StatusOr<std::int64_t> NumberOf(std::string_view id) const;
-  // Of the one that is meant by a name; as Trials::Find().
+  // The id of the trial that a name means; as Trials::Find().
   absl::StatusOr<std::string> IdOf(std::string_view name) const;
   // As Trials::VisitNames().
   void VisitNames(const std::function<void(std::string_view id, std::string_view name,
                                            msg::TrialState state)>& visit) const;
   // The numbers of those that ended last, wherever they are; `count` zero: of all that have ended.
   std::set<std::int64_t> LastEnded(std::size_t count) const;
-  // Whose directory it is. Nothing: no trial's.
+  // The trial to which a directory belongs. Unset: it belongs to no trial.
   struct Holder {
     std::string id;
     msg::TrialState state = msg::TrialState::Pending;
@@ -81,16 +82,16 @@ class TrialTable {
   // As in its message, also of a large one, which is not kept.
   absl::StatusOr<msg::TrialT> MessageOf(const EndedTrial& ended) const;
 
-  // One that is not here comes to hand. An error: its reports cannot be read.
+  // Adds a trial that is not here yet, at hand. An error: its reports cannot be read.
   absl::StatusOr<Trial*> Add(TrialRecord record);
-  // One that has ended is put aside.
+  // Adds a trial that has ended, put aside.
   absl::Status AddEnded(const TrialRecord& record);
-  // Of one that has ended only `message` stays, which is what it is shown as.
+  // Puts an ended trial aside: only `message`, as which it is shown, stays.
   void PutAside(std::int64_t number, const msg::TrialT& message);
   // Wherever it is.
   void Remove(std::int64_t number);
-  // What a long queue took lies in pieces between what stays: the system gets it back as the queue
-  // gets shorter, a few times.
+  // The memory of a long queue lies in pieces between memory that stays in use: this gives it back
+  // to the system a few times while the queue gets shorter.
   void ReturnMemory();
 
  private:
@@ -102,7 +103,7 @@ class TrialTable {
 
   const Options options_;
   std::map<std::int64_t, Trial> at_hand_;
-  std::map<std::string, std::int64_t, std::less<>> ids_;  // Of those at hand.
+  std::map<std::string, std::int64_t, std::less<>> ids_;  // Ids of the trials at hand.
   std::map<std::string, std::int64_t> requests_;          // Likewise.
   TrialStarts starts_;                                    // Likewise.
   EndedTrials ended_;

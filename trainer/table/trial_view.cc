@@ -26,8 +26,8 @@ msg::TrialT TrialView::Brief(const Trial& trial) const {
   return WithRoom(trial, BriefMessage(trial.record, progress.last_row, progress.newest_checkpoint));
 }
 
-// That it waits for room goes over any other reason; but one that has ended, or is paused, may
-// have late reports for which there is none.
+// A wait for room replaces any other reason, except for a trial that has ended or is paused: only
+// its late reports may wait for room.
 msg::TrialT TrialView::WithRoom(const Trial& trial, msg::TrialT message) const {
   const bool rests = HasEnded(trial.record) || trial.record.state == msg::TrialState::Paused;
   auto why = rests ? "" : options_.room_waits->WhyOf(trial.record.number);

@@ -16,8 +16,8 @@
 
 namespace trainer {
 
-// What trials are shown as, with why each waits: for room on a disk, for resources behind another
-// trial, or for a slot. Changes nothing. On the loop's thread.
+// Makes the messages as which trials are shown, with why each waits: for room on a disk, for
+// resources behind another trial, or for a slot. Changes nothing. On the loop's thread.
 class TrialView {
  public:
   struct Options {

@@ -504,7 +504,7 @@ class TrialsImpl : public Trials {
 
   // ---- Ended trials.
 
-  // One of an earlier trainer.
+  // Adopts an ended trial of an earlier trainer.
   absl::Status AdoptEnded(TrialRecord record) {
     if (auto status = table_.AddEnded(record); !status.ok()) return status;
     if (MayReportLate(record)) {
@@ -525,7 +525,7 @@ class TrialsImpl : public Trials {
       if (!lives) CheckFilesOf(number);
     }
     if (unchecked_.empty()) {
-      (void)malloc_trim(0);  // Of what was read, and the list.
+      (void)malloc_trim(0);  // Frees what was read, and the list.
       return;
     }
     options_.loop->Post([this, alive = alive_] {
@@ -591,7 +591,8 @@ class TrialsImpl : public Trials {
     return CheckDirectoryIsFree(spec.run_directory);
   }
 
-  // What it is to start from must be there when it is asked for. A trial is kept by its id.
+  // The start's source must be there when the trial is asked for. The spec names a source trial by
+  // its id.
   absl::Status CheckStart(TrialSpec& spec) {
     if (!spec.options.restore.empty()) {
       return FindCheckpointDirectory(spec.options.restore).status();
@@ -698,7 +699,7 @@ class TrialsImpl : public Trials {
     TryStoreLater();
   }
 
-  // What there was no room for when their attempts ended.
+  // Writes the failures and files for which there was no room when the attempts ended.
   void FinishLateFiles() {
     std::erase_if(unsaved_failures_, [&](const auto& entry) {
       return absl::IsNotFound(table_.ByNumber(entry.first).status()) ||
@@ -736,7 +737,7 @@ class TrialsImpl : public Trials {
   }
 
   using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
-  // What runs work by `run`, which is one of the options.
+  // A function that runs work by `run`, which is one of the options, and `done` on the loop.
   static Background BackgroundOf(TrialsImpl* self,
                                  const std::function<void(std::function<void()>)>& run) {
     if (!run) return {};
@@ -869,7 +870,7 @@ class TrialsImpl : public Trials {
     const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
     if (reports.empty()) return true;
     const auto answers = Receive(reports);
-    // What is wrong with the line itself, or with the run's directory, does not pass by waiting.
+    // An error of the line itself, or of the run's directory, does not pass by waiting.
     for (const auto& answer : answers) {
       LOG_IF(ERROR, !answer.ok() && !IsHeldBack(answer.status()))
           << "trial number " << attempt.trial << ", a report in its output: " << answer.status();
@@ -878,7 +879,7 @@ class TrialsImpl : public Trials {
                         [](const auto& answer) { return IsHeldBack(answer.status()); });
   }
 
-  // What the stored lines say of the trial's end.
+  // Applies what the stored lines say of the trial's end.
   void TakeVerdict(Trial& trial) {
     const TrialReports::Progress& progress = trial.reports->progress();
     const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
@@ -947,7 +948,7 @@ class TrialsImpl : public Trials {
     Trial* next = nullptr;
     const AwaitedResources awaited = view_.Awaited();
     for (auto& [number, trial] : table_.at_hand()) {
-      // What is being read for its start has its slot already.
+      // A trial whose start is still being read has its slot already.
       if (trial.runner != nullptr || trial.reports->waits_for_start()) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
       if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
@@ -993,7 +994,7 @@ class TrialsImpl : public Trials {
     }
     room_waits_.Remove(trial.record.number);
     if (!before.empty()) trial.reports->SkipTo(before.back().number);
-    // What it has started from may be forgotten now.
+    // The trial from which it has started may be forgotten now.
     if (!trial.record.spec.options.from.empty()) PutAsideLater();
     Launch(trial);
   }
@@ -1108,7 +1109,7 @@ class TrialsImpl : public Trials {
     news_.Announce(trial);
   }
 
-  // One that has waited for its resources runs since then.
+  // A trial that has waited for its resources runs since `started_us`.
   void BeginAt(Trial& trial, std::int64_t started_us) {
     TrialRecord changed = trial.record;
     // The launcher says it by the clock on the wall, which may have been set meanwhile: it does not
@@ -1267,7 +1268,7 @@ class TrialsImpl : public Trials {
     if (trial.output != nullptr) {
       const bool waits_for_ever = IsToLeave(trial) && trial.stop_timer == 0;
       if (waits_for_ever) GiveUpOutputAfter(trial, GraceOf(trial.record));
-      // What it has written counts before its end.
+      // Output that the attempt has written counts before its end.
       return trial.output->Finish(
           [this, number = trial.record.number, end = std::move(end)](bool took_all) {
             Trial& ended = table_.At(number);
@@ -1386,7 +1387,7 @@ class TrialsImpl : public Trials {
     }
   }
 
-  // What only a live trial needs. Its nonce stays, for a report that is late.
+  // Drops the parts that only a live trial needs. Its nonce stays, for a report that is late.
   void Forget(Trial& trial) {
     WaitNoMoreForRoom(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
@@ -1432,7 +1433,8 @@ class TrialsImpl : public Trials {
     StartNextLater();
   }
 
-  // After MakeNextAttempt(). What is held back of the attempt before is refused now.
+  // Call it after MakeNextAttempt(). Lines of the attempt before that are held back are refused
+  // now.
   void BeginAttempt(Trial& trial) {
     trial.reports->BeginAttempt();
     trial.said_done = false;
@@ -1567,7 +1569,7 @@ class TrialsImpl : public Trials {
   AttemptNonces nonces_;
   StoreSync sync_;
   std::set<std::int64_t> unsaved_;
-  // What there was no room for: failures, and files of trials that nobody looks at again.
+  // Writes for which there was no room: failures, and files of trials that nobody looks at again.
   std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
   std::set<std::int64_t> late_files_;
   RoomWaits room_waits_;

@@ -98,11 +98,11 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<msg::TrialT> Get(const std::string& id) const = 0;
   struct ListOptions {
     bool live_only = false;
-    std::size_t newest_ended = 0;  // Of the ended ones only those that ended last; 0: all.
+    std::size_t newest_ended = 0;  // How many of those that ended last; 0: all.
   };
   // Oldest first; without metrics over 4 KiB.
   virtual std::vector<msg::TrialT> List(const ListOptions& options) const = 0;
-  // What each is called: those of this trainer first, then the ended ones, newest first.
+  // Visits the names of all trials: those of this trainer first, then the ended ones, newest first.
   virtual void VisitNames(const std::function<void(std::string_view id, std::string_view name,
                                                    msg::TrialState state)>& visit) const = 0;
   // Asks it to stop: its next report is answered so; after `grace` (zero: its own) it is stopped
@@ -120,7 +120,7 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id,
                                                  const std::string& trace) = 0;
   // Lets a paused, stopped or failed trial go on: a new attempt, in its place of the queue, with
-  // all its restarts. One that has not ended otherwise stays as it is. FailedPrecondition: it is
+  // all its restarts. Any other trial that has not ended stays as it is. FailedPrecondition: it is
   // done, or about to pause or stop.
   virtual absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) = 0;
   // Forgets an ended trial, by any of its names, and moves its directory to .trash/ID beside it;
@@ -156,7 +156,7 @@ class Trials : public LineReceiver {
   // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                            std::int64_t row) = 0;
-  // Of every trial, by id.
+  // The extent of every trial, by id.
   struct Extent {
     std::int64_t reports = 0;  // Acknowledged ones: rows 1 to this one are to be read.
     // Its state did not change later; of a live trial not before this trainer's start.

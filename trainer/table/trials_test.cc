@@ -365,7 +365,8 @@ TEST_F(TrialsTest, ALaterAttemptHasTheLastLinesOfItsOwn) {
   const std::string failures = File("r/error.txt");
   EXPECT_THAT(failures, HasSubstr("attempt 1: no sign of life for 1s\none\nFailure # 2"));
   EXPECT_THAT(failures, ::testing::EndsWith("attempt 2: no sign of life for 1s\ntwo\n"));
-  // What the attempt of another trainer has written is not known, and no other's is shown.
+  // The errors of an attempt that another trainer launched are not known, and no other attempt's
+  // are shown.
   Advance(absl::Seconds(1));
   ASSERT_EQ(jobs_.jobs.count("j-3"), 1u);
   Restart();
