@@ -12,7 +12,7 @@ struct AttemptFailure {
   int attempt = 0;
   std::int64_t number = 0;  // Counts the trial's failures from 1.
   std::int64_t time_us = 0;
-  std::int64_t utc_offset_s = 0;  // Of the local time then.
+  std::int64_t utc_offset_s = 0;  // Local time minus UTC at that time.
   std::string reason;
   std::vector<std::string> error_lines;  // The last ones of its standard error, else of its output.
 };

@@ -26,7 +26,7 @@ struct AutoField {
 
   std::string_view name;
   Kind kind = Kind::kInteger;
-  std::int64_t number = 0;     // Of the first three; as seconds, the second.
+  std::int64_t number = 0;     // For the first three kinds; kMicroseconds is written as seconds.
   std::string_view text = {};  // kString: as it is; kNegated: digits, written with the other sign.
 
   void AppendJson(std::string& out) const {
@@ -176,7 +176,7 @@ std::string_view CsvNumber(std::string_view text) {
   return text == "-Infinity" ? "-inf" : text;
 }
 
-// What a row has for the table: one of them.
+// A cell of a row for the table: either `leaf` or `field` is set.
 struct Cell {
   std::string_view name;
   const Metric* leaf = nullptr;
@@ -197,7 +197,7 @@ struct Cell {
   }
 };
 
-// What was reported, and behind it the fields that were not. Views into both.
+// The reported metrics, and behind them the fields that were not reported. Views into both.
 std::vector<Cell> CellsOf(const std::vector<Metric>& leaves, const std::vector<AutoField>& fields) {
   std::vector<Cell> cells;
   cells.reserve(leaves.size() + fields.size());
@@ -214,7 +214,7 @@ std::vector<Cell> CellsOf(const std::vector<Metric>& leaves, const std::vector<A
   return cells;
 }
 
-// Of the cells of a row, by their names. Mostly they are asked for in their order.
+// Finds the cells of a row by their names. Callers mostly ask in the order of the cells.
 class CellFinder {
  public:
   explicit CellFinder(const std::vector<Cell>& cells) : cells_(cells) {}

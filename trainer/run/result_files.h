@@ -16,20 +16,20 @@
 
 namespace trainer {
 
-// What the files say of the run itself.
+// Facts about the run itself that its files have.
 struct RunIdentity {
   std::string trial_id;
   std::string experiment_id;
   std::string hostname;
   std::int64_t created_us = 0;
   std::string event_file;  // Its name in the run's directory.
-  std::string name = {};   // Of the run.
+  std::string name = {};   // Name of the run.
 };
 
 using FileTexts = std::array<std::string, kResultFiles>;
 
-// What was reported, flattened, and behind it the fields that Ray fills in and that mean something
-// here, unless they were reported. docs/trainer_files.md lists them.
+// The reported metrics, flattened, and behind them the fields that Ray fills in and that mean
+// something here, unless they were reported. docs/trainer_files.md lists them.
 std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row);
 
 // Renders rows into the files of Ray Tune's layout (its JSON, CSV and TensorBoard loggers):
@@ -49,7 +49,7 @@ std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row);
 class ResultFiles {
  public:
   static constexpr std::size_t kMaxWidenings = 32;
-  // Nor is there a widening to more columns than that.
+  // The table is never widened to more columns than this.
   static constexpr std::size_t kMaxColumns = 20'000;
 
   // Columns of the CSV for a run with this first row.
@@ -73,10 +73,10 @@ class ResultFiles {
 
   // Name of a file in the run's directory.
   std::string Name(ResultFile file) const;
-  // What the files hold before the first row.
+  // The texts of the files before the first row.
   FileTexts Beginning() const;
-  // What `row` appends to each file, with the columns as of row `as_of`. (The first row's text
-  // begins with their header.)
+  // The text that `row` appends to each file, with the columns as of row `as_of`. (The first row's
+  // text begins with their header.)
   FileTexts Render(const ResultRow& row, std::int64_t as_of) const;
 
  private:
@@ -90,7 +90,7 @@ class ResultFiles {
   std::vector<std::string> columns_;  // All of them: those of the first row, then the widenings'.
   std::size_t first_columns_ = 0;
   std::vector<CsvWidening> widenings_;
-  std::set<std::string, std::less<>> known_;  // What is in columns_.
+  std::set<std::string, std::less<>> known_;  // The names in columns_.
 };
 
 // params.json for a configuration (a JSON object): names sorted, two spaces a level.

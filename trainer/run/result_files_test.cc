@@ -29,7 +29,7 @@ ResultRow Row(std::int64_t number, const std::string& metrics) {
   return row;
 }
 
-// What a run appends with its next row.
+// The texts that a run appends with its next row.
 FileTexts Next(ResultFiles& files, const ResultRow& row) {
   std::vector<std::string> added;
   const FileTexts texts = files.RenderNext(row, added);

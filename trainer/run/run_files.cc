@@ -280,7 +280,7 @@ absl::Status RunFiles::WidenTable(const ResultRow& row) {
 
 absl::Status RunFiles::OpenNewTable() {
   const std::string path = NewTablePath();
-  // What a trainer left that was killed; also if it is a symbolic link.
+  // Removes a file that a killed trainer left; also if it is a symbolic link.
   unlink(path.c_str());
   const auto mode = runtime::FileMode::OfFileIn(options_.directory);
   new_table_ = runtime::UniqueFd(

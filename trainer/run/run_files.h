@@ -21,9 +21,8 @@
 namespace trainer {
 
 // The growing files of one run on disk. They are derived from the stored rows and nobody else is to
-// write them, so every row has one place in each file: writing a row twice changes nothing. What
-// somebody else has written into one, or under its name, is put aside, and the file is made anew. A
-// row
+// write them, so every row has one place in each file: writing a row twice changes nothing. A file
+// that somebody else has changed, or made under its name, is put aside, and is made anew. A row
 // with a name that no row before it had makes progress.csv another file, with wider rows: where
 // those before it end there is not kept, so that file is repaired from its newest widening on, or
 // as a whole. One thread; every method blocks for the disk.
@@ -40,7 +39,7 @@ class RunFiles {
   class Rows {
    public:
     virtual ~Rows() = default;
-    // The newest row whose end in `file` is at most `size`; row 0 if there is none.
+    // The newest row whose end in `file` is at most `size`; row 0 if no row fits.
     virtual absl::StatusOr<ResultRow> LastThatFits(ResultFile file, std::int64_t size) = 0;
     // Rows after `row`, oldest first; a bounded number, none at the end.
     virtual absl::StatusOr<std::vector<ResultRow>> After(std::int64_t row) = 0;
@@ -53,7 +52,7 @@ class RunFiles {
   // Fills in the row's `ends`, given those of the row before it. Returns the columns that it adds
   // to the table: progress.csv is then another file from its first byte on, and the ends of the
   // rows before are those of the old one. Touches no file.
-  // What the row is in each file is kept until it is written.
+  // The text of the row in each file is kept until it is written.
   std::vector<std::string> Place(const FileEnds& before, ResultRow& row);
   // Rows after `row` were placed but do not count.
   void ForgetPlacesAfter(std::int64_t row);
@@ -64,7 +63,7 @@ class RunFiles {
   // is torn, appends what is not there. Call it first, and again after an error of Append().
   // ResourceExhausted: the disk is full; it may be tried again.
   absl::Status Repair(Rows& rows);
-  // What Repair() has found since the last time that somebody else must have done; in sentences.
+  // The changes by somebody else that Repair() has found since the last call; in sentences.
   std::vector<std::string> TakeNotices() { return std::exchange(notices_, {}); }
   // Repair() has made the run's directory since the last time.
   bool TakeMadeDirectory() { return std::exchange(made_directory_, false); }
@@ -78,7 +77,7 @@ class RunFiles {
   // As Append() does before it writes, where the last row ends so. False: the files are behind.
   bool AreAsWritten(const FileEnds& ends);
   bool behind() const { return behind_; }
-  // One that is there ends before that.
+  // True if a file that exists ends before `ends`.
   bool AreShorterThan(const FileEnds& ends) const;
 
  private:

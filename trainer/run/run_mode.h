@@ -6,8 +6,8 @@
 
 namespace trainer {
 
-// For whom the directory of a run is made: for those whom the umask of its caller lets in. What is
-// made in there later is for those for whom the directory is then.
+// The mode of a run's directory: it lets in those whom the umask of its caller lets in. Files that
+// are made in there later let in those whom the directory lets in at that time.
 inline runtime::FileMode RunDirectoryMode(const msg::TrialOptionsT& options) {
   if (options.caller == nullptr) return 0755;
   return runtime::FileMode::Exactly(0700 | (0777 & ~options.caller->umask));
