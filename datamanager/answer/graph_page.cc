@@ -162,7 +162,7 @@ class Page {
 
   absl::Status Show(GraphReader& reader, const GraphNode& node) {
     const auto found = on_page_.find(PathOf(node));
-    // Of two nodes of one name the first is shown.
+    // If two nodes have the same name, the first is shown.
     if (found == on_page_.end() || found->second == nullptr) return absl::OkStatus();
     msg::GraphNodeT* const message = std::exchange(found->second, nullptr);
     message->op = runtime::LossyUtf8(node.op.substr(0, kMaxNodeListBytes));
@@ -180,7 +180,7 @@ class Page {
       auto json = reader.AttributeJson(attribute);
       auto pair = std::make_unique<msg::KeyValueT>();
       pair->key = runtime::LossyUtf8(attribute.name);
-      // One that is damaged is shown as such; the others are sound.
+      // A damaged attribute is shown as null; the other attributes are sound.
       pair->value = json.ok() ? *std::move(json) : "null";
       if (!attributes.Takes(pair->key.size() + pair->value.size())) break;
       message->attributes.push_back(std::move(pair));
@@ -198,7 +198,7 @@ class Page {
       if (shown == shown_.end()) continue;
       std::string path = absl::StrCat(input.control ? "^" : "", PathOf(node));
       auto& outputs = shown->second.message->outputs;
-      // Who takes two outputs is named once.
+      // A node that takes two outputs of this node is named once.
       if (!outputs.empty() && outputs.back() == path) continue;
       if (shown->second.outputs.Takes(path.size())) outputs.push_back(std::move(path));
     }

@@ -20,14 +20,15 @@ namespace datamanager {
 
 struct GraphPageRequest {
   std::string scope = {};   // "net/conv1"; empty: the top.
-  std::string search = {};  // A part of a name, in any case; empty: what stands in the scope.
-  std::string after = {};   // A name; only what comes behind it.
-  std::size_t limit = 0;    // Of nodes; 0, and more than kMaxGraphPage: that.
+  std::string search = {};  // A part of a name, in any case; empty: lists the scope.
+  std::string after = {};   // A name; the page begins behind this name.
+  std::size_t limit = 0;    // Most nodes of the page, up to kMaxGraphPage; 0: kMaxGraphPage.
 };
 inline constexpr std::size_t kMaxGraphPage = 1'000;
 // Different names in one answer, over all its pages.
 inline constexpr std::size_t kMaxGraphNames = 1'000'000;
-// Of the inputs of a node, its outputs and its attributes, each; what is more is left out.
+// Limit of each list of a node (inputs, outputs, attributes) and of its op, device and scope; the
+// rest is left out.
 inline constexpr std::size_t kMaxNodeListBytes = std::size_t{256} << 10;
 // A page ends early when it is so large.
 inline constexpr std::size_t kMaxGraphPageBytes = std::size_t{4} << 20;

@@ -75,7 +75,7 @@ TEST(GraphPageTest, ANodeSaysWhatItIsAndWithWhomItIsConnected) {
   ASSERT_EQ(conv.attributes.size(), 1u);
   EXPECT_EQ(conv.attributes[0]->key, "stride");
   EXPECT_EQ(conv.attributes[0]->value, "2");
-  // What is not in the graph is as it was written.
+  // An input that is not in the graph is shown as it was written.
   EXPECT_EQ(reply.nodes[0]->inputs, (Names{"net/conv", "nowhere:2"}));
   EXPECT_EQ(Page(Graph(), {.search = "start"}).nodes[0]->outputs, (Names{"^net/conv"}));
 }

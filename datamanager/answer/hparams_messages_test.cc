@@ -38,7 +38,7 @@ const std::vector<ConfigFacts>& Config() {
   };
   return config;
 }
-// What the plugin has of it, and of a name that it shares with the configuration.
+// Parameters of the plugin: `rate` of Start(), and `depth`, whose name the configuration has too.
 const std::vector<ConfigFacts>& Plugin() {
   static const std::vector<ConfigFacts> plugin = {
       {.name = "depth", .text = "4", .number = 4.0},

@@ -49,7 +49,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // A page ends behind what makes it so large, of 64 MiB that an answer may have; names in the lists
 // of plugins are at most as much.
 constexpr std::size_t kMostPageBytes = std::size_t{16} << 20;
-// What a name takes in a message beside itself, and a tag or a run with all of its numbers.
+// Bytes that a message needs for a name beside the text, and for a tag or a run with all of its
+// numbers.
 constexpr std::size_t kBytesOfAName = 16;
 constexpr std::size_t kBytesOfATable = 400;
 
@@ -172,7 +173,7 @@ msg::TagT TagMessage(const std::string& run, const RunData& data, RunData::TagId
   message.last_step = summary.last_step;
   message.first_time = summary.first_time;
   message.last_time = summary.last_time;
-  // Of other values these would mean nothing.
+  // Only scalars have a minimum, a maximum and a last value.
   message.min = scalar ? summary.min : kNaN;
   message.max = scalar ? summary.max : kNaN;
   message.last = scalar ? summary.last : kNaN;

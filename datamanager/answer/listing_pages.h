@@ -15,8 +15,8 @@
 
 namespace datamanager {
 
-// A run as it is listed; without labels, trial and plugins. Of times and numbers that are not known
-// the schema's defaults.
+// A run as it is listed, without labels, trial and plugins. Times and numbers that are not known
+// have the schema's defaults.
 msg::RunT RunMessage(const RunCatalog::RunInfo& info);
 
 // The page of `runs` (all there are, newest first) that is asked for, without what the service as a

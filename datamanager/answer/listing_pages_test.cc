@@ -106,7 +106,7 @@ TEST_F(ListingPagesTest, PagesTogetherAreEveryRunOnce) {
     after = page->next;
     if (after.empty()) break;
     ASSERT_LT(pages, 3);
-    // One that grows meanwhile stands at the front then, and nothing is shown twice.
+    // A run that grows between two pages moves to the front, and no run is shown twice.
     if (pages == 1) {
       runs_[4].update_us = 5000;
       std::rotate(runs_.begin(), runs_.begin() + 4, runs_.end());
@@ -242,7 +242,7 @@ TEST(RunMessageTest, ARunIsAsItIsListedAndAsFarAsItWasRead) {
 
 class RunPagesTest : public ListingPagesTest {
  protected:
-  // What `page` makes of the run "r", of which all was read.
+  // Calls `page` for the run "r", which was read completely.
   template <typename Reply, typename Request>
   absl::StatusOr<Reply> Of(absl::StatusOr<Reply> (*page)(const RunSource::View&, const Request&),
                            const Request& request) {

@@ -13,8 +13,9 @@
 
 namespace datamanager {
 
-// Makes an answer from runs, and waits for those that are being read; not for ever for one that
-// cannot be read. What it has waited for, it answers from the whole of.
+// Makes an answer from runs and waits for runs that are being read, but gives up after kMostWaits
+// waits in a row for one run. A run that it has waited for is looked at with `whole`, so that the
+// answer covers all of it.
 template <typename Reply>
 class LookingMaker : public AnswerMaker<Reply> {
  public:
@@ -45,7 +46,7 @@ class LookingMaker : public AnswerMaker<Reply> {
     }
     return looked;
   }
-  // Somebody else has looked, in vain.
+  // Waits for a request with which the caller has looked itself, in vain.
   void WaitFor(std::optional<RunSource::Request> request) { waiting_ = std::move(request); }
 
  private:
@@ -53,7 +54,7 @@ class LookingMaker : public AnswerMaker<Reply> {
   static constexpr int kMostWaits = 8;
 
   RunSource* const source_;
-  std::string last_run_;  // That was waited for, and has not been seen since.
+  std::string last_run_;  // The run that was waited for and that no look has reached since.
   int waits_ = 0;
   std::set<std::string> awaited_;
   std::optional<RunSource::Request> waiting_;

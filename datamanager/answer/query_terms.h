@@ -10,15 +10,15 @@
 
 namespace datamanager {
 
-// What a query asks for and no run has, as it stands in a query: "los", "config.rate", "label:bse".
+// A term of a query that no run has, as the query spells it: "los", "config.rate", "label:bse".
 struct UnknownTerm {
   std::string term;
-  std::string meant;  // What is there and may have been meant, likewise; empty if nothing is near.
+  std::string meant;  // An existing term that may have been meant; empty if no term is near.
 };
 
-// Of all runs as far as they have been read; nothing is read for it. Looks at one run after another
-// until every name was found, so that it is quick for a query that selects something. Errors: those
-// of RunSource::Names().
+// Searches all runs as far as they have been read, and reads no file. Looks at one run after
+// another until every name was found, so that it is quick for a query that selects something.
+// Errors: those of RunSource::Names().
 absl::StatusOr<std::vector<UnknownTerm>> UnknownTerms(const RunQuery& query, RunSource& source);
 
 }  // namespace datamanager

@@ -72,7 +72,7 @@ class QueryTermsTest : public ::testing::Test {
     for (const UnknownTerm& one : *unknown) words.push_back(one.term + ">" + one.meant);
     return words;
   }
-  // Of run "a".
+  // Asks the query `text` of one run.
   Answer Ask(const std::string& text, const std::string& run = "a") {
     const auto query = RunQuery::Parse(text);
     EXPECT_TRUE(query.ok()) << query.status();

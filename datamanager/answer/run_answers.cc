@@ -97,7 +97,7 @@ class RunsAnswer : public LookingMaker<Reply> {
       auto table = std::make_unique<Table>();
       table->run = runs_[next_];
       const absl::Status filled = Fill(table.get());
-      // One that has gone since it was selected is left out.
+      // A run that has gone since it was selected is left out.
       if (!filled.ok() && !absl::IsNotFound(filled)) return filled;
       if (filled.ok()) {
         bytes_ += SizeOf(*table);
@@ -159,11 +159,13 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
           if (!own.facts().empty()) plugin = std::move(own);
           return fill();
         });
-    // What is beside the files that cannot be read is known all the same.
+    // If the run's files cannot be read, its brief and the plugin's parameters of the run below it
+    // are still known.
     return absl::IsDataLoss(looked) ? fill() : looked;
   }
 
-  // What the plugin holds of the only run below this one that has some.
+  // Reads the plugin's parameters from a run below `run`; `plugin` is empty unless exactly one has
+  // some.
   absl::Status ReadBelow(const std::string& run, RunConfig* plugin) {
     if (names_.empty()) {
       auto names = source().Names();
@@ -185,7 +187,7 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
     return absl::OkStatus();
   }
 
-  std::vector<std::string> names_;  // Of all runs.
+  std::vector<std::string> names_;  // Names of all runs.
   std::size_t SizeOf(const msg::RunHParamsT& table) const override {
     std::size_t size = 200 + table.experiment.size();
     for (const auto& pair : table.hparams) size += pair->key.size() + pair->value.size() + 32;

@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_ANSWER_RUN_ANSWERS_H_
 #define DATAMANAGER_ANSWER_RUN_ANSWERS_H_
 
-// What is asked about whole runs: Files, HParams, Lineage and ReadGraph. Each answers with one
+// Answers of the calls about whole runs: Files, HParams, Lineage and ReadGraph. Each answer has one
 // part.
 //
 // `source` is not owned, and lives as long as the makers. Errors: those of SeriesSelection about
@@ -28,17 +28,18 @@ inline constexpr std::uint64_t kMaxGraphBytes = std::uint64_t{256} << 20;
 // A file as it is listed; `read` is what was read of it, null if nothing was.
 msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read);
 
-// The files of a run by name, with what is wrong with them, as far as they were read: who asks does
-// not wait. What was wrong with files that are gone stands in `faults`.
+// The files of a run by name, with what is wrong with them, as far as they were read: the caller
+// does not wait. Faults of files that are gone stand in `faults`.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::FilesReplyT>>> MakeFilesAnswer(
     const msg::FilesRequestT& request, RunSource* source);
 
-// Hyperparameters and metrics of the selected runs (hparams_messages.h). Waits until it is known
-// which tags a run has.
+// Hyperparameters and metrics of the selected runs (hparams_messages.h). Waits until the tags of a
+// run are known.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::HParamsReplyT>>> MakeHParamsAnswer(
     const msg::HParamsRequestT& request, RunSource* source);
 
-// Lineage of the selected runs (run_lineage.h); of a run that has none all but its name is empty.
+// Lineage of the selected runs (run_lineage.h); a run without lineage has its name and nothing
+// else.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::LineageReplyT>>> MakeLineageAnswer(
     const msg::LineageRequestT& request, RunSource* source);
 

@@ -22,7 +22,8 @@ namespace datamanager {
 // changes.
 std::vector<TagFacts> TagFactsOf(const RunData& data);
 
-// What is known of a run without its data, and keeps what RunFacts shows of it. Immutable.
+// Facts about a run that are known without its data; owns everything that RunFacts shows of them.
+// Immutable.
 class BriefFacts {
  public:
   explicit BriefFacts(const BriefItem& item);
@@ -53,7 +54,8 @@ class BriefFacts {
   std::vector<ConfigFacts> parameters_;  // Views into the three above.
 };
 
-// Those of the plugin "hparams" of a run, or of the one below it, as far as they are known now.
+// Parameters from the plugin "hparams" of a run, or of the run below it, as far as they are known
+// now.
 struct PluginFacts {
   RunConfig config;
   bool may_have_more = false;
@@ -61,8 +63,8 @@ struct PluginFacts {
 // `names`: of all runs, sorted.
 PluginFacts PluginFactsOf(RunSource& source, std::span<const std::string> names,
                           const std::string& run);
-// The metadata of the plugin's session_start_info; empty if there is none. As long as `data` is not
-// changed.
+// The metadata of the plugin's session_start_info; empty if `data` has no such tag. Valid until
+// `data` changes.
 std::string_view SessionStartOf(const RunData& data);
 
 // Adds what the files hold, as far as it is known; `tags` are TagFactsOf() it.

@@ -54,7 +54,7 @@ class ScalarAnswer : public LookingMaker<Reply> {
   }
 
  private:
-  // Of the series that comes next as much as goes into one part.
+  // Adds as much of the next series as one part takes.
   absl::Status AddTo(Reply& reply, std::size_t& entries) {
     const SeriesSelection::Series& series = selection_.series()[next_];
     auto message = std::make_unique<msg::ScalarsReplyT>();
@@ -69,7 +69,7 @@ class ScalarAnswer : public LookingMaker<Reply> {
                                        return Fill(view, message.get(), &more);
                                      });
     if (absl::IsNotFound(looked)) {
-      // It has gone since it was selected.
+      // The run has gone since it was selected.
       Finish();
       return absl::OkStatus();
     }
@@ -123,8 +123,8 @@ class ScalarAnswer : public LookingMaker<Reply> {
   const Question question_;
   SeriesSelection selection_;
   bool found_ = false;
-  std::size_t next_ = 0;             // Of the selected series.
-  std::optional<PointPages> pages_;  // Of it, once some were made.
+  std::size_t next_ = 0;             // Index of the next selected series.
+  std::optional<PointPages> pages_;  // Pages of that series, once some were made.
 };
 
 }  // namespace

@@ -19,7 +19,7 @@
 
 namespace datamanager {
 
-// Of one part; a series that is wider is one by itself.
+// Limits of one part, which ends behind the series that reaches a limit.
 inline constexpr std::size_t kPartEntries = 8'192;
 inline constexpr std::size_t kPartSeries = 500;
 

@@ -22,7 +22,7 @@ namespace datamanager {
 // As the schema has it; nothing: a number of a later version.
 std::optional<Overlap> OverlapOf(msg::Overlap overlap);
 
-// A plot is not wider than this; who wants more asks for the points.
+// A plot is not wider than this; a caller that wants more asks for the points.
 inline constexpr std::size_t kMaxColumns = 16'384;
 
 // Appends at most `limit` columns, and no more than kMaxColumns, of the points with
@@ -34,13 +34,14 @@ void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::in
 class PointPages {
  public:
   static constexpr std::size_t kPagePoints = 8'192;
-  // Of a file-ordered series, looked through for one page, however few of them are wanted.
+  // Most points of a file-ordered series that one page looks through, however few of them are
+  // wanted.
   static constexpr std::size_t kSearchedPoints = 65'536;
 
   struct Options {
     std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
     std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
-    std::uint64_t first_point = 0;  // Of those with such steps.
+    std::uint64_t first_point = 0;  // Index among the points with such steps.
     std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
     // The series is given as it stands in the files; else it is sorted().
     bool by_file_order = false;
@@ -67,7 +68,7 @@ class PointPages {
   std::uint64_t taken_ = 0;
   std::uint64_t skipped_ = 0;  // In file order: with such steps, before first_point.
   std::uint64_t place_ = 0;    // In the series, of what comes next.
-  // What the last page ended with, to see that it still stands there.
+  // Generation and last point of the last page, to check that the point still stands there.
   std::optional<std::uint64_t> generation_;
   std::optional<Point> last_;
 };

@@ -12,12 +12,12 @@
 namespace datamanager {
 namespace {
 
-// What the query says of the run, as far as it is known now.
+// Asks the selection's query of a run, as far as the run is known now.
 Answer AskRun(const Selection& selection, RunSource& source, std::span<const std::string> names,
               const std::string& run) {
   if (!selection.HasQuery()) return Answer::kYes;
   const auto item = source.Brief(run);
-  // It has gone since it was listed.
+  // The run has gone since it was listed.
   if (!item.ok()) return Answer::kNo;
   const BriefFacts brief(**item);
   PluginFacts plugin;

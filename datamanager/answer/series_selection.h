@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_ANSWER_SERIES_SELECTION_H_
 #define DATAMANAGER_ANSWER_SERIES_SELECTION_H_
 
-// Which runs and which of their tags a call is about, found step by step as the runs become known.
+// Finds the runs and tags that a call is about, step by step as the runs become known.
 //
 // A run of which the query cannot be answered yet is left out and counted. A run that is selected
 // and whose tags are not known yet is waited for.
@@ -40,7 +40,7 @@ absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& sourc
 // Not thread safe.
 class SeriesSelection {
  public:
-  // Which tags count: those that have points, or those that have other values.
+  // kScalars selects tags with points, kValues tags with other values.
   enum class Kind : std::uint8_t { kScalars, kValues };
   struct Series {
     std::size_t run = 0;  // Index in runs().
@@ -57,8 +57,8 @@ class SeriesSelection {
   // errors: those of Selection; ResourceExhausted over kMaxTags or Selection::kMaxSeries; DataLoss,
   // a run cannot be read, and others have nothing that is selected.
   absl::Status Find();
-  // What RunSource::WhenReady() is to be asked for. After Unavailable; nothing: the first scan,
-  // which nobody waits for.
+  // The request to pass to RunSource::WhenReady() after Unavailable. Nothing before the end of the
+  // first scan, which nobody waits for.
   const std::optional<RunSource::Request>& waiting() const { return waiting_; }
 
   // After Find() was OK.
@@ -78,8 +78,8 @@ class SeriesSelection {
   SeriesSelection(Selection selection, Kind kind, RunSource* source);
   bool Counts(const RunData::Tag& tag) const;
   absl::Status FindTagsOf(const std::string& run);
-  // What is selected may be more once a run that is being read has been: all begins anew, and waits
-  // for it.
+  // True if a run that is still being read may add to `selected`: the search for tags begins anew,
+  // and waits for that run.
   bool AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries>>& selected);
 
   Selection selection_;
@@ -90,12 +90,12 @@ class SeriesSelection {
   RunSource* source_;
   bool found_runs_ = false;
   SelectedRuns runs_;
-  std::vector<std::vector<Tag>> tags_;  // Of the first of the runs, by name.
+  std::vector<std::vector<Tag>> tags_;  // Tags, by name, of the runs looked at so far.
   std::size_t tag_count_ = 0;
   std::set<std::size_t> in_part_;  // Runs whose tags are not all known.
   std::uint64_t unreadable_count_ = 0;
   absl::Status unreadable_;        // Why the first of them cannot be read.
-  std::set<std::string> awaited_;  // Of which all of them are wanted.
+  std::set<std::string> awaited_;  // Runs that have to be read whole before their tags count.
   std::optional<RunSource::Request> waiting_;
   std::vector<Series> series_;
 };

@@ -37,7 +37,7 @@ struct Question {
   ValueOptions options;
 };
 
-// What is needed of a series to read its values without the lock of its run.
+// Everything that reading a series' values without the lock of its run needs.
 struct Values {
   std::string run;
   std::string directory;
@@ -196,8 +196,8 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
   const Question question_;
   SeriesSelection selection_;
   bool found_ = false;
-  std::size_t next_ = 0;          // Of the selected series.
-  std::optional<Values> values_;  // Of it.
+  std::size_t next_ = 0;          // Index of the next selected series.
+  std::optional<Values> values_;  // Values of that series.
 };
 
 class BlobAnswer : public AnswerMaker<msg::ReadBlobReplyT> {

@@ -23,7 +23,7 @@ using eventlog::NumberType;
 using eventlog::TensorView;
 using eventlog::ValueKind;
 
-// What a table takes in a message beside its lists.
+// Bytes of a table in a message beside its lists.
 constexpr std::size_t kTableBytes = 128;
 constexpr std::size_t kMaxCaptionBytes = 1024;
 
@@ -52,7 +52,7 @@ Form FormOf(const StoredValue& value) {
   return Form::kTensor;
 }
 
-// Of (u)int64 alone a double does not hold every value; complex ones have two.
+// A double cannot hold every (u)int64; a complex number has two parts.
 bool IsAnsweredAsBytes(NumberType type) {
   return type == NumberType::kInt64 || type == NumberType::kUint64 || eventlog::IsComplex(type);
 }
@@ -156,7 +156,7 @@ absl::StatusOr<std::size_t> AppendTensor(const StoredValue& value, const ValueOp
                                          msg::ReadValuesReplyT* reply) {
   const auto tensor = eventlog::ReadTensor(value.kind, value.bytes);
   if (!tensor.ok()) return tensor.status();
-  // Of text each element is a string, of which a slice may need all that come before.
+  // Each element of a text tensor is a string; a slice may need all strings before it.
   if (tensor->IsText() && tensor->size() > kMaxTensorValues) {
     return absl::ResourceExhaustedError(absl::StrCat("a tensor of ", tensor->size(),
                                                      " strings; at most ", kMaxTensorValues,
@@ -203,7 +203,7 @@ absl::StatusOr<std::size_t> AppendHistogram(const StoredValue& value, const Valu
   return size;
 }
 
-// What is said of a value, and is short unless somebody means harm.
+// A caption of a value, cut to kMaxCaptionBytes, which only a hostile file exceeds.
 std::string Caption(std::string_view text) {
   return runtime::LossyUtf8(text.substr(0, kMaxCaptionBytes));
 }

@@ -5,8 +5,9 @@
 // tables of bus/schema/datamanager.fbs. Pure functions; any thread.
 //
 // Re-imagined: what TensorBoard's plugins and MindInsight's data_visual processors answer, without
-// their samples and their limits of 100,000 numbers and 90 buckets. What is too large for one
-// message is cut and says so (tensors), or is refused and can be had as bytes (all else).
+// their samples and their limits of 100,000 numbers and 90 buckets. A tensor that is too large for
+// one message is cut and says so; any other value that is too large is refused and can be had as
+// bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace datamanager {
 
 // One value and what is known about its tag. Views are of whoever has read the file.
 struct StoredValue {
-  std::string_view plugin;  // Of the tag.
+  std::string_view plugin;  // The tag's plugin.
   eventlog::DataClass data_class = eventlog::DataClass::kUnknown;
   // kNone with a length: what an event has beside its summary, a graph for instance.
   eventlog::ValueKind kind = eventlog::ValueKind::kNone;
@@ -35,8 +36,8 @@ struct StoredValue {
 };
 
 struct ValueOptions {
-  std::string slice = {};              // Of tensors; eventlog/tensor_slice.h.
-  std::uint64_t max_values = 100'000;  // Of one tensor; more than kMaxTensorValues counts as that.
+  std::string slice = {};              // Slice of tensors; eventlog/tensor_slice.h.
+  std::uint64_t max_values = 100'000;  // Limit of one tensor; at most kMaxTensorValues.
   bool references = false;             // Where the values are, instead of what they are.
   bool statistics_only = false;        // Tensors without their elements.
   bool python_histograms = false;      // eventlog::AsTensorBoardShowsIt().
@@ -44,7 +45,7 @@ struct ValueOptions {
 
 // So that no value takes more than about 4 MiB in a message.
 inline constexpr std::uint64_t kMaxTensorValues = 400'000;
-inline constexpr std::uint64_t kMaxLandscapeValues = 40'000;  // Of each of its nine tensors.
+inline constexpr std::uint64_t kMaxLandscapeValues = 40'000;  // Limit of each of its nine tensors.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{3} << 20;
 inline constexpr std::size_t kMaxAnsweredBuckets = 100'000;
 inline constexpr std::size_t kMaxAnsweredBlobs = 2'000;

@@ -142,7 +142,7 @@ TEST(ValueMessagesTest, TextsAreStringsOfATensor) {
   const auto column = Answer(text, {.slice = "[:, 1]"});
   EXPECT_EQ(column.tensors[0]->strings, (std::vector<std::string>{"b\xef\xbf\xbd", "d"}));
   EXPECT_FALSE(column.tensors[0]->cut);
-  // What one message cannot hold is cut.
+  // A tensor that one message cannot hold is cut.
   const std::string half(kMaxTextBytes / 2, 'x');
   const auto cut = Answer(Tensor(Texts({3}, {half, half, half})));
   EXPECT_EQ(cut.tensors[0]->strings.size(), 1u);
