@@ -21,8 +21,8 @@ struct GrpcAnswer {
 // Appends `message` with its head.
 void AppendFrame(std::string_view message, std::string* frames);
 
-// The one message of a request. Unimplemented: it is compressed; InvalidArgument: there is none,
-// more than one, or a part of one. Valid as long as `body`.
+// The one message of a request. Unimplemented: the message is compressed; InvalidArgument: `body`
+// holds no message, more than one, or a part of one. Valid as long as `body`.
 absl::StatusOr<std::string_view> OnlyMessage(std::string_view body);
 
 // A text as the trailer "grpc-message" has it: %XX for what is not printable ASCII, and for "%".

@@ -28,9 +28,9 @@ class H2Server {
     std::vector<runtime::UniqueFd> listeners = {};
     OnCall on_call = {};
     std::size_t max_connections = 64;
-    // Of all answers together; an answer beyond that becomes ResourceExhausted.
+    // Limit of all answers together; an answer beyond it becomes ResourceExhausted.
     std::size_t max_unsent_bytes = std::size_t{512} << 20;
-    // A client that takes nothing of what waits for it for so long is hung up on.
+    // The server hangs up on a client that takes nothing of a waiting answer for so long.
     absl::Duration stall_limit = absl::Seconds(60);
   };
 

@@ -18,13 +18,13 @@
 namespace datamanager::tensorboard {
 namespace {
 
-constexpr std::uint32_t kWindow = 1 << 20;  // Of a stream: most requests fit into it.
+constexpr std::uint32_t kWindow = 1 << 20;  // Receive window of a stream; most requests fit.
 
 struct Stream {
   std::string path;
   std::string body;
   bool called = false;
-  std::string frames;  // Of the answer.
+  std::string frames;  // Messages of the answer.
   std::size_t sent = 0;
   std::string trailer_status;
 };

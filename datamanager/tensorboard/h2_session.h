@@ -36,10 +36,10 @@ class H2Session {
 
   // False: this is no HTTP/2, or breaks its rules; what is left to send says so.
   virtual bool Receive(std::string_view bytes) = 0;
-  // Of a stream that has ended meanwhile nothing is sent.
+  // Sends nothing if the stream has ended meanwhile.
   virtual void Answer(StreamId stream, GrpcAnswer answer) = 0;
-  // Appends what is to be sent now, some more than `limit` bytes at most. Nothing: there is
-  // nothing, or the client takes no more for now.
+  // Appends the bytes to send now, at most somewhat more than `limit`. Appends nothing if nothing
+  // waits, or if the client takes no more for now.
   virtual void Produce(std::size_t limit, std::string* out) = 0;
   // Nothing will come or go any more.
   virtual bool done() const = 0;

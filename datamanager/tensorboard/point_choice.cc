@@ -7,14 +7,14 @@
 namespace datamanager::tensorboard {
 namespace {
 
-// Fewer are no stretch of which a median says anything.
+// The median of a stretch of fewer points would say nothing.
 constexpr std::uint64_t kLeastStretch = 16;
 constexpr std::uint64_t kMostOutstanding = 20;
 constexpr std::uint64_t kOneOutstandingOf = 50;
 // The first, the last, the least, the greatest, the first that is not finite, the one before it.
 constexpr std::uint64_t kMusts = 6;
 
-// Of `numbers`, which is not empty and comes out in another order.
+// The median of `numbers`, which must not be empty; reorders `numbers`.
 double Median(std::vector<double>& numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
@@ -26,7 +26,8 @@ double Median(std::vector<double>& numbers) {
 PointChoice::PointChoice(Series series, std::uint64_t limit) : series_(series), limit_(limit) {
   if (limit_ >= series_.points || limit_ <= kMusts) return;
   most_outstanding_ = std::min(kMostOutstanding, limit_ / kOneOutstandingOf);
-  // Of the musts it has the first. (The last of equal steps it may not have.)
+  // The stride includes the first point, which is a must. (It may lack the last point if several
+  // points have that step.)
   stride_ = limit_ - (kMusts - 1) - most_outstanding_;
   stretches_ = std::clamp<std::uint64_t>(series_.points / kLeastStretch, 1, limit_);
 }

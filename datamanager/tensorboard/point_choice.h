@@ -1,11 +1,11 @@
 #ifndef DATAMANAGER_TENSORBOARD_POINT_CHOICE_H_
 #define DATAMANAGER_TENSORBOARD_POINT_CHOICE_H_
 
-// Which points of a series TensorBoard gets when it asks for fewer than there are. It draws a thin
-// line through what it is given and a thick one that is their moving average, so both must be like
-// those of all points: the least and the greatest of each stretch, which a plot of columns shows,
-// would pull the thick line away from the mean of a noisy series. Most points are therefore an even
-// stride, and a few are those that nobody may miss.
+// Chooses the points of a series that TensorBoard gets when it asks for fewer than the series has.
+// TensorBoard draws a thin line through the points it gets and a thick one that is their moving
+// average, so both must be like those of all points: the least and the greatest of each stretch,
+// which a plot of columns shows, would pull the thick line away from the mean of a noisy series.
+// Most points are therefore an even stride, and a few are points that a viewer must not miss.
 //
 // TensorBoard's own servers keep a random sample instead, of which neither a spike nor the first
 // point is sure to be a part.
@@ -23,20 +23,21 @@
 
 namespace datamanager::tensorboard {
 
-// Chooses from points that come in the order of their steps. Of `limit` points, in this order:
+// Chooses from points that come in the order of their steps. The `limit` points are, in this order:
 //
 //   the last; the first; the greatest and the least; the first that is not finite, and the one
 //   before it;
-//   one of each 50, 20 at most, that stand out: whose distance from the median of their stretch is
-//   largest, measured by the median distance there;
+//   one of each 50, 20 at most, that stand out: points whose distance from the median of their
+//   stretch is largest, in units of the median distance there;
 //   the rest at an even stride of steps, so that series that were written together keep the same
-//   steps; where steps are so uneven that it finds too few, at an even stride of places.
+//   steps; if steps are so uneven that this stride finds too few points, at an even stride of
+//   places.
 //
 // The same points give the same answer. It may have fewer points than `limit`, if one is chosen for
 // two reasons. Keeps O(limit) points, and a stretch.
 class PointChoice {
  public:
-  // Of all points that will come.
+  // Describes all points that will come.
   struct Series {
     std::uint64_t points = 0;
     std::int64_t first_step = 0;
@@ -45,9 +46,9 @@ class PointChoice {
 
   PointChoice(Series series, std::uint64_t limit);
 
-  // The next ones.
+  // Adds the next points of the series.
   void Add(std::span<const Point> points);
-  // What was chosen, in the order in which they came, once all have come.
+  // The chosen points, in the order in which they came, once all points have come.
   std::vector<Point> Take() &&;
 
  private:
@@ -55,7 +56,7 @@ class PointChoice {
     std::uint64_t place = 0;
     Point point;
   };
-  // A candidate for what stands out: the larger, the more.
+  // A point that may stand out; the largest candidates are chosen.
   struct Candidate {
     double score = 0;     // In median distances.
     double distance = 0;  // Decides between equal scores.
@@ -78,7 +79,7 @@ class PointChoice {
   std::uint64_t next_ = 0;  // Place.
   Point before_;            // The point that came last.
   std::optional<Chosen> first_, last_, least_, greatest_, not_finite_, before_not_finite_;
-  std::uint64_t next_by_step_ = 0, next_by_place_ = 0;  // Of the strides.
+  std::uint64_t next_by_step_ = 0, next_by_place_ = 0;  // Next numbers of the two strides.
   std::vector<Chosen> by_step_, by_place_;
   std::uint64_t stretch_ = 0;
   std::vector<Chosen> in_stretch_;      // Finite ones.
@@ -87,7 +88,7 @@ class PointChoice {
 };
 
 // Places of at most `limit` of `count` values that are no numbers: evenly, with the first and the
-// last; one is the last.
+// last; a limit of 1 chooses the last.
 std::vector<std::size_t> ChooseEvenly(std::size_t count, std::uint64_t limit);
 
 // How many points each of `series` series gets when `wanted` are asked for of each. An answer has

@@ -207,8 +207,8 @@ class RealProvider : public Provider {
     trial.AddTo(looks_.catalog(), run, request, answer);
   }
 
-  // What a list says of values that are no scalars is seen where they stand, which is not known of
-  // a run that was only counted.
+  // A list needs the places of values that are no scalars; a run that was only counted does not
+  // know them.
   void LoadPlaces(const std::string& run, const SeriesRequest& request, DataClass data_class) {
     bool missing = false;
     looks_.Now(run, [&](const View& view) {
@@ -239,8 +239,8 @@ class RealProvider : public Provider {
     answer->AddInfo(name, info);
   }
 
-  // Of a request that reads. What a user has said is told to TensorBoard's plugins too, but for
-  // "all": they ask for 0 then.
+  // Most points of a series that a request to read wants. TensorBoard's plugins know the numbers
+  // that the user has set and ask for them, except that they ask for 0 if the user has set "all".
   std::uint64_t Wanted(const SeriesRequest& request) const {
     const auto wanted = static_cast<std::uint64_t>(request.num_points.value_or(0));
     const auto said = options_.samples.find(request.plugin);

@@ -35,7 +35,7 @@ class Provider {
     // needed; an answer that is too large all the same is ResourceExhausted.
     std::uint64_t most_answer_bytes = 64'000'000;
   };
-  // A call costs this to who answers it.
+  // The cost of a call for the thread that answers it.
   enum class Effort : std::uint8_t {
     kNone,  // Nothing: on any thread.
     kList,  // Waits for no file.
@@ -45,7 +45,7 @@ class Provider {
   static std::unique_ptr<Provider> Create(Options options);
   virtual ~Provider() = default;
 
-  // Of a call with this path.
+  // The cost of a call with this path.
   static Effort EffortOf(std::string_view path);
   // Blocks; any thread, several at once.
   virtual GrpcAnswer Answer(std::string_view path, std::string_view message) = 0;

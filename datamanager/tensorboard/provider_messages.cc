@@ -29,7 +29,7 @@ constexpr std::uint32_t Number(std::uint32_t number) {
 
 pbf_reader Open(std::string_view bytes) { return pbf_reader(bytes.data(), bytes.size()); }
 
-// What protozero throws ends here: the bytes are no such message.
+// Turns an exception of protozero into InvalidArgument: the bytes are no such message.
 template <typename Read>
 absl::Status Guarded(std::string_view thing, Read read) {
   try {

@@ -33,11 +33,11 @@ struct NameFilter {
   bool Wants(std::string_view name) const { return all || names.contains(name); }
 };
 
-// Of all six methods that list or read series.
+// The request of all six methods that list or read series.
 struct SeriesRequest {
   std::string plugin;
   NameFilter runs, tags;
-  std::optional<std::int64_t> num_points;  // Of downsample; nothing without one.
+  std::optional<std::int64_t> num_points;  // From downsample; nothing without a downsample.
 };
 
 // InvalidArgument: the bytes are no such message. Unknown fields are skipped.
@@ -57,14 +57,14 @@ struct BlobKey {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
-  std::uint64_t index = 0;  // Of the blob in its value.
+  std::uint64_t index = 0;  // Index of the blob in its value.
 
   bool operator==(const BlobKey&) const = default;
 };
 
-// Of characters that need no escape in a URL: [A-Za-z0-9_-].
+// Writes a key in characters that need no escape in a URL: [A-Za-z0-9_-].
 std::string EncodeBlobKey(const BlobKey& key);
-// InvalidArgument: it is none.
+// InvalidArgument: `text` is no blob key.
 absl::StatusOr<BlobKey> DecodeBlobKey(std::string_view text);
 
 // --- Answers ---
@@ -78,11 +78,11 @@ struct RunRow {
 std::string RunsMessage(std::span<const RunRow> runs);
 std::string BlobMessage(std::string_view data);
 
-// A list says this of a series.
+// Facts about a series in the answer of a list.
 struct SeriesInfo {
   std::int64_t max_step = 0;
   double max_wall_time = 0;
-  std::optional<std::int64_t> max_length;  // Of blob sequences alone.
+  std::optional<std::int64_t> max_length;  // Only of blob sequences.
   std::string_view plugin;
   std::string_view content;
   std::string_view display_name;
@@ -103,13 +103,13 @@ std::string BlobSequence(std::span<const std::string> keys);
 // An answer that lists or reads series, run by run.
 class SeriesMessage {
  public:
-  // A run of which nothing is added is not in the answer.
+  // A run without an added series is not in the answer.
   void BeginRun(std::string_view name);
   void AddInfo(std::string_view tag, const SeriesInfo& info);
   void AddPoints(std::string_view tag, std::span<const Point> points);
   void AddValues(std::string_view tag, const SeriesValues& values);
 
-  // Of what was added.
+  // Bytes added so far.
   std::size_t size() const { return message_.size() + run_.size(); }
   std::string Take() &&;
 

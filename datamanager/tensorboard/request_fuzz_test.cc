@@ -1,5 +1,5 @@
-// Any bytes of a client: as a connection, as a request, as a blob key. Whatever comes is answered,
-// refused or hung up on; a key that is read is written as one that means the same.
+// Any bytes of a client: as a connection, as a request, as a blob key. The server answers each
+// input, refuses it or hangs up; a key that was read is written as a key with the same meaning.
 
 #include <cstddef>
 #include <cstdint>

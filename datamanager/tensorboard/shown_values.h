@@ -21,7 +21,7 @@ namespace datamanager::tensorboard {
 // TensorBoard's plugin for what a tag holds. `mindspore`: the run has a summary file of MindSpore,
 // whose names are in the singular.
 std::string_view ShownPlugin(const RunData::Tag& tag, bool mindspore);
-// What list and read of that plugin have the tag in; kUnknown: in none.
+// Data class under which list and read of that plugin show the tag; kUnknown: in none.
 eventlog::DataClass ShownClass(const RunData::Tag& tag);
 // The plugin's content and the display name from a tag's metadata. TensorBoard makes up those of
 // values of the old style; without the encoding of old sounds a browser would not play them.
@@ -30,14 +30,14 @@ std::string_view ShownDisplayName(const RunData::Tag& tag, std::string_view name
 
 // `form` is ValuePlace::form, `plugin` the tag's own (of RunData::Tag).
 
-// A TensorProto. InvalidArgument: the bytes are none that could become one.
+// A TensorProto. InvalidArgument: the bytes cannot become a TensorProto.
 absl::StatusOr<std::string> TensorOf(std::uint8_t form, std::string_view bytes);
 
 // How many blobs a value is: of images two more than there are, as their width and height come
 // first, as text.
 absl::StatusOr<std::size_t> BlobCount(std::uint8_t form, std::string_view plugin,
                                       std::string_view bytes);
-// One of them. NotFound: there are fewer.
+// Returns a blob of the value. NotFound: the value has fewer blobs.
 absl::StatusOr<std::string> BlobAt(std::uint8_t form, std::string_view plugin,
                                    std::string_view bytes, std::uint64_t index);
 

@@ -22,14 +22,14 @@ class TrialHParams {
   // Looks whether a request is for such tags, and the run's files have none. Within a look.
   TrialHParams(const RunSource::View& view, const SeriesRequest& request,
                eventlog::DataClass data_class);
-  TrialHParams() = default;  // They do not.
+  TrialHParams() = default;  // Adds nothing.
 
   // Adds them to an answer, in which the run has begun: that lists, or one that reads. Nothing if
   // the run has no parameters.
   void AddTo(const RunCatalog& catalog, const std::string& run, const SeriesRequest& request,
              SeriesMessage* answer) const;
 
-  // Returns null if there are none.
+  // Returns null if the run has no parameters.
   static std::unique_ptr<const BriefFacts> ParametersOf(const RunCatalog& catalog,
                                                         const std::string& run);
 
