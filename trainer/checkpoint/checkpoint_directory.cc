@@ -42,7 +42,7 @@ constexpr int kNameAttempts = 100;
 constexpr std::size_t kMaxMetadata = 64 << 10;
 constexpr std::int64_t kMostIterations = 1'000'000'000'000'000;  // It is counted on from there.
 constexpr std::size_t kMaxManifest = 32 << 20;
-// Of a manifest: an array and three members a file.
+// The limits of a manifest: an array and three members a file.
 constexpr runtime::JsonOptions kManifestLimits = {8, 8 * kMaxTreeEntries};
 
 std::string Join(const std::string& directory, std::string_view name) {
@@ -140,7 +140,7 @@ bool ReadManifestEntry(const JsonValue& entry, CheckpointManifest& manifest) {
   return true;
 }
 
-// NotFound if there is none.
+// NotFound without a manifest.
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& directory) {
   const std::string path = Join(directory, kManifestFile);
   auto text = ReadSmall(path, kMaxManifest);
@@ -164,7 +164,7 @@ absl::Status Damaged(const std::string& directory, const std::string& name) {
 }
 
 // Puts `temporary` in the place of `final`, which may be there, in one step where the file system
-// can. What was there is then under a temporary name.
+// can. The directory that was there is then under a temporary name.
 absl::Status MoveInto(const std::string& temporary, const std::string& final_path) {
   const auto failed = [&] {
     return absl::ErrnoToStatus(errno, absl::StrCat("renaming ", temporary, " to ", final_path));
@@ -238,8 +238,8 @@ absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target
   return absl::Status(status.code(), absl::StrCat("copying to ", path, ": ", status.message()));
 }
 
-// So that one for which there is no room is not begun again and again, and one that can never have
-// any is not waited for. What cannot be told is no reason.
+// A copy for which there is no room is not begun again and again, and nobody waits for a copy that
+// can never have room. If the room cannot be told, the copy is tried.
 absl::Status CheckRoomForCopy(const std::string& source, const std::string& run_directory) {
   struct statvfs room {};
   if (statvfs(run_directory.c_str(), &room) != 0) return absl::OkStatus();
@@ -485,7 +485,7 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
         absl::StrCat(temporary, " has too many files with long names: pack them into one"));
   }
   unlink(Join(temporary, kTemporaryMarker).c_str());
-  unlink(Join(temporary, kCountersFile).c_str());  // Of what it is a copy of.
+  unlink(Join(temporary, kCountersFile).c_str());  // The counters of the source of a copy.
   status = runtime::WriteFileAtomically(Join(temporary, kManifestFile), text, mode, true);
   if (!status.ok()) return status;
   const std::string run_directory = ParentAndName(temporary).first;
@@ -496,7 +496,8 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
   // A run's directory is no older than its trial.
   if (status.ok()) status = runtime::SyncDirectory(ParentAndName(run_directory).first);
   if (!status.ok()) return status;
-  // What was replaced now has the temporary name; where it cannot be removed the next start tries.
+  // The replaced checkpoint now has the temporary name; if it cannot be removed the next start
+  // tries.
   (void)RemoveCheckpoint(temporary);
   std::uint64_t bytes = text.size();
   for (const auto& [file, sum] : *synced) bytes += sum.size;

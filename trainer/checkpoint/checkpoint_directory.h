@@ -77,10 +77,11 @@ std::optional<std::int64_t> TemporaryStep(const std::string& directory);
 
 // Not synced before the commit.
 absl::Status WriteMetadata(const std::string& directory, const CheckpointMetadata& metadata);
-// Of a permanent checkpoint; in one step, not synced. Only its counters are read again.
+// Writes the counters of a permanent checkpoint in one step, not synced. Only these counters are
+// read again.
 absl::Status WriteCounters(const std::string& directory, const CheckpointMetadata& metadata);
-// With the counters that were written last. NotFound if there is none; DataLoss if it cannot be
-// read as such.
+// The metadata with the counters that were written last. NotFound without metadata; DataLoss if it
+// cannot be read as metadata.
 absl::StatusOr<CheckpointMetadata> ReadMetadata(const std::string& directory);
 
 // A dictionary (a JSON object) as the content of a temporary checkpoint, whose metadata then says

@@ -1,6 +1,6 @@
-// Whatever an object with a right checksum holds, it is unpacked below its run or refused, and then
-// nothing is left of it. (The input is what stands between the first bytes of an object and its
-// checksum.)
+// An object with a right checksum, whatever it holds, is unpacked below its run or refused, and
+// then nothing is left of it. (The input is what stands between the first bytes of an object and
+// its checksum.)
 
 #include <unistd.h>
 

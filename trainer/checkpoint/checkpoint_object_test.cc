@@ -48,7 +48,7 @@ class CheckpointObjectTest : public testing::Test {
   static std::string Text(const std::string& text, int bytes = 4) {
     return Number(text.size(), bytes) + text;
   }
-  // One whose checksum is right, with a single file.
+  // An object with a right checksum and a single file.
   static std::string Object(const std::string& name, const std::string& below = "") {
     const std::string body =
         "YARDCKP1" + Text(below) + Number(1, 4) + Text(name) + Text("content", 8);

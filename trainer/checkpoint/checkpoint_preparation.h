@@ -14,8 +14,8 @@
 
 namespace trainer {
 
-// What a commit of a checkpoint needs and takes long to get: a gigabyte is read, and perhaps
-// copied, in seconds.
+// The part of a checkpoint's commit that takes long: a gigabyte is read, and perhaps copied, in
+// seconds.
 struct PreparedCheckpoint {
   std::optional<CheckpointManifest> manifest;  // Unset: nothing was prepared.
   std::string copy;  // The temporary checkpoint that was made; empty: none was.
@@ -25,9 +25,9 @@ struct PreparedCheckpoint {
 // trials are answered meanwhile. Ray Tune copies and uploads checkpoints beside its loop in the
 // same way; here the program waits, so what it saved is not changed on the way.
 //
-// On the loop's thread. One that goes away removes the copy that it made (`Result::copy`, empty:
-// none), as soon as that is done, unless the result was taken; if the copy was committed it does
-// not have that name any more.
+// On the loop's thread. A preparation that is destroyed removes the copy that it made
+// (`Result::copy`, empty: none), as soon as that is done, unless the result was taken; if the copy
+// was committed it does not have that name any more.
 template <typename Result>
 class Preparation {
  public:

@@ -10,7 +10,7 @@
 
 namespace trainer {
 
-// Which checkpoints of a trial stay, as Ray Tune's checkpoint manager decides it: the best `keep`
+// Decides which checkpoints of a trial stay, as Ray Tune's checkpoint manager does: the best `keep`
 // by a score and always the newest. Pure; any thread.
 //
 // Different on purpose: 0 may be kept besides the newest, what is in use is never deleted, and all
@@ -33,10 +33,10 @@ struct RankedCheckpoint {
 };
 
 // The numbers of those to delete, in the order given. `keep` is how many of the best stay besides
-// the newest, which may be one of them; negative: all. Of equal scores the newer one stays. Of
-// those that would stay the worst go until no more than `max_bytes` are left (0: no limit), one
-// without a score before all others; the newest and what is in use count, and stay whatever their
-// size.
+// the newest, which may be one of them; negative: all. If scores are equal the newer checkpoint
+// stays. The worst of those that would stay go until no more than `max_bytes` are left (0: no
+// limit), one without a score before all others; the newest and those in use count, and stay
+// whatever their size.
 std::vector<std::int64_t> SurplusCheckpoints(std::span<const RankedCheckpoint> checkpoints,
                                              int keep, bool smaller_is_better,
                                              std::uint64_t max_bytes = 0);

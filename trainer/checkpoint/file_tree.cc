@@ -129,7 +129,7 @@ absl::Status ReadPieces(const TreeFile& file,
                         const std::function<absl::Status(std::uint64_t zeros)>& skip) {
   std::string buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, file.size + 1)), 0);
   std::uint64_t at = 0;
-  std::uint64_t data_end = skip ? 0 : UINT64_MAX;  // Of what is known to have no holes.
+  std::uint64_t data_end = skip ? 0 : UINT64_MAX;  // End of the part known to have no holes.
   for (;;) {
     if (at >= data_end && at < file.size) {
       const off_t data = lseek(file.fd, static_cast<off_t>(at), SEEK_DATA);
