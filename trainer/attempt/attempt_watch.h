@@ -7,11 +7,11 @@
 
 namespace trainer {
 
-// What an attempt must not do: go on for longer than the trial's time budget, or be silent for too
-// long. (Ray Tune has TimeoutStopper, whose clock stands still between results, and no heartbeat of
-// trials.) A pure function of durations.
+// Two things that an attempt must not do: go on for longer than the trial's time budget, or be
+// silent for too long. (Ray Tune has TimeoutStopper, whose clock stands still between results, and
+// no heartbeat of trials.) A pure function of durations.
 struct AttemptTimes {
-  std::optional<absl::Duration> budget;  // Of all attempts together; unset: none.
+  std::optional<absl::Duration> budget;  // For all attempts together; unset: none.
   absl::Duration used;                   // By earlier attempts and this one.
   absl::Duration heartbeat;              // Zero: it may be silent.
   absl::Duration silent;

@@ -31,7 +31,7 @@ class OutputReader {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
     std::string path;                    // It may not be there yet.
-    std::int64_t offset = 0;             // What is before it is known.
+    std::int64_t offset = 0;             // Output before it is known.
     OutputFormat format;
     // Something was written: the whole reports, perhaps none. False: they are to come again.
     std::function<bool(const std::vector<Line>&)> take;
@@ -53,7 +53,7 @@ class OutputReader {
   void LookAfter(absl::Duration delay);
   // Tells `done_`.
   void End(bool took_all);
-  // Of the file, behind `offset_`.
+  // Bytes of the file behind `offset_`.
   std::string Read() const;
   // The reports in whole lines; also in the last one without a newline if the file is at its end.
   bool TakeFrom(std::string_view bytes, bool is_last);

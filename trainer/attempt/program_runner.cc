@@ -30,7 +30,7 @@ AttemptEnd EndOf(const msg::JobT& job, std::uint64_t memory_limit) {
   const msg::TaskT* const task = DecisiveTask(job);
   const msg::AttemptT* const attempt =
       task == nullptr || task->attempts.empty() ? nullptr : task->attempts.back().get();
-  // (One whose tasks were stopped before they started has not succeeded.)
+  // (A job whose tasks were stopped before they started has not succeeded.)
   const bool went_well =
       task == nullptr || (attempt != nullptr && attempt->exit_code == 0 && attempt->signal == 0);
   end.success = job.state == msg::TaskState::Exited && went_well;

@@ -27,18 +27,18 @@ struct AttemptEnd {
 };
 
 // Runs one attempt of a trial as a program: a job of the launcher's, of one task or of a cluster
-// (trial_cluster.h). Its reports come through the
-// Relay; here is its life. On the loop's thread. One that is destroyed leaves the program alone.
+// (trial_cluster.h). Its reports come through the Relay; here is its life. On the loop's thread. A
+// runner that is destroyed leaves the program alone.
 class ProgramRunner {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as `jobs`; both outlive it.
     bus::JobControl* jobs = nullptr;
-    std::string trace = {};  // Of the launch.
+    std::string trace = {};  // Trace id of the launch.
     // How long reports may still come after the program's exit, without word from the shim that
     // there are no more.
     absl::Duration last_reports = absl::Seconds(2);
-    // Of each of its tasks, in bytes, for the words of a failure; 0: none.
+    // Limit of each of its tasks, in bytes, for the words of a failure; 0: none.
     std::uint64_t memory_limit = 0;
     // The launcher has started it (or will not: then nothing else follows).
     std::function<void(absl::StatusOr<std::string> job)> on_launched;
@@ -51,7 +51,8 @@ class ProgramRunner {
   static std::shared_ptr<ProgramRunner> Create(Options options);
   virtual ~ProgramRunner() = default;
 
-  // One of the two, once: starts a new job, or takes up one that the launcher has started already.
+  // Call one of the two, once: Launch() starts a new job, TakeUp() takes up one that the launcher
+  // has started already.
   virtual void Launch(const std::string& request_id, const msg::JobSpecT& spec) = 0;
   virtual void TakeUp(const std::string& job) = 0;
   // Asks the program to end, from outside; it is killed after `grace`.

@@ -308,7 +308,8 @@ class RelayImpl : public Relay {
   runtime::UniqueFd listener_;
   runtime::EventLoop::WatchId accept_watch_ = 0;
   runtime::EventLoop::TimerId accept_timer_ = 0;
-  // Of every read in turn: to make room for as much in each `in` would be to fill it with zeros.
+  // Every read uses it in turn: to make room for as much in each `in` would be to fill it with
+  // zeros.
   const std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_id_ = 0;

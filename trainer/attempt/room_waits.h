@@ -17,7 +17,7 @@ namespace trainer {
 // "no room on the disk of DIRECTORY: 12345 bytes free".
 std::string NoRoomWords(const std::string& directory);
 
-// Which trials wait for room on a disk, why, and when it is tried again: all at the same moment,
+// Knows which trials wait for room on a disk, why, and when to try again: all at the same moment,
 // after kFirstPause, doubling to kLongestPause while one of them waits. (Ray Tune lets a trial fail
 // whose result cannot be written.) On the loop's thread.
 class RoomWaits {

@@ -28,8 +28,8 @@ const msg::TaskT* ReportingTask(const msg::JobT& job);
 // True once that one will say no more, whatever the others do.
 bool ReporterHasEnded(const msg::JobT& job);
 
-// Whose end is the end of an ended job: the task that failed first, else the chief, else that of
-// rank 0; null if the job has none.
+// The task whose end is the end of an ended job: the task that failed first, else the chief, else
+// that of rank 0; null if the job has none.
 const msg::TaskT* DecisiveTask(const msg::JobT& job);
 
 }  // namespace trainer

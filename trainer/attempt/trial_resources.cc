@@ -16,7 +16,7 @@ namespace trainer {
 namespace {
 
 constexpr std::size_t kMaxName = 32;
-constexpr std::size_t kMaxRequests = 64;  // Of resources, and of limits.
+constexpr std::size_t kMaxRequests = 64;  // For resources, and for limits.
 constexpr std::uint64_t kLongestRunMs = 100ull * 365 * 24 * 3600 * 1000;
 constexpr std::string_view kJob = "j-";
 

@@ -14,14 +14,16 @@
 
 namespace trainer {
 
-// What each task of a trial needs for itself (GPUs, slots, whatever the yard was started with) and
-// how much memory, time of the processors and so on it may use. Ray Tune's trial runner counts the
-// resources of its trials itself, cpu, gpu and custom ones, also in fractions, and nothing holds a
-// trial to them. Here the launcher alone gives them out, to trials and to jobs of all kinds, and
-// limits what it can; the trainer asks, and tells what the launcher says. Pure functions.
+// The resources that each task of a trial needs for itself (GPUs, slots, whatever the yard was
+// started with) and how much memory, time of the processors and so on it may use. Ray Tune's trial
+// runner counts the resources of its trials itself, cpu, gpu and custom ones, also in fractions,
+// and nothing holds a trial to them. Here the launcher alone gives them out, to trials and to jobs
+// of all kinds, and limits what it can; the trainer asks, and tells what the launcher says. Pure
+// functions.
 
 // InvalidArgument says what is asked for that cannot be, whatever the machine has, by the
-// launcher's rules, so that it is known when the trial is made. (What there is the launcher knows.)
+// launcher's rules, so that it is known when the trial is made. (The launcher knows what the
+// machine has.)
 absl::Status CheckResources(const msg::TrialOptionsT& options);
 
 // To each group of a job that has its tasks already. A job of one task without groups becomes one
@@ -32,9 +34,9 @@ void SetResources(const msg::TrialOptionsT& options, msg::JobSpecT* job);
 // Nothing while all of them wait.
 std::optional<std::int64_t> StartOf(const msg::JobT& job);
 
-// What the launcher says of a job that waits, with trials for their jobs: "waits for gpu: 1 of 1 is
-// used by t-abcde". Empty for one that runs or has ended. `trial_of` finds the trial that has this
-// job now, else null.
+// The launcher's reason why a job waits, with trials in place of their jobs: "waits for gpu: 1 of 1
+// is used by t-abcde". Empty for one that runs or has ended. `trial_of` finds the trial that has
+// this job now, else null.
 std::string WhyJobWaits(const msg::JobT& job,
                         const std::function<const TrialRecord*(const std::string& job)>& trial_of);
 
