@@ -21,7 +21,7 @@
 namespace trainer {
 
 // A trainable without a thread, as a class of Ray Tune's: its state is a number, which it counts up
-// to `last`. What a driver of trainables is tested with.
+// to `last`. Drivers of trainables are tested with it.
 class CountingTrainable : public Trainable {
  public:
   CountingTrainable(std::string directory, int last)

@@ -111,7 +111,7 @@ void RemoveOne(trainer::Trials* trials) {
   CHECK(removed.ok()) << removed.status();
 }
 
-// What all trials are in the end.
+// The state that all trials have in the end.
 std::optional<msg::TrialState> GoalOf(std::string_view mode) {
   if (mode == "launch" || mode == "resume") return msg::TrialState::Running;
   if (mode == "fail") return msg::TrialState::Failed;

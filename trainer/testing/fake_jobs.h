@@ -40,7 +40,7 @@ class FakeJobs : public bus::JobControl {
   std::map<std::string, Job> jobs;  // By id: "j-1", "j-2", ...
   std::set<std::string> requests;   // Request ids of launches.
   int launches = 0;                 // Also refused ones.
-  absl::Status refusal;             // Of every launch, unless OK.
+  absl::Status refusal;             // Answer to every launch, unless OK.
   bool holds_refusals = false;      // True: until Refuse().
   bool answers = true;              // False: launches, but its answers are lost.
   // New jobs that ask for resources wait, with these words; empty: they get them at once.

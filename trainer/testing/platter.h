@@ -9,7 +9,7 @@
 
 namespace trainer {
 
-// What a disk holds when the power goes. A program that links this file has every fsync() and
+// The content of a disk when the power goes. A program that links this file has every fsync() and
 // fdatasync() of its own and of its libraries pass through here: what a file or a directory held
 // then is what it holds after a loss of power, unless the kernel happened to write more. As
 // leveldb's Env that drops unsynced bytes, but below everything that uses a file, SQLite too. One
@@ -36,14 +36,14 @@ class Platter {
   void OnSync(std::function<void()> synced) { on_sync_ = std::move(synced); }
   int syncs() const { return syncs_; }
 
-  // Of the interposed functions.
+  // The interposed functions call it.
   static void Synced(int fd);
 
  private:
   using Inode = std::uint64_t;
   struct Content {
     std::string bytes;
-    std::map<std::string, Inode> entries;  // Of a directory.
+    std::map<std::string, Inode> entries;  // Set for a directory.
     bool is_directory = false;
     int keeps_inode = -1;  // A descriptor, so that its number is not given to another file.
   };

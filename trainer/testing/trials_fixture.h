@@ -21,9 +21,9 @@
 
 namespace trainer {
 
-// What tests of Trials stand on: a trainer in a directory of its own, with a launcher and a clock
+// The fixture of tests of Trials: a trainer in a directory of its own, with a launcher and a clock
 // that behave. It may be killed, and the next one takes up what it left. The test's thread calls
-// all methods; what touches the trials goes through On().
+// all methods; code that touches the trials goes through On().
 class TrialsFixture : public testing::Test {
  protected:
   TrialsFixture();
@@ -56,10 +56,10 @@ class TrialsFixture : public testing::Test {
   void Stop(const std::string& id, absl::Duration grace = absl::ZeroDuration());
   std::vector<ResultRow> Rows(const std::string& id);
 
-  // Of a job's attempt; of none once that is over.
+  // The key of a job's attempt; of none once the attempt is over.
   AttemptKey KeyOf(const std::string& job);
-  // What the relay does with lines of a job; an answer for each, or what its greeting is refused
-  // with for all.
+  // Passes on lines of a job as the relay does; returns an answer for each, or for all the error
+  // with which its greeting is refused.
   std::vector<absl::StatusOr<std::string>> Relay(const std::string& job,
                                                  std::vector<RelayedLine> lines);
   // An answer, or "ERR " and the error.
@@ -72,14 +72,14 @@ class TrialsFixture : public testing::Test {
   std::string state_;      // Where the database is: directory_.
   runtime::FakeClock clock_;
   FakeJobs jobs_;
-  // Of the next trainer; Start() fills in the loop, the clock, the store and the jobs. Runs are in
-  // directory_/runs, two at a time.
+  // Options of the next trainer; Start() fills in the loop, the clock, the store and the jobs. Runs
+  // are in directory_/runs, two at a time.
   Trials::Options options_;
   std::function<void(const AttemptKey&)> on_wanted_;  // For Trials::OnWanted(), if it is set.
   // Closing a store would empty its log, and sync it.
   bool keeps_stores_open_ = false;
   int requests_ = 0;
-  std::string trace_;  // Of what is asked for next.
+  std::string trace_;  // Trace id of the next request.
   std::unique_ptr<LoopThread> loop_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Trials> trials_;
