@@ -30,11 +30,11 @@ struct RelayedLine {
   bool is_end = false;  // END: the task has ended and `number` is its last line.
 };
 
-// Who takes the lines that a Relay brings. On the loop's thread; may block for the disk.
+// Takes the lines that a Relay brings. On the loop's thread; may block for the disk.
 class LineReceiver {
  public:
   virtual ~LineReceiver() = default;
-  // The attempt with this nonce. PermissionDenied if there is none (any more).
+  // The attempt with this nonce. PermissionDenied if no attempt has it (any more).
   virtual absl::StatusOr<AttemptKey> Greet(std::string_view nonce) = 0;
   // Takes lines that arrived together, in their order, in one transaction. An answer for each of
   // them: empty for an acknowledgement without one. With an error the line counts as never
@@ -43,8 +43,8 @@ class LineReceiver {
   // the receiver calls for them.
   virtual std::vector<absl::StatusOr<std::string>> Receive(
       const std::vector<RelayedLine>& lines) = 0;
-  // Sets who is called when the lines of an attempt that were held back are wanted. Never called
-  // inside of Receive(), and perhaps when there are none (any more).
+  // Sets the function that is called when the lines of an attempt that were held back are wanted.
+  // Never called inside of Receive(), and perhaps when no lines are held back (any more).
   virtual void OnWanted(std::function<void(const AttemptKey&)> wanted) = 0;
 };
 

@@ -26,7 +26,7 @@ class MetricStatistics {
   // More names are not counted.
   static constexpr std::size_t kMaxMetrics = 1000;
 
-  // The row after rows(). One whose metrics cannot be read counts as one without any.
+  // Adds the row after rows(). A row whose metrics cannot be read counts as a row without metrics.
   void Add(const ResultRow& row);
   // The last row that was added; 0: none.
   std::int64_t rows() const { return rows_; }

@@ -14,11 +14,11 @@ namespace trainer {
 // Whether two reports have the same names, in the same order, also of what is nested.
 bool HaveSameNames(std::string_view a, std::string_view b);
 
-// Of what is kept of earlier reports, in bytes: names may have no end.
+// Limit of the metrics kept of earlier reports, in bytes: a program may report any number of names.
 inline constexpr std::size_t kMostEarlierMetrics = 64 << 10;
 
-// What `newer` has, and behind it what `older` alone has, nested metrics likewise. `newer` alone if
-// either is empty, or no object, or `older` is larger than that.
+// The metrics of `newer`, and behind them those that `older` alone has, nested metrics likewise.
+// `newer` alone if either is empty, or no object, or `older` is larger than that.
 std::string MergedMetrics(std::string_view older, std::string_view newer);
 
 }  // namespace trainer

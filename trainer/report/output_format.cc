@@ -85,7 +85,7 @@ std::optional<std::string> ValuesIn(std::string_view text) {
   }
   if (count == 0) return std::nullopt;
   object += '}';
-  // Of a name that comes twice the last value counts.
+  // If a name comes twice, the last value counts.
   const auto json = runtime::ParseJson(object);
   if (!json.ok()) return std::nullopt;
   return runtime::CompactJson(*json);

@@ -10,8 +10,8 @@
 
 namespace trainer {
 
-// Which lines of a program's standard output are reports, and of what: for programs that know
-// nothing of the yard. Pure; any thread.
+// Decides which lines of a program's standard output are reports, and of which metrics: for
+// programs that know nothing of the yard. Pure; any thread.
 //
 //   "json"      a line that is a JSON object with members; NaN, Infinity and -Infinity may occur
 //   "values"    a line with NAME=NUMBER in it, once or more: "epoch 3: loss=0.12, acc = 91.5"
@@ -19,9 +19,9 @@ namespace trainer {
 //
 // A NAME is letters, digits and any of _ - . /, begins with a letter or _, and stands at the line's
 // beginning or behind a space or one of ,;|([{: ; a number ends the line or stands before a space
-// or one of ,;|)]} ; true and false count as numbers do. What is not read so is passed over: of
-// "lr=0.1 took=3s" took is no metric. Of a line that was overwritten in place (a progress bar, \r)
-// the last writing counts. At most 1,000 values a line, the later ones are passed over.
+// or one of ,;|)]} ; true and false count as numbers do. Text of any other form is passed over: in
+// "lr=0.1 took=3s" took is no metric. If a line was overwritten in place (a progress bar, \r) the
+// last writing counts. At most 1,000 values a line, the later ones are passed over.
 class OutputFormat {
  public:
   // InvalidArgument says what it may be.

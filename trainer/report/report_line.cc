@@ -52,7 +52,7 @@ std::optional<std::int64_t> CountOf(const JsonValue* value) {
 // A few long names of nested objects would be as many times longer when they are flattened.
 constexpr std::size_t kMaxNameBytes = 4 * runtime::kMaxReportLine;
 
-// Of all flattened names below an object.
+// Bytes of all flattened names below an object.
 std::size_t NameBytes(std::size_t prefix, const JsonValue& object) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : object.members) {

@@ -29,7 +29,7 @@ struct ReportLine {
 
   Kind kind = Kind::kHeartbeat;
   std::string type;            // As written: "report".
-  std::string seq;             // The JSON text of `seq`, to be echoed; empty if there is none.
+  std::string seq;             // The JSON text of `seq`, to be echoed; empty without one.
   std::string metrics = "{}";  // kReport: the object `m` as compact JSON.
   // kReport: an integer `step`, of the line or else of `m`. kCheckpointBegin: `step`, not negative.
   std::optional<std::int64_t> step;
@@ -41,7 +41,7 @@ struct ReportLine {
   bool only_done = false;  // kReport: it has nothing but `done`.
   std::int64_t pid = 0;    // kHello: the program's, if it says so.
   std::string text;        // kLog: its text; kFail: its error.
-  std::string checkpoint;  // kReport: `ckpt`, empty if there is none; kCheckpointEnd: `path`.
+  std::string checkpoint;  // kReport: `ckpt`, empty without one; kCheckpointEnd: `path`.
 };
 
 // InvalidArgument says what is wrong at which byte. Members it does not know are ignored. Kinds of

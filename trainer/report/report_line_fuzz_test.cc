@@ -1,4 +1,4 @@
-// Whatever a program writes, the parser answers or refuses, and its metrics can be read again.
+// The parser answers or refuses whatever a program writes, and its metrics can be read again.
 
 #include <cstdint>
 #include <cstdlib>

@@ -21,7 +21,7 @@ struct ResultRow {
   std::int64_t row = 0;  // Counts from 1 for each trial.
   int attempt = 1;
   std::int64_t wall_time_us = 0;
-  std::int64_t utc_offset_s = 0;        // Of the local time then.
+  std::int64_t utc_offset_s = 0;        // Local time minus UTC at that time.
   std::int64_t training_iteration = 0;  // Counts from 1 for each attempt that starts from nothing.
   std::int64_t step = 0;
   std::int64_t time_this_iter_us = 0;
@@ -30,8 +30,8 @@ struct ResultRow {
   std::string metrics;  // Compact JSON object, as reported.
   FileEnds ends = {};   // Where each file ends once this row is in it.
 
-  // Of the attempt: reports, their time, and what they said of their timesteps. The first is 0 in a
-  // row of a version that did not know these fields; it is written without them.
+  // Totals of the attempt: reports, their time, and what they said of their timesteps. The first is
+  // 0 in a row of a version that did not know these fields; it is written without them.
   std::int64_t iterations_since_restore = 0;
   std::int64_t time_since_restore_us = 0;
   std::int64_t timesteps_since_restore = 0;

@@ -52,7 +52,7 @@ const Metric* Find(const std::vector<Metric>& result, std::string_view name) {
   return nullptr;
 }
 
-// Of a program's own names: any length, any number.
+// A list of a program's own names, of which there may be any number, of any length.
 std::string NamesOf(const std::vector<Metric>& result) {
   std::string names;
   for (std::size_t i = 0; i < result.size() && i < kNamesInAnError; ++i) {

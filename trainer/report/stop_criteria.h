@@ -44,7 +44,7 @@ class StopCriteria {
 
   // True if no report needs to be judged.
   bool empty() const { return bounds_.empty() && !plateau_ && required_.empty(); }
-  // Of the time in which attempts run, together.
+  // Limit of the time in which attempts run, together.
   std::optional<absl::Duration> time_budget() const { return time_budget_; }
   // Why a trial ended that has used it up.
   std::string TimeBudgetWords() const;
@@ -62,7 +62,8 @@ class StopCriteria {
     bool says_only_done = false;
     Window window;  // With this report's value.
   };
-  // Which criterion the report meets, in words, or nothing. FailedPrecondition: it lacks something.
+  // The criterion that the report meets, in words, or nothing. FailedPrecondition: it lacks
+  // something.
   absl::StatusOr<std::optional<std::string>> Judge(const Report& report) const;
 
  private:

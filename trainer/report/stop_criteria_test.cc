@@ -23,7 +23,7 @@ msg::TrialOptionsT Plateau(const std::string& plateau) {
   return options;
 }
 
-// What a report of these metrics is judged, as words: "" is to go on, "ERR ..." an error.
+// The verdict on a report of these metrics, as words: "" is to go on, "ERR ..." an error.
 std::string Judged(const msg::TrialOptionsT& options, const std::string& metrics,
                    bool done = false) {
   const auto criteria = StopCriteria::From(options);
