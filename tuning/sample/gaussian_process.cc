@@ -105,8 +105,8 @@ double GaussianProcess::NegativeLogPosterior(const VectorXd& logs, VectorXd& slo
   return 0.5 * values_.dot(weights) + lower.diagonal().array().log().sum() + AddPriors(logs, slope);
 }
 
-// Of the inverse squared length w: e^-(0.1 / w + 0.1 w); of the scale: Gamma(2, 1); of the noise:
-// Gamma(1.1, 30).
+// The prior of the inverse squared length w is e^-(0.1 / w + 0.1 w), that of the scale Gamma(2, 1),
+// and that of the noise Gamma(1.1, 30).
 double GaussianProcess::AddPriors(const VectorXd& logs, VectorXd& slope) const {
   const Index d = dimensions();
   double loss = 0;

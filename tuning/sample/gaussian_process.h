@@ -17,8 +17,8 @@ class GaussianProcess {
   // `points`: one a row; `values`: of mean 0 and deviation 1; `categories`: by dimension.
   GaussianProcess(Eigen::MatrixXd points, Eigen::VectorXd values, std::vector<bool> categories);
 
-  // Fits, from the same start each time, so that the result is a function of the data. Of many
-  // points the last kMostFitted decide, since the time grows with the third power.
+  // Fits, from the same start each time, so that the result is a function of the data. If there are
+  // many points the last kMostFitted decide, since the time grows with the third power.
   void Fit();
   static constexpr Eigen::Index kMostFitted = 150;
   // Makes the fitted lengths shorter by this factor: what is known of a point is believed less far

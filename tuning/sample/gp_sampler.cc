@@ -1,6 +1,6 @@
-// Points are those of the unit cube; a category's coordinate is its index. What is whole or has
-// steps is put on the nearest value before it is looked at, so that what is compared is what would
-// be tried.
+// Points are those of the unit cube; a category's coordinate is its index. A parameter that is
+// whole or has steps is put on the nearest value before a point is looked at, so that the compared
+// points are those that would be tried.
 
 #include "tuning/sample/gp_sampler.h"
 
@@ -37,8 +37,8 @@ using Eigen::VectorXd;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kExploresEach = 5;
 constexpr double kShorter = 4;           // By so much the lengths are, then.
-constexpr int kRounds = 3;               // Of climbing, numbers and then values in turn.
-constexpr std::size_t kMostValues = 32;  // Of a parameter that are tried one by one.
+constexpr int kRounds = 3;               // Rounds of climbing, numbers and then values in turn.
+constexpr std::size_t kMostValues = 32;  // Values of a parameter that are tried one by one.
 constexpr double kNearest = 1e-3;        // The least reach of a candidate near the best point.
 
 struct Results {
@@ -52,7 +52,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// What the history says: a value for each trial that has ended.
+// The results in the history: a value for each trial that has ended.
 Results ResultsOf(std::span<const Observation> history) {
   std::vector<double> finite;
   for (const Observation& trial : history) {
@@ -75,7 +75,8 @@ Results ResultsOf(std::span<const Observation> history) {
   return results;
 }
 
-// Those that matter most, if there are more than `limit`.
+// The results that matter most, if there are more than `limit`: half of these are the best, the
+// others the newest.
 Results Thinned(const Results& results, std::size_t limit) {
   if (results.values.size() <= limit) return results;
   std::vector<std::size_t> order(results.values.size());
@@ -166,8 +167,8 @@ class GpSampler : public Sampler {
     for (const Observation& trial : history) {
       if (trial.state == TrialState::kRunning) running.push_back(&trial.point);
     }
-    // What is believed of running trials is what has to be improved on, too: else all would go
-    // where one does.
+    // A suggestion has to improve on the values that are believed of running trials, too: else all
+    // would go where one does.
     const double least = process.Believe(Rows(running));
     Index best = 0;
     values.minCoeff(&best);

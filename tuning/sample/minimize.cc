@@ -15,15 +15,15 @@ namespace {
 using Eigen::VectorXd;
 
 constexpr std::size_t kRemembered = 10;
-constexpr int kTries = 20;  // Of a step, each shorter than the one before.
+constexpr int kTries = 20;  // Tries of a step, each shorter than the one before.
 constexpr double kShorter = 0.4;
-constexpr double kEnough = 1e-4;     // Of the decrease that the slope promises (Armijo).
+constexpr double kEnough = 1e-4;     // Share of the decrease that the slope promises (Armijo).
 constexpr double kLeastGain = 1e-9;  // Relative; less is taken for the end.
 constexpr double kLeastCurvature = 1e-12;
 
 struct Step {
   VectorXd move, slope_change;
-  double product;  // Of the two; positive.
+  double product;  // Dot product of the two; positive.
 };
 
 class Minimizer {

@@ -24,7 +24,8 @@ constexpr double kWholeMass =
     8.3;  // For a double all of a normal distribution lies within so many.
 constexpr double kLogRoot2Pi = 0.9189385332046727;
 
-// Of the standard normal distribution between a and b; without loss where both are far above 0.
+// Mass of the standard normal distribution between a and b; without loss where both are far above
+// 0.
 double MassBetween(double a, double b) {
   if (a > 0) return NormalCdf(-a) - NormalCdf(-b);
   return NormalCdf(b) - NormalCdf(a);
@@ -40,7 +41,7 @@ struct Bin {
   std::size_t first, last;  // The rows with the least and the largest number in it.
 };
 
-// The parts of [0, 1], so wide each, that have numbers in them, in order. Of equal numbers the
+// The parts of [0, 1], so wide each, that have numbers in them, in order. If numbers are equal the
 // first row has the least and the last one the largest.
 std::vector<Bin> Bins(const std::vector<double>& numbers, double width) {
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -92,7 +93,7 @@ void ParzenEstimator::AddNumber(Dimension& dimension) {
   const double least = 1 / std::min(100.0, static_cast<double>(rows_) + 2);
   dimension.inverse_sd.assign(rows_ + 1, 1 / least);
   const auto bins = Bins(dimension.center, least / 4);
-  // (Whoever is not at an edge of his bin has neighbours that are too near to matter.)
+  // (A row that is not at an edge of its bin has neighbours that are too near to matter.)
   for (std::size_t b = 0; b < bins.size(); ++b) {
     for (const std::size_t row : {bins[b].first, bins[b].last}) {
       const double center = dimension.center[row];

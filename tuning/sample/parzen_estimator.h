@@ -34,8 +34,8 @@ class ParzenEstimator {
     const Parameter* parameter = nullptr;
     std::size_t index = 0;                // In the space.
     std::vector<double> center = {};      // A quantile, or a category's index.
-    std::vector<double> inverse_sd = {};  // Of a number.
-    // Of a number with steps: the logarithms of the kernels' probabilities for a value.
+    std::vector<double> inverse_sd = {};  // Set for a number.
+    // Set for a number with steps: the logarithms of the kernels' probabilities for a value.
     mutable std::map<double, std::vector<double>> masses = {};
   };
 
@@ -48,7 +48,7 @@ class ParzenEstimator {
 
   std::size_t rows_;
   std::vector<double> weights_;   // Sum to 1.
-  std::vector<double> log_base_;  // Of each kernel: its weight, and what its normalisation costs.
+  std::vector<double> log_base_;  // For each kernel: its weight, and what its normalisation costs.
   std::vector<Dimension> dimensions_;
   mutable std::vector<double> logs_;
 };

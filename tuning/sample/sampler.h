@@ -16,9 +16,9 @@ enum class TrialState { kRunning, kDone, kStoppedEarly, kFailed };
 struct Observation {
   Point point = {};
   TrialState state = TrialState::kRunning;
-  // Of kDone and kStoppedEarly: finite, or the worst there is. NaN without one.
+  // Set for kDone and kStoppedEarly: finite, or the worst there is. NaN without a value.
   double value = std::numeric_limits<double>::quiet_NaN();
-  // Of kStoppedEarly: how far it had come.
+  // Set for kStoppedEarly: how far the trial had come.
   double resource = 0;
 };
 

@@ -13,7 +13,7 @@ namespace tuning {
 // split into the best tenth (25 at most) and the others, a mixture of normal distributions is laid
 // over each, and of some candidates drawn from the first the one is taken for which the first is
 // largest beside the second. Multivariate: the parameters of a candidate come from one past trial.
-// What differs:
+// Differences:
 // - Parameters that are active together are drawn together (Optuna's `group`), so conditions cost
 // nothing.
 // - Running trials count among the others (constant liar), and so do failed ones, whose region is
