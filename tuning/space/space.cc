@@ -58,8 +58,8 @@ struct Interval {
   double low, high;
 };
 
-// Of the scale. Half a step below the least value of a logarithm might be negative: half of it is
-// taken then.
+// The interval on the scale. Half a step below the least value of a logarithm might be negative:
+// half of it is taken then.
 Interval ScaleOf(const Parameter& parameter) {
   const double half = StepOf(parameter) / 2;
   const double last = LastOf(parameter);
@@ -77,7 +77,7 @@ double Snap(const Parameter& parameter, double value) {
   return std::clamp(value, parameter.low, LastOf(parameter));
 }
 
-// Of a number, which may lie beyond the bounds.
+// The quantile of a number, which may lie beyond the bounds.
 double Quantile(const Parameter& parameter, double value) {
   // (The logarithm of what is not positive is that of nearly nothing.)
   if (IsLog(parameter.distribution)) value = std::max(value, std::numeric_limits<double>::min());
@@ -311,7 +311,7 @@ std::string Parameter::Text(double value) const {
   if (kind == Kind::kCategory) return values[static_cast<std::size_t>(value)];
   if (kind == Kind::kInt) return absl::StrCat(static_cast<long long>(value));
   std::string text = NumberText(value);
-  // Whoever reads it has to see that it is no integer.
+  // A reader has to see that it is no integer.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
@@ -374,8 +374,8 @@ absl::Status Space::AddGates() {
   return absl::OkStatus();
 }
 
-// Those without a condition, and then those with the same one. (A condition on what has a condition
-// itself holds no more often than that one.)
+// Groups the parameters without a condition, and then those with the same condition. (A condition
+// on what has a condition itself holds no more often than that one.)
 void Space::AddGroups() {
   for (std::size_t i = 0; i < size(); ++i) {
     const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
@@ -389,7 +389,8 @@ void Space::AddGroups() {
       groups_.push_back({i});
     }
   }
-  // What has no condition may stand behind what depends on it in the list, but not in its group.
+  // A parameter without a condition may stand in the list behind one that depends on it, but the
+  // group of those without a condition comes first.
   std::stable_partition(groups_.begin(), groups_.end(),
                         [&](const auto& group) { return !gates_[group.front()]; });
 }

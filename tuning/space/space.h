@@ -13,7 +13,7 @@
 
 namespace tuning {
 
-// What a parameter's values are, and how likely each is before anything is known.
+// The kind of a parameter's values, and how likely each value is before anything is known.
 enum class Kind { kFloat, kInt, kCategory };
 enum class Distribution {
   kUniform,
@@ -40,9 +40,10 @@ struct Parameter {
   double deviation = 1;
   // Values are multiples of it away from `low` (from 0 where there is no `low`); 0: any.
   double step = 0;
-  // Of a category: JSON texts, each once. Its identity is its text, never its place in the list.
+  // The values of a category: JSON texts, each once. The identity of a value is its text, never its
+  // place in the list.
   std::vector<std::string> values = {};
-  // Of a category: how likely each is; empty: equally.
+  // Probability of each value of a category; empty: equal ones.
   std::vector<double> probabilities = {};
   std::optional<Condition> when = std::nullopt;
 
@@ -53,7 +54,7 @@ struct Parameter {
   // The value at quantile `unit`, in [0, 1], of the distribution. A category's is its index in
   // `values`.
   double FromUnit(double unit) const;
-  // The middle of the quantiles that lead to `value`. Of a category: its index.
+  // The middle of the quantiles that lead to `value`. For a category: its index.
   double ToUnit(double value) const;
   // The quantiles that lead to `value`: of an integer or a step an interval, else one number twice.
   // Not of a category.
@@ -90,7 +91,7 @@ class Space {
  private:
   struct Gate {
     std::size_t parameter = 0;
-    std::vector<double> values = {};  // Of `parameter`.
+    std::vector<double> values = {};  // Values of `parameter`.
   };
   explicit Space(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {}
   absl::Status AddGates();
