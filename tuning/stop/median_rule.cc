@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Of at least one number. Between two in the middle it is half way.
+// The median of at least one number. Between two in the middle it is half way.
 double Median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -67,7 +67,7 @@ MedianRule::Verdict MedianRule::Judge(std::uint64_t number, const Trial& trial,
   for (const auto& [other_number, other] : trials_) {
     if (other_number == number || other.resources.back() < resource) continue;
     const auto behind = std::upper_bound(other.resources.begin(), other.resources.end(), resource);
-    // (One whose first report is behind `resource` has nothing to say of it.)
+    // (A trial whose first report is behind `resource` has nothing to say of it.)
     if (behind == other.resources.begin()) continue;
     const double mean = other.means[static_cast<std::size_t>(behind - other.resources.begin()) - 1];
     if (!std::isnan(mean)) means.push_back(mean);

@@ -27,22 +27,22 @@ class MedianRule {
   };
   struct Verdict {
     bool goes_on = true;
-    double best = 0;        // Of this trial; NaN if it has none.
+    double best = 0;        // Best value of this trial; NaN if it has none.
     double median = 0;      // NaN if too few others have come as far.
-    std::size_t count = 0;  // Of the others that have.
+    std::size_t count = 0;  // How many others have.
   };
 
   // InvalidArgument says which option cannot be.
   static absl::StatusOr<MedianRule> Create(Options options);
 
   // Trial `trial` reports `value` (smaller is better) at `resource`. Nothing: it is not judged now.
-  // What it reports again after it began anew, up to where it was, changes nothing.
+  // Values that it reports again after it began anew, up to where it was, change nothing.
   std::optional<Verdict> Report(std::uint64_t trial, double resource, double value);
 
  private:
   struct Trial {
-    std::vector<double> resources;  // Of its reports, ascending.
-    std::vector<double> means;      // Of all its values up to there; NaN as long as there are none.
+    std::vector<double> resources;  // Resources of its reports, ascending.
+    std::vector<double> means;  // Mean of all its values up to there; NaN before the first value.
     double sum = 0;
     std::size_t count = 0;  // Values that are not NaN.
     double best = 0;

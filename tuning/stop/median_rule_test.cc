@@ -41,7 +41,7 @@ TEST(MedianRuleTest, TheTrialsBestCountsAndTheOthersMeans) {
   EXPECT_TRUE(rule.Report(6, 1, 2)->goes_on);
   // Its best is still 2; the others' means up to here are what they were.
   EXPECT_TRUE(rule.Report(6, 2, 100)->goes_on);
-  // Of trial 6 the mean up to 2 counts for others: 51, and up to 1: 2.
+  // The means of trial 6 count for others: 51 up to 2, and 2 up to 1.
   EXPECT_EQ(rule.Report(7, 1, 0)->median, 2.5);
   EXPECT_EQ(rule.Report(7, 2, 0)->median, 3.5);
 }
