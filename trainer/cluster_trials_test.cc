@@ -70,7 +70,7 @@ class ClusterTrialsTest : public TrialsFixture {
                              const std::string& reason) {
     msg::JobT job = JobOf(ends);
     job.state = msg::TaskState::Failed;
-    // Who was noticed first is not always who failed first.
+    // The task that was noticed first is not always the one that failed first.
     job.reason = "worker-0: exit code 1";
     job.failure = std::make_unique<msg::FailureT>();
     job.failure->task = first;

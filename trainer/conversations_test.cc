@@ -1,5 +1,5 @@
 // Programs that are older or newer than the trainer: conversations that were recorded once and must
-// go on to work (testdata/conversations). What the protocol learns later may add members to
+// go on to work (testdata/conversations). Later versions of the protocol may add members to
 // answers; those that are recorded stay.
 //
 //     up LINE      the program says it

@@ -1,7 +1,7 @@
-// Kills the trainer at every named point. Of the report path: again and again, under shims that
-// resend what was not answered; in the end each report is there once and in order, wherever one
-// looks. Of a trial's life: each attempt has one job, each failure is in error.txt once, and what
-// was asked for is done.
+// Kills the trainer at every named point. In the report path this happens again and again, under
+// shims that resend what was not answered; in the end each report is there once and in order,
+// wherever one looks. In a trial's life each attempt has one job, each failure is in error.txt
+// once, and what was asked for is done.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -62,7 +62,7 @@ std::string ExpectedAnswer(int number) {
   return absl::StrCat(number, R"( {"t":"ok")", seq, R"(,"events":[]})");
 }
 
-// What a shim does, for lines 1 to kLines.
+// Does what a shim does, for lines 1 to kLines.
 class FakeShim {
  public:
   FakeShim(std::string path, std::string nonce)
@@ -269,7 +269,7 @@ TEST_P(CrashTest, EachReportIsThereOnce) {
   ExpectEachReportOnceWithKillsAt(GetParam().first, GetParam().second);
 }
 
-// What is answered may not be in the files yet.
+// An answered report may not be in the files yet.
 class LateFilesCrashTest : public CrashTest {
  protected:
   LateFilesCrashTest() { more_ = {"spread"}; }
@@ -279,7 +279,7 @@ TEST_P(LateFilesCrashTest, EachReportIsThereOnce) {
   ExpectEachReportOnceWithKillsAt(GetParam().first, GetParam().second);
 }
 
-// What is answered is moved to its places again and again.
+// Answered reports are moved to their places again and again.
 class TidyCrashTest : public CrashTest {
  protected:
   TidyCrashTest() { more_ = {"tidy"}; }
@@ -346,7 +346,7 @@ class SavingProgram {
   }
 
   const std::string relay_, nonce_, run_;
-  std::string directory_;  // The one that is being written.
+  std::string directory_;  // The checkpoint directory that is being written.
   int answered_ = 0;
 };
 
@@ -381,7 +381,7 @@ TEST_P(CheckpointCrashTest, EachCheckpointIsThereOnceAndWhole) {
   EXPECT_EQ(store->LastRow(trial.number)->row, SavingProgram::kSaves);
 }
 
-// Of three commits the third is that of the line that ends a checkpoint.
+// The third of three commits is that of the line that ends a checkpoint.
 INSTANTIATE_TEST_SUITE_P(
     Points, CheckpointCrashTest,
     testing::Values(std::pair("before background work", 1), std::pair("after background work", 1),

@@ -13,7 +13,8 @@
 namespace trainer {
 namespace {
 
-// Whoever wants no rows asks for those behind the greatest number there is; one more has to fit.
+// A caller that wants no rows asks for those behind the greatest number there is; one more has to
+// fit.
 constexpr std::uint64_t kLastRow = std::uint64_t{1} << 62;
 
 class FollowCall : public std::enable_shared_from_this<FollowCall> {
@@ -44,8 +45,8 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
  private:
   static constexpr std::size_t kMaxFreshBytes = 256 << 10;
 
-  // What comes need not be read from the store, where it would have to be put in its place first;
-  // but only while nothing is missing before it, and it is sent soon.
+  // Keeps a row that comes, which then need not be read from the store, where it would have to be
+  // put in its place first; but only while nothing is missing before it, and it is sent soon.
   void Note(const ResultRow& row) {
     if (!has_all_before_ || row.row < NextRow()) return;
     has_all_before_ = row.row == NextRow() && fresh_bytes_ < kMaxFreshBytes;
@@ -146,7 +147,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   std::int64_t row_;                      // The last one that was sent.
   bool has_all_before_ = false;           // fresh_ is what the store has behind row_.
   std::vector<ResultRow> fresh_;          // Not sent yet.
-  std::size_t fresh_bytes_ = 0;           // Of their metrics.
+  std::size_t fresh_bytes_ = 0;           // Bytes of their metrics.
   std::optional<msg::TrialState> state_;  // As last sent, as the one below.
   std::string reason_;
   Trials::ObserverId observer_ = 0;

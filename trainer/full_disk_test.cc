@@ -43,7 +43,7 @@ constexpr int kManyReports = 5000;
 
 struct Disks {
   const char* name;
-  bool has_state, has_runs;  // What lies on the small disk.
+  bool has_state, has_runs;  // True for the parts that lie on the small disk.
 };
 
 // Under root of a user and mount namespace of its own (see main).
@@ -97,7 +97,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
   }
   void MakeRoom() { std::filesystem::remove(small_ + "/filler"); }
 
-  // What the relay does with the lines of a job that are not answered yet.
+  // Passes on the lines of a job that are not answered yet, as the relay does.
   void Deliver(const std::string& job) {
     std::deque<RelayedLine>& lines = waiting_[job];
     for (RelayedLine& line : lines) line.attempt = KeyOf(job);

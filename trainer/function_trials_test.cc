@@ -1,5 +1,5 @@
-// Trials of functions, as the service makes and launches them. (What happens in the process of one:
-// function_process_test.cc.)
+// Trials of functions, as the service makes and launches them. (function_process_test.cc tests the
+// process of one.)
 
 #include <memory>
 #include <string>

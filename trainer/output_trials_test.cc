@@ -40,7 +40,7 @@ class OutputTrialsTest : public TrialsFixture {
     request.options->output_reports = output;
     return request;
   }
-  // What the program prints. All attempts write to one file, as the launcher's do.
+  // Prints as the program does. All attempts write to one file, as the launcher's do.
   void Print(const std::string& text) {
     const std::string path = directory_ + "/runs/first/worker-0.1.stdout";
     const runtime::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));

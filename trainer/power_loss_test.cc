@@ -207,7 +207,7 @@ class PowerLossTest : public TrialsFixture {
     });
     return values;
   }
-  // Of result.json and progress.csv, which are to agree.
+  // Rows in result.json and progress.csv, which are to agree.
   std::size_t RowsInFiles(const std::string& name) const {
     const auto lines = [&](const char* file) {
       const std::string text = Read(absl::StrCat(root_, "/runs/", name, "/", file));
@@ -343,8 +343,8 @@ TEST_F(PowerLossTest, FilesOfATrialThatHadEndedAreMadeWholeAgain) {
   EXPECT_EQ(RowsInFiles("n"), 4u);
 }
 
-// Whatever the kernel has written back by itself: the store opens, nothing is missing that was
-// promised, and the files agree with it.
+// The store opens, nothing is missing that was promised, and the files agree with the store,
+// whatever the kernel has written back by itself.
 TEST_F(PowerLossTest, NoMixtureOfOldAndNewHarms) {
   Run("d", true);
   std::string checkpoint;

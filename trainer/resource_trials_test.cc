@@ -124,7 +124,7 @@ class ResourceTrialsTest : public testing::Test {
     EXPECT_TRUE(trial.ok()) << trial.status();
     return trial.ok() ? trial->id : "";
   }
-  // One whose job the launcher lets wait for a GPU that somebody else has.
+  // Runs a trial whose job the launcher lets wait for a GPU that somebody else has.
   std::string RunWaiting(msg::RunTrialRequestT request = Asking("gpu")) {
     jobs_.none_left = kUsed;
     std::string id = Run(request);

@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kEnded = 10'000;
-// Of the processor.
+// Seconds of processor time.
 #if defined(RUNTIME_THREAD_SANITIZER) || defined(RUNTIME_ADDRESS_SANITIZER)
 constexpr double kMostSeconds = 10;
 #else
@@ -75,7 +75,7 @@ TEST_F(RestartTest, WithTenThousandTrialsKnownAReportIsAnsweredWithinASecond) {
   ASSERT_THAT(Say("j-1", 1, kReport), HasSubstr("ok"));
   On([&] { AddEndedTrials(); });
   Kill();
-  // Of the processor, so that a machine with other things to do fails nobody.
+  // Measures processor time, so that a machine with other things to do fails nobody.
   const std::clock_t begin = std::clock();
   Start();
   EXPECT_THAT(Say("j-1", 2, kReport), HasSubstr("ok"));

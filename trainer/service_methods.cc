@@ -127,7 +127,7 @@ msg::NamesReplyT Names(const Trials& trials, const Sweeps& sweeps,
   trials.VisitNames([&](std::string_view id, std::string_view name, msg::TrialState state) {
     const std::string word = absl::AsciiStrToLower(msg::EnumNameTrialState(state));
     names.Add("trial", name, word);
-    // Of what has a name the id too, once somebody types one.
+    // A trial with a name has its id listed too, once somebody types an id.
     if (id != name && !names.prefix().empty()) names.Add("trial", id, name);
   });
   return names.Take();
@@ -143,7 +143,7 @@ void Add(const bus::LoopMethods& methods, Trials* trials,
   });
 }
 
-// What is in the details only of who asks for it.
+// Adds the parts of the details that only callers who ask for them get.
 absl::Status AddOnRequest(const Trials& trials, const msg::TrialDetailsRequestT& request,
                           msg::TrialDetailsReplyT& details) {
   const std::string& id = details.trial->id;

@@ -284,9 +284,9 @@ class ServiceTest : public testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<std::string> launches_ ABSL_GUARDED_BY(mutex_);
-  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // Of the second launch.
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // Answer to the second launch.
   int drops_waits_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<std::string> traces_ ABSL_GUARDED_BY(mutex_);  // Of launches and stops.
+  std::vector<std::string> traces_ ABSL_GUARDED_BY(mutex_);  // Trace ids of launches and stops.
   struct Job {
     std::string nonce;
     std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> waiter;

@@ -49,7 +49,7 @@ std::string HostName() {
   return host;
 }
 
-// The first, empty if there is none.
+// The first, empty without one.
 std::string RunOfATrialIn(const std::string& logdir) {
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(logdir, error);
@@ -84,11 +84,11 @@ class TrainerServiceImpl : public TrainerService {
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
     std::error_code unknown;  // Then a function cannot be started, and its trial says so.
-    // Of their own, so that large checkpoints keep no call waiting.
+    // Threads of their own, so that large checkpoints keep no call waiting.
     disk_threads_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "disk", .threads = 2, .on_stop = runtime::ThreadPool::OnStop::kDrop});
-    // What waits for its sync is lost with the power, so it waits for nothing else.
+    // A write that waits for its sync is lost with the power, so it waits for nothing else.
     sync_thread_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "sync", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});

@@ -18,8 +18,8 @@ class TrainerService {
     int slots = 0;             // 0: one for each core.
     int keep_trials = 10'000;  // Ended ones that are known; at least 1.
   };
-  // Loads STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. What was under way
-  // goes on once the loop runs.
+  // Loads STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. Trials that were
+  // under way go on once the loop runs.
   static absl::StatusOr<std::unique_ptr<TrainerService>> Create(bus::ServiceProcess* process,
                                                                 Options options);
   virtual ~TrainerService() = default;

@@ -25,10 +25,10 @@ msg::EnvelopeT EnvelopeOf(msg::SweepEventT event);
 // The answers of Common.Ends and Common.Since. On the loop's thread.
 msg::EndsReplyT EndsOfTrials(const Trials& trials, const Sweeps& sweeps,
                              const msg::EndsRequestT& request);
-// Of each known topic the rows behind its place, as events without a trial, then one event with
-// the trial (without metrics and argv of over 4 KiB). Topics with rows come first, the others
-// after them, the last changed one first: a page without any row has no next one, so that of
-// several hundred such topics those that changed last are told.
+// Has for each known topic the rows behind its place, as events without a trial, then one event
+// with the trial (without metrics and argv of over 4 KiB). Topics with rows come first, the others
+// after them, the last changed one first: a page without any row has no next one, so that those of
+// several hundred such topics that changed last are told.
 absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const Sweeps& sweeps,
                                              const msg::SinceRequestT& request);
 
