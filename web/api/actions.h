@@ -10,13 +10,13 @@
 
 namespace web {
 
-// What a page may do: each is the call of the verb of that name. `kind`: "trials" (stop, pause,
-// resume, rm, tell, set), "jobs" (stop, restart, rm, signal) or "runs" (set). A "request_id" of
-// `body` that comes again does nothing again; "signal" is the number of one, "event" any JSON to be
-// told, and for set there may be "add_labels", "remove_labels", "note" and "display_name". Answers
-// with the thing as it is then, {"tasks": those that got the signal} or {"number": of the event}.
-// Blocks. InvalidArgument: there is no such action, it lacks something, or what it is told is of
-// another type; else what the service says.
+// Does an action of the page, which is the call of the verb with the same name. `kind`: "trials"
+// (stop, pause, resume, rm, tell, set), "jobs" (stop, restart, rm, signal) or "runs" (set). A
+// "request_id" of `body` that comes again has no further effect; "signal" is the number of a
+// signal, "event" any JSON for the trial, and for set `body` may have "add_labels",
+// "remove_labels", "note" and "display_name". Answers with the changed trial, job or run, {"tasks":
+// the tasks that got the signal} or {"number": the event's}. Blocks. InvalidArgument: no action has
+// that name, or a member of `body` is missing or of another type; other errors are the service's.
 absl::StatusOr<nlohmann::json> DoAction(bus::Client& client, std::string_view kind,
                                         const std::string& id, std::string_view action,
                                         const nlohmann::json& body);

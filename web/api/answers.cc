@@ -56,8 +56,8 @@ json LeaseToJson(const msg::LeaseT& lease) {
           {"restarts", 0}};
 }
 
-// What the launcher says of the services that it keeps: one that is not registered is there with
-// its state.
+// Adds what the launcher knows of the services that it keeps; a service that is not registered is
+// added with its state.
 void AddKeptServices(bus::Client& client, json& text, json& services) {
   const auto kept = Call<rpc::Launcher::Services>(client, {});
   if (!kept.ok()) return Miss(text, "launcher");
@@ -102,7 +102,8 @@ std::map<std::string, json> RunsByTrial(bus::Client& client) {
   return runs;
 }
 
-// Of a list, what a row needs: the program's words and lines are asked for one by one.
+// The members of a trial that a row of a list needs; the page asks for a single trial's argv and
+// error lines.
 json TrialRow(const msg::TrialT& trial, const std::map<std::string, json>& runs) {
   json row = bus::ToJson(trial);
   for (const char* long_one : {"argv", "error_lines"}) row.erase(long_one);
@@ -149,7 +150,7 @@ json ValueOf(const std::string& text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-// That which a trial wrote.
+// The run that a trial wrote.
 absl::StatusOr<msg::RunT> RunOfTrial(bus::Client& client, const std::string& trial) {
   msg::RunsRequestT request;
   do {

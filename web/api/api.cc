@@ -215,7 +215,7 @@ class RoutedApi : public Api {
     try {
       return Answer(request, path);
     } catch (const std::exception& error) {
-      // Of a library; nothing that was asked may end the service.
+      // A library threw this; no request may end the service.
       LOG(ERROR) << "a request of /api/v1/" << (path.empty() ? "" : runtime::Printable(path[0]))
                  << " fails: " << error.what();
       return Problem(500, "the request fails", "see: yard logs web");

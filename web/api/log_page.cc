@@ -47,7 +47,7 @@ void LogPage::Add(const msg::LogsReplyT& part) {
       begun.clear();
     }
   }
-  // (What is longer is cut anyway.)
+  // (A longer line is cut anyway.)
   if (begun.size() < kMostLineBytes) begun += data;
 }
 

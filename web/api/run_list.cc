@@ -138,7 +138,7 @@ void AddParameters(const std::vector<msg::HParamsReplyT>& pages, const std::set<
       for (const auto& parameter : run->hparams) {
         if (names.count(parameter->key) == 0) continue;
         json value = json::parse(parameter->value, nullptr, /*allow_exceptions=*/false);
-        // Of several sources the first counts.
+        // If several sources have this parameter, the first one counts.
         row->second->parameters.try_emplace(
             parameter->key, value.is_discarded() ? json(parameter->value) : std::move(value));
       }

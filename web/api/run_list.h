@@ -15,7 +15,7 @@
 
 namespace web {
 
-// Which part of the table of runs.
+// Selects a part of the table of runs.
 struct RunsQuestion {
   std::string query = {};
   std::string sort = {};                  // "-loss"; empty: the newest first.

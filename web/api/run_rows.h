@@ -28,23 +28,23 @@ struct RunColumn {
 };
 
 struct MetricSummary {
-  double last = 0, min = 0, max = 0;  // NaN: there is none.
+  double last = 0, min = 0, max = 0;  // NaN: no value.
 };
 
-// What is known of a run.
+// Facts about a run that the table shows.
 struct RunRow {
   msg::RunT run;
   std::string trial_state;  // Empty: no trial wrote it, or none that is known any more.
   std::string reason;
-  std::map<std::string, MetricSummary> metrics;      // Of the columns' tags.
-  std::map<std::string, nlohmann::json> parameters;  // Of the columns.
+  std::map<std::string, MetricSummary> metrics;      // By tag; tags of the columns only.
+  std::map<std::string, nlohmann::json> parameters;  // By name; parameters of the columns only.
 };
 
 // The value of a column: null where the run has none.
 nlohmann::json CellOf(const RunRow& row, const RunColumn& column);
 
-// "-updated" is by that column, the greatest first. What has no value, or NaN, is last both ways;
-// numbers come before texts; among equals the order stays.
+// "-updated" sorts by that column, the greatest first. Rows without a value, or with NaN, are last
+// both ways; numbers come before texts; equal rows keep their order.
 void SortRows(std::string_view sort, std::vector<RunRow>& rows);
 
 // As `yard runs --json` has it, with the trial's state and the columns' cells.

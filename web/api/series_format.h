@@ -14,13 +14,13 @@ namespace web {
 struct SeriesColumns {
   std::string run;
   std::string tag;
-  std::uint64_t points = 0;  // Of the whole series.
+  std::uint64_t points = 0;  // Number of points of the whole series.
   std::uint64_t generation = 0;
   bool incomplete = false;  // Its files are still being read.
   std::vector<std::int64_t> first_steps = {};
   std::vector<std::int64_t> last_steps = {};
-  std::vector<double> times = {};  // Of the last point; seconds since 1970.
-  std::vector<double> mins = {};   // Over finite values; NaN if there are none.
+  std::vector<double> times = {};  // Time of the last point; seconds since 1970.
+  std::vector<double> mins = {};   // Over finite values; NaN without a finite value.
   std::vector<double> maxs = {};
   std::vector<double> lasts = {};
   std::vector<std::uint32_t> nans = {};  // Points that are NaN or infinite.
@@ -40,8 +40,8 @@ struct SeriesColumns {
 // where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"}.
 // No number is rounded: f32 is taken only where every value is one, and u32 for steps, with "base"
 // (a string of digits) to be added, only where the differences are that small. These are left out:
-// last_step where it is the first one, min and max where they are the last one, nan where there are
-// none, smooth and x where they were not asked for.
+// last_step if equal to first_step, min and max if equal to last, nan if no point is NaN or
+// infinite, smooth and x if not asked for.
 // Equal arrays have the same place.
 std::string EncodeSeries(std::span<const SeriesColumns> series);
 inline constexpr std::string_view kSeriesType = "application/vnd.yard.series";

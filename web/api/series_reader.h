@@ -14,7 +14,7 @@
 
 namespace web {
 
-// What is drawn.
+// Selects the series to draw, and how.
 struct SeriesQuestion {
   // (run, tag) by their whole names, or that tag of every run that the query is true of.
   std::vector<std::pair<std::string, std::string>> selection = {};
@@ -23,12 +23,12 @@ struct SeriesQuestion {
   std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
   std::uint32_t columns = 600;  // At most, of each series.
-  double smooth = 0;            // Weight of what was, in [0, 1); 0: the curve is not smoothed.
-  std::string x = {};           // The tag that is x; empty: steps are.
+  double smooth = 0;   // Weight of earlier values, in [0, 1); 0: the curve is not smoothed.
+  std::string x = {};  // The tag on the x axis; empty: steps.
 };
 inline constexpr std::size_t kMostSeries = 10'000;
 inline constexpr std::uint32_t kMostColumns = 4'096;
-// All series together have at most so many.
+// Most columns of all series together.
 inline constexpr std::size_t kMostColumnsRead = 6'000'000;
 
 // From JSON: {"sel": [["run", "tag"], ...]} or {"q": "label:base", "tag": "loss"}, with "from",

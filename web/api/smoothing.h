@@ -6,11 +6,12 @@
 
 namespace web {
 
-// The exponential moving average of a curve, as TensorBoard and others have it, with its beginning
-// set right: the first point is where it is, and not near zero. What is not finite is left out.
+// The exponential moving average of a curve, as TensorBoard and others have it, with the bias of
+// its beginning corrected: the first point keeps its value instead of being near zero. Values that
+// are not finite are left out.
 class Smoother {
  public:
-  // `weight` of what was, in [0, 1): 0 smooths nothing.
+  // `weight` of earlier values, in [0, 1): 0 smooths nothing.
   explicit Smoother(double weight) : weight_(weight) {}
 
   void Add(double value) {
