@@ -25,7 +25,7 @@ std::string PortFile(const runtime::Locations& locations) {
   return locations.state_directory + "/web.port";
 }
 
-// Which to try, one after the other.
+// The ports to try, one after the other.
 std::vector<int> Ports(int wanted, const runtime::Locations& locations) {
   if (wanted != 0) return {wanted};
   std::vector<int> ports;

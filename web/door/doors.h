@@ -14,7 +14,7 @@
 
 namespace web {
 
-// Where requests come in: the socket, always, and a port, if the page is on.
+// Where requests come in: always the socket, and a port if the page is on.
 struct DoorOptions {
   std::string page = "on";
   int port = 0;  // 0: the one that this yard had, else kUsualPort, else a free one.
