@@ -26,7 +26,7 @@ constexpr std::string_view kRun = "run:";
 constexpr std::string_view kLogs = "logs:";
 constexpr std::string_view kSweep = "sweep:";
 
-// What has come since the last time.
+// Events that have come since the last pace.
 struct Pending {
   using Series = std::pair<std::string, std::string>;  // Topic, tag.
   using Source = std::tuple<std::string, std::string, std::uint32_t, msg::LogStream>;
@@ -86,7 +86,7 @@ class Topics : public BusTopics {
       Add(topic, event);
     };
     options.on_lost = [this, topic](std::string_view, std::uint64_t) { AddGap(topic); };
-    // What was published before the hub heard of us, or while it was away, is not known.
+    // Events published before the hub knew this subscriber, or while the hub was away, are lost.
     options.on_connected = [this, topic](std::uint64_t) { AddGap(topic); };
     followed_[topic] = std::make_unique<bus::Subscriber>(options_.node, std::move(options));
   }

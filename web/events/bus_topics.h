@@ -15,7 +15,7 @@
 
 namespace web {
 
-// What a page may follow, and the events of the bus behind it:
+// Topics that a page may follow, and the events of the bus behind each topic:
 //
 //   yard      t/, s/launcher/, $sys/reg/   "trial", "sweep", "job", "service": what has changed
 //   sweep:ID  t/ID/                        "sweep": {"sweep", "trials": those that have changed}
@@ -44,15 +44,16 @@ class BusTopics {
   virtual void Unfollow(const std::string& topic) = 0;
 };
 
-// False: there is no such topic.
+// Whether `topic` is one that a page may follow.
 bool IsTopic(std::string_view topic);
-// What is listened to on the bus for it.
+// Prefixes of the bus's topics that feed `topic`.
 std::vector<std::string> BusPrefixesOf(std::string_view topic);
 
-// Of one tag at one pace; of more, and of more lines of a task, the page is told to ask anew.
+// Most points of one tag and most lines of one task that one pace tells; if more have come, the
+// page is told to ask anew.
 inline constexpr std::size_t kMostPointsAtOnce = 1'024;
 inline constexpr std::size_t kMostLinesAtOnce = 1'000;
-inline constexpr std::size_t kMostTrialsAtOnce = 500;  // A sweep has changed so many.
+inline constexpr std::size_t kMostTrialsAtOnce = 500;  // Most changed trials of a sweep.
 
 }  // namespace web
 

@@ -123,7 +123,7 @@ class Streams : public EventStreams, public std::enable_shared_from_this<Streams
     });
   }
 
-  // Of EPOCH-N the N; nothing for another epoch.
+  // Returns the N of an id EPOCH-N; nothing for another epoch.
   std::optional<std::uint64_t> NumberOf(std::string_view id) const {
     std::uint64_t number = 0;
     if (!id.starts_with(options_.epoch) || id.size() <= options_.epoch.size() ||
@@ -135,7 +135,7 @@ class Streams : public EventStreams, public std::enable_shared_from_this<Streams
     return number;
   }
 
-  // What a stream has missed since that event.
+  // Sends what a stream has missed since the event `last_id`.
   void GoOn(Stream& stream, std::string_view last_id) {
     const auto number = NumberOf(last_id);
     const bool is_kept =
@@ -153,7 +153,7 @@ class Streams : public EventStreams, public std::enable_shared_from_this<Streams
     if (!unknown.empty()) Resync(stream, unknown);
   }
 
-  // With the id of the newest event: the browser goes on from there.
+  // Sends a resync with the id of the newest event, from which the browser goes on.
   void Resync(Stream& stream, const std::set<std::string>& topics) {
     ++resyncs_;
     stream.reply->Write(absl::StrCat("id: ", options_.epoch, "-", last_, "\nevent: resync\ndata: ",

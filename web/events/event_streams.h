@@ -29,7 +29,7 @@ class EventStreams {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
-    std::string epoch;                   // Of this process.
+    std::string epoch;                   // Epoch of this process.
     absl::Duration keep_alive = absl::Seconds(15);
     // A topic is asked for that nobody had asked for, and one that nobody has asked for any more
     // since `linger`: what is published of it must be known in between.
@@ -41,17 +41,17 @@ class EventStreams {
   struct Stats {
     std::size_t streams = 0;
     std::uint64_t published = 0;
-    std::uint64_t dropped = 0;  // Of a stream that was read too slowly.
+    std::uint64_t dropped = 0;  // Events not sent because a stream was read too slowly.
     std::uint64_t resyncs = 0;
   };
-  // What becomes of an event when its reader is too slow: a curve is asked for anew, a state
-  // change is not left out.
+  // Whether an event may be dropped when its reader is too slow: the page asks for a curve anew,
+  // but must get each change of a state.
   enum class Slow { kDrop, kKeep };
 
   static std::unique_ptr<EventStreams> Create(Options options);
   virtual ~EventStreams() = default;  // Ends all streams.
 
-  // Begins a stream. `last_id`: of the last event that the browser has seen; empty: none.
+  // Begins a stream. `last_id`: the id of the last event that the browser has seen; empty: none.
   virtual void Open(std::vector<std::string> topics, std::string_view last_id,
                     std::shared_ptr<Reply> reply) = 0;
   virtual void Publish(const std::string& topic, std::string_view event, const nlohmann::json& data,
@@ -62,10 +62,11 @@ class EventStreams {
 };
 inline constexpr std::size_t kKeptEvents = 4'096;
 inline constexpr std::size_t kKeptEventBytes = 16 << 20;
-// Of a stream: over the first, events that may be dropped are, over the second it is closed.
+// Unsent bytes of a stream: over kSlowBytes, events that may be dropped are dropped; over
+// kTooSlowBytes, the stream is closed.
 inline constexpr std::size_t kSlowBytes = 256 << 10;
 inline constexpr std::size_t kTooSlowBytes = 4 << 20;
-inline constexpr std::size_t kMostTopics = 64;  // Of a stream.
+inline constexpr std::size_t kMostTopics = 64;  // Limit of a stream.
 
 }  // namespace web
 
