@@ -41,13 +41,15 @@ using Core = ServerCore;
 using Socket = asio::generic::stream_protocol::socket;
 using Parser = http::request_parser<http::string_body>;
 
-// A client that sends the next requests before it has read an answer is read no further than this.
+// Most bytes that are read ahead from a client that sends the next requests before it has read an
+// answer.
 constexpr std::size_t kReadAhead = 16 << 10;
 constexpr std::size_t kReadAtOnce = 4 << 10;
 // A body that is longer is not copied behind its head.
 constexpr std::size_t kLongBody = 64 << 10;
 
-// Of one request; shared by its Reply (any thread) and its Connection.
+// Unsent bytes of one request's answer, and whether the client has left; shared by the Reply (any
+// thread) and the Connection.
 struct Progress {
   std::atomic<std::size_t> waiting = 0;
   std::atomic<bool> gone = false;
@@ -105,7 +107,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   bool is_reading_ = false;
   std::optional<Parser> parser_;
 
-  // Of the request that is being answered.
+  // State of the request that is being answered.
   std::uint64_t request_ = 0;
   std::shared_ptr<Progress> progress_;
   std::function<void()> on_progress_;
@@ -253,8 +255,8 @@ void Connection::ReadHeader() {
       [self = shared_from_this()](error_code error, std::size_t) { self->OnHeader(error); });
 }
 
-// What can be told from the header alone. A length that is wrong, or there twice, the parser
-// refuses.
+// The refusal that the header alone justifies, if any. The parser itself refuses a length that is
+// wrong or there twice.
 std::optional<Response> Connection::WhyRefused(const Parser& parser) const {
   const auto& header = parser.get();
   if (header.version() != 10 && header.version() != 11) {

@@ -1,7 +1,7 @@
 #ifndef WEB_HTTP_CONNECTION_H_
 #define WEB_HTTP_CONNECTION_H_
 
-// One client of the server (server.h), which alone uses this.
+// One client of the server (server.h); only the server uses this header.
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ class OpenConnection {
   virtual void Close() = 0;  // On the server's thread.
 };
 
-// What the server, its connections and replies share; the last of them destroys it.
+// State that the server, its connections and replies share; the last owner destroys it.
 struct ServerCore {
   explicit ServerCore(HttpServer::Options server_options) : options(std::move(server_options)) {}
 
@@ -32,7 +32,7 @@ struct ServerCore {
   std::atomic<std::uint64_t> requests = 0;
   std::atomic<std::uint64_t> refused = 0;
   std::atomic<std::uint64_t> turned_away = 0;
-  // Those that are not closed. Their sockets end before `io` does.
+  // Connections that are not closed. Their sockets end before `io` does.
   std::unordered_set<std::shared_ptr<OpenConnection>> open = {};
 };
 

@@ -10,12 +10,11 @@
 
 namespace web {
 
-// Refuses requests that a web page of somebody else's has made a browser send. Loopback is no
-// boundary: a page may send requests there, and a name that is pointed to 127.0.0.1 afterwards
-// makes the page of the same origin. So every request, whatever its method and path, has to name
-// this server as its host, and one that may change something has to come from a page of this
-// server's or from no page. What has come through the socket came from no browser, and is not
-// looked at.
+// Refuses requests that a foreign web page has made a browser send. Loopback is no boundary: a page
+// may send requests there, and a name that is pointed to 127.0.0.1 afterwards makes the page of the
+// same origin. So every request, whatever its method and path, has to name this server as its host,
+// and a request that may change something has to come from a page of this server's or from no page.
+// Requests through the socket come from no browser and are not checked.
 class Guard {
  public:
   // `hosts`: names and addresses of this server besides localhost, 127.0.0.1 and [::1], as they

@@ -8,8 +8,8 @@
 
 namespace web {
 
-// Listens on a unix socket that only this user may use. A file that nobody listens on is replaced;
-// AlreadyExists names one that somebody does.
+// Listens on a unix socket that only this user may use. A socket file that nobody listens on is
+// replaced; AlreadyExists names a file that a process listens on.
 absl::StatusOr<runtime::UniqueFd> ListenOnSocket(const std::string& path);
 
 // Listens on an IPv4 or IPv6 address; port 0 takes a free one. Unavailable names both and why not.

@@ -10,8 +10,8 @@
 
 namespace web {
 
-// By what a request came: a program of this user through the socket in the runtime directory, or
-// anybody on this machine, a browser for one, through a port.
+// How a request came: from a program of this user through the socket in the runtime directory, or
+// from anybody on this machine, such as a browser, through a port.
 enum class Door { kSocket, kPort };
 
 // A request whose body is whole. Names of headers are in lower case.
@@ -31,7 +31,7 @@ struct Request {
 struct Response {
   int status = 200;
   std::string type = "application/json";
-  // Beyond what every response has.
+  // Headers beyond those that every response has.
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
 };

@@ -164,7 +164,7 @@ class BeastServer : public HttpServer {
 
   const std::shared_ptr<Core> core_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::vector<std::shared_ptr<Acceptor>> acceptors_;  // Of the thread, once it runs.
+  std::vector<std::shared_ptr<Acceptor>> acceptors_;  // Used by the thread alone once it runs.
   int port_ = 0;
   std::unique_ptr<runtime::Thread> thread_;
 };

@@ -15,9 +15,9 @@
 namespace web {
 
 // The answer to one request: either Send(), or Begin(), any number of Write() and End(). Any thread
-// may call any method, none blocks. One that is destroyed without an answer is answered with 500;
-// one that is destroyed between Begin() and End() closes its connection, so that nobody takes the
-// part for all.
+// may call any method, none blocks. A Reply that is destroyed without an answer answers with 500; a
+// Reply that is destroyed between Begin() and End() closes its connection, so that no client takes
+// a part for the whole.
 class Reply {
  public:
   virtual ~Reply() = default;
@@ -48,8 +48,8 @@ class HttpServer {
     // 0600; a stale socket file there is replaced. Connections of another user are closed. Empty:
     // none.
     std::string socket = {};
-    // Addresses to listen on, all with the same port. The first has to work; of the others those
-    // that this machine has do. Empty: none.
+    // Addresses to listen on, all with the same port. The first has to work; others that this
+    // machine lacks are skipped. Empty: none.
     std::vector<std::string> addresses = {};
     int port = 0;  // 0: one that is free.
     std::size_t max_connections = 256;
@@ -74,7 +74,7 @@ class HttpServer {
   // The port that addresses are served on; 0 without one.
   virtual int port() const = 0;
   virtual Stats GetStats() const = 0;
-  // Listens on the socket anew, whose file somebody has removed; connections that there are go on.
+  // Listens anew on the socket after its file was removed; open connections go on.
   virtual absl::Status BindAgain() = 0;
 };
 inline constexpr std::size_t kMaxHttpHeader = 8 << 10;

@@ -127,7 +127,7 @@ class HttpServerTest : public testing::Test {
   }
 
   Client Connect() { return Client(server_->port()); }
-  // What is answered to `bytes`, until the server closes the connection.
+  // The answer to `bytes`, read until the server closes the connection.
   std::string Answer(std::string_view bytes) { return Connect().Say(bytes).ReadAll(); }
 
   std::string folder_;

@@ -65,7 +65,7 @@ std::string_view TakeUntil(char separator, std::string_view& rest) {
 
 absl::Status AddSegments(std::string_view path, Target& target) {
   if (path.empty()) return absl::OkStatus();
-  // What follows a last "/" is empty, and so an empty segment.
+  // The text behind a last "/" is empty, and so counts as an empty segment.
   for (bool more = true; more;) {
     more = path.find('/') != std::string_view::npos;
     auto segment = Decode(TakeUntil('/', path), false);

@@ -11,7 +11,7 @@
 
 namespace web {
 
-// What a request line asks for: "/api/v1/runs/a%2Fb?limit=5" is the segments {"api", "v1", "runs",
+// The target of a request line: "/api/v1/runs/a%2Fb?limit=5" is the segments {"api", "v1", "runs",
 // "a/b"} and the query {{"limit", "5"}}. Everything is decoded, and is UTF-8 without a zero byte.
 struct Target {
   std::vector<std::string> segments = {};
