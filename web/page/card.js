@@ -14,7 +14,7 @@ function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// What the curves are, for those who do not see them.
+// Describes the curves in words, for users who cannot see them.
 function inWords(tag, lines) {
   const words = lines.slice(0, 8).map(line => {
     if (line.n === 0) return `${line.run}: no points`;

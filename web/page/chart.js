@@ -384,7 +384,7 @@ export function toSvg(chart, title) {
 
 const quote = text => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-// What is drawn: a row for each column of each curve.
+// The drawn curves as CSV: a row for each column of each curve.
 export function toCsv(lines) {
   const rows = ['run,tag,first_step,last_step,wall_time,min,max,last,smoothed,not_finite,x'];
   for (const line of lines) {

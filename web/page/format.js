@@ -75,7 +75,7 @@ export function group(tag) {
   return slash < 0 ? '' : tag.slice(0, slash);
 }
 
-// One of a few colours and dashes that can be told apart, also by those who see few colours.
+// A few colours and dashes that everybody can tell apart, also people with colour blindness.
 const LIGHT = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6d31', '#7f5fc5'];
 const DARK = ['#4ea8ff', '#ff8c42', '#2dc08d', '#e59cc6', '#f0c04a', '#9fd8ff', '#c9a36a', '#b09cff'];
 const isDark = () => {

@@ -1,4 +1,5 @@
-// Is everything alive? What runs, what waits and why, what has failed and nobody has looked at.
+// Is everything alive? Shows everything that runs, everything that waits and why, and failures that
+// nobody has looked at.
 
 import { html, useEffect, useState } from './preact-htm.js';
 import { ask } from './api.js';

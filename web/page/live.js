@@ -1,5 +1,6 @@
-// What changes while the page is open: subscribe(topics, listener) until the returned function is
-// called. Listeners get (name, data) of every event of the topics that the page follows.
+// Changes while the page is open: subscribe(topics, listener) subscribes until the returned
+// function is called. Listeners get (name, data) of every event of the topics that the page
+// follows.
 
 import { getToken } from './api.js';
 import { Stream } from './stream.js';

@@ -12,7 +12,7 @@ struct PageFile {
   std::string_view type;
   std::string_view body;
 };
-// "index.html", "page.js". Nothing if there is none.
+// `name` is for example "index.html" or "page.js". Nothing if the page has no such file.
 std::optional<PageFile> FindPageFile(std::string_view name);
 
 }  // namespace web

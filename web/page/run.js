@@ -214,7 +214,7 @@ function Output({ name, job, query, set }) {
       } catch (problem) { setError(problem); }
     });
     read();
-    // What a search finds is asked for; else lines are added as they come.
+    // A search asks for its lines anew; without a search, new lines are added as they come.
     const end = !job ? null : subscribe([`logs:${job}`], (event, data) => {
       if (event === 'resync' || (event === 'lines' && find)) return read();
       if (event !== 'lines' || !data.task.startsWith(`${job}/`) || (errors && data.stream !== 'stderr')) return;

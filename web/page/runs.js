@@ -180,7 +180,7 @@ function cell(row, name) {
   return number(name in FIELDS ? row[name] : (row.cols || {})[name]);
 }
 
-// What columns and queries may be about: of the first run, which is like the others.
+// Names that columns and queries may use: those of the first run, which is like the others.
 function useNames(run) {
   const [names, setNames] = useState({ tags: [], parameters: [] });
   useEffect(() => {
@@ -194,7 +194,7 @@ function useNames(run) {
   return names;
 }
 
-// What most people look at comes first.
+// Tags that most people look at come first.
 const interest = tag => isSystem(tag) ? 3 : /loss/i.test(tag) ? 0 : /acc|score|reward|f1|auc/i.test(tag) ? 1 : 2;
 
 function QueryBar({ q, set, names }) {
