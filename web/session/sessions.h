@@ -11,11 +11,11 @@
 
 namespace web {
 
-// Who may use the port. The owner gets a key through the socket, which nobody else may use, and
-// puts it into the address that his browser opens (behind the "#", which no browser sends); the
-// page swaps it for a token, and each of its requests carries that. A key is good once and for a
-// minute. Tokens are kept in a file of this user's alone, so that a browser goes on after a restart
-// of this service. Any thread may call any method.
+// Decides whose requests the port takes. The owner gets a key through the socket, which nobody else
+// may use, and puts the key into the address that the browser opens (behind the "#", which no
+// browser sends); the page swaps the key for a token, which each of its requests carries. A key is
+// good once and for a minute. Tokens are kept in a file of this user's alone, so that a browser
+// goes on after a restart of this service. Any thread may call any method.
 class Sessions {
  public:
   struct Options {
@@ -30,16 +30,18 @@ class Sessions {
     absl::Duration life;
   };
 
-  // Reads the file, if there is one; what is no token of ours in it, or is over, is forgotten.
+  // Reads the file if it exists; entries that are no tokens, or tokens that have expired, are
+  // forgotten.
   static std::unique_ptr<Sessions> Open(Options options);
   virtual ~Sessions() = default;
 
-  // A new key. At most kMaxKeys wait to be swapped: the oldest is forgotten.
+  // A new key. At most kMaxKeys keys wait to be swapped; beyond that, the oldest is forgotten.
   virtual std::string NewKey() = 0;
   // Swaps a key for a session. PermissionDenied: no such key, or its minute is over;
-  // ResourceExhausted: tried too often. At most kMaxSessions: the oldest ends.
+  // ResourceExhausted: tried too often. At most kMaxSessions sessions live; beyond that, the oldest
+  // ends.
   virtual absl::StatusOr<Session> Exchange(std::string_view key) = 0;
-  // Whether a session with that token is there. Takes as long for every token.
+  // Whether a session with that token exists. Takes as long for every token.
   virtual bool Knows(std::string_view token) const = 0;
 };
 inline constexpr std::size_t kMaxKeys = 16;
