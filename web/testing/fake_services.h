@@ -15,7 +15,7 @@
 namespace web {
 
 // Services in this process, on real sockets in a private directory, with the methods that a test
-// gives them; a registry finds them. One that is not added is not there.
+// gives them; a registry finds them. The registry does not know a service that was not added.
 class FakeServices {
  public:
   FakeServices();
