@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<web::HttpServer>> ServeMetrics(bus::ServiceProces
 
 int Run() {
   runtime::RaiseFileLimit();
-  // What requests on the pool use goes after it.
+  // Objects that requests on the pool use must outlive the process, so they are declared before it.
   std::unique_ptr<web::Sessions> sessions;
   std::unique_ptr<web::Api> api;
   std::atomic<int> port = 0;  // Requests may come before it is known.
