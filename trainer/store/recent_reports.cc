@@ -12,7 +12,7 @@
 namespace trainer {
 namespace {
 
-// Those of `reports`, in its order.
+// The columns of `reports`, in its order.
 constexpr absl::string_view kColumns =
     "trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step, time_this_iter_us, "
     "time_total_us, done, metrics, result_json_end, progress_csv_end, event_file_end, "
@@ -29,7 +29,8 @@ std::string SettleAllRows() {
   return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
                       " FROM recent WHERE row IS NOT NULL ORDER BY trial, row");
 }
-// Those that may come again. (A join with the newest of each attempt is quadratic in the attempts.)
+// Moves the lines that may come again. (A join with the newest of each attempt is quadratic in the
+// attempts.)
 constexpr char kSettleLines[] = R"sql(
   INSERT OR IGNORE INTO main.lines
     SELECT trial, attempt, line, answer FROM
@@ -221,7 +222,7 @@ void RecentReports::ForgetLines(std::int64_t trial, const Mark& mark) {
   forget_lines_.exec();
 }
 
-// Of a trial that reports often none are left: newer ones wait here.
+// Moves no line of a trial that reports often: newer ones wait here.
 void RecentReports::SettleLines(std::size_t count) {
   std::set<std::int64_t> trials;
   for (std::size_t i = 0; i < count; ++i) {

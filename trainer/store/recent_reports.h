@@ -31,7 +31,7 @@ namespace trainer {
 // Part of Store, whose thread, transactions and exceptions (SQLite::Exception) these are.
 class RecentReports {
  public:
-  // What makes the table.
+  // The SQL that makes the table.
   static constexpr char kSchema[] = R"sql(
     CREATE TABLE recent (
       trial INTEGER NOT NULL, attempt INTEGER NOT NULL, line INTEGER, answer TEXT, row INTEGER,
@@ -42,7 +42,7 @@ class RecentReports {
       timesteps_since_restore INTEGER, timesteps_total INTEGER, episodes_total INTEGER,
       pid INTEGER);
   )sql";
-  // What its next version has more.
+  // The columns that its next version adds.
   static constexpr char kColumnsSince5[] =
       "ALTER TABLE recent ADD COLUMN monotonic_us INTEGER DEFAULT -1;";
   // Answers that are kept for each attempt.
@@ -56,8 +56,8 @@ class RecentReports {
     // trial among them.
     std::size_t few_rows = 64;
   };
-  // Neither is owned, both outlive it; the database has the table. What an earlier process left
-  // waits.
+  // Neither is owned, both outlive it; the database has the table. Entries left by an earlier
+  // process wait.
   RecentReports(SQLite::Database& database, runtime::PreparedTransaction* transaction,
                 Limits limits);
 
@@ -96,7 +96,7 @@ class RecentReports {
   struct Mark {
     std::int64_t row = 0;
     int attempt = 0;
-    std::int64_t line = 0;  // Of that attempt.
+    std::int64_t line = 0;  // Last line of that attempt.
     std::size_t waiting = 0;
   };
   using Marks = std::unordered_map<std::int64_t, Mark>;
@@ -114,7 +114,7 @@ class RecentReports {
   absl::Status Note(const Entry& entry);
   void BindRow(const ResultRow& row);
   std::size_t CountOldest() const;
-  // Of the first `count`: the answers that may be asked for again.
+  // Moves those answers of the first `count` that may be asked for again.
   void SettleLines(std::size_t count);
   void ForgetLines(std::int64_t trial, const Mark& mark);
 

@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-// What version 3 has more. A delivered event has the attempt and the line it went with.
+// The tables that version 3 adds. A delivered event has the attempt and the line it went with.
 constexpr char kTablesSince3[] = R"sql(
   CREATE TABLE events (
     trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,
@@ -19,7 +19,7 @@ constexpr char kTablesSince3[] = R"sql(
 )sql";
 
 // `reports` and `lines` are clustered by their key: the rows of a trial lie together, and a row
-// that is there cannot be written twice. What is new comes to them by way of `recent`.
+// that is there cannot be written twice. New rows come to them by way of `recent`.
 constexpr char kSchema[] = R"sql(
   CREATE TABLE trials (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, request_id TEXT NOT NULL UNIQUE,
@@ -74,9 +74,9 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;
 )sql";
 
-// What each earlier version lacks, by its number less one. 2: trials.trace. 3: trials.options,
-// trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by itself;
-// counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
+// The SQL that each earlier version lacks, by its number less one. 2: trials.trace. 3:
+// trials.options, trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by
+// itself; counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
 // 5: monotonic times; to which report a checkpoint belongs;
 // trials.earlier_metrics. 6: sweeps (kSweepTables).
 constexpr const char* kMigrations[] = {

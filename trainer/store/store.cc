@@ -92,7 +92,8 @@ class SqliteStore : public Store {
       database_.exec("PRAGMA temp_store=MEMORY");
       // An environment may have secrets.
       database_.exec("PRAGMA secure_delete=ON");
-      // Of pages: what is written soon again, and read, is that of the trials that run.
+      // The cache is small: the pages that are read and soon written again are those of the running
+      // trials.
       database_.exec("PRAGMA cache_size=-512");
       log_copier_.Serve(database_);
       PrepareStatements();

@@ -28,7 +28,7 @@ struct AnsweredLine {
   std::string answer;  // Empty: acknowledged without one.
 };
 
-// What one transaction writes.
+// Everything that one transaction writes.
 struct StoreBatch {
   struct Row {
     std::int64_t trial = 0;
@@ -55,7 +55,7 @@ struct StoreBatch {
   std::vector<Widening> widenings;
   std::vector<AnsweredLine> lines;
   std::vector<Log> logs;
-  // One of the same number or name is replaced.
+  // Each replaces the checkpoint of the same number or name.
   std::vector<CheckpointRow> checkpoints;
   std::vector<CheckpointRow> forgotten_checkpoints;  // By trial and number.
   std::vector<Delivery> deliveries;
@@ -76,23 +76,24 @@ struct StoredEvent {
 struct Removal {
   std::int64_t number = 0;
   std::string id, name;
-  std::string request_id;  // Of the call that removed it.
+  std::string request_id;  // Request id of the call that removed it.
   std::string run_directory;
 };
 
 // The truth about trials and acknowledged reports: one SQLite file, mode 0600, in WAL mode with
-// synchronous=NORMAL, so that it survives the kill of any process. What was written survives a loss
-// of power after the next Sync(); a batch with a checkpoint, or one that says `durable`, at once,
-// and with it all that was written before. Every method is one transaction and blocks for it. One
-// thread.
+// synchronous=NORMAL, so that it survives the kill of any process. All that was written survives a
+// loss of power after the next Sync(); a batch with a checkpoint, or one that says `durable`, at
+// once, and with it all that was written before. Every method is one transaction and blocks for it.
+// One thread.
 class Store {
  public:
   struct Options {
-    // Of what is not in its places yet (recent_reports.h): it is untidy with so many lines, and
-    // Tidy() moves so many of them at least. Less makes a test of that short.
+    // Limits of the entries that are not in their places yet (recent_reports.h): the store is
+    // untidy with `most_recent` lines, and Tidy() moves at least `fewest_moved` of them. Smaller
+    // values make a test of that short.
     std::size_t most_recent = 3072;
     std::size_t fewest_moved = 64;
-    // Of a file that is there already: what shows that it was in use (DatabaseSchema).
+    // Returns the trace of use of a file that is there already (DatabaseSchema).
     std::function<std::string()> trace_of_use = {};
   };
   // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
@@ -104,12 +105,12 @@ class Store {
   virtual ~Store() = default;
   virtual const std::string& path() const = 0;
 
-  // What was written until now to the store of that path survives a loss of power. Any thread;
-  // blocks for the disk, but no other method.
+  // Makes all that was written until now to the store of that path survive a loss of power. Any
+  // thread; blocks for the disk, but no other method.
   static absl::Status Sync(const std::string& path);
 
-  // Of all trials, oldest first, until an error. It may read the store meanwhile. Those that
-  // damaged pages have cost are logged and left out.
+  // Calls `take` with all trials, oldest first, until an error. `take` may read the store
+  // meanwhile. Trials lost to damaged pages are logged and left out.
   virtual absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) = 0;
   // NotFound.
   virtual absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) = 0;
@@ -153,7 +154,7 @@ class Store {
   // The last `limit` ones, oldest first; no more than 1,000, and no more after 1 MiB of text.
   virtual absl::StatusOr<std::vector<StoreBatch::Log>> LastLogs(std::int64_t trial,
                                                                 std::int64_t limit) = 0;
-  // 0 if there is none.
+  // 0 without a line.
   virtual absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) = 0;
   // So that a line that is sent again gets the same one. Nothing if it is not known (any more): the
   // last 256 of each attempt are. (The shim has at most 64 lines under way.)
@@ -187,7 +188,7 @@ class Store {
   virtual absl::Status Remove(const Removal& removal) = 0;
   // Nothing if no trial was removed with this request id (or too many were since then).
   virtual absl::StatusOr<std::optional<Removal>> RemovalWith(const std::string& request_id) = 0;
-  // Those whose directory was not seen moved.
+  // The removals whose directory was not seen moved.
   virtual absl::StatusOr<std::vector<Removal>> UnfinishedRemovals() = 0;
   virtual absl::Status FinishRemoval(std::int64_t trial) = 0;
   // Forgets trials and all their rows.

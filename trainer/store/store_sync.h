@@ -22,7 +22,7 @@ class StoreSync {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Neither is owned; both outlive it.
     runtime::Clock* clock = nullptr;
-    std::string path;  // Of the store.
+    std::string path;  // Path of the store.
     // Does `work` on another thread, at once, then `done` on the loop's, unless this has gone by
     // then. Unset: it is done on the loop's thread.
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
@@ -33,7 +33,7 @@ class StoreSync {
   StoreSync(const StoreSync&) = delete;
   StoreSync& operator=(const StoreSync&) = delete;
 
-  // Something was stored. What is stored while a sync is under way gets one of its own.
+  // Something was stored. A write that is stored while a sync is under way gets a sync of its own.
   void Soon();
 
  private:

@@ -276,8 +276,8 @@ TEST_F(StoreTest, FindsTheLastRowThatFits) {
   EXPECT_TRUE(store_->RowsAfter(7, 4, 2)->empty());
 }
 
-// What waits in the order of its coming is in its place for everybody who reads, in this process
-// and, after a kill, in the next one.
+// Rows that wait in the order of their coming are in their places for everybody who reads, in this
+// process and, after a kill, in the next one.
 TEST_F(StoreTest, ReportsOfManyTrialsThatTakeTurnsAreReadInTheirOrder) {
   constexpr int kRounds = 1500;  // More than wait together.
   for (int i = 1; i <= kRounds; ++i) {
@@ -321,7 +321,7 @@ TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
       batch.lines.push_back({trial, 1, i, absl::StrCat("answer ", i)});
     }
   }
-  // Of a trial that has said only this.
+  // A line of a trial that has said only this.
   batch.lines.insert(batch.lines.begin(), {3, 1, 1, "welcome"});
   ASSERT_TRUE(store_->Write(batch).ok());
   ASSERT_TRUE(store_->IsUntidy());

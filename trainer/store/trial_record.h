@@ -13,7 +13,7 @@ namespace trainer {
 
 // The request for a trial. Only labels, note and display name change (Store::Annotate()).
 struct TrialSpec {
-  std::string name;  // Of the run's directory: one path segment.
+  std::string name;  // Name of the run's directory: one path segment.
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // The caller's, complete: never shown.
   std::string working_directory;
@@ -31,27 +31,27 @@ struct TrialRecord {
   RunIdentity run;          // With the trial's id and the time of its creation.
   std::string request_id;   // Unique; of the call that made it.
   TrialSpec spec;
-  std::string trace;  // Of that call; goes with what is asked of the launcher for the trial.
+  std::string trace;  // Trace id of that call; goes with requests to the launcher for the trial.
 
   msg::TrialState state = msg::TrialState::Pending;
   int attempt = 1;
-  std::string nonce;           // Of the attempt.
-  std::string job_request_id;  // Of the attempt: every try to launch it says the same.
+  std::string nonce;           // Nonce of the attempt.
+  std::string job_request_id;  // Request id of the attempt: every try to launch it says the same.
   bool launching = false;      // The launcher may have been asked already.
-  std::string job;             // Of the attempt; empty until the launcher has answered.
+  std::string job;             // Job of the attempt; empty until the launcher has answered.
   std::int64_t started_us = 0;
   // Monotonic: it was launched, or given the resources that it waited for. -1: not known.
   std::int64_t attempt_began_us = -1;
   std::int64_t ended_us = 0;
   bool stop_requested = false;
   bool pause_requested = false;
-  std::int64_t stop_grace_ms = 0;  // Of that stop or pause.
+  std::int64_t stop_grace_ms = 0;  // Grace time of that stop or pause.
   std::uint32_t failures = 0;      // Attempts that failed and were followed by another one.
-  std::string failure;             // What the attempt said in a `fail` line, or the trainer of it.
+  std::string failure;             // The text of the attempt's `fail` line, or the trainer's.
   bool expelled = false;  // The attempt has failed and is to end: it broke a rule (`failure`).
-  // What earlier reports had and the last one does not (newest_metrics.h); empty: nothing.
+  // Metrics of earlier reports that the last one lacks (newest_metrics.h); empty: none.
   std::string earlier_metrics;
-  std::string criterion;  // What the trial has reached, in words: it is to end, Done.
+  std::string criterion;  // The criterion that it has met, in words: it is to end, Done.
   // How long the attempts before this one ran, together.
   std::int64_t earlier_attempts_us = 0;
   std::string reason;
@@ -72,8 +72,8 @@ inline bool WaitsForResources(const TrialRecord& trial) {
   return trial.state == msg::TrialState::Pending && !trial.job.empty();
 }
 
-// What the attempt that ends now adds to earlier_attempts_us. Once an attempt, before its job is
-// forgotten.
+// Adds the time of the attempt that ends now to earlier_attempts_us. Once an attempt, before its
+// job is forgotten.
 // `now_us` is monotonic.
 inline void CountAttempt(TrialRecord& trial, std::int64_t now_us) {
   if (trial.job.empty() || WaitsForResources(trial) || trial.attempt_began_us < 0) return;
