@@ -14,9 +14,9 @@
 
 namespace trainer {
 
-// By which nonce an attempt that may still report greets the trainer: that of every live trial's
-// current attempt, and for a while that of one that has ended, whose last reports may be under way.
-// (Ray Tune takes no result of an actor that it has let go.) On the loop's thread.
+// The nonces with which attempts that may still report greet the trainer: that of every live
+// trial's current attempt, and for a while that of an ended attempt, whose last reports may be
+// under way. (Ray Tune takes no result of an actor that it has let go.) On the loop's thread.
 class AttemptNonces {
  public:
   // For so long after its end an attempt's last reports may still arrive.

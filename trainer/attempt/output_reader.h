@@ -16,9 +16,10 @@ namespace trainer {
 // Reads the reports in the file of a program's standard output while that grows. Ray Tune has no
 // such thing (Katib's metrics collector does); nobody waits for an answer, so this is no lock step.
 //
-// A report is numbered by the offset of its line's end in the file, so whoever stores that with it
-// takes each once, over any restart. A line that cannot be stored now is read again a second
-// later. A last line without a newline counts at the end; one of over 1 MiB is passed over.
+// A report is numbered by the offset of its line's end in the file, so a receiver that stores the
+// number with the report takes each once, over any restart. A line that cannot be stored now is
+// read again a second later. A last line without a newline counts at the end; one of over 1 MiB is
+// passed over.
 //
 // On the loop's thread, which reads at most 256 KiB at a time. Destroy it there, but not from
 // inside of `take`.

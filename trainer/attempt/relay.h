@@ -18,8 +18,8 @@ namespace trainer {
 // receiver together. On the loop's thread.
 //
 // Input of a connection is bounded by one line and a few more that wait for their turn, or are held
-// back by the receiver; one that does not read its answers is not read from. A second connection
-// with the same nonce replaces the first.
+// back by the receiver; a connection that does not read its answers is not read from. A second
+// connection with the same nonce replaces the first.
 class Relay {
  public:
   struct Options {

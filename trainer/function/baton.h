@@ -8,8 +8,8 @@
 
 namespace trainer {
 
-// Wakes one other thread: a semaphore of 0 or 1. In lock step the answer is about to come, so
-// whoever takes it looks for it for some 2 us, of which it gives most away to other threads, before
+// Wakes one other thread: a semaphore of 0 or 1. In lock step the answer is about to come, so the
+// thread that takes the baton polls for some 2 us, most of which it yields to other threads, before
 // it sleeps (as std::binary_semaphore does). Longer spinning is faster on an idle machine, and
 // collapses on one core or a busy one. Any thread may pass it, one at a time may take it.
 class Baton {

@@ -28,8 +28,8 @@ namespace trainer {
 // Re-imagines the actor that Ray Tune runs a FunctionRunner in. The trainer service counts, keeps
 // and decides; this is the driver of a FunctionSession, without what FunctionRunner does beyond
 // that: a failure ends the process, and the service starts the next attempt. A checkpoint that the
-// function saves in the run's directory is handed over with the next report, which
-// commits it (`ckpt`); of several between two reports those before the last are committed first.
+// function saves in the run's directory is handed over with the next report, which commits it
+// (`ckpt`); of several between two reports those before the last are committed first.
 //
 // One thread calls Run(), once.
 class FunctionProcess {

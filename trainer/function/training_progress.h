@@ -28,8 +28,8 @@ struct Result {
   NamedValues reported;
   // The reporter has said so, or this is a duplicate.
   bool done = false;
-  // The end of a trainable that never said `done`: the last result again, so that whoever decides
-  // about trials sees it done. It moves no counter and is not logged a second time.
+  // The end of a trainable that never said `done`: the last result again, so that the code that
+  // decides about trials sees it done. It moves no counter and is not logged a second time.
   bool duplicate = false;
   // There is a checkpoint that Save() has not returned yet.
   bool should_checkpoint = false;

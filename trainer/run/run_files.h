@@ -67,10 +67,10 @@ class RunFiles {
   std::vector<std::string> TakeNotices() { return std::exchange(notices_, {}); }
   // Repair() has made the run's directory since the last time.
   bool TakeMadeDirectory() { return std::exchange(made_directory_, false); }
-  // Writes rows, in their order, behind the last one, each file once; one that adds columns after
-  // the whole table was written anew beside the old one, which it replaces in one step. Opens the
-  // files if they are closed. An error (a full disk) leaves the files behind the rows: Repair().
-  // DataLoss: somebody else has changed or removed one since it was written.
+  // Writes rows, in their order, behind the last one, each file once; a row that adds columns is
+  // written after the whole table was written anew beside the old one, which it replaces in one
+  // step. Opens the files if they are closed. An error (a full disk) leaves the files behind the
+  // rows: Repair(). DataLoss: somebody else has changed or removed one since it was written.
   absl::Status Append(std::span<const ResultRow> rows);
   absl::Status Append(const ResultRow& row) { return Append(std::span(&row, 1)); }
   void Close();

@@ -39,7 +39,7 @@ class EndedTrial {
   std::string_view name() const { return Text(2); }
   std::string_view run_directory() const { return Text(3); }
   std::string_view group() const { return Text(4); }
-  // None of one that is large (EndedTrials::kMaxMessage).
+  // Unset if the message is too large to be kept (EndedTrials::kMaxMessage).
   std::optional<msg::TrialT> Message() const;
 
  private:

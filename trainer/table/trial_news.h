@@ -23,10 +23,10 @@
 
 namespace trainer {
 
-// Where it goes that a trial has reported, or changed its state, once that is stored: into the
-// files of its run, to the service's topics, and to those who observe the trial. Rows are told in
-// their order, and before a change of state that came after them. On the loop's thread; blocks for
-// the disk of the runs.
+// Passes on the reports of trials and their changes of state once they are stored: into the files
+// of the run, to the service's topics, and to the observers of the trial. Rows are told in their
+// order, and before a change of state that came after them. On the loop's thread; blocks for the
+// disk of the runs.
 class TrialNews {
  public:
   struct Options {

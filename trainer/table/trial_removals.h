@@ -18,9 +18,9 @@
 
 namespace trainer {
 
-// How ended trials go: one that somebody removes, with its directory, and the oldest of too many,
-// which are only forgotten. A trial from which another is still to start does not go. Each removal
-// is stored before it is done. On the loop's thread, which it may block for the disk.
+// Removes ended trials: a trial that somebody removes goes with its directory, and the oldest of
+// too many are only forgotten. A trial from which another is still to start does not go. Each
+// removal is stored before it is done. On the loop's thread, which it may block for the disk.
 class TrialRemovals {
  public:
   struct Options {

@@ -48,7 +48,7 @@ class TrialTable {
 
   // It is at hand.
   Trial& At(std::int64_t number) { return at_hand_.at(number); }
-  // Null: it is not at hand. Valid until it is put aside or removed.
+  // Null if the trial is not at hand. Valid until it is put aside or removed.
   Trial* AtHand(std::int64_t number);
   Trial* AtHand(std::string_view id);
   const Trial* AtHand(std::string_view id) const;
@@ -75,7 +75,7 @@ class TrialTable {
   std::optional<Holder> HolderOf(std::string_view run_directory) const;
   std::string FreeId() const;
   // A trial that waits, or is paused, and needs that one (by its id), or what lies in that
-  // directory, to start from. Null: none does.
+  // directory, to start from. Null if no trial does.
   const Trial* StartingFrom(std::string_view id) const;
   const Trial* Restoring(const std::string& directory) const;
 

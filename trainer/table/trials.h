@@ -65,9 +65,9 @@ class Trials : public LineReceiver {
     // The same for the syncs of the store, one at a time, which must not wait for such work: a loss
     // of power costs what they have not come to. Unset: as above.
     std::function<void(std::function<void()> work)> sync_background = {};
-    // A report is in the files, and told, at once; but what a program says within this time after
-    // that is so together, at its end, so that one that reports often costs little. Zero: each at
-    // once.
+    // The first report is written to the files and published at once; the reports within this time
+    // after it are written and published together at its end, so that a program that reports often
+    // costs little. Zero: each at once.
     absl::Duration spread_every = absl::ZeroDuration();
     // Asks the launcher what the tasks of all trials use (system_curves.h). Unset: nobody asks.
     std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};

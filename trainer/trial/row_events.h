@@ -12,8 +12,8 @@ namespace trainer {
 msg::ResultRowT RowMessage(const ResultRow& row);
 
 // The events of new results, in their order, with what is known of their trial. Rows that come
-// together share an event, as long as their metrics have at most 64 KiB: a message for each would
-// cost those who carry and hear it more than the reports cost the trainer.
+// together share an event, as long as their metrics have at most 64 KiB: a message for each row
+// would cost its carriers and its receivers more than the reports cost the trainer.
 std::vector<msg::TrialEventT> RowEvents(const msg::TrialT& trial,
                                         const std::vector<ResultRow>& rows);
 

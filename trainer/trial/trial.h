@@ -48,13 +48,13 @@ struct Trial {
   absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
 };
 
-// Then nothing that its program does changes how the trial ends.
+// True if nothing that its program does changes any more how the trial ends.
 inline bool HasSaidDone(const Trial& trial) {
   return trial.reports->progress().done && trial.record.failure.empty();
 }
 inline bool IsToLeave(const Trial& trial) { return IsToLeave(trial.record, HasSaidDone(trial)); }
 
-// Nothing but slots, and those before it, keep it from being launched.
+// True if only a lack of slots, and the trials before it, keep it from being launched.
 inline bool WaitsForTurn(const Trial& trial) {
   return trial.record.state == msg::TrialState::Pending && trial.runner == nullptr &&
          trial.restart_timer == 0;

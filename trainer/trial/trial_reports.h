@@ -136,9 +136,10 @@ class TrialReports {
   // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
   // gets the same answer and counts no second time. FailedPrecondition: a line before it is
   // missing. The lines of a trial that reports by its output are numbered by their offsets there,
-  // so others may be between them; after one that cannot be taken now no other is. Unavailable: it
-  // waits for its checkpoint, until on_ready, while saves(); ResourceExhausted: for room on the
-  // disk of the run. Either has changed nothing, and is to be taken again before those behind it.
+  // so other output may be between them; once a line is deferred, all later lines are deferred too.
+  // Unavailable: the line waits for its checkpoint, until on_ready, while saves();
+  // ResourceExhausted: the line waits for room on the disk of the run. Neither error changes
+  // anything; take the line again before those behind it.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
                                    const TimeOfLine& now, StoreBatch& batch);
   // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.

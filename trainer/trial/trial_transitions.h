@@ -16,11 +16,11 @@ namespace trainer {
 // runner; docs/trainer_deviations.md has what differs.) Any thread. Times are in microseconds since
 // 1970.
 
-// It waits, and the launcher was not asked to start it.
+// True if the trial waits, and the launcher was not asked to start it.
 bool Waits(const TrialRecord& record);
 bool IsToPause(const TrialRecord& record);
-// Its program is to end, whatever it wants. `said_done`: it has said that it is done, and no
-// failure.
+// True if its program is to end, whatever the program wants. `said_done`: the program has said that
+// it is done, and no failure.
 bool IsToLeave(const TrialRecord& record, bool said_done);
 // "has ended (Done)", "runs".
 std::string StateWords(const TrialRecord& record);
@@ -30,11 +30,11 @@ absl::Duration GraceOf(const TrialRecord& record);
 // Why its program is stopped from outside.
 std::string WhyItIsStopped(const TrialRecord& record, bool said_done);
 
-// It is asked to stop: true if it has ended by that, as it only waited. `grace` zero: its own;
-// `why` empty: it was asked to.
+// Asks the trial to stop; true if that has ended the trial, as it only waited or was paused. `grace`
+// zero: the trial's own; `why` empty: a caller asked for it.
 bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us,
                const std::string& why = "");
-// It is asked to pause; one that waits is paused by that.
+// Asks the trial to pause; a trial that waits is paused by that.
 void OrderPause(TrialRecord& record, std::string why);
 // A trial that is paused, stopped or has failed goes on, with all its restarts; true if that is a
 // new attempt (one that only waited goes on with the same).

@@ -12,7 +12,7 @@ namespace tuning {
 
 enum class TrialState { kRunning, kDone, kStoppedEarly, kFailed };
 
-// One trial as a sampler sees it. Smaller values are better: whoever maximises turns the sign.
+// One trial as a sampler sees it. Smaller values are better: to maximise, turn the sign.
 struct Observation {
   Point point = {};
   TrialState state = TrialState::kRunning;
@@ -27,8 +27,8 @@ struct Observation {
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // The point of trial `number` (they count from 0), with NaN for what is not active. `history` has
-  // the trials before it in the order of their numbers. Nothing: there are no more points.
+  // The point of trial `number` (they count from 0), with NaN for parameters that are not active.
+  // `history` has the trials before it in the order of their numbers. Unset if no points are left.
   virtual std::optional<Point> Suggest(std::span<const Observation> history,
                                        std::uint64_t number) const = 0;
 };

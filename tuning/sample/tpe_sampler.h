@@ -15,10 +15,9 @@ namespace tuning {
 // largest beside the second. Multivariate: the parameters of a candidate come from one past trial.
 // Differences:
 // - Parameters that are active together are drawn together (Optuna's `group`), so conditions cost
-// nothing.
+//   nothing.
 // - Running trials count among the others (constant liar), and so do failed ones, whose region is
-// avoided;
-//   Optuna ignores those.
+//   avoided; Optuna ignores those.
 // - It begins with a Latin hypercube instead of random points.
 // - A trial that was stopped early ranks behind all that were not, by how far it came.
 struct TpeOptions {

@@ -34,14 +34,14 @@ class Asha {
     bool goes_on = true;
     double level = 0;
     std::size_t rank = 0;   // 1 is the best; how many are strictly better, and 1.
-    std::size_t count = 0;  // That have come to the level, with this one.
+    std::size_t count = 0;  // Trials that have come to the level, with this one.
     std::size_t keeps = 0;  // So many of them go on.
   };
 
   // InvalidArgument says which option cannot be.
   static absl::StatusOr<Asha> Create(Options options);
 
-  // Trial `trial` reports `value` (smaller is better) at `resource`. Nothing: it has come to no
+  // Trial `trial` reports `value` (smaller is better) at `resource`. Unset if it has come to no
   // level with it. A trial that begins anew and reports again comes to no level for the second
   // time.
   std::optional<Verdict> Report(std::uint64_t trial, double resource, double value);

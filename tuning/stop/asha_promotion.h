@@ -20,7 +20,8 @@ namespace tuning {
 // checkpoint for each that waits. Syne Tune 0.9.1 does the same; the differences:
 // - A trial that would be the next to go on is not paused at all.
 // - NaN is stopped at every level.
-// - One that runs anew from nothing reports its levels for the second time, which changes nothing.
+// - A trial that runs anew from nothing reports its levels for the second time, which changes
+//   nothing.
 // Levels are those of Asha. The trial with the lower number goes on first if values are equal. A
 // value type. One thread at a time.
 class AshaPromotion {
@@ -33,7 +34,7 @@ class AshaPromotion {
     double level = 0;
     std::size_t rank = 0, count = 0, keeps = 0;
   };
-  // `decided`: as in StoppingRule. Nothing: the trial has come to no level with this.
+  // `decided`: as in StoppingRule. Unset if the trial has come to no level with this.
   std::optional<Arrival> Report(std::uint64_t trial, double resource, double value,
                                 std::optional<Verdict> decided);
   // It does not go on, whatever its place is.

@@ -19,8 +19,8 @@ namespace tuning {
 // most trials and the least resource comes first, and after the last the first begins again. Ray's
 // HyperBandScheduler does the same with these differences:
 // - It begins with the bracket of the fewest trials.
-// - Here a trial that ends is not waited for, and neither is one that will never begin, so that no
-//   bracket waits for ever.
+// - Here nobody waits for a trial that ends, or for one that will never begin, so that no bracket
+//   waits for ever.
 // - The last to come is not paused if it goes on.
 // NaN ranks last, and is never gone on with. The lower number ranks first if values are equal. A
 // value type. One thread at a time.
@@ -39,7 +39,7 @@ class Hyperband {
     double level = 0;
     std::size_t rank = 0, count = 0, keeps = 0;
   };
-  // `decided`: as in StoppingRule. Nothing: the trial has come to no level with this.
+  // `decided`: as in StoppingRule. Unset if the trial has come to no level with this.
   std::optional<Arrival> Report(std::uint64_t trial, double resource, double value,
                                 std::optional<Verdict> decided);
   void End(std::uint64_t trial);

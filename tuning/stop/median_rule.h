@@ -35,8 +35,9 @@ class MedianRule {
   // InvalidArgument says which option cannot be.
   static absl::StatusOr<MedianRule> Create(Options options);
 
-  // Trial `trial` reports `value` (smaller is better) at `resource`. Nothing: it is not judged now.
-  // Values that it reports again after it began anew, up to where it was, change nothing.
+  // Trial `trial` reports `value` (smaller is better) at `resource`. Unset if the trial is not
+  // judged now. Values that it reports again after it began anew, up to where it was, change
+  // nothing.
   std::optional<Verdict> Report(std::uint64_t trial, double resource, double value);
 
  private:
