@@ -22,18 +22,19 @@ class AnswerMaker {
  public:
   struct Part {
     Reply reply;
-    bool last = false;  // It finishes the call.
+    bool last = false;  // True for the part that finishes the call.
   };
   virtual ~AnswerMaker() = default;
-  // The next part. Unavailable, and OnReady() is true: to be called again then. Any other error
-  // ends the answer.
+  // The next part. After Unavailable, if OnReady() returns true, Next() is called again once
+  // `ready` runs. Any other error ends the answer.
   virtual absl::StatusOr<Part> Next() = 0;
-  // Calls `ready` once, on any thread, when Next() may go on. False: nobody would.
+  // Calls `ready` once, on any thread, when Next() may go on. False: nothing would call it.
   virtual bool OnReady(std::function<void()> ready) = 0;
 };
 
-// Keeps itself alive while somebody has something to do for it: the pool, the caller who makes
-// room, or who reads the files. A caller who is gone ends it at the next of these.
+// Keeps itself alive while another party has something to do for the answer: the pool, the caller,
+// which makes room, or the reader of the files. If the caller has gone, the answer ends at the next
+// such event.
 template <typename Reply>
 class Answering : public std::enable_shared_from_this<Answering<Reply>> {
  public:
@@ -43,7 +44,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
             runtime::ThreadPool* pool)
       : maker_(std::move(maker)), writer_(std::move(writer)), pool_(pool) {}
 
-  // Makes and sends what can be made and sent now.
+  // Makes and sends all parts that can be made and sent now.
   void Run() {
     while (!writer_->cancelled()) {
       if (!unsent_) {
@@ -61,7 +62,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
   }
 
  private:
-  // On the pool: whoever calls this has other things to do.
+  // Goes on on the pool, because the caller of this function has other work.
   std::function<void()> Again() {
     return [self = this->shared_from_this()] {
       const absl::Status queued = self->pool_->Submit([self] {

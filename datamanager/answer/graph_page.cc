@@ -15,9 +15,10 @@
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
-// Three passes over the graph: which names there are (and the page's among them), what the nodes on
-// the page say, and who is connected with them. A graph names its nodes by ids that mean something
-// within one function only, so an id is looked up together with its function.
+// Three passes over the graph: the first lists the names (and chooses the page's), the second reads
+// the nodes on the page, and the third finds the nodes connected with them. A graph names its nodes
+// by ids that mean something within one function only, so an id is looked up together with its
+// function.
 
 namespace datamanager {
 namespace {
@@ -229,7 +230,7 @@ class Page {
       for (const std::string& input : node->inputs) bytes += input.size() + 16;
       for (const std::string& output : node->outputs) bytes += output.size() + 16;
       for (const auto& pair : node->attributes) bytes += pair->key.size() + pair->value.size() + 32;
-      // The first fits, whatever it is: otherwise the next page would be the same.
+      // The first node is taken whatever its size; otherwise the next page would be the same.
       if (fit != 0 && bytes > kMaxGraphPageBytes) break;
       ++fit;
     }

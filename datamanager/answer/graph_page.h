@@ -1,9 +1,9 @@
 #ifndef DATAMANAGER_ANSWER_GRAPH_PAGE_H_
 #define DATAMANAGER_ANSWER_GRAPH_PAGE_H_
 
-// A page of a graph: what stands directly in a scope, or which nodes have a name with a text in it.
-// The graph is read from its bytes for each page, in two or three passes, and not kept. Pure; any
-// thread. A graph of 100,000 nodes takes some tens of milliseconds.
+// A page of a graph: either the nodes and scopes directly in a scope, or the nodes whose name
+// contains a text. The graph is read from its bytes for each page, in two or three passes, and not
+// kept. Pure; any thread. A graph of 100,000 nodes takes some tens of milliseconds.
 //
 // Re-imagined: MindInsight's graph processor (list_nodes, search_node_names, search_single_node),
 // which keeps a tree of all nodes with their attributes for each graph.
@@ -36,12 +36,12 @@ inline constexpr std::size_t kMaxGraphPageBytes = std::size_t{4} << 20;
 // Sets nodes (by name), total and next of `reply`. Nodes of a function in the graph's library stand
 // in a scope of its name. A scope has the number of nodes below it, and no `op` unless it is the
 // name of a node as well; a search finds nodes alone.
-// Inputs and outputs are names of nodes, with "^" before them where they only say what comes first,
-// and ":1" behind where it is not the first output that is meant; as written, if there is no such
-// node. Values of attributes are JSON.
+// Inputs and outputs are names of nodes, with "^" before a control dependency, and ":1" and so on
+// behind the name if another output than the first is used. A name that no node has is shown as
+// written. Values of attributes are JSON.
 //
-// InvalidArgument: the graph is damaged; NotFound: there is no such
-// scope; ResourceExhausted: over kMaxGraphNames.
+// InvalidArgument: the graph is damaged; NotFound: the graph has no such scope; ResourceExhausted:
+// over kMaxGraphNames.
 absl::Status FillGraphPage(eventlog::GraphReader::Format format, std::string_view graph,
                            const GraphPageRequest& request, msg::ReadGraphReplyT* reply);
 

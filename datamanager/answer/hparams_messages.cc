@@ -34,7 +34,7 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// As protobuf's JSON has it: what is no finite number is a string.
+// As protobuf's JSON has it: a number that is not finite is a string.
 std::string NumberAsJson(double number) {
   if (!std::isfinite(number)) {
     return absl::StrCat("\"", runtime::Absl(runtime::NotFiniteWord(number)), "\"");
@@ -44,7 +44,7 @@ std::string NumberAsJson(double number) {
   return {text, end.ptr};
 }
 
-// Seconds since 1970; 0 for what is not within +-200,000 years.
+// Seconds since 1970; 0 for a time beyond +-200,000 years.
 std::int64_t Microseconds(double seconds) {
   return std::abs(seconds) < 6e12 ? static_cast<std::int64_t>(seconds * 1e6) : 0;
 }

@@ -104,7 +104,7 @@ class ImportanceAnswer : public LookingMaker<msg::ImportanceReplyT> {
     return absl::OkStatus();
   }
 
-  // Returns why it cannot be said; empty: `reply` has it.
+  // Returns why the importance cannot be computed; empty if `reply` has the result.
   std::string Compare(msg::ImportanceReplyT& reply) const {
     if (runs_.size() > kMostCompared) {
       return absl::StrCat("these are ", runs_.size(), " runs, and at most ", kMostCompared,

@@ -1,8 +1,8 @@
 #ifndef DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
 #define DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
 
-// Importance: which parameters of runs, searched for by a sweep or by hand, have to be right for a
-// run to be among the best of them (tuning/analysis/importance.h).
+// Importance: how much each parameter of the selected runs decides whether a run is among the best
+// of them (tuning/analysis/importance.h). The runs may come from a sweep or from a search by hand.
 //
 // Re-imagined: W&B's panel of parameter importance, which trains a forest of the runs of a table.
 
@@ -19,10 +19,10 @@ namespace datamanager {
 inline constexpr std::size_t kFewestCompared = 10;
 inline constexpr std::size_t kMostCompared = 10'000;
 
-// One part. Waits until it is known which tags a run has; one that cannot be read is selected, and
-// not counted. If it cannot be said, this is no error: `reason` says why. Errors: those of
-// Selection::FindRuns(); InvalidArgument: no value is named. `source` is not owned, and outlives
-// the maker.
+// Answers in one part. Waits until the tags of a run are known; a run that cannot be read is
+// selected, but not counted. If the importance cannot be computed, the call is no error: `reason`
+// says why. Errors: those of Selection::FindRuns(); InvalidArgument: no value is named. `source` is
+// not owned, and outlives the maker.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ImportanceReplyT>>> MakeImportanceAnswer(
     const msg::ImportanceRequestT& request, RunSource* source);
 

@@ -46,8 +46,8 @@ constexpr std::size_t kNamesInAnError = 8;
 // A step, a time and a value each, in the 64 MiB of an answer.
 constexpr std::uint64_t kMostPoints = (64 << 20) / 24;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// A page ends behind what makes it so large, of 64 MiB that an answer may have; names in the lists
-// of plugins are at most as much.
+// A page ends behind the run or tag that makes it so large; an answer may have 64 MiB. Names in the
+// lists of plugins take at most as much again.
 constexpr std::size_t kMostPageBytes = std::size_t{16} << 20;
 // Bytes that a message needs for a name beside the text, and for a tag or a run with all of its
 // numbers.
@@ -62,7 +62,7 @@ absl::StatusOr<std::optional<NamePattern>> Compiled(const std::string& pattern) 
   return *std::move(compiled);
 }
 
-// Where a page ends: its last run as it was then. Runs that have grown since stand before it.
+// The end of a page: its last run as it was then. Runs that have grown since stand before it.
 struct Place {
   std::int64_t update_us = 0;
   std::string name;
@@ -107,7 +107,7 @@ absl::Status CheckKind(const std::string& kind) {
       "files of the kind \"", kind, "\": it is one of summary, graph, lineage and explain"));
 }
 
-// Calls `use` with what was read of the run until now, if anything was.
+// Calls `use` with the data that was read of the run until now, if any was read.
 void LookNow(RunSource& source, const std::string& run, const RunSource::Use& use) {
   (void)source.Look(
       {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true}, use);
@@ -135,8 +135,8 @@ Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief,
   return answer.has_value() ? *answer : query.Ask(facts, now_us);
 }
 
-// Every known plugin, and those that the tags name beside them; the first tags by name, as far as
-// they find room in `*bytes`, of which what they take is taken.
+// Lists every known plugin and each other plugin that a tag names. The lists together have the
+// first tags by name that fit into `*bytes`, from which their size is subtracted.
 PluginLists PluginsOf(const RunData& data, std::size_t* bytes) {
   PluginLists lists;
   std::map<std::string, msg::PluginTagsT*, std::less<>> known;
@@ -275,7 +275,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     if (pattern->has_value() && !(*pattern)->Matches(name)) continue;
     if (!request.kind.empty() && !HasKind(*info.listed, request.kind)) continue;
     const auto item = source.Brief(name);
-    if (!item.ok()) continue;  // It has gone since.
+    if (!item.ok()) continue;  // The run has gone since.
     const BriefFacts brief(**item);
     const Answer answer =
         query.has_value() ? Ask(*query, info, brief, names, source) : Answer::kYes;
@@ -331,7 +331,7 @@ absl::StatusOr<msg::TagsReplyT> TagsPage(const RunSource::View& view,
   std::span<const RunData::TagId> tags = data.TagsByName();
   const bool all = request.plugin.empty() && !pattern->has_value();
   if (all) {
-    // Nobody need look at those of other pages.
+    // Tags of other pages need not be looked at.
     reply.total = tags.size();
     const auto begin = std::upper_bound(tags.begin(), tags.end(), request.after,
                                         [&](const std::string& after, RunData::TagId id) {

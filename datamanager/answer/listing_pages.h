@@ -19,20 +19,20 @@ namespace datamanager {
 // have the schema's defaults.
 msg::RunT RunMessage(const RunCatalog::RunInfo& info);
 
-// The page of `runs` (all there are, newest first) that is asked for, without what the service as a
-// whole adds: logdir, state, and unreadable directories. `request.run` is looked at by the caller.
-// A query is put to each run as far as it is known in `source`, and so are labels and plugins asked
-// there. InvalidArgument: the pattern, the query or the kind is none, or `after` no `next`.
+// The requested page of `runs` (all runs, newest first), without the members that the service as a
+// whole adds: logdir, state, and unreadable directories. The caller handles `request.run`. Queries,
+// labels and plugins are looked up in `source`, as far as each run is known there. InvalidArgument:
+// the pattern, the query or the kind is invalid, or `after` is no `next` of an earlier page.
 absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
                                          const std::vector<RunCatalog::RunInfo>& runs,
                                          RunSource& source);
 
 // The tags of a run by name. Every known plugin has a list of its tags, maybe an empty one, and so
-// has every other that a tag of the run names. InvalidArgument: the pattern is none.
+// has every other plugin that a tag of the run names. InvalidArgument: the pattern is invalid.
 absl::StatusOr<msg::TagsReplyT> TagsPage(const RunSource::View& view,
                                          const msg::TagsRequestT& request);
 
-// Points of one tag, or columns of them. NotFound names tags that there are; InvalidArgument: an
+// Points of one tag, or columns of them. NotFound names tags that the run has; InvalidArgument: an
 // unknown policy.
 absl::StatusOr<msg::ScalarsReplyT> ScalarsPage(const RunSource::View& view,
                                                const msg::ScalarsRequestT& request);

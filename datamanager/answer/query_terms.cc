@@ -31,7 +31,7 @@ template <typename Visit>
 void ForEachName(RunSource& source, std::span<const std::string> names, const std::string& run,
                  const Visit& visit) {
   const auto item = source.Brief(run);
-  if (!item.ok()) return;  // It has gone since.
+  if (!item.ok()) return;  // The run has gone since.
   const BriefFacts brief(**item);
   for (const ConfigFacts& fact : brief.parameters()) visit(Term::Kind::kParameter, fact.name);
   const PluginFacts plugin = PluginFactsOf(source, names, run);

@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<std::string>> SelectFrom(const msg::SelectionT* selec
   std::vector<std::string>& runs = selected->runs;
   if (after.empty()) return std::move(runs);
   auto from = std::find(runs.begin(), runs.end(), after);
-  // It has gone; runs that were not named are in the order of their names.
+  // The run `after` has gone; runs that were not named are in the order of their names.
   from = from == runs.end() ? std::upper_bound(runs.begin(), runs.end(), after) : from + 1;
   runs.erase(runs.begin(), from);
   return std::move(runs);

@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxPageBytes = std::size_t{8} << 20;
 // A larger graph is read as a blob.
 inline constexpr std::uint64_t kMaxGraphBytes = std::uint64_t{256} << 20;
 
-// A file as it is listed; `read` is what was read of it, null if nothing was.
+// A file as it is listed; `read` is the data that was read of the file, null if none was.
 msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read);
 
 // The files of a run by name, with what is wrong with them, as far as they were read: the caller
@@ -43,9 +43,10 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<msg::HParamsReplyT>>> MakeHParamsAnsw
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::LineageReplyT>>> MakeLineageAnswer(
     const msg::LineageRequestT& request, RunSource* source);
 
-// A page of a graph (graph_page.h): of the tag "__run_graph__", the newest of which counts, or of a
-// file `*.pb`, whose name is the tag; without a tag, of the first of these that the run has.
-// NotFound: it has none; ResourceExhausted: over kMaxGraphBytes; DataLoss: it is not where it was.
+// A page of a graph (graph_page.h): of the newest graph with the tag "__run_graph__", or of a file
+// `*.pb`, whose name is the tag; without a tag, of the first of these that the run has. NotFound:
+// the run has no such graph; ResourceExhausted: over kMaxGraphBytes; DataLoss: the graph is not
+// where it was.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ReadGraphReplyT>>> MakeGraphAnswer(
     const msg::ReadGraphRequestT& request, RunSource* source);
 

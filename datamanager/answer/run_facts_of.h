@@ -37,12 +37,12 @@ class BriefFacts {
   const bus::Annotations& said() const { return said_; }
   // The parameters that are known without its files (run_parameters.h).
   std::span<const ConfigFacts> parameters() const { return parameters_; }
-  // All of them are of MindSpore's lineage.
+  // All these parameters come from MindSpore's lineage.
   bool knows_only_lineage() const {
     return !parameters_.empty() && parameters_.size() == lineage_.facts().size();
   }
 
-  // Without what its files hold: `counted` is false. Views into this.
+  // Facts without the contents of the run's files: `counted` is false. Views into this object.
   RunFacts Facts(CacheState state) const;
 
  private:
@@ -67,7 +67,7 @@ PluginFacts PluginFactsOf(RunSource& source, std::span<const std::string> names,
 // `data` changes.
 std::string_view SessionStartOf(const RunData& data);
 
-// Adds what the files hold, as far as it is known; `tags` are TagFactsOf() it.
+// Adds the counts from the files, as far as they are known; `tags` are TagFactsOf(data).
 void AddCounts(const RunData& data, const std::vector<TagFacts>& tags, RunFacts* facts);
 
 }  // namespace datamanager

@@ -19,7 +19,7 @@
 
 namespace datamanager {
 
-// As the schema has it; nothing: a number of a later version.
+// Converts the schema's policy; nothing for a number of a later version.
 std::optional<Overlap> OverlapOf(msg::Overlap overlap);
 
 // A plot is not wider than this; a caller that wants more asks for the points.
@@ -53,9 +53,9 @@ class PointPages {
   bool FitsOne(const ScalarColumns& series) const;
 
   // Appends the next points to `page`, whose first_point and more it sets. True: there is more.
-  // `series` is that of the last call, or what has grown out of it; of another generation it is
-  // another. Aborted: points have changed their places since the last page, so that no page that
-  // fits to it can be had; to be asked for again from the start. `page` is as it was then.
+  // `series` is that of the last call, or has grown out of it; a series of another generation is
+  // another series. Aborted: points have changed their places since the last page, so that no page
+  // can continue it; ask again from the start. `page` is unchanged then.
   absl::StatusOr<bool> Next(const ScalarColumns& series, std::uint64_t generation,
                             msg::ScalarsReplyT* page);
 
@@ -66,8 +66,8 @@ class PointPages {
 
   const Options options_;
   std::uint64_t taken_ = 0;
-  std::uint64_t skipped_ = 0;  // In file order: with such steps, before first_point.
-  std::uint64_t place_ = 0;    // In the series, of what comes next.
+  std::uint64_t skipped_ = 0;  // In file order: points with such steps before first_point.
+  std::uint64_t place_ = 0;    // Place of the next point in the series.
   // Generation and last point of the last page, to check that the point still stands there.
   std::optional<std::uint64_t> generation_;
   std::optional<Point> last_;

@@ -23,7 +23,7 @@
 
 namespace datamanager {
 
-// As the schema has it; null: everything.
+// Converts the schema's selection; null selects everything.
 SelectionRequest SelectionOf(const msg::SelectionT* selection);
 
 // The runs of a selection, by its names, its pattern and its query.
@@ -46,16 +46,17 @@ class SeriesSelection {
     std::size_t run = 0;  // Index in runs().
     std::string tag;
   };
-  // More tags in all of the runs that are looked through are too many for one call.
+  // Most tags, over all runs that are looked through, for one call.
   static constexpr std::size_t kMaxTags = 1'000'000;
 
-  // Takes what the schema says of runs and tags. `source` is not owned.
+  // Takes the schema's selection of runs and tags. `source` is not owned.
   static absl::StatusOr<SeriesSelection> Make(const msg::SelectionT* selection, Kind kind,
                                               RunSource* source);
 
-  // Goes on until all is known. Unavailable: waiting() has to be read first, then again. Other
-  // errors: those of Selection; ResourceExhausted over kMaxTags or Selection::kMaxSeries; DataLoss,
-  // a run cannot be read, and others have nothing that is selected.
+  // Goes on until all runs and tags are known. Unavailable: wait until waiting() is read, then call
+  // Find() again. Other errors: those of Selection; ResourceExhausted over kMaxTags or
+  // Selection::kMaxSeries; DataLoss if a run cannot be read and no other has anything that is
+  // selected.
   absl::Status Find();
   // The request to pass to RunSource::WhenReady() after Unavailable. Nothing before the end of the
   // first scan, which nobody waits for.

@@ -47,7 +47,7 @@ struct Values {
   std::string content;
   std::uint64_t generation = 0;
   bool incomplete = false;
-  std::uint64_t total = 0;  // Selected, with those that are not asked for.
+  std::uint64_t total = 0;  // Number of selected values, including those not asked for.
   std::vector<std::string> files;
   std::vector<ValuePlace> places;  // Asked for.
   std::size_t next = 0;
@@ -95,7 +95,7 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
     if (looked.ok()) {
       values_ = std::move(values);
     } else if (absl::IsNotFound(looked)) {
-      // It has gone since it was selected.
+      // The run has gone since it was selected.
       ++next_;
     } else {
       return looked;

@@ -15,7 +15,7 @@
 
 namespace datamanager {
 
-// About as many bytes go into one part; a value that is larger is one by itself.
+// About as many bytes go into one part; a larger value is a part by itself.
 inline constexpr std::size_t kPartBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kPartValues = 500;
 // A longer value is given as a place, not looked into.
@@ -23,16 +23,16 @@ inline constexpr std::uint64_t kMaxDecodedBytes = std::uint64_t{64} << 20;
 
 // Values of several tags of several runs, in the order of runs, tags and steps; a part has values
 // of one tag. A value that is damaged, too large, or not where it was is counted as refused, with
-// the reason for the first; the others are there. `slice` and the rest are looked at value by
-// value.
+// the reason for the first; all other values are in the answer. `slice` and the rest are looked at
+// value by value.
 //
 // Errors: those of MakeScalarAnswer(). `source` is not owned, and lives as long as the maker.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ReadValuesReplyT>>> MakeValueAnswer(
     const msg::ReadValuesRequestT& request, RunSource* source);
 
-// The bytes of a blob, in parts, each with its offset; the last has none. InvalidArgument: the blob
-// names no file or is too long; NotFound: the run is not there, or has no such file; DataLoss: the
-// file does not hold those bytes any more. No other file than those of the run is ever opened.
+// The bytes of a blob, in parts, each with its offset; the last part has no bytes. InvalidArgument:
+// the blob names no file or is too long; NotFound: the run does not exist or has no such file;
+// DataLoss: the file does not hold those bytes any more. Only files of the run are ever opened.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ReadBlobReplyT>>> MakeBlobAnswer(
     const msg::ReadBlobRequestT& request, RunSource* source);
 

@@ -90,7 +90,7 @@ class TensorPart {
     }
     return bytes;
   }
-  // Up to the one with which they would be over kMaxTextBytes.
+  // Adds strings until the next one would exceed kMaxTextBytes.
   std::vector<std::string> Strings() const {
     std::vector<std::string_view> all;
     const std::uint64_t needed =

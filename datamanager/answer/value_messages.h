@@ -20,11 +20,11 @@
 
 namespace datamanager {
 
-// One value and what is known about its tag. Views are of whoever has read the file.
+// One value and the facts about its tag. Views into memory of the caller, which has read the file.
 struct StoredValue {
   std::string_view plugin;  // The tag's plugin.
   eventlog::DataClass data_class = eventlog::DataClass::kUnknown;
-  // kNone with a length: what an event has beside its summary, a graph for instance.
+  // kNone with a length: a part of an event beside its summary, a graph for instance.
   eventlog::ValueKind kind = eventlog::ValueKind::kNone;
   std::int64_t step = 0;
   double wall_time = 0;      // Seconds since 1970.
@@ -43,14 +43,14 @@ struct ValueOptions {
   bool python_histograms = false;      // eventlog::AsTensorBoardShowsIt().
 };
 
-// So that no value takes more than about 4 MiB in a message.
+// These limits keep a value below about 4 MiB in a message.
 inline constexpr std::uint64_t kMaxTensorValues = 400'000;
 inline constexpr std::uint64_t kMaxLandscapeValues = 40'000;  // Limit of each of its nine tensors.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{3} << 20;
 inline constexpr std::size_t kMaxAnsweredBuckets = 100'000;
 inline constexpr std::size_t kMaxAnsweredBlobs = 2'000;
 
-// False: what is answered is only where the value is.
+// False if the answer only says where the value is.
 bool NeedsBytes(const StoredValue& value, const ValueOptions& options);
 
 // Appends the value to one of the lists of `reply`: images, sounds and other sequences of blobs as
@@ -61,7 +61,7 @@ bool NeedsBytes(const StoredValue& value, const ValueOptions& options);
 // nothing was appended.
 absl::StatusOr<std::size_t> AppendValue(const StoredValue& value, const ValueOptions& options,
                                         msg::ReadValuesReplyT* reply);
-// Appends where the whole value is, as one blob.
+// Appends the place of the whole value, as one blob.
 std::size_t AppendReference(const StoredValue& value, msg::ReadValuesReplyT* reply);
 
 }  // namespace datamanager
