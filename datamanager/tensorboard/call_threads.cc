@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kListThreads = 2;
 constexpr int kReadThreads = 8;
-constexpr std::size_t kMostCalls = 1024;  // That wait for a thread, of each kind.
+constexpr std::size_t kMostCalls = 1024;  // Most calls of each kind that wait for a thread.
 
 }  // namespace
 

@@ -20,9 +20,9 @@ class CallThreads {
   // `coordinator` is not owned. The threads end when it stops; the destructor waits for them.
   explicit CallThreads(runtime::Coordinator* coordinator);
 
-  // A server does this with calls. The threads outlive the server.
+  // The function that a server calls with each call. The threads outlive the server.
   H2Server::OnCall AnswersOf(std::shared_ptr<Provider> provider);
-  // Runs something else that is as quick as a list. ResourceExhausted: too much waits.
+  // Runs other work that is as quick as a list. ResourceExhausted: too much work waits.
   absl::Status Run(std::function<void()> work);
 
  private:

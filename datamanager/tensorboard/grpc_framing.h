@@ -25,7 +25,8 @@ void AppendFrame(std::string_view message, std::string* frames);
 // holds no message, more than one, or a part of one. Valid as long as `body`.
 absl::StatusOr<std::string_view> OnlyMessage(std::string_view body);
 
-// A text as the trailer "grpc-message" has it: %XX for what is not printable ASCII, and for "%".
+// A text as the trailer "grpc-message" has it: %XX for each byte that is not printable ASCII, and
+// for "%".
 std::string PercentEncoded(std::string_view text);
 
 }  // namespace datamanager::tensorboard

@@ -37,7 +37,7 @@ struct Connection {
   EventLoop::TimerId stall = 0;
   std::string out;
   std::size_t sent = 0;     // Bytes of `out`.
-  std::uint64_t heard = 0;  // When it was heard last: a larger number is later.
+  std::uint64_t heard = 0;  // When the client was heard last: a larger number is later.
 };
 
 class Server : public H2Server, public std::enable_shared_from_this<Server> {
@@ -56,7 +56,7 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
     SayLastIsGone();
   }
 
-  // Lets go of all; what is on its way to the loop finds that.
+  // Closes all connections; tasks on their way to the loop find that.
   void Close() {
     closed_ = true;
     while (!connections_.empty()) HangUp(connections_.begin()->first);

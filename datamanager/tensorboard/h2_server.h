@@ -15,8 +15,8 @@
 namespace datamanager::tensorboard {
 
 // Serves gRPC over HTTP/2 on sockets that listen already, for programs of this machine; it knows no
-// message. It bounds what clients can make it keep: connections (of too many, the one that was
-// silent longest goes), requests (H2Session), and answers that wait to be sent.
+// message. Limits the memory that clients can take: connections (beyond the limit, the connection
+// that was silent longest is closed), requests (H2Session), and answers that wait to be sent.
 class H2Server {
  public:
   // Sends the answer of one call, once. Any thread; also when the server is gone.
@@ -34,12 +34,12 @@ class H2Server {
     absl::Duration stall_limit = absl::Seconds(60);
   };
 
-  // Before the loop runs, or on its thread; so is the destruction.
+  // Call this, and the destructor, before the loop runs or on its thread.
   static std::unique_ptr<H2Server> Create(Options options);
   virtual ~H2Server() = default;
 
-  // Closes the listeners. Calls `last_gone` once nobody is connected any more, not from within. On
-  // the loop's thread.
+  // Closes the listeners. Calls `last_gone` once no client is connected any more, but not within
+  // this call. On the loop's thread.
   virtual void StopListening(std::function<void()> last_gone) = 0;
 };
 

@@ -14,10 +14,10 @@ namespace datamanager::tensorboard {
 
 // The server's side of one HTTP/2 connection that carries gRPC, without a socket and without
 // knowing a message: bytes come in and go out. It begins with the client's preface, as gRPC does on
-// what is not encrypted. libnghttp2 does the work.
+// unencrypted connections. libnghttp2 does the work.
 //
-// A request is refused, and costs nothing but itself, if it is over kMaxRequestBytes or all those
-// of the connection that are not whole yet are over kMaxUnfinishedBytes together.
+// A request is refused, without effect on others, if it is over kMaxRequestBytes, or if all
+// unfinished requests of the connection are over kMaxUnfinishedBytes together.
 //
 // Not thread safe.
 class H2Session {
@@ -34,7 +34,7 @@ class H2Session {
   static std::unique_ptr<H2Session> Create(OnCall on_call);
   virtual ~H2Session() = default;
 
-  // False: this is no HTTP/2, or breaks its rules; what is left to send says so.
+  // False: the bytes are no HTTP/2 or break its rules; the bytes left to send say so.
   virtual bool Receive(std::string_view bytes) = 0;
   // Sends nothing if the stream has ended meanwhile.
   virtual void Answer(StreamId stream, GrpcAnswer answer) = 0;

@@ -15,10 +15,10 @@ struct LoopbackSockets {
   int port = 0;
 };
 
-// At 127.0.0.1, and at ::1 if it is there, for the host "localhost", which TensorBoard looks for at
-// both; else at `host`, a numeric address. Port 0: any that is free. InvalidArgument: the host is
-// none; AlreadyExists: somebody serves at that port; Unavailable: any other reason. All name the
-// address.
+// At 127.0.0.1, and at ::1 if it is there, for the host "localhost", for which TensorBoard tries
+// both; else at `host`, a numeric address. Port 0: any free port. InvalidArgument: the host is no
+// address; AlreadyExists: another process serves at that port; Unavailable: any other reason. All
+// name the address.
 absl::StatusOr<LoopbackSockets> ListenAt(const std::string& host, int port);
 
 }  // namespace datamanager::tensorboard

@@ -19,8 +19,8 @@ namespace datamanager::tensorboard {
 using SampleCounts = std::map<std::string, std::optional<std::uint64_t>, std::less<>>;
 
 // Answers the calls of TensorBoard's data provider (docs/tensorboard.md) from a catalog of runs.
-// Lists say what is known by now; who reads waits for the whole of a run's series, for a bounded
-// time, and gets what there is then.
+// A list says what is known by now; a read waits for the whole of a run's series, but for a bounded
+// time, and returns the points read by then.
 class Provider {
  public:
   struct Options {
@@ -28,11 +28,11 @@ class Provider {
     std::string logdir = {};        // As TensorBoard has it.
     Overlap overlap = Overlap::kLastWrite;
     SampleCounts samples = {};
-    // A list waits so long for the first scan, a read for all it reads.
+    // A list waits at most so long for the first scan, a read for all the runs that it reads.
     absl::Duration list_patience = absl::Seconds(1);
     absl::Duration read_patience = absl::Seconds(25);
-    // A message has no more; TensorBoard takes 256 MiB. Each series has fewer values where that is
-    // needed; an answer that is too large all the same is ResourceExhausted.
+    // Most bytes of a message; TensorBoard takes 256 MiB. Each series has fewer values where that
+    // is needed; an answer that is too large all the same is ResourceExhausted.
     std::uint64_t most_answer_bytes = 64'000'000;
   };
   // The cost of a call for the thread that answers it.

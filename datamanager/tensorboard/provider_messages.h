@@ -48,8 +48,9 @@ absl::Status CheckSeriesRequest(const SeriesRequest& request, bool reads);
 
 // --- Blob keys ---
 
-// Says which blob is meant by what was read, not by numbers of this process: it means the same to
-// the next one. A key that TensorBoard still shows is good as long as those bytes are in the file.
+// Names a blob by its place in the files, not by numbers of this process, so that it means the same
+// to the next process. A key that TensorBoard still shows is good as long as those bytes are in the
+// file.
 struct BlobKey {
   std::string run;
   std::string tag;
@@ -124,17 +125,17 @@ class SeriesMessage {
 
 // --- Values ---
 
-// A float TensorProto of shape [0]: what a value with metadata alone stands for.
+// A float TensorProto of shape [0], which stands for a value with metadata alone.
 std::string EmptyTensor();
 // A TensorProto of these elements, little-endian. `type` is TensorFlow's number.
 std::string TensorMessage(std::int32_t type, std::span<const std::int64_t> shape,
                           std::string_view content);
 
-// SummaryMetadata.plugin_data.content of the plugin "hparams": that a session with these
+// SummaryMetadata.plugin_data.content of the plugin "hparams" that says that a session with these
 // hyperparameters has started. `start_time`: seconds since 1970.
 std::string SessionStartContent(std::span<const ConfigFacts> hparams, std::string_view group,
                                 double start_time);
-// The same: that the session has ended. `end_time`: seconds since 1970.
+// The same content that says that the session has ended. `end_time`: seconds since 1970.
 std::string SessionEndContent(eventlog::HParamsContent::Status status, double end_time);
 
 }  // namespace datamanager::tensorboard

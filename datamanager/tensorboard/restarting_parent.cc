@@ -84,7 +84,7 @@ class Parent {
     if (!AskYard()) StartServer();
   }
 
-  // False: nobody is there to ask.
+  // False: no data manager listens there.
   bool AskYard() {
     if (options_.yard.empty()) return false;
     SocketGiver::Options options = {
@@ -127,7 +127,7 @@ class Parent {
     if (!ended.ok()) return;
     loop_->Unwatch(watch_);
     server_.reset();
-    // It has seen that stdin has ended.
+    // The server has seen that stdin has ended.
     if (ended->ok()) return Leave(runtime::kExitOk);
     StartLater(absl::StrCat("has ended: ", ended->ToString()));
   }
@@ -144,7 +144,7 @@ class Parent {
     yard_.reset();
     if (server_.has_value()) {
       loop_->Unwatch(watch_);
-      // It has nothing that could be lost.
+      // The server has no state that could be lost.
       (void)server_->Signal(SIGKILL);
       (void)server_->Wait(kEnds);
       server_.reset();

@@ -9,14 +9,14 @@
 
 namespace datamanager::tensorboard {
 
-// TensorBoard starts its data server once: of one that has died it says error 500 from then on. So
-// what it starts is a small process that does nothing but keep the port and start the server, this
-// program again, behind it: a client that calls meanwhile waits in the kernel, and finds the next
-// one.
+// TensorBoard starts its data server once; after the server has died, TensorBoard answers with
+// error 500 from then on. So TensorBoard starts a small process that only keeps the port and starts
+// the server, which is this program again, as its child: a client that calls meanwhile waits in the
+// kernel, and finds the next server.
 //
-// If `yard` is not empty, a data manager that listens there is asked first to serve in its place
-// (socket_giver.h); `yard_line` is what it is told. If it does not, or has ended, the server is
-// started.
+// If `yard` is not empty, a data manager that listens there is asked first to serve instead
+// (socket_giver.h); `yard_line` is the request. If the data manager refuses or has ended, the
+// server is started.
 //
 // Runs the server with these words and the sockets from descriptor 3 on, and again when it has
 // died, until stdin ends if `die_after_stdin`, or SIGTERM or SIGINT comes. Returns the exit code.
@@ -32,7 +32,7 @@ struct ServedBehind {
 int RunServerAgainAndAgain(ServedBehind server);
 
 // How long to wait before a server that has died is started again: not at all if it lived for a
-// minute; else the longer, the more of them have died, up to 5 s.
+// minute; else the longer, the more servers have died, up to 5 s.
 absl::Duration PauseBeforeRestart(absl::Duration lived, int deaths);
 
 }  // namespace datamanager::tensorboard

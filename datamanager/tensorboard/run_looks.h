@@ -13,13 +13,13 @@
 
 namespace datamanager::tensorboard {
 
-// Looks at runs, each under its lock, one at a time: what is done there is quick. Any thread.
+// Looks at runs one at a time, each under its lock; `use` must be quick. Any thread.
 class RunLooks {
  public:
   using View = RunSource::View;
   using Use = std::function<void(const View& view)>;
 
-  // A list waits so long, a read for all it reads. `catalog` is not owned.
+  // Patience of a list, and of a read for all runs that it reads. `catalog` is not owned.
   RunLooks(RunCatalog* catalog, absl::Duration list_patience, absl::Duration read_patience)
       : catalog_(*catalog), list_patience_(list_patience), read_patience_(read_patience) {}
 
@@ -28,11 +28,11 @@ class RunLooks {
   absl::Duration ListDeadline() const { return catalog_.Monotonic() + list_patience_; }
   absl::Duration ReadDeadline() const { return catalog_.Monotonic() + read_patience_; }
 
-  // Waits until it is known which runs there are, or for a while.
+  // Waits until the runs are known, or until the patience ends.
   void AwaitScan() const { catalog_.AwaitScan(list_patience_); }
-  // With what is known of the run now; not at all if that is nothing.
+  // Calls `use` with the data known of the run now; does not call it if no data is known.
   void Now(const std::string& run, const Use& use) const;
-  // With all points of the run; with those there are, if it takes longer.
+  // Calls `use` with all points of the run; if reading takes longer, with the points read by then.
   void Whole(const std::string& run, absl::Duration deadline, const Use& use) const;
 
  private:
@@ -45,7 +45,7 @@ class RunLooks {
 bool HasMindSpore(const ListedRun& run);
 
 // Calls `use` with each tag that the request is about, in the order of their names. Names of tags
-// are any bytes in the catalog and UTF-8 in a message: what is compared with a filter is what a
+// are any bytes in the catalog and UTF-8 in a message: filters are compared with the names that a
 // list has said.
 void ForEachTag(const RunSource::View& view, const SeriesRequest& request,
                 eventlog::DataClass data_class,

@@ -25,13 +25,13 @@ struct ServerFlags {
   std::string error_file;  // Empty: stderr.
   bool die_after_stdin = false;
   int verbose = 0;
-  // How often what inotify cannot see is looked at; zero: once, and nothing is followed.
+  // How often directories that inotify cannot see are scanned; zero: once, and nothing is followed.
   absl::Duration reload = absl::Seconds(5);
   SampleCounts samples;
 
-  // Ours; users say them by --extra_data_server_flags.
+  // The following flags are this server's own; users set them by --extra_data_server_flags.
   Overlap overlap = Overlap::kLastWrite;
-  std::uint64_t cache_mb = 0;  // 0: a quarter of what the process may use.
+  std::uint64_t cache_mb = 0;  // 0: a quarter of the memory that the process may use.
   // Sockets that the process has inherited and that listen: it is the server behind another one,
   // which holds them. From 3 on; 0: none.
   int inherited_sockets = 0;

@@ -18,8 +18,8 @@
 
 namespace datamanager::tensorboard {
 
-// TensorBoard's plugin for what a tag holds. `mindspore`: the run has a summary file of MindSpore,
-// whose names are in the singular.
+// TensorBoard's plugin for the values of a tag. `mindspore`: the run has a summary file of
+// MindSpore, whose names are in the singular.
 std::string_view ShownPlugin(const RunData::Tag& tag, bool mindspore);
 // Data class under which list and read of that plugin show the tag; kUnknown: in none.
 eventlog::DataClass ShownClass(const RunData::Tag& tag);
@@ -33,8 +33,8 @@ std::string_view ShownDisplayName(const RunData::Tag& tag, std::string_view name
 // A TensorProto. InvalidArgument: the bytes cannot become a TensorProto.
 absl::StatusOr<std::string> TensorOf(std::uint8_t form, std::string_view bytes);
 
-// How many blobs a value is: of images two more than there are, as their width and height come
-// first, as text.
+// Number of blobs in a value. Images have two more, because their width and height come first, as
+// text.
 absl::StatusOr<std::size_t> BlobCount(std::uint8_t form, std::string_view plugin,
                                       std::string_view bytes);
 // Returns a blob of the value. NotFound: the value has fewer blobs.

@@ -35,7 +35,7 @@ class Giver : public SocketGiver {
 
   void End(std::string why) {
     Forget();
-    // It may destroy this.
+    // `ended` may destroy this object.
     const auto ended = std::move(options_.ended);
     ended(why, served_);
   }

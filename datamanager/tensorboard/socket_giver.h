@@ -12,22 +12,23 @@
 
 namespace datamanager::tensorboard {
 
-// Asks a running data manager of the yard to serve on sockets of ours (socket_packet.h): it has the
-// runs in memory already, and nobody needs to carry what it says.
+// Asks a running data manager of the yard to serve on this process's sockets (socket_packet.h): the
+// data manager has the runs in memory already, and its answers need no relay.
 class SocketGiver {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned.
     std::string path = {};               // RUNTIME/tensorboard.
-    std::string line = {};               // LineOf() what it has to know.
+    std::string line = {};               // LineOf() the words that the data manager has to know.
     std::vector<int> sockets = {};       // Not owned.
-    // It serves them not, or not any more. Once, on the loop's thread, not from within Give().
+    // The data manager does not serve the sockets, or not any more. Called once, on the loop's
+    // thread, not within Give().
     std::function<void(std::string_view why, bool served)> ended = {};
-    absl::Duration patience = absl::Seconds(1);  // For its answer.
+    absl::Duration patience = absl::Seconds(1);  // For the data manager's answer.
   };
 
-  // Null: nobody is there. On the loop's thread, or before it runs; so is the destruction, after
-  // which it serves them no more, but for who is connected.
+  // Null: no data manager listens there. Call this, and the destructor, on the loop's thread or
+  // before it runs. After the destruction the data manager serves connected clients only.
   static std::unique_ptr<SocketGiver> Give(Options options);
   virtual ~SocketGiver() = default;
 };

@@ -12,12 +12,12 @@
 
 namespace datamanager::tensorboard {
 
-// The parent of a data server and a data manager of the yard speak so to each other on
+// The protocol between the parent of a data server and a data manager of the yard, on
 // RUNTIME/tensorboard, a unix socket that keeps packets apart (SOCK_SEQPACKET).
 //
 // The parent sends one packet: a line, the words it was started with, and the sockets it listens
-// on. The answer is "ok", or why not. From then on nothing is said, and the end of the connection
-// tells each that the other is gone.
+// on. The answer is "ok" or the reason of a refusal. After that no packet follows, and the end of
+// the connection tells each side that the other has gone.
 struct SocketPacket {
   std::string text;
   std::vector<runtime::UniqueFd> sockets;
@@ -25,17 +25,19 @@ struct SocketPacket {
 
 inline constexpr std::string_view kTaken = "ok";
 
-// False: it did not arrive. Does not block.
+// False: the packet could not be sent. Does not block.
 bool SendPacket(int connection, std::string_view text, std::span<const int> sockets = {});
-// The packet that has come; nothing: the connection has ended, or brought more than fits into one.
+// The packet that has come; nothing if the connection has ended or brought more than fits into a
+// packet.
 std::optional<SocketPacket> ReceivePacket(int connection);
 
-// Listens at `path`, for this user alone; what is there is replaced. Unavailable names the path.
+// Listens at `path`, for this user alone, and replaces a file that is there. Unavailable names the
+// path.
 absl::StatusOr<runtime::UniqueFd> ListenForPackets(const std::string& path);
-// Unavailable: nobody listens there, or somebody of another user.
+// Unavailable: no process listens there, or a process of another user.
 absl::StatusOr<runtime::UniqueFd> ConnectForPackets(const std::string& path);
 
-// Words as one line, and back. InvalidArgument: it is no such line.
+// Converts words to one line, and back. InvalidArgument: `line` is no such line.
 std::string LineOf(std::span<const std::string> words);
 absl::StatusOr<std::vector<std::string>> WordsOf(std::string_view line);
 

@@ -61,7 +61,7 @@ absl::StatusOr<ServerFlags> FlagsOf(const SocketPacket& packet) {
   return ParseServerFlags(*words);
 }
 
-// Whether who has these flags would be shown the same. Looks at directories.
+// Whether a server with these flags would show the same runs. Looks at directories.
 absl::Status CheckFlags(const ServerFlags& flags, const std::string& root,
                         absl::Duration reload_interval, bool all_runs) {
   if (!IsSameDirectory(flags.logdir, root)) {
@@ -148,7 +148,7 @@ class Taker : public SocketTaker, public std::enable_shared_from_this<Taker> {
     Giver& giver = givers_.at(id);
     auto packet = ReceivePacket(giver.connection.get());
     if (!packet.has_value()) return GiverIsGone(id);
-    if (giver.patience == 0) return Forget(id);  // It has said all there is.
+    if (giver.patience == 0) return Forget(id);  // The giver may send only one packet.
     options_.loop->Cancel(std::exchange(giver.patience, 0));
     auto flags = FlagsOf(*packet);
     if (!flags.ok()) return Refuse(id, flags.status());

@@ -6,7 +6,7 @@
 namespace datamanager::tensorboard {
 
 // Calls `ended` once stdin has ended, on a thread of its own that lives until then: stdin may be
-// anything, also what cannot be waited for otherwise. It drops what comes before the end.
+// any file, also one that poll cannot wait for. Input before the end is dropped.
 void WhenStdinEnds(std::function<void()> ended);
 
 }  // namespace datamanager::tensorboard

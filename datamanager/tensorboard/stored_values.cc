@@ -24,9 +24,10 @@ namespace {
 using eventlog::DataClass;
 using View = RunSource::View;
 
-constexpr std::size_t kChunk = std::size_t{8} << 20;  // A message has so much of a blob.
+constexpr std::size_t kChunk = std::size_t{8} << 20;  // Most bytes of a blob in one message.
 
-// A series whose values are in files, and what is needed to read them without the run's lock.
+// A series whose values are in files, with everything that reading them without the run's lock
+// needs.
 struct StoredSeries {
   std::string tag;  // Any bytes.
   std::string plugin;
@@ -134,7 +135,7 @@ void StoredValues::AddRun(const std::string& run, const SeriesRequest& request,
       if (!bytes.ok()) continue;
       auto value = data_class == DataClass::kTensor ? TensorOf(place.form, *bytes)
                                                     : BlobKeys(run, series, place, *bytes);
-      // A file may not hold it any more, or never did.
+      // A file may not hold the value any more, or never did.
       if (!value.ok()) continue;
       values.steps.push_back(place.step);
       values.wall_times.push_back(place.wall_time);

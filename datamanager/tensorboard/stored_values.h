@@ -14,14 +14,15 @@
 
 namespace datamanager::tensorboard {
 
-// Answers about values that are no scalars: what is shown of them stands in the files, and is read
-// from there, without the run's lock. Any thread; blocks on the disk.
+// Answers about values that are no scalars: their contents stand in the files and are read from
+// there, without the run's lock. Any thread; blocks on the disk.
 class StoredValues {
  public:
   struct Options {
     const RunLooks* looks = nullptr;  // Not owned.
     Overlap overlap = Overlap::kLastWrite;
-    // The values in an answer have no more: each series has fewer where that is needed, or none.
+    // Most bytes of the values in an answer: each series has fewer values where that is needed, or
+    // none.
     std::uint64_t most_bytes = std::uint64_t{60} << 20;
   };
   explicit StoredValues(Options options) : options_(options) {}

@@ -70,7 +70,8 @@ void TrialHParams::AddTo(const RunCatalog& catalog, const std::string& run,
   const auto facts = lacks_start_ ? ParametersOf(catalog, run) : nullptr;
   if (lacks_start_ && facts == nullptr) return;
   if (adds_start_) {
-    // (A group of the plugin is what has the same parameters; a trial's group is another thing.)
+    // (A group of the plugin is all sessions with the same parameters; a trial's group is another
+    // thing.)
     AddTag(kHParamsStartTag, SessionStartContent(facts->parameters(), {}, start_time_), start_time_,
            request, answer);
   }

@@ -13,18 +13,19 @@
 
 namespace datamanager::tensorboard {
 
-// The row of a run in the HPARAMS tab whose program never heard of it: what a program that knows
-// the plugin "hparams" would have written of the parameters that are known without the run's events
-// (datamanager/brief/run_parameters.h), and of how its trial has ended (bus/json/run_outcome.h).
-// Any thread.
+// The row in the HPARAMS tab of a run whose program does not use the plugin "hparams": contents as
+// a program with that plugin would have written them, from the parameters that are known without
+// the run's events (datamanager/brief/run_parameters.h), and of how its trial has ended
+// (bus/json/run_outcome.h). Any thread.
 class TrialHParams {
  public:
-  // Looks whether a request is for such tags, and the run's files have none. Within a look.
+  // Checks whether a request asks for such tags and the run's files lack them. Call this within a
+  // look.
   TrialHParams(const RunSource::View& view, const SeriesRequest& request,
                eventlog::DataClass data_class);
   TrialHParams() = default;  // Adds nothing.
 
-  // Adds them to an answer, in which the run has begun: that lists, or one that reads. Nothing if
+  // Adds the tags to an answer that lists or reads and in which the run has begun. Adds nothing if
   // the run has no parameters.
   void AddTo(const RunCatalog& catalog, const std::string& run, const SeriesRequest& request,
              SeriesMessage* answer) const;
