@@ -30,8 +30,8 @@ absl::Duration GraceOf(const TrialRecord& record);
 // Why its program is stopped from outside.
 std::string WhyItIsStopped(const TrialRecord& record, bool said_done);
 
-// Asks the trial to stop; true if that has ended the trial, as it only waited or was paused. `grace`
-// zero: the trial's own; `why` empty: a caller asked for it.
+// Asks the trial to stop; true if that has ended the trial, as it only waited or was paused.
+// `grace` zero: the trial's own; `why` empty: a caller asked for it.
 bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us,
                const std::string& why = "");
 // Asks the trial to pause; a trial that waits is paused by that.
