@@ -76,7 +76,7 @@ absl::StatusOr<json> Tell(bus::Client& client, const std::string& id, const json
   return json{{"number", reply->number}};
 }
 
-// A member of the body that need not be there.
+// An optional member of the body.
 template <typename T>
 absl::Status Read(const json& body, const char* name, T* value, bool* is_set = nullptr) {
   const auto member = body.is_object() ? body.find(name) : body.end();

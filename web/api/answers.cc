@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::json;
 
-// A page is looked at while a service is being restarted: it is better told so at once.
+// Somebody may look at a page while a service is being restarted; the page is better told so soon.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr std::uint32_t kFailuresLookedAt = 200;
 constexpr std::uint32_t kRunsOfTrials = 500;
@@ -252,7 +252,7 @@ absl::StatusOr<json> TrialWithoutRun(bus::Client& client, const std::string& nam
   return absl::IsUnavailable(why) ? why : absl::NotFoundError(absl::StrCat("no run ", name));
 }
 
-// The job whose output it is, and which task of it.
+// The job that wrote the output, and the task within the job.
 absl::StatusOr<std::string> JobOf(bus::Client& client, const std::string& thing) {
   msg::JobsRequestT as_job;
   as_job.job = thing.substr(0, thing.find('/'));
@@ -362,7 +362,7 @@ absl::StatusOr<json> LogsAnswer(bus::Client& client, const LogsQuestion& questio
   msg::LogsRequestT request;
   request.job = *job;
   request.errors_only = question.errors_only;
-  // Without a search the launcher need not send what is not shown.
+  // Without a search the launcher need not send lines that are not shown.
   request.last_lines = question.find.empty() ? static_cast<std::int32_t>(limit) : -1;
   LogPage page({.find = question.find, .limit = limit});
   const auto take = [&](const msg::LogsReplyT& part) {

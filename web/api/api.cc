@@ -75,7 +75,7 @@ std::vector<std::string> ListOf(const Target& target, std::string_view name) {
 
 bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
-// Counts itself while it lives.
+// Counts an export while this object lives.
 class Counted {
  public:
   explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
@@ -115,7 +115,7 @@ class RoutedApi : public Api {
     return name == "runs" || name == "run" || name == "sweeps" || name == "sweep";
   }
 
-  // Files of the page, and what says that this is alive: of no use to a stranger.
+  // Files of the page, and /healthz. Neither needs a token, because they tell a stranger nothing.
   static Response AnswerFile(const Request& request) {
     const Segments& path = request.target.segments;
     if (!IsRead(request)) return Problem(405, "this path is only read");
@@ -131,7 +131,7 @@ class RoutedApi : public Api {
     return {.type = std::string(file->type), .body = std::string(file->body)};
   }
 
-  // Through the socket comes nobody but our own user.
+  // Only this user's own programs can use the socket.
   std::optional<Response> RefuseStranger(const Request& request) const {
     if (request.door == Door::kSocket) return std::nullopt;
     constexpr std::string_view kBearer = "Bearer ";
@@ -155,7 +155,7 @@ class RoutedApi : public Api {
                              {"role", "owner"}});
   }
 
-  // A token is no way to a longer life: only the owner gets keys.
+  // A token cannot be used to get a new one: only the owner gets keys.
   Response NewKey(const Request& request) const {
     if (request.door != Door::kSocket) return Problem(403, "keys are given through the socket");
     if (request.method != "POST") return Problem(405, "a key is made by POST");
@@ -199,7 +199,8 @@ class RoutedApi : public Api {
     if (!queued.ok()) reply->Send(ProblemOf(queued));
   }
 
-  // An export keeps a thread of the pool for as long as its client takes; others need some, too.
+  // An export keeps a thread of the pool for as long as its client takes; other requests need
+  // threads, too.
   void ExportPoints(const Target& target, const std::shared_ptr<Reply>& reply) {
     const auto question = ParseExportQuestion(target);
     if (!question.ok()) return reply->Send(ProblemOf(question.status()));

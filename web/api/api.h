@@ -16,12 +16,12 @@
 
 namespace web {
 
-// What is served where: the routes of docs/page.md ("HTTP"), behind the guard, and behind a token
-// if they came through the port. Decides nothing itself: what is asked is asked of the services.
+// Serves the routes of docs/page.md ("HTTP"), behind the guard, and behind a token for requests
+// through the port. Decides nothing itself: it passes each request on to the services.
 class Api {
  public:
   struct Options {
-    bus::Client* client = nullptr;        // These four are not owned, and outlive it.
+    bus::Client* client = nullptr;        // These four are not owned, and outlive the Api.
     runtime::ThreadPool* pool = nullptr;  // For calls that block.
     Sessions* sessions = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
@@ -36,7 +36,7 @@ class Api {
   static std::unique_ptr<Api> Create(Options options);
   virtual ~Api() = default;
 
-  // Answers sooner or later. On any thread; does not block.
+  // Answers at once or later. On any thread; does not block.
   virtual void Handle(Request request, std::shared_ptr<Reply> reply) = 0;
 };
 

@@ -18,7 +18,8 @@ namespace {
 using nlohmann::json;
 using Format = bus::ExportStyle::Format;
 
-// The server closes a client that takes nothing for half a minute; this only ends the wait for it.
+// The server closes the connection of a client that takes nothing for half a minute; this only ends
+// the wait for that client.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr std::size_t kMostWaiting = 2 << 20;
 constexpr std::size_t kAlignment = 8;
@@ -67,7 +68,7 @@ class Writer {
   Writer(const ExportQuestion& question, std::shared_ptr<Reply> reply)
       : question_(question), reply_(std::move(reply)) {}
 
-  // False: nobody reads it any more.
+  // False: the client has left.
   bool Write(const msg::ReadScalarsReplyT& part) {
     std::string body = Begin();
     for (const auto& series : part.series) {
@@ -95,7 +96,7 @@ class Writer {
   bool has_begun() const { return has_begun_; }
 
  private:
-  // Begins the answer, and returns what stands before the first part.
+  // Begins the answer, and returns the text before the first part.
   std::string Begin() {
     if (std::exchange(has_begun_, true)) return "";
     reply_->Begin({.type = std::string(TypeOf(question_))});

@@ -21,7 +21,7 @@ namespace web {
 
 // Every point of runs and tags, as one long answer: rows, as `yard export` writes them, or arrays.
 struct ExportQuestion {
-  // Names, or what the query is true of; neither: all runs.
+  // Names, or the runs that match the query; neither: all runs.
   std::vector<std::string> runs = {};
   std::string query = {};
   std::vector<std::string> tags = {};                                  // None: all.
@@ -37,13 +37,15 @@ absl::StatusOr<ExportQuestion> ParseExportQuestion(const Target& target);
 // Arrays are "YSC1", four zero bytes, then blocks, each of a part of one series: the length of a
 // JSON text and how many points it has, as 32-bit numbers; the text, {"run": ..., "tag": ...}, with
 // spaces up to a multiple of 8 bytes; so many steps (i64), wall times (f64, seconds since 1970) and
-// values (f64). All is little endian. A block without a text is the end: what has none was cut off.
+// values (f64). All is little endian. A block without a text is the end; an answer without such a
+// block was cut off.
 inline constexpr std::string_view kColumnsType = "application/vnd.yard.columns";
 std::string ColumnsHeader();
 void AppendColumnBlock(const msg::ScalarsReplyT& points, std::string& body);
 std::string ColumnsEnd();
 
-// Answers with what the data manager sends, no faster than the client takes it. An error
+// Answers with the points that the data manager sends, no faster than the client takes them. An
+// error
 // before the first point is a problem; a later one ends the connection. Blocks.
 void Export(bus::Client& client, const ExportQuestion& question,
             const std::shared_ptr<Reply>& reply);

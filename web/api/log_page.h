@@ -19,15 +19,15 @@ namespace web {
 class LogPage {
  public:
   struct Options {
-    std::string find = {};  // Only lines with this in them; letters without capitals find both.
+    std::string find = {};  // Only lines with this text; without capitals, case is ignored.
     std::size_t limit = 200;
   };
   explicit LogPage(Options options) : options_(std::move(options)) {}
 
   void Add(const msg::LogsReplyT& part);
   // {"lines": [{"task": ..., "attempt": N, "stream": "stdout", "end": offset behind it, "text":
-  // ...}, ...], "found": N, "read": lines}. A line that has no end yet is one too. Bytes that are
-  // no UTF-8 become U+FFFD when it is written. A line of more than kMostLineBytes is cut.
+  // ...}, ...], "found": N, "read": lines}. A line without an end yet counts, too. Bytes that are
+  // no UTF-8 become U+FFFD when the line is written. A line of more than kMostLineBytes is cut.
   nlohmann::json Finish();
 
  private:

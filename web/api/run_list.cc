@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr std::size_t kMostTables = 8;
 
-// A sorted table; never changes once it is there.
+// A sorted table; never changes after it was made.
 struct Table {
   std::vector<RunColumn> columns;
   std::vector<RunRow> rows;
@@ -50,7 +50,7 @@ class Reader {
       request.after = page->next;
     } while (!request.after.empty());
     if (query.empty()) return absl::OkStatus();
-    // How many there are without it.
+    // Number of runs without the query.
     msg::RunsRequestT all;
     all.limit = 1;
     auto page = Call<rpc::Datamanager::Runs>(all);

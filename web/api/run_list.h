@@ -26,8 +26,9 @@ struct RunsQuestion {
 inline constexpr std::size_t kMostRows = 1'000;
 inline constexpr std::size_t kMostRunColumns = 32;
 
-// The table of runs, asked of the data manager and the trainer. Somebody who scrolls asks for part
-// after part of the same table: it is kept for a moment. Any thread may call it; blocks.
+// The table of runs, asked of the data manager and the trainer. A user who scrolls asks for part
+// after part of the same table, so the table is kept for a moment. Any thread may call this;
+// blocks.
 class RunList {
  public:
   struct Options {
@@ -38,9 +39,9 @@ class RunList {
   static std::unique_ptr<RunList> Create(Options options);
   virtual ~RunList() = default;
 
-  // {"total": runs that there are, "match": of the query, "undecided": of which it cannot be
-  // answered yet, "logdir": ..., "first": N, "rows": [...]}. Errors are those of the data manager;
-  // without a trainer, rows have no states of trials, and "missing" names it.
+  // {"total": all runs, "match": runs that match the query, "undecided": runs for which the query
+  // cannot be answered yet, "logdir": ..., "first": N, "rows": [...]}. Errors are those of the data
+  // manager; without a trainer, rows have no states of trials, and "missing" names it.
   virtual absl::StatusOr<nlohmann::json> Read(const RunsQuestion& question) = 0;
 };
 

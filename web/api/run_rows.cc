@@ -47,14 +47,14 @@ json FieldCell(const RunRow& row, const std::string& name) {
   return run.points > 0 ? json(run.last_step) : json();
 }
 
-// Where a value stands before all others are compared: numbers, texts, nothing.
+// Rank of a value by its type, compared first: numbers, texts, nothing.
 int RankOf(const json& value, bool is_metric) {
   if (value.is_number()) return 0;
   if (value.is_null() || (is_metric && value == "NaN")) return 2;
   return 1;
 }
 
-// Infinities are numbers, which JSON does not have.
+// Infinities, which JSON lacks, count as numbers.
 json KeyOf(const RunRow& row, const RunColumn& column) {
   json cell = CellOf(row, column);
   if (column.IsMetric() && cell == "Infinity") return HUGE_VAL;

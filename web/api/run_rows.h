@@ -15,7 +15,7 @@
 namespace web {
 
 // A column of the table of runs, by the names that queries have: "loss" or "last:loss", "min:loss",
-// "max:loss", "config.lr"; and what every row has: "run", "created", "updated", "last_step",
+// "max:loss", "config.lr"; and fields that every row has: "run", "created", "updated", "last_step",
 // "points", "tags", "bytes", "labels", "trial_state".
 struct RunColumn {
   enum class Kind { kField, kLast, kMin, kMax, kConfig };
@@ -34,7 +34,7 @@ struct MetricSummary {
 // Facts about a run that the table shows.
 struct RunRow {
   msg::RunT run;
-  std::string trial_state;  // Empty: no trial wrote it, or none that is known any more.
+  std::string trial_state;  // Empty: no trial wrote the run, or the trial is not known any more.
   std::string reason;
   std::map<std::string, MetricSummary> metrics;      // By tag; tags of the columns only.
   std::map<std::string, nlohmann::json> parameters;  // By name; parameters of the columns only.

@@ -53,7 +53,7 @@ std::string_view NameOf(Type type) {
 
 std::size_t WidthOf(Type type) { return type == Type::kDoubles || type == Type::kSteps ? 8 : 4; }
 
-// An array of the answer: what it is made of, which is as long as the answer takes.
+// An array of the answer: views of its values, which must live until the answer is written.
 struct Array {
   Type type;
   const char* source;
@@ -115,7 +115,7 @@ class Answer {
 
   std::string Finish() {
     text_ += text_.empty() ? "{\"series\":[]}" : "]}";
-    text_.resize(Aligned(text_.size()), ' ');  // Spaces at the end of JSON say nothing.
+    text_.resize(Aligned(text_.size()), ' ');  // Spaces at the end of JSON have no meaning.
     for (const auto& [place, array] : places_) {
       const std::string digits = absl::StrCat(kHead + text_.size() + arrays_[array].at);
       text_.replace(place + kDigits - digits.size(), digits.size(), digits);
@@ -167,7 +167,7 @@ class Answer {
     AddArray(name, is_narrow ? Type::kDistances : Type::kSteps, steps);
   }
 
-  // Returns the place of the array with these values, which may be there already.
+  // Returns the place of the array with these values, which may have been added already.
   template <typename T>
   std::size_t Place(Type type, const std::vector<T>& values) {
     const auto* const source = reinterpret_cast<const char*>(values.data());

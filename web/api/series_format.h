@@ -24,11 +24,11 @@ struct SeriesColumns {
   std::vector<double> maxs = {};
   std::vector<double> lasts = {};
   std::vector<std::uint32_t> nans = {};  // Points that are NaN or infinite.
-  // Where the smoothed curve is at the last point. Empty: not asked for, or too many points to
+  // Value of the smoothed curve at the last point. Empty: not asked for, or too many points to
   // read.
   std::vector<double> smooths = {};
-  // The last value of the metric that is x, up to the last step; NaN: none yet. Empty: not asked
-  // for.
+  // The last value, up to the last step, of the metric on the x axis; NaN: no value yet. Empty: not
+  // asked for.
   std::vector<double> xs = {};
 };
 
@@ -38,8 +38,8 @@ struct SeriesColumns {
 //                "incomplete": B, "first_step": A, "last_step": A, "time": A,
 //                "min": A, "max": A, "last": A, "nan": A, "smooth": A, "x": A}, ...]}
 // where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"}.
-// No number is rounded: f32 is taken only where every value is one, and u32 for steps, with "base"
-// (a string of digits) to be added, only where the differences are that small. These are left out:
+// No number is rounded: f32 is used only if every value is a 32-bit float, and u32 for steps, with
+// "base" (a string of digits) to be added, only if the differences fit. These are left out:
 // last_step if equal to first_step, min and max if equal to last, nan if no point is NaN or
 // infinite, smooth and x if not asked for.
 // Equal arrays have the same place.

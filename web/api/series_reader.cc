@@ -111,7 +111,8 @@ msg::ReadScalarsRequestT RequestFor(const SeriesQuestion& question, std::vector<
   return request;
 }
 
-// As Client::Stream(), but `take` may keep what is in a part: of many numbers no copy is made.
+// As Client::Stream(), but `take` may keep the contents of a part, so that many numbers are not
+// copied.
 absl::Status StreamScalars(bus::Client& client, msg::ReadScalarsRequestT request,
                            const std::function<bool(msg::ReadScalarsReplyT& part)>& take) {
   using ReadScalars = rpc::Datamanager::ReadScalars;
@@ -181,7 +182,7 @@ absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
   return ReadPoints(client, question, series.run, series.tag, add);
 }
 
-// Where each column stands when another metric is x: at its last value until then.
+// The x of each column when another metric is x: the last value of that metric until then.
 absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesColumns& series) {
   const std::size_t columns = series.first_steps.size();
   series.xs.assign(columns, kNaN);
@@ -195,7 +196,7 @@ absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesCo
         x = value;
       });
   for (; at < columns; ++at) series.xs[at] = x;
-  // A run without that tag has no place for its points.
+  // The points of a run without that tag have no x.
   return absl::IsNotFound(read) ? absl::OkStatus() : read;
 }
 
@@ -204,7 +205,7 @@ absl::Status ReadWhatOnlyPointsTell(bus::Client& client, const SeriesQuestion& q
   std::uint64_t read = 0;
   for (SeriesColumns& series : all) {
     if (question.x.empty() || read + series.points > kMostPointsRead) break;
-    read += series.points;  // As many as it has itself, about.
+    read += series.points;  // About as many points as the series itself has.
     if (auto status = ReadX(client, question, series); !status.ok()) return status;
   }
   for (SeriesColumns& series : all) {

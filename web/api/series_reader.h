@@ -16,7 +16,7 @@ namespace web {
 
 // Selects the series to draw, and how.
 struct SeriesQuestion {
-  // (run, tag) by their whole names, or that tag of every run that the query is true of.
+  // (run, tag) by their whole names, or that tag of every run that matches the query.
   std::vector<std::pair<std::string, std::string>> selection = {};
   std::string query = {};
   std::string tag = {};

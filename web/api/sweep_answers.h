@@ -10,15 +10,15 @@
 
 namespace web {
 
-// Answers about sweeps, from calls of the trainer, and about which parameters matter, of the data
-// manager. Each blocks.
+// Answers about sweeps, from calls of the trainer, and about the importance of parameters, from the
+// data manager. Each function blocks.
 
 // All sweeps, the newest first, each with its best trial.
 absl::StatusOr<nlohmann::json> SweepsAnswer(bus::Client& client);
-// All that is known of a sweep, by its name, its id or a prefix of it.
+// All facts about a sweep, by its name, its id or a prefix of its id.
 absl::StatusOr<nlohmann::json> SweepAnswer(bus::Client& client, const std::string& sweep);
 // `body`: {"value": "min:loss", "goal": "minimize", "q": QUERY} or "runs" instead of "q", whose
-// names may leave out the "prefix" that all of them have. InvalidArgument: it is not so.
+// names may leave out the "prefix" that all of them have. InvalidArgument: `body` has another form.
 absl::StatusOr<nlohmann::json> ImportanceAnswer(bus::Client& client, const std::string& body);
 // Stops, pauses, resumes or removes a sweep, or says what it tries next. `body`: an object.
 absl::StatusOr<nlohmann::json> ChangeSweep(bus::Client& client, const std::string& sweep,
