@@ -1,5 +1,5 @@
-// The bus's thread adds to what is pending, under the mutex; the loop's thread hands it on at the
-// pace. Lock order: none, there is one lock.
+// The bus's thread adds to the pending events, under the mutex; the loop's thread hands them on at
+// each pace. Lock order: none, there is one lock.
 
 #include "web/events/bus_topics.h"
 
@@ -38,7 +38,7 @@ struct Pending {
   std::map<Source, Lines> lines;
   struct Sweep {
     json sweep;
-    std::map<std::uint64_t, json> trials;  // By number, as each is now.
+    std::map<std::uint64_t, json> trials;  // By number; the newest state of each.
   };
   std::map<std::string, Sweep> sweeps;  // By topic.
   std::map<std::string, json> trials, jobs, services, sweep_news;
@@ -209,7 +209,7 @@ class Topics : public BusTopics {
     for (const std::string& topic : pending.gaps) options_.on_gap(topic);
   }
 
-  // A page of a sweep asks anew for more trials than it can be told of at once.
+  // If more trials have changed than one event may tell, the page of the sweep asks for them anew.
   void HandOnSweep(const std::string& topic, const Pending::Sweep& news) {
     if (news.trials.size() > kMostTrialsAtOnce) return options_.on_gap(topic);
     json trials = json::array();
@@ -237,7 +237,8 @@ class Topics : public BusTopics {
   Pending pending_ ABSL_GUARDED_BY(mutex_);
   bool is_armed_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // Last, so that their callbacks end before what they use. The loop's.
+  // The last member, so that callbacks end before the members that they use. Used on the loop's
+  // thread.
   std::map<std::string, std::unique_ptr<bus::Subscriber>> followed_;
 };
 

@@ -17,24 +17,24 @@ namespace web {
 
 // Topics that a page may follow, and the events of the bus behind each topic:
 //
-//   yard      t/, s/launcher/, $sys/reg/   "trial", "sweep", "job", "service": what has changed
-//   sweep:ID  t/ID/                        "sweep": {"sweep", "trials": those that have changed}
+//   yard      t/, s/launcher/, $sys/reg/   "trial", "sweep", "job", "service": the changed thing
+//   sweep:ID  t/ID/                        "sweep": {"sweep", "trials": the changed trials}
 //   run:NAME  m/NAME/                      "points": {"run", "tag", "steps", "times", "values"}
 //   logs:JOB  l/JOB/                       "lines": {"task", "attempt", "stream", "end", "lines"}
 //
 // Several changes of a thing within a pace become one: a page is told at most four times a second.
-// On the loop's thread, but for what the bus's thread collects.
+// On the loop's thread, except that the bus's thread collects events.
 class BusTopics {
  public:
   struct Options {
-    bus::Node* node = nullptr;  // Not owned; both outlive it.
+    bus::Node* node = nullptr;  // Not owned; node and loop outlive this object.
     runtime::EventLoop* loop = nullptr;
     absl::Duration pace = absl::Milliseconds(250);
-    // An event of a topic; `is_state`: of which none may be left out.
+    // An event of a topic; `is_state`: none of these events may be left out.
     std::function<void(const std::string& topic, std::string_view event, const nlohmann::json& data,
                        bool is_state)>
         on_event = {};
-    // Something of the topic is missing, or its first event may have been.
+    // An event of the topic is missing, or may have been missed before the first one.
     std::function<void(const std::string& topic)> on_gap = {};
   };
   static std::unique_ptr<BusTopics> Create(Options options);

@@ -96,7 +96,7 @@ class Streams : public EventStreams, public std::enable_shared_from_this<Streams
   struct Topic {
     std::size_t streams = 0;
     std::uint64_t since = 0;
-    runtime::EventLoop::TimerId timer = 0;  // While nobody wants it.
+    runtime::EventLoop::TimerId timer = 0;  // Runs while no stream wants the topic.
   };
   struct Kept {
     std::uint64_t number;

@@ -19,20 +19,20 @@ class EventLoop;
 
 namespace web {
 
-// Server-sent events: each browser has one stream, of the topics that it names, and goes on after
-// a break where it was. An event has the id EPOCH-N; what a browser has missed and is not kept any
-// more (kKeptEvents), an id of another epoch, and a browser that reads too slowly lead to a
-// "resync", which names topics: whoever gets it asks for their state anew.
+// Server-sent events: each browser has one stream, of the topics that it names, and goes on after a
+// break where it was. An event has the id EPOCH-N. The stream sends a "resync", which names topics,
+// if a browser has missed events that are not kept any more (kKeptEvents), names an id of another
+// epoch, or reads too slowly; the browser then asks for the state of these topics anew.
 //
 // On the loop's thread.
 class EventStreams {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the streams.
     std::string epoch;                   // Epoch of this process.
     absl::Duration keep_alive = absl::Seconds(15);
-    // A topic is asked for that nobody had asked for, and one that nobody has asked for any more
-    // since `linger`: what is published of it must be known in between.
+    // Called when the first stream names a topic, and when no stream has named it for `linger`.
+    // Between the two calls, every event of the topic must be published.
     std::function<void(const std::string& topic)> on_wanted = {};
     std::function<void(const std::string& topic)> on_unwanted = {};
     absl::Duration linger = absl::Seconds(60);
@@ -56,7 +56,7 @@ class EventStreams {
                     std::shared_ptr<Reply> reply) = 0;
   virtual void Publish(const std::string& topic, std::string_view event, const nlohmann::json& data,
                        Slow slow = Slow::kKeep) = 0;
-  // Something of the topic is missing.
+  // Tells the streams that an event of the topic is missing.
   virtual void TellGap(const std::string& topic) = 0;
   virtual Stats GetStats() const = 0;
 };
