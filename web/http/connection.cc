@@ -1,7 +1,7 @@
 // A connection is in one of four phases: it waits for the first byte of a request, reads one, waits
-// for its answer, or is closed. One read at most is under way, also while an answer is waited for:
-// that is how a client that leaves is noticed, and what it reads belongs to the next request.
-// Everything but Reply's own methods runs on the server's thread.
+// for its answer, or is closed. One read at most is under way, also while the connection waits for
+// an answer: so the connection notices when a client leaves, and the bytes read belong to the next
+// request. Everything but Reply's own methods runs on the server's thread.
 
 #include "web/http/connection.h"
 
@@ -45,7 +45,7 @@ using Parser = http::request_parser<http::string_body>;
 // answer.
 constexpr std::size_t kReadAhead = 16 << 10;
 constexpr std::size_t kReadAtOnce = 4 << 10;
-// A body that is longer is not copied behind its head.
+// A longer body is not copied behind its head.
 constexpr std::size_t kLongBody = 64 << 10;
 
 // Unsent bytes of one request's answer, and whether the client has left; shared by the Reply (any
@@ -183,7 +183,8 @@ void Connection::Start(std::shared_ptr<Core> core) {
   keeps_core_ = core;
   ++core_->connections;
   core_->open.insert(shared_from_this());
-  // A client that connects and says nothing is no better than one that says half.
+  // A client that connects and sends nothing has the same deadline as a client that sends half a
+  // request.
   SetDeadline(core_->options.request_deadline);
   ReadMore();
 }
@@ -307,7 +308,7 @@ void Connection::OnWhole(error_code error) {
   Handle();
 }
 
-// Answers what is no request, and ends: where the next one begins is not known.
+// Answers bytes that are no request, and ends: the beginning of the next request is not known.
 void Connection::Refuse(Response response) {
   ++core_->refused;
   phase_ = Phase::kAnswering;

@@ -24,7 +24,7 @@ struct Request {
 
   // Every value of that header, in order.
   std::vector<std::string_view> All(std::string_view name) const;
-  // The value of that header; empty if it is not there, or more than once.
+  // The value of that header; empty if the header is missing or there more than once.
   std::string_view Header(std::string_view name) const;
 };
 

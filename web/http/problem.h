@@ -9,11 +9,11 @@
 namespace web {
 
 // An error as a caller reads it (the members are those of RFC 9457): {"status": 404, "type":
-// "not-found", "title": "no run r9", "hint": "..."}. Without a hint there is no such member. Bytes
-// of `title` and `hint` that are not UTF-8 become U+FFFD.
+// "not-found", "title": "no run r9", "hint": "..."}. The member "hint" is left out if `hint` is
+// empty. Bytes of `title` and `hint` that are not UTF-8 become U+FFFD.
 Response Problem(int status, std::string_view title, std::string_view hint = {});
 
-// The same of an error of the bus, with the HTTP status that says the same.
+// The same for an error of the bus, with the HTTP status of the same meaning.
 Response ProblemOf(const absl::Status& error);
 
 }  // namespace web

@@ -7,8 +7,8 @@
 
 namespace web {
 
-// How a client finds the end of a body: it is told its length, or it gets chunks, or (HTTP/1.0
-// knows no chunks) the connection is closed.
+// How a client finds the end of a body: by its length, by chunks, or (HTTP/1.0 has no chunks) by
+// the end of the connection.
 enum class Framing { kLength, kChunks, kUntilClosed };
 
 // Everything before the body, with the headers that every response has: nothing is cached, framed

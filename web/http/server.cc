@@ -1,4 +1,4 @@
-// Accepts clients (connection.h has what becomes of them), on one thread.
+// Accepts clients on one thread and hands them to connection.h.
 
 #include "web/http/server.h"
 
@@ -87,7 +87,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     StartConnection(core, door_, family, std::move(fd));
   }
 
-  // There is no descriptor for a connection now; the kernel keeps it until there is.
+  // No descriptor is free for a connection now; the kernel keeps the connection until one is.
   void Pause() {
     pause_.expires_after(std::chrono::milliseconds(100));
     pause_.async_wait([self = shared_from_this()](error_code error) {

@@ -26,12 +26,12 @@ class Reply {
 
   // The body follows in parts; that of `head` is ignored.
   virtual void Begin(Response head) = 0;
-  // Queues a part. The caller keeps Waiting() within a bound of its own.
+  // Queues a part of the body. The caller keeps Waiting() within a bound of its own.
   virtual void Write(std::string part) = 0;
   virtual void End() = 0;
   // Bytes that were queued and that the client has not been sent yet.
   virtual std::size_t Waiting() const = 0;
-  // The client has left: what is written now goes nowhere.
+  // The client has left: data written now goes nowhere.
   virtual bool IsGone() const = 0;
   // `progress` runs on the server's thread whenever everything queued has been sent (soon, if it
   // has been already), and once when the client has left. It must not block, and is dropped after
@@ -66,7 +66,7 @@ class HttpServer {
     std::uint64_t turned_away = 0;  // Connections beyond max_connections, or of another user.
   };
 
-  // Unavailable names the address and why it cannot be listened on.
+  // Unavailable names the address and the reason why the server cannot listen there.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options);
   // Closes every connection and waits for the thread. Replies may outlive it.
   virtual ~HttpServer() = default;
