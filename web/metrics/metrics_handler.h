@@ -20,8 +20,8 @@ struct MetricsHandlerOptions {
 };
 
 // Answers requests of the port for Prometheus: GET /metrics with `text`, and /healthz. A request
-// has to name this machine as its host, and needs no token. At most one text is made at a time: who
-// asks meanwhile is told to come again (503).
+// has to name this machine as its host, and needs no token. At most one text is made at a time; a
+// request that comes meanwhile is told to come again (503).
 std::function<void(Request request, std::shared_ptr<Reply> reply)> MetricsHandler(
     MetricsHandlerOptions options);
 

@@ -53,7 +53,7 @@ class Asking {
   YardFacts Await() {
     runtime::MutexLock lock(answers_->mutex);
     while (answers_->open > 0) {
-      // The calls end by themselves; this is for a bus that does not.
+      // The calls end by themselves; this timeout is for a bus that does not end them.
       if (!answers_->changed.WaitWithTimeout(answers_->mutex, 2 * patience_)) break;
     }
     return std::move(answers_->facts);

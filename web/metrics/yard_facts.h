@@ -13,13 +13,13 @@
 
 namespace web {
 
-// Answers of the services at one moment. A service that has not answered has none here.
+// Answers of the services at one moment; empty for a service that has not answered.
 struct YardFacts {
-  std::map<std::string, std::optional<msg::StatsReplyT>> stats;  // By service, all there should be.
+  std::map<std::string, std::optional<msg::StatsReplyT>> stats;  // By service; all expected ones.
   std::optional<msg::ServicesReplyT> kept;                       // By the launcher.
   std::optional<msg::JobsReplyT> jobs;                           // Live jobs.
   std::optional<msg::UsageReplyT> usage;
-  std::optional<msg::TrialsReplyT> trials;  // Live ones, and the newest ended ones.
+  std::optional<msg::TrialsReplyT> trials;  // Live trials, and the newest ended ones.
 };
 
 // Asks all of them at once. Blocks, no longer than `patience` and a moment.

@@ -44,7 +44,7 @@ void AddServices(const YardFacts& facts, PrometheusPage& page) {
   }
 }
 
-// A task that has not ended, and what it uses, if that is known.
+// A task that has not ended, and its usage, if that is known.
 struct TaskFacts {
   const msg::JobT* job;
   const msg::TaskT* task;
@@ -67,8 +67,8 @@ std::vector<TaskFacts> TasksOf(const YardFacts& facts) {
   return tasks;
 }
 
-// Indices of the GPUs that it has: "gpu=0,2" of its resources, else those that the launcher knows
-// of.
+// Indices of the GPUs that the task has: "gpu=0,2" of its resources, else the GPUs that the
+// launcher knows of.
 std::vector<std::string> GpusOf(const TaskFacts& one) {
   for (const std::string& resource : one.task->resources) {
     absl::string_view members = resource;
@@ -204,7 +204,7 @@ void AddTrials(const YardFacts& facts, const std::vector<TaskFacts>& tasks, Prom
            [](const TrialUsage& usage) { return absl::StrCat(usage.gpus); });
 }
 
-// NaN of one that does not say it.
+// NaN for a GPU that does not report its memory.
 double MemoryOf(const msg::GpuUsageT& gpu, std::uint64_t bytes) {
   return gpu.memory_total_bytes > 0 ? static_cast<double>(bytes) : std::nan("");
 }

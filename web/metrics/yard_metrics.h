@@ -7,10 +7,10 @@
 
 namespace web {
 
-// The whole yard in Prometheus' text format: what each service counts (prometheus_text.h), and of
-// services, tasks, trials and GPUs whether they are up, restarts, state, processor time, memory,
-// bytes from and to disks, GPUs and reports (docs/operating.md). A value that is not known has no
-// sample. Pure.
+// The whole yard in Prometheus' text format: the counters of each service (prometheus_text.h), and
+// for services, tasks, trials and GPUs whether they are up, their restarts, state, processor time,
+// memory, bytes from and to disks, GPUs and reports (docs/operating.md). A value that is not known
+// has no sample. Pure.
 std::string YardMetricsText(const YardFacts& facts);
 
 }  // namespace web
