@@ -29,7 +29,7 @@ function inWords(tag, lines) {
   return `${tag}. ${words.join('. ')}`;
 }
 
-// Whether it is near the screen: only then are points asked for.
+// Whether the chart is near the screen: points are read only then.
 function useVisible(ref) {
   const [visible, setVisible] = useState(false);
   useEffect(() => {
@@ -42,7 +42,8 @@ function useVisible(ref) {
 }
 
 // `runs`: [{run, name, colour, dash}]; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
-// {mode, log, logX, smooth}; `changed(tag, f)`: calls f when points of the tag have come, gives what ends that.
+// {mode, log, logX, smooth}; `changed(tag, f)`: calls f when points of the tag have come, returns a
+// function that ends this.
 export function Card({ tag, runs, cloud = null, options, changed, height = 200, pin }) {
   const figure = useRef(), plot = useRef(), over = useRef(), chart = useRef(), request = useRef();
   const visible = useVisible(figure);
@@ -62,7 +63,8 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
     const abort = request.current = new AbortController();
     const width = plot.current ? plot.current.clientWidth : 600;
     const question = { n: Math.max(50, Math.min(2000, Math.round(width * (window.devicePixelRatio || 1)))) };
-    // (Steps are asked for; on other axes all of them are, and the chart shows a part.)
+    // (A range of steps is asked for as such; on other axes all points are read, and the chart
+    // shows a part.)
     if (isMetric(mode)) question.x = mode.slice(2);
     if (range && mode === 'step') { question.from = Math.floor(range[0]); question.to = Math.ceil(range[1]); }
     try {

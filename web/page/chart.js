@@ -1,6 +1,6 @@
 // Draws curves on a canvas. Every column of a series is drawn from its minimum to its maximum, so
-// that no spike is lost however many points a pixel stands for; what is NaN has a mark at the
-// bottom. Many curves at once are counted pixel by pixel: a cloud.
+// that no spike is lost however many points a pixel stands for; a point that is NaN has a mark at
+// the bottom. Many curves at once are counted pixel by pixel: a cloud.
 
 import { duration, number } from './format.js';
 
@@ -14,7 +14,7 @@ export const cursor = {
   watch(watcher) { watchers.add(watcher); return () => watchers.delete(watcher); },
 };
 
-// A mode says what x is: 'step', 'relative', 'time', or 'm:TAG' where another metric is.
+// A mode says what x is: 'step', 'relative', 'time', or 'm:TAG' for another metric.
 export const isMetric = mode => mode.startsWith('m:');
 
 // x of a column's last point, and of its first.
@@ -41,7 +41,7 @@ export function nearest(line, mode, x) {
   return low;
 }
 
-// A metric goes to and fro: the newest of those that are as near.
+// The values of a metric go to and fro: returns the newest of the nearest columns.
 function nearestAnywhere(line, mode, x) {
   let best = -1, distance = Infinity;
   for (let i = 0; i < line.n; ++i) {
@@ -266,7 +266,7 @@ export class Chart {
     }
   }
 
-  // How many curves go through each pixel, as one picture.
+  // Draws the number of curves that go through each pixel, as one picture.
   drawCloud(context, view, width, height, scale, ink) {
     const { cloud, mode, log, logX } = this.data;
     if (cloud.length === 0) return;
@@ -307,7 +307,7 @@ export class Chart {
     context.drawImage(canvas, 0, 0, width, height);
   }
 
-  // On a canvas of its own: the curves stay as they are.
+  // Draws on a canvas of its own, so that the curves stay as they are.
   drawCursor(select) {
     const { context, height } = this.size(this.over);
     const view = this.view;
@@ -339,7 +339,7 @@ export class Chart {
 
 const escape = text => String(text).replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`);
 
-// The same picture for a paper.
+// The same picture as SVG, for a paper.
 export function toSvg(chart, title) {
   const width = chart.plot.clientWidth, height = chart.plot.clientHeight;
   const view = chart.scales(width, height);

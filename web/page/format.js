@@ -11,7 +11,7 @@ export function number(value) {
   return String(Number(value.toPrecision(5)));
 }
 
-// Names that a program chose, without what could turn or break the line they stand in.
+// Names that a program chose, without characters that could turn or break their line.
 export const plain = text => String(text).replace(/[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '·').slice(0, 1000);
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
@@ -25,7 +25,7 @@ export function bytes(count) {
   const [value, unit] = scaled(count);
   return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
 }
-// With as many digits as numbers have.
+// Bytes with as many digits as numbers have.
 function bytesInFull(count) {
   if (!Number.isFinite(count)) return number(count);
   const [value, unit] = scaled(count);
@@ -62,13 +62,13 @@ const SIGNS = {
 };
 export const sign = state => SIGNS[state] || '·';
 
-// The yard has measured it; no program has reported it.
+// A tag that the yard has measured, not a program reported.
 export const isSystem = tag => tag.startsWith('sys/');
 
 // A value of this tag, on an axis and in a legend.
 export const textOfTag = tag => isSystem(tag) && /_bytes(_per_s)?$/.test(tag) ? bytesInFull : number;
 
-// "train/loss" belongs to "train"; what has no slash to the first group.
+// "train/loss" belongs to "train"; a tag without a slash belongs to the first group.
 export function group(tag) {
   if (isSystem(tag)) return 'sys';
   const slash = tag.lastIndexOf('/');

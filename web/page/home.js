@@ -73,14 +73,14 @@ function metrics(values) {
     .map(([name, value]) => html`<span class="metric">${name} <b>${number(value)}</b></span>`);
 }
 
-// Nothing for ten times as long as a report usually takes.
+// A trial is late if ten times the usual time between reports has passed without a report.
 function lateness(trial) {
   if (!trial.started || !trial.updated || trial.reports < 3 || trial.state !== 'running') return '';
   const usual = (Date.parse(trial.updated) - Date.parse(trial.started)) / trial.reports;
   return Date.now() - Date.parse(trial.updated) > Math.max(30000, 10 * usual) ? 'late' : '';
 }
 
-// Each few seconds while somebody looks: they are on no topic.
+// Figures are read every few seconds while somebody looks, because no topic has them.
 function useGpus() {
   const [gpus, setGpus] = useState([]);
   useEffect(() => {

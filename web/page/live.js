@@ -18,7 +18,7 @@ function deliver(kind, name, data) {
   for (const listener of [...wants.keys()]) listener(name, data);
 }
 
-// Scripts of workers are checked like scripts of the page: this is the one that may run.
+// Trusted Types check scripts of workers like scripts of the page: only this script may run.
 function workerAddress() {
   if (!globalThis.trustedTypes) return '/page/worker.js';
   return trustedTypes.createPolicy('yard', { createScriptURL: () => '/page/worker.js' }).createScriptURL('');
@@ -38,7 +38,7 @@ try {
 }
 
 function update() {
-  // A tab that nobody sees wants to know only whether all is well.
+  // A tab that nobody sees needs only the events that show whether all is well.
   const topics = document.hidden ? ['yard'] : [...wants.values()].flat();
   follow(getToken(), topics);
 }
@@ -55,7 +55,8 @@ export function watchState(watcher) {
   return () => watchers.delete(watcher);
 }
 
-// Calls `f` now and then at most every `ms` while it is asked to, the last time included.
+// Returns a function that calls `f` at once, then at most every `ms` while it is called again; the
+// last call is never lost.
 export function paced(ms, f) {
   let timer = null, again = false;
   const run = async () => {

@@ -38,7 +38,7 @@ export function useNow(ms) {
   }, [ms]);
 }
 
-// The query of the address as a map, and what changes it.
+// The query of the address as a map, and a function that changes it.
 export function useAddress() {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -70,7 +70,8 @@ export const optionsTo = options => ({
   x: options.mode === 'step' ? '' : options.mode, y: options.log ? 'log' : '', lx: options.logX ? '1' : '', s: options.smooth || '',
 });
 
-// Asks before something is done, and names what it is done to. `field`: {label, value, options}, which `run` gets; or null.
+// Asks before an action, and names the object of the action. `field`: {label, value, options},
+// which `run` gets; or null.
 export function Confirm({ what, thing, field = null, run, close }) {
   const dialog = useRef();
   const [value, setValue] = useState(field ? field.value : '');
@@ -87,7 +88,7 @@ export function Confirm({ what, thing, field = null, run, close }) {
     <p class="buttons"><button onClick=${close}>no</button> <button class="sure" onClick=${sure}>${what.toLowerCase()}</button></p></dialog>`;
 }
 
-// A line of a terminal: its colours become classes, all else that is no text is left out.
+// A line of a terminal: colours become classes, all other control sequences are left out.
 const COLOUR_CODE = /\x1b\[([0-9;]*)m/g;
 const OTHER_CODES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 export function AnsiText({ text, find }) {

@@ -1,4 +1,4 @@
-// One run: its charts, its output, what it was started with, how it went.
+// One run: its charts, its output, its parameters, its history.
 
 import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { act, ask, runPath } from './api.js';
@@ -84,7 +84,7 @@ const ACTIONS = {
 };
 const WORDS = { stop: 'Stop', pause: 'Pause', resume: 'Resume', rm: 'Remove', tell: 'Tell', signal: 'Signal' };
 const SIGNALS = { SIGUSR1: 10, SIGUSR2: 12, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15, SIGCONT: 18, SIGSTOP: 19 };
-// These actions ask for something beside a yes.
+// These actions ask for a value, not only for a yes.
 const FIELDS = {
   tell: { label: 'JSON, which it reads with its next report', value: '{"lr": 0.001}' },
   signal: { label: 'signal', value: 'SIGUSR1', options: Object.keys(SIGNALS) },

@@ -63,7 +63,7 @@ export function Runs() {
     </div></div>`;
 }
 
-// The selected runs are compared, or all that the query finds, once somebody names a tag.
+// Compares the selected runs, or all runs that the query finds, once the user names a tag.
 function Importance({ q, selected, tags, metric, goal, set }) {
   const runs = selected.length > 0 ? { runs: selected } : { q };
   return html`<details class="importance" open=${Boolean(metric)}><summary>importance of parameters</summary>
@@ -73,7 +73,7 @@ function Importance({ q, selected, tags, metric, goal, set }) {
     ${metric && html`<${ImportanceOf} question=${{ value: metric, goal, ...runs }} metric=${metric} />`}</details>`;
 }
 
-// Rows by their place, asked for as they are scrolled to, and anew when something has changed.
+// Rows by their place; reads rows as the user scrolls to them, and anew after a change.
 function useTable(q, sort, cols) {
   const key = JSON.stringify([q, sort, cols]);
   const state = useRef({ key: '', rows: [], asked: new Set(), match: 0, total: 0, undecided: 0, known: false, error: null });

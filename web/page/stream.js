@@ -1,5 +1,5 @@
-// One stream of events from the service: read with fetch, because an EventSource sends no token,
-// and gone on with by the id of the last event after a break.
+// One stream of events from the service: read with fetch, because an EventSource sends no token.
+// After a break, the stream goes on from the id of the last event.
 
 export class Stream {
   // `deliver` gets ("event", name, data) and ("state", "live" | "waiting").
