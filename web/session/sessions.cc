@@ -34,7 +34,7 @@ bool IsSecret(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// How long it takes tells nothing of how much of `guess` is right.
+// The time of this comparison does not tell how much of `guess` is right.
 bool IsSame(std::string_view secret, std::string_view guess) {
   if (secret.size() != guess.size()) return false;
   unsigned char difference = 0;
@@ -114,7 +114,7 @@ class StoredSessions : public Sessions {
       std::int64_t end_us = 0;
       if (!IsSecret(words.first) || !absl::SimpleAtoi(words.second, &end_us)) continue;
       const absl::Time end = absl::FromUnixMicros(end_us);
-      // (A clock that was set back must not make one last for ever.)
+      // (A clock that was set back must not make a session last for ever.)
       if (end <= now || end > now + options_.session_life) continue;
       sessions_.push_back({words.first, end});
       if (sessions_.size() > kMaxSessions) sessions_.pop_front();
@@ -127,7 +127,7 @@ class StoredSessions : public Sessions {
       absl::StrAppend(&text, token, " ", absl::ToUnixMicros(end), "\n");
     }
     const absl::Status written = runtime::WriteFileAtomically(options_.file, text, 0600);
-    // The session holds all the same, until this service ends.
+    // The session is valid all the same, until this service ends.
     if (!written.ok()) LOG(WARNING) << "sessions are not kept: " << written;
   }
 
