@@ -1,5 +1,5 @@
-// The web service: the page, and HTTP for programs. A client of the bus; it decides and keeps
-// nothing but who may use its port.
+// The web service: the page, and HTTP for programs. A client of the bus; the only thing that it
+// decides and keeps is who may use its port.
 
 #include <atomic>
 #include <cstddef>
