@@ -410,7 +410,7 @@ TEST_F(ProviderTest, TheEndOfATrialIsThatOfItsSession) {
     Append(state, R"({"lr": 0.5})", "params.json");
     if (state != "running") Append(state, outcome(state), "outcome.json");
   }
-  // It says itself that it began, and its end or not.
+  // Both runs say themselves that they began; only "ended" says its end, too.
   Append("began", Value(0, std::string(kStart), Metadata("hparams", "theirs")));
   Append("began", outcome("done"), "outcome.json");
   Append("ended", Value(0, std::string(kStart), Metadata("hparams", "theirs")));

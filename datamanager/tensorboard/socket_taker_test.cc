@@ -146,7 +146,7 @@ TEST_F(SocketTakerTest, TellsWhomItServesNoMore) {
   EXPECT_TRUE(Speaks(Connect()));
   OnLoop([&] { taker_.reset(); });
   EXPECT_TRUE(AwaitEnd().served);
-  // The sockets are still their owner's: who connects waits for the next server.
+  // The sockets are still their owner's: a client that connects waits for the next server.
   const UniqueFd waits = Connect();
   EXPECT_FALSE(Give({Logdir()}));
 }
