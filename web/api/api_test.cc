@@ -562,7 +562,7 @@ TEST_F(ApiTest, AnotherMetricMayBeX) {
   const Response response =
       Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":4,"x":"acc"})");
   const json series = SeriesText(response.body)["series"][0];
-  // It has points at the first two steps only.
+  // The tag has points at the first two steps only.
   EXPECT_THAT(Numbers(response.body, series, "x"), ElementsAre(0.5, 0.25, 0.25, 0.25));
   const Response coarse =
       Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":2,"x":"acc"})");

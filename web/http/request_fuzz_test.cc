@@ -1,5 +1,5 @@
-// A stranger's request line and headers: the path has no way out of what is served, and who does
-// not name this host is refused.
+// A stranger's request line and headers: no path leads out of the served routes, and a request that
+// does not name this host is refused.
 
 #include <algorithm>
 #include <cstddef>
