@@ -99,6 +99,13 @@ class PageSweepTest(page_case.PageCase):
         self.click("[...document.querySelectorAll('.sweeps a')].find(a => a.textContent === 'study')")
         self.page.wait("document.querySelectorAll('.axis').length === 5")
 
+    def test_yard_ui_opens_a_sweep(self):
+        details = json.loads(self.yard("show", "study", "--json")[0])
+        self.assertIn("/sweep/%s#k=" % details["id"], self.yard("ui", "study", "--print")[0])
+        self.assertIn("/sweep/%s#k=" % details["id"], self.yard("ui", details["id"], "--print")[0])
+        # Its trials are runs.
+        self.assertIn("/run/study-0000#k=", self.yard("ui", "study-0000", "--print")[0])
+
     def test_a_sweep_is_seen_from_all_sides(self):
         self.open_study()
         details = json.loads(self.yard("show", "study", "--json")[0])

@@ -36,6 +36,7 @@ const Value kValues[] = {
     {"resume", "trial", {kTrial, kSweep}},
     {"plot", "run", {kRun, kTrial, kSweep}},
     {"export", "run", {kRun, kTrial, kSweep}},
+    {"ui", "run", {kRun, kTrial, kSweep}},
     {"sweep", "change", {kSweep}},
     {"sweep", "enqueue", {kSweep}},
     {"pub", "json", {}, {"-"}},

@@ -12,6 +12,7 @@
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/page_client.h"
 #include "tools/yard/services/yard_state.h"
+#include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -22,7 +23,7 @@ constexpr absl::Duration kToOpen = absl::Seconds(5);
 class Ui : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("run", run_, "A run to open: its name, a unique prefix, or its trial.");
+    options.Add("run", run_, "A run to open: its name, a unique prefix, or its trial. Or a sweep.");
     options.Flag("--print", print_, "Print the address only; else a browser opens it, too.");
   }
 
@@ -33,9 +34,15 @@ class Ui : public Verb {
     }
     std::string path;
     if (!run_.empty()) {
-      auto run = RunReader(context, "ui").Run(run_);
-      if (!run.ok()) return Fail(context, "ui", AsLookup(run.status()));
-      path = PathOfRun(run->name);
+      // (The names of a sweep's runs begin with its own.)
+      const auto sweep = FindSweep(context, run_);
+      if (sweep.ok() && (sweep->name == run_ || sweep->id == run_)) {
+        path = absl::StrCat("sweep/", sweep->id);
+      } else {
+        auto run = RunReader(context, "ui").Run(run_);
+        if (!run.ok()) return Fail(context, "ui", AsLookup(run.status()));
+        path = PathOfRun(run->name);
+      }
     }
     const auto address = AddressWithKey(context.locations, path);
     if (!address.ok()) return Fail(context, "ui", address.status());
