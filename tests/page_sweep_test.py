@@ -139,8 +139,8 @@ class PageSweepTest(page_case.PageCase):
 
     def test_a_brush_is_drawn_with_the_mouse(self):
         self.open_study()
-        self.page.evaluate("document.querySelector('.parallel canvas').scrollIntoView({block: 'center'})")
-        box = self.page.evaluate("(() => { const box = document.querySelector('.parallel canvas').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]; })()")
+        self.page.evaluate("document.querySelector('.lines').scrollIntoView({block: 'center'})")
+        box = self.page.evaluate("(() => { const box = document.querySelector('.lines').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]; })()")
         # The last axis is the loss: its upper half.
         x = box[0] + box[2] - 44
         self.page.mouse("mousePressed", x, box[1] + 5, "left", 1)

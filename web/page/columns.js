@@ -45,7 +45,12 @@ function choiceColumn(name, values, read) {
 // Parameters that are not the same in all trials, the value, and what trials cost; `more`: {tag: {trial name: number}}.
 export function columnsOf(sweep, trials, more = {}) {
   const byName = new Map();
-  for (const trial of trials) for (const [name, value] of Object.entries(trial.config || {})) byName.set(name, [...(byName.get(name) || []), value]);
+  for (const trial of trials) {
+    for (const [name, value] of Object.entries(trial.config || {})) {
+      if (!byName.has(name)) byName.set(name, []);
+      byName.get(name).push(value);
+    }
+  }
   const parameters = [];
   for (const [name, values] of byName) {
     if (trials.length > 1 && values.length === trials.length && values.every(value => JSON.stringify(value) === JSON.stringify(values[0]))) continue;
@@ -97,7 +102,7 @@ export function sharedBy(some, others, parameters) {
   for (const column of parameters) {
     const values = some.map(column.at);
     if (values.some(Number.isNaN)) continue;
-    const low = Math.min(...values), high = Math.max(...values);
+    const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
     if (column.kind === 'choice' && low !== high) continue;
     const also = others.filter(trial => { const value = column.at(trial); return value >= low && value <= high; }).length;
     if (also * 2 > others.length) continue;

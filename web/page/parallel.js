@@ -13,19 +13,28 @@ function mix(a, b, share) {
   return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * share)).join(',')})`;
 }
 
-function draw(canvas, { axes, lines, brush, drag }) {
+// A canvas as large as it is shown, its context, and where axes and values lie on it.
+function prepare(canvas, axes, lines) {
   const factor = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   canvas.width = Math.round(width * factor);
   canvas.height = Math.round(height * factor);
   const context = canvas.getContext('2d');
   context.setTransform(factor, 0, 0, factor, 0, 0);
   const style = getComputedStyle(canvas);
-  const of = name => style.getPropertyValue(name).trim();
-  const px = i => axes.length < 2 ? width / 2 : SIDE + i * (width - 2 * SIDE) / (axes.length - 1);
+  context.font = `11px ${style.fontFamily}`;
+  context.textBaseline = 'middle';
   // Below the axes is the place of a parameter that a trial does not have.
   const lacks = axes.some((axis, i) => axis.parameter && lines.some(line => Number.isNaN(line.units[i])));
-  const bottom = lacks ? 34 : 10, none = height - bottom + 4;
-  const py = unit => TOP + 6 + (1 - unit) * (height - TOP - bottom - 12);
+  const bottom = lacks ? 34 : 10, room = height - TOP - bottom - 12;
+  return {
+    context, width, none: height - bottom + 4, of: name => style.getPropertyValue(name).trim(),
+    px: i => axes.length < 2 ? width / 2 : SIDE + i * (width - 2 * SIDE) / (axes.length - 1),
+    py: unit => TOP + 6 + (1 - unit) * room, unit: y => Math.min(1, Math.max(0, 1 - (y - TOP - 6) / room)),
+  };
+}
+
+function drawLines(canvas, axes, lines) {
+  const { context, px, py, none, of } = prepare(canvas, axes, lines);
   const faint = of('--faint'), link = of('--link'), bad = of('--bad');
   context.lineJoin = 'round';
   for (const line of lines) {
@@ -45,21 +54,21 @@ function draw(canvas, { axes, lines, brush, drag }) {
     });
     context.stroke();
   }
-  context.setLineDash([]);
-  context.globalAlpha = 1;
-  context.font = `11px ${style.fontFamily}`;
-  context.textBaseline = 'middle';
+}
+
+// On a canvas of its own: the lines stay as they are.
+function drawAxes(canvas, axes, lines, brush, drag) {
+  const view = prepare(canvas, axes, lines), { context, px, py, of, width } = view;
   axes.forEach((axis, i) => {
     const x = Math.round(px(i)) + 0.5;
     context.strokeStyle = of('--line');
-    context.lineWidth = 1;
     context.beginPath();
     context.moveTo(x, py(1));
     context.lineTo(x, py(0));
     context.stroke();
     for (const [from, to] of [...rangesOf(axis, brush[axis.name]), ...(drag && drag.axis === i ? [[drag.from, drag.to]] : [])]) {
       context.fillStyle = of('--select');
-      context.strokeStyle = link;
+      context.strokeStyle = of('--link');
       context.beginPath();
       context.rect(x - 8, py(Math.max(from, to)) - 1, 16, Math.max(3, py(Math.min(from, to)) - py(Math.max(from, to)) + 2));
       context.fill();
@@ -85,7 +94,7 @@ function draw(canvas, { axes, lines, brush, drag }) {
       label(0, axis.low);
     }
   });
-  return { px, unit: y => Math.min(1, Math.max(0, 1 - (y - TOP - 6) / (height - TOP - bottom - 12))) };
+  return view;
 }
 
 // The brush of an axis, in units.
@@ -113,10 +122,12 @@ const inWords = (axis, wanted) => !wanted ? 'all' : axis.kind === 'choice' ? wan
 
 // `lines`: [{units, rank: 0 best to 1 worst or null, out, failed, best}], the last of which lies on top; `set(name, brush or null)`.
 export function Parallel({ axes, lines, brush, set }) {
-  const canvas = useRef(), frame = useRef(), view = useRef(), again = useRef();
+  const base = useRef(), canvas = useRef(), frame = useRef(), view = useRef(), again = useRef();
   const [drag, setDrag] = useState(null);
-  again.current = () => { if (canvas.current) view.current = draw(canvas.current, { axes, lines, brush, drag }); };
-  useEffect(() => again.current());
+  const over = () => { view.current = drawAxes(canvas.current, axes, lines, brush, drag); };
+  again.current = () => { if (canvas.current) { drawLines(base.current, axes, lines); over(); } };
+  useEffect(() => drawLines(base.current, axes, lines), [lines]);
+  useEffect(over);
   useEffect(() => {
     const call = () => again.current();
     const watcher = new ResizeObserver(call);
@@ -166,5 +177,5 @@ export function Parallel({ axes, lines, brush, set }) {
     <div class="axes">${axes.map((axis, i) => html`<button key=${axis.name} class="axis" aria-pressed=${Boolean(brush[axis.name])}
       title=${`${plain(axis.name)}: ${inWords(axis, brush[axis.name])}`} aria-label=${`${plain(axis.name)}: ${inWords(axis, brush[axis.name])}`}
       onKeyDown=${event => key(event, axis, i)} onClick=${() => set(axis.name, null)}>${plain(axis.name)}</button>`)}</div>
-    <canvas ref=${canvas} onPointerDown=${down} onPointerMove=${move} onPointerUp=${up} onPointerCancel=${() => setDrag(null)}></canvas></div></div>`;
+    <div class="lines"><canvas ref=${base}></canvas><canvas ref=${canvas} onPointerDown=${down} onPointerMove=${move} onPointerUp=${up} onPointerCancel=${() => setDrag(null)}></canvas></div></div></div>`;
 }

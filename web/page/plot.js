@@ -81,7 +81,7 @@ function draw(canvas, { points, steps, x, y, at }) {
   return places;
 }
 
-// `points`: [{x, y, text, colour, faint, size, open()}]; `steps`: [{x, y}]; `x`, `y`: axes {low, high, log, text(value), kind, choices}.
+// `points`: [{x, y, text(), colour, faint, size, open()}]; `steps`: [{x, y}]; `x`, `y`: axes {low, high, log, text(value), kind, choices}.
 export function Plot({ title, summary, points, steps, x, y, height = 240, children }) {
   const canvas = useRef(), figure = useRef(), places = useRef([]);
   const [at, setAt] = useState(-1);
@@ -123,5 +123,5 @@ export function Plot({ title, summary, points, steps, x, y, height = 240, childr
     <div class="plot" style=${{ height: `${height}px` }}><canvas ref=${canvas} onPointerMove=${event => setAt(near(event))} onPointerLeave=${() => setAt(-1)}
       onClick=${event => { const one = points[near(event)]; if (one && one.open) one.open(); }}></canvas>
       ${points.length === 0 && html`<p class="over">no trial has a value yet</p>`}</div>
-    <p class="legend" role="status">${shown ? shown.text : html`<span class="faint">${number(points.length)} points · ← → and enter, or a click, open a trial</span>`}</p></figure>`;
+    <p class="legend" role="status">${shown ? shown.text() : html`<span class="faint">${number(points.length)} points · ← → and enter, or a click, open a trial</span>`}</p></figure>`;
 }

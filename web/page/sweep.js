@@ -19,7 +19,7 @@ export function Sweep({ name }) {
   const [query, set] = useAddress();
   const [sweep, trials, error, read] = useSweep(name);
   const id = sweep && sweep.id;
-  useNow(1000);
+  useNow(!sweep || isOver(sweep) ? 60000 : trials.length > 1000 ? 10000 : 1000);
   const [more, setMore] = useState({});
   const tags = useTags(sweep);
   const columns = useMemo(() => sweep && columnsOf(sweep, trials, more), [trials, more, id]);
@@ -46,7 +46,7 @@ export function Sweep({ name }) {
     <div class="pair"><section aria-label="importance"><h2>Importance <small>${isBrushed ? 'of the chosen trials' : ''}</small></h2><${Importance} ...${shared} /></section>
       <section aria-label="values"><h2>Values <small>of ${plain(sweep.metric || 'value')}, whatever the other parameters were</small></h2><${Marginals} sweep=${sweep} /></section></div>
     ${sweep.levels.length > 0 && html`<${Levels} sweep=${sweep} trials=${trials} />`}
-    <${Failures} sweep=${sweep} trials=${trials} columns=${columns} />
+    <${Failures} trials=${trials} columns=${columns} />
     <${Cost} trials=${trials} />
     <${Table} sweep=${sweep} trials=${chosen} />`}</div>`;
 }
@@ -135,7 +135,7 @@ const queryOf = sweep => `label:"sweep=${sweep.name.replace(/["\\]/g, '\\$&')}"`
 const describe = (sweep, trial) => html`<b>${plain(trial.name)}</b> ${sign(trial.state)} ${trial.state}, <bdi class="own">${plain(sweep.metric || 'value')}</bdi> <b>${number(trial.value)}</b>${' at '}${number(trial.resource)} <${Config} config=${trial.config} />`;
 const colourOf = trial => trial.state === 'failed' ? '--bad' : trial.state === 'stopped early' ? '--wait' : trial.state === 'running' ? '--good' : '--link';
 const pointOf = (sweep, trial, x, y, inside) => ({
-  x, y, text: describe(sweep, trial), colour: colourOf(trial), faint: !inside.has(trial), open: () => go(trialAddress(trial)),
+  x, y, text: () => describe(sweep, trial), colour: colourOf(trial), faint: !inside.has(trial), open: () => go(trialAddress(trial)),
 });
 const axisOf = (column, points, key) => {
   const values = points.map(point => point[key]);
@@ -218,8 +218,10 @@ function Lines({ sweep, trials, inside, isBrushed, axes, brush, setBrush, column
       best: ranked.length > 0 && ranked[0] === trial,
     })).sort((a, b) => (b.rank ?? 2) - (a.rank ?? 2));
   }, [columns]);
-  const out = new Set(isBrushed ? trials.filter(trial => !inside.has(trial)).map(trial => trial.number) : []);
-  const shown = lines.map(line => ({ ...line, out: out.has(line.number) })).sort((a, b) => b.out - a.out);
+  const shown = useMemo(() => {
+    const out = new Set(isBrushed ? trials.filter(trial => !inside.has(trial)).map(trial => trial.number) : []);
+    return lines.map(line => ({ ...line, out: out.has(line.number) })).sort((a, b) => b.out - a.out);
+  }, [lines, JSON.stringify(brush)]);
   return html`<${Parallel} axes=${axes} lines=${shown} brush=${brush} set=${setBrush} />`;
 }
 
@@ -270,15 +272,23 @@ function Levels({ sweep, trials }) {
         <${Link} to=${trialAddress(trial)}>${plain(trial.name)}<//> <span class="reason">${plain(trial.reason)}</span></li>`)}</ul></details>`}</td></tr>`)}</tbody></table></div></section>`;
 }
 
-function Failures({ sweep, trials, columns }) {
+function Failures({ trials, columns }) {
+  const others = useMemo(() => trials.filter(trial => trial.state !== 'failed'), [columns]);
+  const known = useMemo(() => new Map(), [columns]);
+  const sharedOf = some => {
+    if (!known.has(some[0])) known.set(some[0], sharedBy(some, others, columns.parameters));
+    return known.get(some[0]);
+  };
   const failed = trials.filter(trial => trial.state === 'failed');
   if (failed.length === 0) return null;
   const byReason = new Map();
-  for (const trial of failed) byReason.set(trial.reason, [...(byReason.get(trial.reason) || []), trial]);
-  const others = trials.filter(trial => trial.state !== 'failed');
+  for (const trial of failed) {
+    if (!byReason.has(trial.reason)) byReason.set(trial.reason, []);
+    byReason.get(trial.reason).push(trial);
+  }
   return html`<section aria-label="failures"><h2>Failures <small>${plural(failed.length, 'trial')}</small></h2><ul class="rows failures">
     ${[...byReason].sort((a, b) => b[1].length - a[1].length).slice(0, 20).map(([reason, some]) => {
-      const shared = sharedBy(some, others, columns.parameters);
+      const shared = sharedOf(some);
       return html`<li key=${reason} class="failed"><span class="sign" aria-hidden="true">✗</span> <b>${number(some.length)}</b> <span class="reason">${plain(reason) || 'no reason'}</span>
         ${shared.length > 0 && html`<span class="faint">all have ${shared.map((one, i) => html`${i > 0 && '; '}<bdi class="own">${one.text}</bdi> (${number(one.also)} of ${plural(others.length, 'other')})`)}</span>`}
         <span>${some.slice(0, 5).map(trial => html`<${Link} key=${trial.number} to=${trialAddress(trial)}>${plain(trial.name)}<//> `)}${some.length > 5 && '…'}</span></li>`;
