@@ -26,10 +26,13 @@ absl::StatusOr<std::unique_ptr<Sweep>> Sweep::Begin(const SweepRecord& record, s
   if (!plan.ok()) return plan.status();
   auto engine = Engine::Create(plan->plan);
   if (!engine.ok()) return engine.status();
-  const std::vector<tuning::Config> enqueue = plan->enqueue;
   std::unique_ptr<Sweep> sweep(new Sweep(record, *std::move(engine)));
   StoreBatch batch;
-  for (const tuning::Config& config : enqueue) {
+  for (const auto& [config, value] : plan->known) {
+    sweep->Apply({.kind = Kind::kLearn, .value = value, .text = tuning::ConfigText(config)}, now_us,
+                 batch);
+  }
+  for (const tuning::Config& config : plan->enqueue) {
     sweep->Apply({.kind = Kind::kEnqueue, .text = tuning::ConfigText(config)}, now_us, batch);
   }
   sweep->Apply({.kind = Kind::kBegin}, now_us, batch);
@@ -84,6 +87,9 @@ void Sweep::Note(const SweepEventRow& row, const Engine::Outcome& outcome) {
     method_ = MethodOf(row.plan);
     source_ = row.text;
   }
+  const bool is_stale = kind == Kind::kChange || kind == Kind::kResume ||
+                        (kind == Kind::kSuggested && notice_is_of_change_);
+  if (is_stale) notice_.clear();
   // These may change trials that no action names.
   const bool changes_many = kind == Kind::kChange || kind == Kind::kStop || kind == Kind::kResume ||
                             kind == Kind::kFail || kind == Kind::kPause;
@@ -95,7 +101,10 @@ void Sweep::Note(const SweepEventRow& row, const Engine::Outcome& outcome) {
   };
   for (const tuning::Action& action : outcome.actions) {
     change(action.trial);
-    if (action.kind == tuning::Action::Kind::kNotice) notice_ = action.text;
+    if (action.kind == tuning::Action::Kind::kNotice) {
+      notice_ = action.text;
+      notice_is_of_change_ = kind == Kind::kChange;
+    }
     if (action.kind != tuning::Action::Kind::kFinish) continue;
     for (TrialFacts& facts : facts_) facts.changed = row.seq;
   }

@@ -50,7 +50,8 @@ class Sweep {
   const std::string& source() const { return source_; }
   // A call with that id has done its work.
   bool HasRequest(const std::string& request_id) const { return requests_.contains(request_id); }
-  // The engine's last notice; empty: none.
+  // The engine's last notice, as long as it holds: the result of a change until the next
+  // suggestion, others until the sweep is changed or resumed. Empty: none.
   const std::string& notice() const { return notice_; }
 
  private:
@@ -64,6 +65,7 @@ class Sweep {
   std::int64_t events_ = 0;
   std::set<std::string> requests_;
   std::string notice_;
+  bool notice_is_of_change_ = false;
 };
 
 }  // namespace trainer

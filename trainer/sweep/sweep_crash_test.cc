@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
@@ -105,6 +106,19 @@ TEST_P(SweepCrashTest, EndsAsIfNobodyHadKilledIt) {
     if (output.empty()) output = Run(directory, "", 0, plan);
     EXPECT_EQ(output, whole) << "killed at " << point;
   }
+}
+
+class CrashedSamplerTest : public SweepCrashTest {};
+
+// As by a sampler that ends the trainer each time it is asked.
+TEST_F(CrashedSamplerTest, ASamplerThatEndsTheTrainerThreeTimesFailsTheSweep) {
+  const std::string directory = NewDirectory();
+  const std::string plan = PlanOf("tpe", "");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Run(directory, "sweep asks", 1, plan), "") << i;
+  }
+  const std::string output = Run(directory, "sweep asks", 1, plan);
+  EXPECT_THAT(output, testing::HasSubstr("its sampler has ended the trainer 3 times at trial 0"));
 }
 
 constexpr char kAsha[] = R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2},)";

@@ -78,6 +78,7 @@ absl::StatusOr<SweepPlan> ReadSweepPlan(std::string_view json) {
   if (!problems.empty()) return absl::InvalidArgumentError(absl::StrCat("the plan: ", problems));
   SweepPlan plan;
   plan.enqueue = std::move(read.enqueue);
+  plan.known = std::move(read.known);
   plan.plan = std::make_shared<const tuning::Plan>(std::move(read.plan));
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,8 @@ namespace trainer {
 struct SweepPlan {
   std::shared_ptr<const tuning::Plan> plan;
   std::vector<tuning::Config> enqueue = {};  // To be tried first.
+  // Results that are known from somewhere else.
+  std::vector<std::pair<tuning::Config, double>> known = {};
 };
 
 // Reads the JSON object of a RunSweepRequest. InvalidArgument names every key that is wrong.

@@ -272,7 +272,8 @@ class SweepsImpl : public Sweeps {
         verdict.reason = action.text;
       }
     }
-    if (outcome.changed) drafts_.insert(entry->record.id);
+    const bool is_spent = CountEpoch(*entry, batch);
+    if (outcome.changed || is_spent) drafts_.insert(entry->record.id);
     return verdict;
   }
 
@@ -311,6 +312,7 @@ class SweepsImpl : public Sweeps {
     bool acts = false;                     // Act() is at work, or will be soon.
     std::optional<std::uint64_t> asking;   // The number of the question that is being answered.
     std::shared_ptr<Optimiser> optimiser;  // Null unless the plan has an external one.
+    std::uint64_t epochs = 0;              // Reports of all its trials.
     std::int64_t told = 0;                 // The last event that on_event has had.
     runtime::EventLoop::TimerId retry_timer = 0, budget_timer = 0;
   };
@@ -452,6 +454,7 @@ class SweepsImpl : public Sweeps {
     entry.todo.clear();
     entry.drafted.clear();
     WatchBudget(entry);
+    CountEpochs(entry);
     const bool is_external = entry.sweep->engine().plan().method == tuning::Method::kExternal;
     if (is_external && entry.record.asked > 0 && CanRunOptimisers()) {
       entry.optimiser = Optimiser::Create(OptimiserOptionsOf(entry));
@@ -770,6 +773,27 @@ class SweepsImpl : public Sweeps {
       Act(*now);
     };
     return options;
+  }
+
+  // Whether the report has spent the budget. (If the store does not take it, the sweep is loaded
+  // again, and all are counted anew.)
+  bool CountEpoch(Entry& entry, StoreBatch& batch) {
+    const std::uint64_t most = entry.sweep->engine().plan().max_epochs;
+    if (most == 0 || ++entry.epochs < most) return false;
+    const Engine::Outcome outcome =
+        entry.sweep->Apply({.kind = Event::Kind::kSpent,
+                            .text = absl::StrCat("its budget of ", most, " epochs is spent")},
+                           NowMicros(), batch);
+    entry.drafted.insert(entry.drafted.end(), outcome.actions.begin(), outcome.actions.end());
+    return outcome.changed;
+  }
+  void CountEpochs(Entry& entry) {
+    entry.epochs = 0;
+    if (trials_ == nullptr) return;
+    for (std::uint64_t number = 0; number < entry.sweep->engine().trials().size(); ++number) {
+      const auto shown = trials_->Get(entry.sweep->facts(number).id);
+      if (shown.ok()) entry.epochs += static_cast<std::uint64_t>(shown->reports);
+    }
   }
 
   // In the midst of what the relay brings: what it orders is done later.

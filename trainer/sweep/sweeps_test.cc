@@ -341,7 +341,7 @@ TEST_F(SweepsTest, APlanThatIsWrongIsRefusedWithAllThatIsWrong) {
            {R"({"method":"randum","metric":{"name":"a"},"parameters":{"x":{"min":2,"max":1}}})",
             "random"},
            {R"({"method":"external","metric":{"name":"a"},"parameters":{"x":{"min":0,"max":1}}})",
-            "external"}}) {
+            "name the program"}}) {
     const auto refused = TryBegin(Asked(plan));
     ASSERT_FALSE(refused.ok()) << plan;
     EXPECT_THAT(refused.status().message(), HasSubstr(words)) << plan;
@@ -468,6 +468,10 @@ TEST_F(SweepsTest, AChangedPlanCountsFromTheNextSuggestionOn) {
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_EQ(changed->method, "tpe");
   EXPECT_EQ(changed->parallel, 2u);
+  EXPECT_EQ(changed->reason, "of 0 trials with a result 0 fit the new space, and count");
+  Step("j-1", 0, Parabola);
+  EXPECT_EQ(Sweep(id).trials, 3u);
+  EXPECT_EQ(Sweep(id).reason, "") << "what came of the change is old";
   RunAll(1, Parabola);
   EXPECT_EQ(Sweep(id).trials, 8u);
   EXPECT_EQ(Sweep(id).state, SweepState::Done);
@@ -488,6 +492,31 @@ TEST_F(SweepsTest, ItsTimeIsSpent) {
   EXPECT_EQ(Sweep(id).state, SweepState::Done);
   EXPECT_EQ(Sweep(id).trials, 2u);
   EXPECT_EQ(Sweep(id).reason, "its time of 1m is spent");
+}
+
+TEST_F(SweepsTest, ItsEpochsAreSpentAlsoOverARestart) {
+  const std::string id = BeginWithArgs(
+      R"({"method":"random","metric":{"name":"loss"},"run_cap":50,"parallel":2,"seed":3,)"
+      R"("budget":{"epochs":10},"parameters":{"x":{"min":0.0,"max":1.0}}})");
+  for (const char* const job : {"j-1", "j-2", "j-1"}) Step(job, 4, Parabola);
+  Restart();
+  RunAll(4, Parabola);
+  EXPECT_EQ(Sweep(id).state, SweepState::Done);
+  // Trials that run go on to their end: 2 x 4 reports, and those of the two that had begun.
+  EXPECT_EQ(Sweep(id).trials, 4u);
+  EXPECT_EQ(Sweep(id).reason, "its budget of 10 epochs is spent");
+}
+
+TEST_F(SweepsTest, ResultsThatAreKnownAreNotTriedAgain) {
+  const std::string id = BeginWithArgs(
+      R"({"method":"grid","metric":{"name":"loss"},"parallel":2,"parameters":{"x":{"values":[0,1,2,3]}},)"
+      R"("warm_start":{"results":[{"config":{"x":1},"value":0.5},{"config":{"x":9},"value":0.1}]}})");
+  Restart();
+  RunAll(1, Parabola);
+  std::set<std::string> configs;
+  for (const auto& trial : Details(id).trials) configs.insert(trial->config);
+  EXPECT_EQ(configs, (std::set<std::string>{R"({"x":0})", R"({"x":2})", R"({"x":3})"}));
+  EXPECT_EQ(Sweep(id).state, SweepState::Done);
 }
 
 TEST_F(SweepsTest, SomebodyMayStopATrialOfIt) {

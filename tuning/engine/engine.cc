@@ -28,6 +28,7 @@
 #include "tuning/engine/question.h"
 #include "tuning/sample/sampler.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 #include "tuning/stop/stopping_rule.h"
 
@@ -38,6 +39,8 @@ using Actions = std::vector<Action>;
 
 // So many suggestions in a row that cannot be tried end the sweep.
 constexpr std::uint64_t kMostRefused = 100;
+// A population looks so often for other values that constraints allow.
+constexpr std::uint64_t kMostExplored = 64;
 
 bool IsActive(const Engine::Trial& trial) { return trial.stage == Engine::Stage::kRunning; }
 bool IsSettled(const Engine::Trial& trial) {
@@ -269,6 +272,11 @@ absl::StatusOr<Config> Engine::Check(std::string_view suggestion) const {
   const auto point = PointOf(*plan_->space, *config);
   if (!point.ok()) return point.status();
   Config whole = ConfigOf(*plan_->space, *point, plan_->constants);
+  for (const Constraint& constraint : plan_->constraints) {
+    if (constraint.Holds(whole)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("it does not meet the constraint ", constraint.text()));
+  }
   if (plan_->duplicates) return whole;
   for (std::size_t number = 0; number < trials_.size(); ++number) {
     if (trials_[number].config != whole) continue;
@@ -397,11 +405,19 @@ Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value) 
   }
   if (!donor || *donor == number) return Answer::kContinue;
   const std::uint64_t next = trials_.size();
-  const Point point =
-      Explore(*plan_->space, *trials_[*donor].point, plan_->seed, next, plan_->population.resample);
+  Config config;
+  for (std::uint64_t i = 0; i <= kMostExplored && config.empty(); ++i) {
+    // (The donor's own is allowed.)
+    const Point point = i == kMostExplored
+                            ? *trials_[*donor].point
+                            : Explore(*plan_->space, *trials_[*donor].point, plan_->seed + i, next,
+                                      plan_->population.resample);
+    Config whole = ConfigOf(*plan_->space, point, plan_->constants);
+    if (i == kMostExplored || Allow(plan_->constraints, whole)) config = std::move(whole);
+  }
   const std::uint64_t member = trial.member, generation = trial.generation;
   const double from_resource = trials_[*donor].resource;
-  Add(ConfigOf(*plan_->space, point, plan_->constants));
+  Add(std::move(config));
   --founders_;
   Trial& clone = trials_.back();
   clone.member = member;
@@ -690,8 +706,17 @@ void Engine::TakeEnqueue(const Event& event, Outcome& outcome) {
          .text = absl::StrCat("it is not tried: ", std::string(point.status().message()))});
     return;
   }
+  Config whole = ConfigOf(*plan_->space, *point, plan_->constants);
+  for (const Constraint& constraint : plan_->constraints) {
+    if (constraint.Holds(whole)) continue;
+    outcome.actions.push_back(
+        {.kind = Action::Kind::kNotice,
+         .text =
+             absl::StrCat("it is not tried: it does not meet the constraint ", constraint.text())});
+    return;
+  }
   outcome.changed = true;
-  enqueued_.push_back(ConfigOf(*plan_->space, *point, plan_->constants));
+  enqueued_.push_back(std::move(whole));
 }
 
 void Engine::TakeLearn(const Event& event, Outcome& outcome) {
@@ -880,6 +905,7 @@ std::optional<Question> Engine::OpenQuestion() const {
   return Question{.space = plan_->space,
                   .sampler = sampler_,
                   .constants = plan_->constants,
+                  .constraints = plan_->constraints,
                   .seed = plan_->seed,
                   .duplicates = plan_->duplicates,
                   .trial = question_->trial,

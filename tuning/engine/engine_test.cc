@@ -23,6 +23,7 @@
 #include "tuning/engine/plan.h"
 #include "tuning/engine/question.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/draws.h"
 #include "tuning/space/space.h"
 #include "tuning/stop/stopping_rule.h"
@@ -365,6 +366,37 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 // Where the sweep goes on after each event in turn.
+TEST(EngineTest, NoTrialBreaksAConstraint) {
+  for (const Method method :
+       {Method::kRandom, Method::kGrid, Method::kSobol, Method::kTpe, Method::kGp, Method::kPbt}) {
+    Plan plan = Small();
+    if (method == Method::kGrid) {
+      std::vector<std::string> values;
+      for (int i = 0; i < 20; ++i) values.push_back(absl::StrCat(i));
+      plan.space = std::make_shared<const Space>(
+          *Space::Create({{.name = "x", .kind = tuning::Kind::kCategory, .values = values}}));
+      plan.constraints = {*Constraint::Parse("x >= 4 and x < 10")};
+    } else {
+      // 2 % of the space.
+      plan.constraints = {*Constraint::Parse("x < 0.2 and y > 0.8")};
+    }
+    plan.method = method;
+    plan.max_trials = 40;
+    plan.population = {.members = 4, .interval = 1};
+    World world(plan);
+    const auto refused = world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.9,"y":0})"});
+    EXPECT_FALSE(refused.changed);
+    world.RunAll(3, [](const Point& point, double at) { return point[0] + 1 / at; });
+    const auto& trials = world.engine().trials();
+    if (method == Method::kPbt) {
+      EXPECT_GT(trials.size(), 4u) << "nobody took over";
+    } else {
+      EXPECT_EQ(trials.size(), method == Method::kGrid ? 6u : 40u) << static_cast<int>(method);
+    }
+    for (const auto& trial : trials) EXPECT_TRUE(Allow(plan.constraints, trial.config));
+  }
+}
+
 TEST(EngineTest, ASweepThatIsTakenUpAfterAnyEventGoesOnTheSame) {
   for (const Stopping stopping : {Stopping::kAsha, Stopping::kAshaPromotion, Stopping::kMedian}) {
     Plan plan = Small();

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "tuning/sample/sampler.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 #include "tuning/stop/asha.h"
 #include "tuning/stop/bands.h"
@@ -66,8 +67,10 @@ struct Plan {
   Method method = Method::kRandom;
   Metric metric = {};
   std::uint64_t seed = 0;
-  std::uint64_t max_trials = 0;  // 0: no limit.
-  std::size_t parallel = 1;      // Trials at once.
+  std::uint64_t max_trials = 0;              // 0: no limit.
+  std::vector<Constraint> constraints = {};  // A trial meets all of them.
+  std::uint64_t max_epochs = 0;              // Reports of all trials together; 0: no limit.
+  std::size_t parallel = 1;                  // Trials at once.
   Stopping stopping = Stopping::kNone;
   Asha::Options asha = {};
   MedianRule::Options median = {};

@@ -20,7 +20,9 @@
 #include "nlohmann/json.hpp"
 #include "runtime/text/nearest_word.h"
 #include "tuning/engine/plan.h"
+#include "tuning/sample/random_sampler.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 #include "tuning/stop/stopping_rule.h"
 
@@ -57,6 +59,9 @@ std::string WordOf(const Node& node) {
              : node.json;
 }
 
+// Configurations that are drawn to see whether constraints allow any.
+constexpr std::uint64_t kMostDraws = 10'000;
+
 // The characters of a text, or a number as it is written.
 std::string TextOf(const Node& node) {
   const auto text = nlohmann::json::parse(node.json, nullptr, /*allow_exceptions=*/false);
@@ -88,7 +93,6 @@ class Reader {
     }
     Refuse(file, "scheduler", "is W&B's; an optimiser of your own is `external`");
     Refuse(file, "metrics", "is not there yet: one metric is searched for");
-    Refuse(file, "constraints", "are not there yet: `when` keeps a parameter to values of another");
     ReadMethod(file);
     ReadMetric(file);
     Count(file, "", "run_cap", plan_.max_trials);
@@ -97,14 +101,17 @@ class Reader {
     Count(file, "", "parallel", parallel);
     plan_.parallel = static_cast<std::size_t>(parallel);
     ReadFailures(file);
+    ReadBudget(file);
     plan_.duplicates = Choice(file, "", "duplicates", {"never", "allow"}) == "allow";
     plan_.fixed_order = Choice(file, "", "order", {"arrival", "fixed"}) == "fixed";
     ReadPopulation(file);
     ReadExternal(file);
     ReadStopping(file);
     ReadParameters(file);
+    if (result_.problems.empty()) ReadConstraints(file);
     if (result_.problems.empty()) CheckPlan(file);
     if (result_.problems.empty()) ReadEnqueue(file);
+    ReadWarmStart(file);
     std::stable_sort(result_.problems.begin(), result_.problems.end(),
                      [](const auto& a, const auto& b) {
                        return std::pair(a.line, a.column) < std::pair(b.line, b.column);
@@ -239,6 +246,12 @@ class Reader {
     CheckKeys(*failures, "failures", {"retry", "max", "max_in_a_row"});
     Count(*failures, "failures", "max", plan_.max_failures);
     Count(*failures, "failures", "max_in_a_row", plan_.max_failures_in_a_row);
+  }
+
+  // (Its times are left to whoever runs trials.)
+  void ReadBudget(const Node& file) {
+    const Node* const budget = Find(file, "budget");
+    if (budget != nullptr) Count(*budget, "budget", "epochs", plan_.max_epochs);
   }
 
   void ReadPopulation(const Node& file) {
@@ -520,6 +533,41 @@ class Reader {
     read_ = std::move(sorted);
   }
 
+  void ReadConstraints(const Node& file) {
+    const Node* const constraints = Find(file, "constraints");
+    if (constraints == nullptr) return;
+    if (constraints->kind != Node::Kind::kList) {
+      return Problem(*constraints, "constraints", "is a list, like [\"layers * width <= 1024\"]");
+    }
+    Words names;
+    for (const auto& [name, place] : lines_) names.push_back(name);
+    for (const auto& [name, value] : plan_.constants) names.push_back(name);
+    for (const Node& item : constraints->items) {
+      auto constraint = Constraint::Parse(TextOf(item));
+      if (!constraint.ok()) {
+        Problem(item, "constraints", std::string(constraint.status().message()));
+        continue;
+      }
+      bool is_known = true;
+      for (const std::string& name : constraint->names()) {
+        if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+        is_known = false;
+        const std::string nearest(runtime::NearestWord(name, names));
+        Problem(item, "constraints",
+                absl::StrCat("there is no parameter ", name,
+                             nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+      }
+      if (is_known) plan_.constraints.push_back(*std::move(constraint));
+    }
+    if (!result_.problems.empty() || plan_.constraints.empty()) return;
+    for (std::uint64_t draw = 0; draw < kMostDraws; ++draw) {
+      const Point point = RandomPoint(*plan_.space, plan_.seed, draw);
+      if (Allow(plan_.constraints, ConfigOf(*plan_.space, point, plan_.constants))) return;
+    }
+    Problem(*constraints, "constraints",
+            absl::StrCat("allow nothing: none of ", kMostDraws, " configurations meets them"));
+  }
+
   void CheckPlan(const Node& file) {
     const auto sampler = MakeSampler(plan_);
     if (sampler.ok()) return;
@@ -541,8 +589,51 @@ class Reader {
       }
       const auto point = PointOf(*plan_.space, config);
       if (!point.ok()) Problem(item, "enqueue", std::string(point.status().message()));
+      for (const Constraint& constraint : plan_.constraints) {
+        if (!point.ok() || constraint.Holds(ConfigOf(*plan_.space, *point, plan_.constants)))
+          continue;
+        Problem(item, "enqueue", absl::StrCat("does not meet the constraint ", constraint.text()));
+      }
       result_.enqueue.push_back(std::move(config));
     }
+  }
+
+  void ReadWarmStart(const Node& file) {
+    const Node* const warm = Find(file, "warm_start");
+    if (warm == nullptr) return;
+    if (warm->kind != Node::Kind::kMap) {
+      return Problem(*warm, "warm_start", "has sweeps, results, or both");
+    }
+    CheckKeys(*warm, "warm_start", {"sweeps", "results"});
+    if (plan_.metric.name.empty()) {
+      Problem(*warm, "warm_start", "needs a metric, whose values its results are");
+    }
+    if (const Node* const sweeps = Find(*warm, "sweeps")) {
+      if (sweeps->kind != Node::Kind::kList && sweeps->kind != Node::Kind::kText) {
+        Problem(*sweeps, "warm_start.sweeps", "is a list of names");
+      }
+      for (const Node& item : sweeps->items) result_.warm_sweeps.push_back(TextOf(item));
+      if (sweeps->kind == Node::Kind::kText) result_.warm_sweeps.push_back(TextOf(*sweeps));
+    }
+    const Node* const results = Find(*warm, "results");
+    if (results == nullptr) return;
+    if (results->kind != Node::Kind::kList) {
+      return Problem(*results, "warm_start.results", "is a list of {config: {...}, value: 0.1}");
+    }
+    for (const Node& item : results->items) ReadResult(item);
+  }
+
+  void ReadResult(const Node& item) {
+    const Node *const config = Find(item, "config"), *const value = Find(item, "value");
+    const auto number = value == nullptr ? std::nullopt : NumberOf(*value);
+    if (config == nullptr || config->kind != Node::Kind::kMap || !number) {
+      return Problem(item, "warm_start.results", "has a config and a value, a number");
+    }
+    CheckKeys(item, "warm_start.results", {"config", "value"});
+    Config known;
+    for (const auto& [name, one] : config->entries) known.emplace_back(name, NodeJson(one));
+    const bool fits = plan_.space != nullptr && PointOf(*plan_.space, known).ok();
+    if (fits) result_.known.emplace_back(std::move(known), *number);
   }
 
   Plan plan_;

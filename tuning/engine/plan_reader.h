@@ -37,11 +37,15 @@ struct ReadPlanResult {
   // Keys that are taken and mean nothing here, such as W&B's `project`.
   std::vector<Problem> notices = {};
   std::vector<Config> enqueue = {};  // To be tried first.
+  // Results that are known from somewhere else, of those configurations that are in the space.
+  std::vector<std::pair<Config, double>> known = {};
+  std::vector<std::string> warm_sweeps = {};  // To be asked for more of those.
 };
 
 // A W&B sweep file, and what it lacks: method (cmaes is not there yet), metric, run_cap,
 // early_terminate, parameters; seed, parallel, enqueue, failures, duplicates, order, population,
-// external.
+// external, budget.epochs, warm_start,
+// constraints.
 // The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
 // them.
 ReadPlanResult ReadPlan(const Node& file);

@@ -189,5 +189,19 @@ TEST(PlanReaderTest, WhatIsNotServedIsSaid) {
   EXPECT_THAT(Problems("[]"), SizeIs(1));
 }
 
+TEST(PlanReaderTest, ResultsThatFitAreKnownAndABudgetOfEpochsIsRead) {
+  const auto read =
+      Read(R"({"method":"tpe","metric":{"name":"loss"},"budget":{"time":"1h","epochs":500},)"
+           R"("warm_start":{"sweeps":["a","b"],"results":[{"config":{"x":0.5,"y":1},"value":2},)"
+           R"({"config":{"x":7},"value":1}]},"constraints":["x > 0.25"],)"
+           R"("parameters":{"x":{"min":0.0,"max":1.0}}})");
+  EXPECT_TRUE(read.problems.empty()) << read.problems.front().what;
+  EXPECT_EQ(read.plan.max_epochs, 500u);
+  ASSERT_EQ(read.known.size(), 1u);
+  EXPECT_EQ(read.known.front().second, 2);
+  EXPECT_EQ(read.warm_sweeps, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(read.plan.constraints.size(), 1u);
+}
+
 }  // namespace
 }  // namespace tuning

@@ -2,12 +2,14 @@
 #define TUNING_ENGINE_QUESTION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "tuning/sample/sampler.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 
 namespace tuning {
@@ -18,6 +20,7 @@ struct Question {
   std::shared_ptr<const Space> space;
   std::shared_ptr<const Sampler> sampler;
   Config constants = {};
+  std::vector<Constraint> constraints = {};
   std::uint64_t seed = 0;
   bool duplicates = false;
   std::uint64_t trial = 0;
@@ -25,7 +28,13 @@ struct Question {
   std::vector<Observation> history = {};
 
   // Nothing: there is nothing left to try. Without Question::duplicates it is none of the history.
+  // A suggestion that a constraint forbids is replaced by an allowed point near it.
   std::optional<Config> Answer() const;
+
+ private:
+  bool Allows(const Point& point) const;
+  std::optional<Point> AllowedNear(const Point& point,
+                                   const std::function<bool(const Point&)>& is_tried) const;
 };
 
 }  // namespace tuning

@@ -129,7 +129,7 @@ class SweepReader {
   }
 
   void ReadPlan(const YamlNode& root) {
-    const tuning::Node node = NodeOf(root);
+    tuning::Node node = NodeOf(root);
     tuning::ReadPlanResult read = tuning::ReadPlan(node);
     for (const tuning::Problem& problem : read.problems) {
       Wrong(At(problem), problem.key, problem.what);
@@ -139,7 +139,10 @@ class SweepReader {
     }
     draft_.plan = std::move(read.plan);
     draft_.enqueue = std::move(read.enqueue);
+    draft_.known = std::move(read.known);
+    draft_.warm_sweeps = std::move(read.warm_sweeps);
     draft_.has_parallel = root.Find("parallel") != nullptr;
+    std::erase_if(node.entries, [](const auto& entry) { return entry.first == "warm_start"; });
     draft_.plan_json = tuning::NodeJson(node);
   }
   static YamlNode At(const tuning::Problem& problem) {
@@ -234,7 +237,7 @@ class SweepReader {
     if (!budget) return;
     NodeReader& in = In(budget->at);
     in.Under("budget", [&] {
-      if (!in.IsMap(*budget->value, "a map like {time: 8h, trial_time: 30m}")) return;
+      if (!in.IsMap(*budget->value, "a map like {time: 8h, trial_time: 30m, epochs: 5000}")) return;
       for (std::size_t i = 0; i < budget->value->keys.size(); ++i) {
         ReadBudgetKey(in, budget->value->keys[i], budget->value->items[i]);
       }
@@ -249,14 +252,12 @@ class SweepReader {
       in.Under("trial_time", [&] { good = in.Time(value, kLongestBudget, &milliseconds); });
       if (good) draft_.trial_flags.emplace_back("time_budget", std::vector{value.text});
     } else if (key.text == "epochs") {
-      Wrong(key, "epochs",
-            "a budget of epochs is not there yet: limit the trials with run_cap, or the time with "
-            "budget.time");
+      return;  // (It is in the plan.)
     } else {
-      const std::string nearest(runtime::NearestWord(key.text, {"time", "trial_time"}));
+      const std::string nearest(runtime::NearestWord(key.text, {"time", "trial_time", "epochs"}));
       Wrong(key, key.text,
             absl::StrCat("there is no key ", key.text,
-                         nearest.empty() ? ": there are time and trial_time"
+                         nearest.empty() ? ": there are time, trial_time and epochs"
                                          : absl::StrCat("; did you mean ", nearest, "?")));
     }
   }
@@ -278,8 +279,6 @@ class SweepReader {
     const auto refuse = [&](const char* key, const char* why) {
       if (const auto entry = EntryOf(root, key)) Wrong(entry->at, key, why);
     };
-    refuse("warm_start",
-           "is not there yet: put configurations that are known to be good under enqueue");
     refuse("resources", "belongs under trial: trial: {resources: {gpu: 1}}");
   }
 
@@ -362,7 +361,8 @@ class SweepReader {
   void NoteEndlessSearch() {
     const tuning::Plan& plan = draft_.plan;
     const bool ends = plan.max_trials > 0 || plan.method == tuning::Method::kGrid ||
-                      plan.metric.target || draft_.time_budget_ms > 0 || !options_.needs_command;
+                      plan.metric.target || draft_.time_budget_ms > 0 || plan.max_epochs > 0 ||
+                      !options_.needs_command;
     if (ends) return;
     bool is_finite = !plan.duplicates;
     for (std::size_t i = 0; is_finite && i < plan.space->size(); ++i) {

@@ -27,9 +27,12 @@ struct SweepDraft {
   std::string name = {};  // Empty: none was given.
   tuning::Plan plan = {};
   std::vector<tuning::Config> enqueue = {};
-  bool has_parallel = false;              // Else the yard's slots.
-  std::string plan_json = {};             // The file as JSON, for the trainer to read.
-  std::string source = {};                // The file as it is written.
+  // Results that are known when it begins, and sweeps whose results are, too (warm_start.h).
+  std::vector<std::pair<tuning::Config, double>> known = {};
+  std::vector<std::string> warm_sweeps = {};
+  bool has_parallel = false;   // Else the yard's slots.
+  std::string plan_json = {};  // The file as JSON without warm_start, for the trainer to read.
+  std::string source = {};     // The file as it is written.
   std::vector<std::string> command = {};  // With the macros of the configuration.
   bool python_args = false;
   std::uint32_t max_restarts = 0;    // A trial has so many.

@@ -259,7 +259,7 @@ trial:
   memory: lots
   memmory: 1GiB
   resources: 3
-budget: {tme: 1h, epochs: 5}
+budget: {tme: 1h, epochs: x}
 failures: {retry: -1}
 command: [python3, "${arg}"]
 )"),
@@ -273,7 +273,7 @@ command: [python3, "${arg}"]
                   "s.yaml:13:3: trial.memmory: there is no key memmory; did you mean memory?",
                   StartsWith("s.yaml:14:14: trial.resources: expected a map"),
                   "s.yaml:15:10: budget.tme: there is no key tme; did you mean time?",
-                  StartsWith("s.yaml:15:19: budget.epochs: a budget of epochs is not there"),
+                  HasSubstr("budget.epochs: \"x\" is no whole number"),
                   StartsWith("s.yaml:16:19: failures.retry: expected a whole number"),
                   "s.yaml:17:1: command: there is no macro ${arg}; did you mean ${args}?"));
 }
@@ -289,8 +289,13 @@ TEST(SweepFileTest, WhatIsNotServedIsSaid) {
        "external.timeout: is a number of"},
       {"method: external\nexternal: {command: [x]}\norder: fixed", "order: cannot be fixed"},
       {"method: custom", "custom is none of"},
-      {"method: tpe\nconstraints: [x]", "constraints: constraints are not there yet: `when`"},
-      {"method: tpe\nwarm_start: {runs: x}", "warm_start: is not there yet: put configurations"},
+      {"method: tpe\nconstraints: x", "constraints: is a list"},
+      {"method: tpe\nconstraints: [y < 2]", "constraints: there is no parameter y"},
+      {"method: tpe\nconstraints: ['x <']", "constraints: expected a number, a name or a ("},
+      {"method: tpe\nconstraints: [x > 1]", "constraints: allow nothing: none of 10000"},
+      {"method: tpe\nconstraints: [x > 0]\nenqueue: [{x: 2}]", "enqueue: "},
+      {"method: tpe\nwarm_start: {runs: x}", "warm_start.runs: there is no key runs"},
+      {"method: tpe\nwarm_start: {results: [{value: 1}]}", "warm_start.results: has a config"},
       {"method: tpe\nexternal: {command: [x]}", "external: suggests nothing: the method is not"},
       {"method: tpe\nmetrics: [{name: a}]", "metrics is not there yet"},
       {"method: tpe\nscheduler: {engine: x}", "scheduler: scheduler is W&B's"},

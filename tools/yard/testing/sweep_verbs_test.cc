@@ -100,6 +100,24 @@ TEST_F(SweepVerbsTest, ASweepIsAskedForAsItsFileAndFlagsHaveIt) {
   EXPECT_NE(asked.trial->options->provenance, "");
 }
 
+TEST_F(SweepVerbsTest, AWarmStartTakesWhatOtherSweepsHaveFound) {
+  Start();
+  const auto plan_with = [&](const std::string& warm) {
+    return yard_.Run(
+        {"sweep", "s.yaml", "--detach", "--set", "warm_start=" + warm, "--", "./train", "{lr}"});
+  };
+  const auto result = plan_with(
+      "{sweeps: [digits], results: [{config: {lr: 0.25}, value: 3}, {config: {}, value: 1}]}");
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(json::parse(yard_.last_sweep().plan)["warm_start"],
+            json::parse(R"({"results":[{"config":{"lr":0.25},"value":3.0},)"
+                        R"({"config":{"lr":0.5},"value":0.25}]})"));
+  EXPECT_THAT(plan_with("{sweeps: [nope]}").err, HasSubstr("nope"));
+  const auto other = yard_.Run({"sweep", "s.yaml", "--detach", "--set", "metric.goal=maximize",
+                                "--set", "warm_start={sweeps: digits}", "--", "./train", "{lr}"});
+  EXPECT_THAT(other.err, HasSubstr("sweep digits is to minimize loss, and this one to maximize"));
+}
+
 TEST_F(SweepVerbsTest, ItShowsEachTrialThatEndsAndTheBest) {
   Start();
   const auto result = yard_.Run({"sweep", "s.yaml", "--", "./train", "{lr}"});

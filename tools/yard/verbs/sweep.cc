@@ -31,6 +31,7 @@
 #include "tools/yard/sweep/sweep_file.h"
 #include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/sweep/sweep_view.h"
+#include "tools/yard/sweep/warm_start.h"
 #include "tools/yard/trial/provenance.h"
 #include "tools/yard/trial/provenance_request.h"
 #include "tools/yard/trial/trial_flags.h"
@@ -203,7 +204,9 @@ class SweepVerb : public Verb {
     if (!grace.ok()) return grace.status();
     msg::RunSweepRequestT request;
     request.name = draft.name;
-    request.plan = draft.plan_json;
+    auto plan = PlanWithWarmStart(context, draft);
+    if (!plan.ok()) return plan.status();
+    request.plan = *std::move(plan);
     request.source = draft.source;
     request.python_args = draft.python_args;
     request.time_budget_ms = draft.time_budget_ms;

@@ -1,0 +1,43 @@
+#ifndef TUNING_SPACE_CONSTRAINT_H_
+#define TUNING_SPACE_CONSTRAINT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tuning/space/config.h"
+
+namespace tuning {
+
+// A condition on the parameters of a trial, as in "layers * width <= 1024 and not (lr > 0.1)":
+// numbers, 'texts', names of parameters, + - * /, comparisons, and, or, not, parentheses. true and
+// false are 1 and 0. It says nothing about a configuration that lacks one of its parameters.
+// Immutable; a copy is cheap.
+class Constraint {
+ public:
+  // InvalidArgument says what is expected at which byte. (A name may be any.)
+  static absl::StatusOr<Constraint> Parse(std::string_view text);
+
+  // A comparison of a text with a number by order does not hold.
+  bool Holds(const Config& config) const;
+  const std::vector<std::string>& names() const { return names_; }
+  const std::string& text() const { return text_; }
+
+  struct Node;
+
+ private:
+  Constraint() = default;
+
+  std::string text_;
+  std::vector<std::string> names_;
+  std::shared_ptr<const Node> root_;
+};
+
+// Whether all of them hold.
+bool Allow(const std::vector<Constraint>& constraints, const Config& config);
+
+}  // namespace tuning
+
+#endif  // TUNING_SPACE_CONSTRAINT_H_
