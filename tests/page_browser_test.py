@@ -222,6 +222,42 @@ class PageBrowserTest(page_case.PageCase):
         self.page.evaluate("document.querySelector('dialog .sure').click()")
         self.page.wait("document.querySelector('.head .state.stopped')")
 
+    def test_a_run_is_given_a_name_labels_and_a_note(self):
+        self._trial(5, 3, "", "to-edit")
+        self.addCleanup(self._run_yard, "rm", "to-edit")  # Other tests count the runs.
+        self._services("call", "datamanager", "Reload", "{}")
+        self.go("/run/to-edit", "document.querySelector('.head .state.done')")
+        edit = "[...document.querySelectorAll('.head button')].find(b => b.textContent === 'edit').click()"
+        put = ("(() => { const field = document.querySelectorAll('dialog input, dialog textarea')[%d]; field.value = %s; "
+               "field.dispatchEvent(new Event('input', {bubbles: true})); })()")
+        self.page.evaluate(edit)
+        self.page.wait("document.querySelector('dialog[open].edit')")
+        # By keys alone: name, labels, note, save.
+        self.page.evaluate("document.querySelector('dialog input').focus()")
+        # (A name with a character that turns the line is refused.)
+        name = "The best " + HOSTILE.replace("\u202e", "")
+        self.page.type(name)
+        self.page.evaluate("document.querySelectorAll('dialog input')[1].focus()")
+        self.page.type("base, best")
+        self.page.evaluate("document.querySelector('dialog textarea').focus()")
+        self.page.type("two\nlines")
+        self.picture("edit")
+        self.page.evaluate("document.querySelector('dialog .sure').click()")
+        self.page.wait("!document.querySelector('dialog') && document.querySelector('h1').textContent.startsWith('The best <img')")
+        labels = "[...document.querySelectorAll('.head .label')].map(one => one.textContent)"
+        self.page.wait("%s.length === 2" % labels)
+        self.assertEqual(self.page.evaluate(labels), ["base", "best"])
+        self.assertEqual(self.page.evaluate("document.querySelector('.note').textContent"), "two\nlines")
+        # A label less, and no note: the name stays.
+        self.page.evaluate(edit)
+        self.page.wait("document.querySelector('dialog[open].edit')")
+        self.page.evaluate(put % (1, "'best'"))
+        self.page.evaluate(put % (2, "''"))
+        self.page.evaluate("document.querySelector('dialog .sure').click()")
+        self.page.wait("!document.querySelector('dialog') && !document.querySelector('.note') && %s.length === 1" % labels)
+        said = json.loads(self._run_yard("show", "to-edit", "--json"))
+        self.assertEqual((said["labels"], said["note"], said["display_name"]), (["best"], None, name))
+
     def test_the_address_opens_once(self):
         self.assertEqual(self.page.evaluate("location.hash"), "")
         other = self.browser.page()
