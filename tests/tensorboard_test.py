@@ -5,6 +5,8 @@ import datetime
 import json
 import os
 import signal
+import socket
+import unittest.mock
 import urllib.error
 import urllib.request
 
@@ -139,6 +141,34 @@ class TensorBoardTest(yard_case.YardCase):
         self.addCleanup(self.yard, "stop", tool["id"])
         parent, = self.children_of(tool["pid"])
         self.await_true(lambda: self.children_of(parent), "it has started no server")
+
+    def test_the_doctor_names_one_that_reads_by_python_instead(self):
+        server = os.path.abspath("datamanager/tensorboard/yard-data-server")
+        words = ["--logdir", "runs", "--port", "0", "--window_title", "fallen"]
+        nobody = socket.socket()  # It is bound and does not listen.
+        self.addCleanup(nobody.close)
+        nobody.bind(("127.0.0.1", 0))
+        proxy = "http://127.0.0.1:%d" % nobody.getsockname()[1]
+        variables = {"TENSORBOARD_DATA_SERVER_BINARY": server, "http_proxy": proxy}
+        with unittest.mock.patch.dict(self.environment, variables):
+            pid = self.python(START, *words).split()[1]
+
+        def warnings():
+            found = map(json.loads, self.yard("doctor", "--json")[0].splitlines())
+            return [finding for finding in found if finding["check"] == "tensorboard"]
+
+        found = warnings()
+        self.yard("stop", pid)
+        warning, = found
+        self.assertEqual(warning["level"], "warn")
+        self.assertRegex(warning["found"], r"process %s does not use yard-data-server.*through a proxy" % pid)
+        self.assertIn("no_grpc_proxy=localhost", warning["fix"])
+        # Our own makes localhost an exception.
+        with unittest.mock.patch.dict(self.environment, {"http_proxy": proxy}):
+            self.yard("tensorboard", *words)
+        tool, = self.tools()
+        self.addCleanup(self.yard, "stop", tool["id"])
+        self.assertEqual(warnings(), [])
 
     def test_the_yard_lists_and_reuses_what_its_manager_started(self):
         words = ["--logdir", "runs", "--port", "0"]

@@ -39,8 +39,8 @@ std::string TemporaryDirectory(const std::vector<std::string>& environment) {
   return "/tmp";
 }
 
-// Why it is no info file that we could use; empty if it is one, with `pid` set.
-std::string ReadPid(int fd, const struct stat& about, pid_t* pid) {
+// Why it is no info file that we could use; empty if it is one, with `tool` set.
+std::string ReadTool(int fd, const struct stat& about, ToolFacts* tool) {
   if (!S_ISREG(about.st_mode)) return "is no regular file";
   if (about.st_size > static_cast<off_t>(kLargestFile)) return "is too large";
   std::array<char, kLargestFile> buffer;
@@ -58,7 +58,16 @@ std::string ReadPid(int fd, const struct stat& about, pid_t* pid) {
   if (found == json.end() || !found->is_number_integer()) return "names no process";
   const auto number = found->get<std::int64_t>();
   if (number < 1 || number > std::numeric_limits<pid_t>::max()) return "names no process";
-  *pid = static_cast<pid_t>(number);
+  tool->pid = static_cast<pid_t>(number);
+  if (const auto port = json.find("port"); port != json.end() && port->is_number_unsigned()) {
+    const auto value = port->get<std::uint64_t>();
+    if (value <= std::numeric_limits<std::uint16_t>::max()) {
+      tool->port = static_cast<std::uint16_t>(value);
+    }
+  }
+  if (const auto prefix = json.find("path_prefix"); prefix != json.end() && prefix->is_string()) {
+    tool->path_prefix = prefix->get<std::string>();
+  }
   return "";
 }
 
@@ -82,13 +91,14 @@ void LookAtEntry(int directory, const char* name, const ProcessRuns& runs, InfoF
     if (errno != ENOENT) unusable(strerror(errno));
     return;
   }
-  pid_t pid = 0;
+  ToolFacts tool;
   if (fstat(fd.get(), &about) != 0) return unusable(strerror(errno));
-  if (const std::string reason = ReadPid(fd.get(), about, &pid); !reason.empty()) {
+  if (const std::string reason = ReadTool(fd.get(), about, &tool); !reason.empty()) {
     return unusable(reason);
   }
-  if (runs(pid)) {
+  if (runs(tool.pid)) {
     ++facts->live;
+    facts->tools.push_back(std::move(tool));
   } else {
     facts->dead.push_back(path);
   }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,6 +17,13 @@ namespace yard {
 // that they run, one pid-PID.info each. A tool that was killed leaves its file, and TensorBoard in
 // a notebook then "reuses" what is not there any more.
 
+// A tool that runs, as its info file has it.
+struct ToolFacts {
+  pid_t pid = 0;
+  std::uint16_t port = 0;        // 0: it names none.
+  std::string path_prefix = {};  // "/tensorboard"
+};
+
 struct InfoFacts {
   std::string path;                        // Path of the directory.
   int error = 0;                           // An errno, if it cannot be read; ENOENT is fine.
@@ -27,6 +35,7 @@ struct InfoFacts {
   std::vector<std::string> unusable = {};  // and of what is no info file, or cannot be read.
   std::string reason = {};                 // Reason for the first unusable one.
   bool cut = false;                        // There is more than was looked at.
+  std::vector<ToolFacts> tools = {};       // The live ones.
 };
 Findings CheckInfos(const InfoFacts& facts);
 

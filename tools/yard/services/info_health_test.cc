@@ -82,7 +82,7 @@ class LookAtInfosTest : public ::testing::Test {
 
 TEST_F(LookAtInfosTest, TellsTheLivingFromTheDead) {
   EXPECT_EQ(Look().error, ENOENT);
-  Write("pid-11.info", R"({"pid": 11, "port": 6006})");
+  Write("pid-11.info", R"({"pid": 11, "port": 6006, "path_prefix": "/tb"})");
   Write("pid-12.info", R"({"pid": 12, "port": 6006})");
   Write("pid-13.info", R"({"pid": 13, "port": 6006})");
   Write("other.txt", "not looked at");
@@ -92,9 +92,23 @@ TEST_F(LookAtInfosTest, TellsTheLivingFromTheDead) {
   EXPECT_EQ(facts.owner, geteuid());
   EXPECT_TRUE(facts.writable);
   EXPECT_EQ(facts.live, 1u);
+  ASSERT_EQ(facts.tools.size(), 1u);
+  EXPECT_EQ(facts.tools[0].pid, 11);
+  EXPECT_EQ(facts.tools[0].port, 6006);
+  EXPECT_EQ(facts.tools[0].path_prefix, "/tb");
   EXPECT_EQ(facts.others, 0u);
   EXPECT_THAT(facts.dead, ElementsAre(path_ + "/pid-12.info", path_ + "/pid-13.info"));
   EXPECT_TRUE(facts.unusable.empty()) << facts.unusable[0];
+}
+
+TEST_F(LookAtInfosTest, APortThatIsNoneIsNone) {
+  for (const char* port : {"-1", "65536", "18446744073709551615", "\"6006\"", "null", "6006.0"}) {
+    Write("pid-11.info", std::string(R"({"pid": 11, "path_prefix": 1, "port": )") + port + "}");
+    const InfoFacts facts = Look();
+    ASSERT_EQ(facts.tools.size(), 1u) << port;
+    EXPECT_EQ(facts.tools[0].port, 0) << port;
+    EXPECT_EQ(facts.tools[0].path_prefix, "") << port;
+  }
 }
 
 TEST_F(LookAtInfosTest, WhateverLiesThereIsLookedAtWithoutTrust) {

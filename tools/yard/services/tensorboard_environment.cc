@@ -52,6 +52,10 @@ bool ProxyHidesLocalhost(const std::vector<std::string>& environment) {
   return HasProxy(environment) && !HasLocalhost(ExceptionsOf(environment));
 }
 
+std::string DataServerOf(const std::vector<std::string>& environment) {
+  return ValueOf(environment, kDataServer);
+}
+
 std::vector<std::string> TensorBoardEnvironment(std::vector<std::string> callers,
                                                 const std::string& data_server) {
   if (!data_server.empty() && ValueOf(callers, kDataServer).empty()) {

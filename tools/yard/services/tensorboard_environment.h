@@ -18,6 +18,9 @@ std::vector<std::string> TensorBoardEnvironment(std::vector<std::string> callers
 // through a proxy.
 bool ProxyHidesLocalhost(const std::vector<std::string>& environment);
 
+// The path of the data server that TensorBoard would start; empty: its own.
+std::string DataServerOf(const std::vector<std::string>& environment);
+
 }  // namespace yard
 
 #endif  // TOOLS_YARD_SERVICES_TENSORBOARD_ENVIRONMENT_H_

@@ -33,6 +33,7 @@
 #include "tools/yard/services/service_stats.h"
 #include "tools/yard/services/stuck_things.h"
 #include "tools/yard/services/tensorboard_environment.h"
+#include "tools/yard/services/tensorboard_health.h"
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -94,7 +95,9 @@ class Doctor : public Verb {
     add(CheckLeftovers(leftovers));
     add(CheckStrayShims(strays_));
     add(CheckUnreachableShims(leftovers.unreachable_shims));
-    add(CheckInfos(LookAtInfos(context.environment)));
+    const InfoFacts infos = LookAtInfos(context.environment);
+    add(CheckInfos(infos));
+    add(CheckFallbacks(LookForFallbacks(infos.tools)));
     // Services that this shell does not reach cannot answer: their silence is no fault of theirs.
     if (reached_) add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
