@@ -30,6 +30,9 @@ PointChoice::PointChoice(Series series, std::uint64_t limit) : series_(series), 
   // points have that step.)
   stride_ = limit_ - (kMusts - 1) - most_outstanding_;
   stretches_ = std::clamp<std::uint64_t>(series_.points / kLeastStretch, 1, limit_);
+  AimByStep();
+  AimByPlace();
+  AimAtStretchEnd();
 }
 
 void PointChoice::Add(std::span<const Point> points) {
@@ -45,8 +48,7 @@ void PointChoice::AddOne(const Point& point) {
     if (stride_ > 0) NoteStride(chosen);
     if (most_outstanding_ > 0) {
       if (std::isfinite(point.value)) in_stretch_.push_back(chosen);
-      const auto end = static_cast<unsigned __int128>(series_.points) * (stretch_ + 1) / stretches_;
-      if (next_ + 1 >= static_cast<std::uint64_t>(end)) EndStretch();
+      if (next_ + 1 >= stretch_end_) EndStretch();
     }
   }
   before_ = point;
@@ -66,27 +68,39 @@ void PointChoice::NoteExtremes(const Chosen& chosen) {
   if (!greatest_.has_value() || chosen.point.value > greatest_->point.value) greatest_ = chosen;
 }
 
-std::int64_t PointChoice::StepOfStride(std::uint64_t number) const {
+void PointChoice::AimByStep() {
   const auto width = static_cast<__int128>(series_.last_step) - series_.first_step;
-  return static_cast<std::int64_t>(series_.first_step + width * number / (stride_ - 1));
+  aim_step_ = static_cast<std::int64_t>(series_.first_step + width * next_by_step_ / (stride_ - 1));
+}
+
+void PointChoice::AimByPlace() {
+  const auto place = static_cast<unsigned __int128>(series_.points - 1) * next_by_place_;
+  aim_place_ = static_cast<std::uint64_t>(place / (stride_ - 1));
+}
+
+void PointChoice::AimAtStretchEnd() {
+  const auto end = static_cast<unsigned __int128>(series_.points) * (stretch_ + 1);
+  stretch_end_ = static_cast<std::uint64_t>(end / stretches_);
 }
 
 void PointChoice::NoteStride(const Chosen& chosen) {
-  if (next_by_step_ < stride_ && chosen.point.step >= StepOfStride(next_by_step_)) {
+  if (next_by_step_ < stride_ && chosen.point.step >= aim_step_) {
     by_step_.push_back(chosen);
-    while (next_by_step_ < stride_ && chosen.point.step >= StepOfStride(next_by_step_)) {
+    while (next_by_step_ < stride_ && chosen.point.step >= aim_step_) {
       ++next_by_step_;
+      AimByStep();
     }
   }
-  const auto place = static_cast<unsigned __int128>(series_.points - 1) * next_by_place_;
-  if (chosen.place == static_cast<std::uint64_t>(place / (stride_ - 1))) {
+  if (chosen.place == aim_place_) {
     by_place_.push_back(chosen);
     ++next_by_place_;
+    AimByPlace();
   }
 }
 
 void PointChoice::EndStretch() {
   ++stretch_;
+  AimAtStretchEnd();
   if (!in_stretch_.empty()) {
     const auto value_of = [](const Chosen& chosen) { return chosen.point.value; };
     numbers_.clear();

@@ -68,7 +68,11 @@ class PointChoice {
   void NoteStride(const Chosen& chosen);
   void EndStretch();
   void Offer(const Candidate& candidate);
-  std::int64_t StepOfStride(std::uint64_t number) const;
+  // Set the next step and place of the strides, and the end of the stretch. They divide, so they
+  // are not called for each point.
+  void AimByStep();
+  void AimByPlace();
+  void AimAtStretchEnd();
 
   const Series series_;
   const std::uint64_t limit_;
@@ -80,6 +84,9 @@ class PointChoice {
   Point before_;            // The point that came last.
   std::optional<Chosen> first_, last_, least_, greatest_, not_finite_, before_not_finite_;
   std::uint64_t next_by_step_ = 0, next_by_place_ = 0;  // Next numbers of the two strides.
+  std::int64_t aim_step_ = 0;                           // Step that next_by_step_ stands for.
+  std::uint64_t aim_place_ = 0;                         // Place that next_by_place_ stands for.
+  std::uint64_t stretch_end_ = 0;                       // Place behind the stretch.
   std::vector<Chosen> by_step_, by_place_;
   std::uint64_t stretch_ = 0;
   std::vector<Chosen> in_stretch_;      // Finite ones.

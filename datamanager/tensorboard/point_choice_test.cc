@@ -76,6 +76,13 @@ TEST(PointChoiceTest, NeverGivesMoreThanIsAskedFor) {
   for (std::uint64_t limit = 0; limit < 300; ++limit) {
     const auto chosen = Choose(points, limit);
     EXPECT_LE(chosen.size(), limit);
+    for (const Point& point : chosen) {
+      // (A place is a step here; no number equals NaN.)
+      const Point& of_series = points[static_cast<std::size_t>(point.step)];
+      EXPECT_EQ(point.wall_time, of_series.wall_time);
+      EXPECT_TRUE(point.value == of_series.value || std::isnan(of_series.value));
+    }
+    EXPECT_EQ(StepsOf(chosen), StepsOf(Choose(points, limit)));
     EXPECT_TRUE(std::is_sorted(chosen.begin(), chosen.end(),
                                [](const Point& a, const Point& b) { return a.step < b.step; }));
     if (limit > 0) {

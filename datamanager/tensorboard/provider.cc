@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <set>
 #include <span>
 #include <tuple>
@@ -17,6 +19,7 @@
 #include "datamanager/read/run_data.h"
 #include "datamanager/series/columns.h"
 #include "datamanager/series/scalar_columns.h"
+#include "datamanager/tensorboard/choice_cache.h"
 #include "datamanager/tensorboard/point_choice.h"
 #include "datamanager/tensorboard/provider_messages.h"
 #include "datamanager/tensorboard/run_looks.h"
@@ -35,6 +38,7 @@ using View = RunSource::View;
 
 constexpr std::string_view kService = "/tensorboard.data.TensorBoardDataProvider/";
 constexpr std::uint64_t kPointsAtOnce = 8192;
+constexpr std::size_t kChoiceBytes = 4 << 20;  // Room for 280 series with 1,000 points.
 
 enum class Method {
   kUnknown,
@@ -120,11 +124,19 @@ class RealProvider : public Provider {
   };
 
   // Runs that have something, the oldest first: the order of their colours.
-  std::vector<Run> Runs() {
+  std::vector<Run> Runs(const NameFilter& filter = {}) {
     looks_.AwaitScan();
     std::vector<Run> runs;
-    for (const RunCatalog::RunInfo& info : options_.catalog->Runs()) {
+    const auto add = [&runs](const RunCatalog::RunInfo& info) {
       if (!std::isnan(info.start_time)) runs.push_back({info.listed->name, info.start_time});
+    };
+    if (filter.all) {
+      for (const RunCatalog::RunInfo& info : options_.catalog->Runs()) add(info);
+    }
+    for (const std::string& name : filter.names) {
+      const auto info = options_.catalog->Describe(name);
+      // (The catalog takes the begin of a name, too.)
+      if (info.ok() && info->listed->name == name) add(*info);
     }
     std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
       return std::tie(a.start_time, a.name) < std::tie(b.start_time, b.name);
@@ -134,9 +146,7 @@ class RealProvider : public Provider {
 
   std::vector<std::string> RunsOf(const NameFilter& filter) {
     std::vector<std::string> names;
-    for (Run& run : Runs()) {
-      if (filter.Wants(run.name)) names.push_back(std::move(run.name));
-    }
+    for (Run& run : Runs(filter)) names.push_back(std::move(run.name));
     return names;
   }
 
@@ -265,16 +275,34 @@ class RealProvider : public Provider {
     const std::uint64_t each =
         PointsOfEach(Wanted(request), CountSeries(runs, request, DataClass::kScalar),
                      options_.samples.contains(request.plugin));
-    std::vector<Point> points;
     for (const std::string& run : runs) {
       answer->BeginRun(run);
       looks_.Whole(run, deadline, [&](const View& view) {
         ForEachTag(view, request, DataClass::kScalar, [&](RunData::TagId id, const auto&) {
-          ReadPoints(view.data.ByStep(id, options_.overlap), each, &points);
-          answer->AddPoints(runtime::LossyUtf8(view.data.tag_name(id)), points);
+          answer->AddPoints(runtime::LossyUtf8(view.data.tag_name(id)),
+                            *ChosenPoints(run, view, id, each));
         });
       });
     }
+  }
+
+  // A message.
+  std::shared_ptr<const std::string> ChosenPoints(const std::string& run, const View& view,
+                                                  RunData::TagId id, std::uint64_t limit) {
+    const RunData::Tag& tag = view.data.tag(id);
+    const ChoiceCache::Series series = {.run = run, .tag = id, .limit = limit};
+    const ChoiceCache::State state = {.generation = view.data.generation(),
+                                      .points = tag.summary.points};
+    // While points are read again, no number says which of them are missing.
+    const bool complete = tag.points.size() == tag.summary.points;
+    if (complete) {
+      if (auto message = choices_.Find(series, state)) return message;
+    }
+    std::vector<Point> points;
+    ReadPoints(view.data.ByStep(id, options_.overlap), limit, &points);
+    auto message = std::make_shared<const std::string>(PointsMessage(points));
+    if (complete) choices_.Put(series, state, message);
+    return message;
   }
 
   static void ReadPoints(const ScalarColumns& series, std::uint64_t limit,
@@ -308,6 +336,7 @@ class RealProvider : public Provider {
   const Options options_;
   const RunLooks looks_;
   const StoredValues stored_;
+  ChoiceCache choices_{kChoiceBytes};
 };
 
 }  // namespace

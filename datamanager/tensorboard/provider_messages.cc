@@ -285,7 +285,7 @@ void SeriesMessage::AddInfo(std::string_view tag, const SeriesInfo& info) {
   AddTag(tag, entry);
 }
 
-void SeriesMessage::AddPoints(std::string_view tag, std::span<const Point> points) {
+std::string PointsMessage(std::span<const Point> points) {
   std::vector<std::int64_t> steps;
   std::vector<double> wall_times;
   std::vector<float> values;
@@ -299,7 +299,7 @@ void SeriesMessage::AddPoints(std::string_view tag, std::span<const Point> point
   message.add_packed_int64(1, steps.begin(), steps.end());
   message.add_packed_double(2, wall_times.begin(), wall_times.end());
   message.add_packed_float(3, values.begin(), values.end());
-  AddTag(tag, entry);
+  return entry;
 }
 
 void SeriesMessage::AddValues(std::string_view tag, const SeriesValues& values) {

@@ -107,7 +107,8 @@ class SeriesMessage {
   // A run without an added series is not in the answer.
   void BeginRun(std::string_view name);
   void AddInfo(std::string_view tag, const SeriesInfo& info);
-  void AddPoints(std::string_view tag, std::span<const Point> points);
+  // `points` is a PointsMessage().
+  void AddPoints(std::string_view tag, const std::string& points) { AddTag(tag, points); }
   void AddValues(std::string_view tag, const SeriesValues& values);
 
   // Bytes added so far.
@@ -122,6 +123,9 @@ class SeriesMessage {
   std::string run_;  // The entry of the run.
   bool has_tags_ = false;
 };
+
+// ScalarData of these points.
+std::string PointsMessage(std::span<const Point> points);
 
 // --- Values ---
 

@@ -144,7 +144,7 @@ TEST(AnswersTest, PointsArePacked) {
   SeriesMessage message;
   message.BeginRun("r");
   const std::vector<Point> points = {{1, 2, 0.5}, {300, 4, 1}};
-  message.AddPoints("t", points);
+  message.AddPoints("t", PointsMessage(points));
   EXPECT_EQ(std::move(message).Take(), Raw("\x0a\x2b\x0a\x01r\x12\x26\x0a\x01t\x12\x21"
                                            "\x0a\x03\x01\xac\x02"
                                            "\x12\x10\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\x10\x40"

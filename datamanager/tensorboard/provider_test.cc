@@ -213,7 +213,7 @@ TEST_F(ProviderTest, ListsRunsByTheirStart) {
 
 TEST_F(ProviderTest, FiltersByWholeNames) {
   Append("a", Scalar(1, "loss", 1) + Scalar(1, "loss2", 1));
-  Append("b", Scalar(1, "loss", 1));
+  Append("blue", Scalar(1, "loss", 1));
   Start();
   EXPECT_THAT(SeriesOf("ListScalars", Plugin("scalars")), SizeIs(2));
   EXPECT_THAT(SeriesOf("ListScalars", Plugin("nobody")), IsEmpty());
@@ -222,11 +222,13 @@ TEST_F(ProviderTest, FiltersByWholeNames) {
   };
   const std::string run_a = pb::Bytes(1, pb::Bytes(1, "a"));
   const std::string no_runs = pb::Bytes(1, "");
+  const std::string begin_of_a_name = pb::Bytes(1, pb::Bytes(1, "bl") + pb::Bytes(1, "blues"));
   const std::string tag_loss = pb::Bytes(2, pb::Bytes(1, "loss"));
   EXPECT_THAT(SeriesOf("ListScalars", filter(run_a, "")), ElementsAre(Pair("a", SizeIs(2))));
   EXPECT_THAT(SeriesOf("ListScalars", filter(run_a, tag_loss)), ElementsAre(Pair("a", SizeIs(1))));
   EXPECT_THAT(SeriesOf("ListScalars", filter("", tag_loss)), SizeIs(2));
   EXPECT_THAT(SeriesOf("ListScalars", filter(no_runs, "")), IsEmpty());
+  EXPECT_THAT(SeriesOf("ListScalars", filter(begin_of_a_name, "")), IsEmpty());
 }
 
 TEST_F(ProviderTest, RefusesWhatIsNoRequest) {
@@ -258,6 +260,32 @@ TEST_F(ProviderTest, ChoosesPointsAndGivesTheLast) {
   EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(1))["r"]["loss"].steps,
               ElementsAre(4999));
   EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(0))["r"]["loss"].steps, IsEmpty());
+}
+
+// A choice that is kept must not outlive the state of the series that it was made of.
+TEST_F(ProviderTest, AnAnswerAfterAChangeHasTheChange) {
+  const std::string request = Plugin("scalars") + Points(9);
+  Append("r", Scalar(1, "loss", 1) + Scalar(2, "loss", 2));
+  Start();
+  const std::string first = MessageOf("ReadScalars", request);
+  EXPECT_EQ(MessageOf("ReadScalars", request), first);
+  EXPECT_EQ(SeriesOf("ReadScalars", Plugin("scalars") + Points(1))["r"]["loss"].steps.size(), 1u);
+  Append("r", Scalar(3, "loss", 3));
+  Scan();
+  EXPECT_THAT(SeriesOf("ReadScalars", request)["r"]["loss"].steps, ElementsAre(1, 2, 3));
+  // As many steps as before, of which one was written again.
+  Append("r", Scalar(3, "loss", 4));
+  Scan();
+  EXPECT_THAT(Floats(SeriesOf("ReadScalars", request)["r"]["loss"]), ElementsAre(1, 2, 4));
+  // Another file in its place, with as many points.
+  std::filesystem::remove_all(root_ + "/r");
+  Append("r",
+         Scalar(1, "loss", 5) + Scalar(2, "loss", 6) + Scalar(3, "loss", 7) + Scalar(4, "loss", 8));
+  Scan();
+  EXPECT_THAT(Floats(SeriesOf("ReadScalars", request)["r"]["loss"]), ElementsAre(5, 6, 7, 8));
+  ASSERT_TRUE(catalog_->Uncache("r").ok());
+  ASSERT_TRUE(catalog_->AwaitLoaded(kLong));
+  EXPECT_THAT(Floats(SeriesOf("ReadScalars", request)["r"]["loss"]), ElementsAre(5, 6, 7, 8));
 }
 
 TEST_F(ProviderTest, ZeroIsAllWhereTheUserHasSaidSo) {
