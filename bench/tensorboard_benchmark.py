@@ -14,7 +14,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import statistics
 import struct
 import subprocess
@@ -25,16 +24,19 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from tests import event_records
+from tests import event_records, grpc_calls
 
 # Beside this file in the runfiles.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WRITER = os.path.join(ROOT, "bench/write_event_files")
+CALLERS = os.path.join(ROOT, "bench/callers_at_once")
 OURS = os.path.join(ROOT, "datamanager/tensorboard/yard-data-server")
 RUNS, STEPS, TAGS = 20, 50_000, 5
 SPIKE = 999
-APPENDED, APPENDED_OURS = 5, 100  # Its own server takes five seconds for each.
+APPENDED, APPENDED_MANY, APPENDED_OURS = 5, 2, 100  # Its own server takes five seconds for each.
 STARTS = 9
+AT_ONCE, CALLS, LEAST_ANSWER = 64, 10_000, 10_000
+MANY_RUNS, MANY_STEPS, WATCHED = 3000, 1200, 30
 LONG = 300  # Seconds.
 EACH_LOOK = 0.02  # Interval of the looks while it waits for TensorBoard, which notifies nobody.
 
@@ -181,52 +183,6 @@ def measure(program, logdir, server, steps, last_step, directory):
     return figures, last_step
 
 
-class ExperimentCalls:
-    """A connection that calls GetExperiment, the one call with a deadline, by HTTP/2 as TensorBoard does."""
-
-    HEADERS, DATA, SETTINGS, PING, WINDOW_UPDATE, END_STREAM, END_HEADERS, ACK = 1, 0, 4, 6, 8, 1, 4, 1
-    WINDOW = 0x7fff0000  # More than all answers together have.
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), LONG)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.stream = -1
-        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(self.SETTINGS, 0, 0, b"") +
-                            self.frame(self.WINDOW_UPDATE, 0, 0, struct.pack(">I", self.WINDOW)))
-
-    @staticmethod
-    def frame(kind, flags, stream, body):
-        return struct.pack(">I", len(body))[1:] + struct.pack(">BBI", kind, flags, stream) + body
-
-    def take(self, size):
-        taken = b""
-        while len(taken) < size:
-            some = self.socket.recv(size - len(taken))
-            if not some:
-                sys.exit("the server has hung up")
-            taken += some
-        return taken
-
-    def milliseconds(self):
-        """That an answer takes."""
-        self.stream += 2
-        fields = b"\x83\x86"  # :method POST, :scheme http, then literals.
-        for name, value in ((b":path", b"/tensorboard.data.TensorBoardDataProvider/GetExperiment"), (b":authority", b"localhost"),
-                            (b"content-type", b"application/grpc"), (b"te", b"trailers")):
-            fields += b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
-        began = time.monotonic()
-        self.socket.sendall(self.frame(self.HEADERS, self.END_HEADERS, self.stream, fields) +
-                            self.frame(self.DATA, self.END_STREAM, self.stream, bytes(5)))
-        while True:
-            head = self.take(9)
-            body = self.take(int.from_bytes(head[:3], "big"))
-            kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big")
-            if kind in (self.SETTINGS, self.PING) and not flags & self.ACK:
-                self.socket.sendall(self.frame(kind, self.ACK, 0, b"" if kind == self.SETTINGS else body))
-            if stream == self.stream and flags & self.END_STREAM and kind in (self.HEADERS, self.DATA):
-                return 1000 * (time.monotonic() - began)
-
-
 def text_of(path):
     with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
         return file.read()
@@ -259,18 +215,84 @@ def measure_start(server, logdir, directory):
         with data_server(server, logdir, directory) as (_, took, _):
             until_port.append(took)
     with data_server(server, logdir, directory) as (port, _, log):
-        calls = ExperimentCalls(port)
+        connection = grpc_calls.Connection(port)
         # (As ours says that it has read all, and as TensorBoard's does.)
         while not re.search("has read|Finished load cycle", text_of(log)):
-            slowest = max(slowest, calls.milliseconds())
-    return {"from exec to the port file, ms (limit 10)": statistics.median(until_port),
-            "slowest GetExperiment during the load, ms (limit 50)": slowest}
+            began = time.monotonic()
+            connection.call("GetExperiment")  # The one call with a deadline.
+            slowest = max(slowest, 1000 * (time.monotonic() - began))
+        connection.close()
+        figures = {"from exec to the port file, ms (limit 10)": statistics.median(until_port),
+                   "slowest GetExperiment during the load, ms (limit 50)": slowest}
+        figures.update(measure_callers(port))
+    return figures
+
+
+def measure_callers(port):
+    """Figures of many callers at once, each of which asks for the points of a series again and again."""
+    request = grpc_calls.read_scalars("run_000", "train/loss", 1000)
+    done = subprocess.run([CALLERS, str(port), str(AT_ONCE), str(CALLS), grpc_calls.PROVIDER + "ReadScalars", request.hex()],
+                          check=True, stdout=subprocess.PIPE, text=True, timeout=LONG)
+    median, most, size = done.stdout.split()
+    if int(size) < LEAST_ANSWER:
+        sys.exit("an answer has %s bytes, which are not 1,000 points" % size)
+    return {"%d callers at once, median of a call of 1,000 points, ms (limit 2)" % AT_ONCE: float(median),
+            "the same, 99th percentile, ms": float(most)}
+
+
+def write_many(logdir, runs):
+    """So many runs, whose files but the first are one on the disk, under as many names."""
+    subprocess.run([WRITER, logdir, "old", "1", str(MANY_STEPS), str(TAGS), "7", str(MANY_STEPS // 3)],
+                   check=True, stdout=subprocess.DEVNULL)
+    (first,) = pathlib.Path(logdir, "run_000").iterdir()
+    shared = pathlib.Path(logdir, "run_00001", first.name)
+    for number in range(1, runs):
+        path = pathlib.Path(logdir, "run_%05d" % number, first.name)
+        path.parent.mkdir()
+        if path == shared:
+            shutil.copy(first, path)
+        else:
+            os.link(shared, path)
+
+
+def measure_many(program, logdir, server, runs, last_step, directory):
+    """Figures of a TensorBoard of many runs, and the step that was written last. It looks at each point of a few of the runs."""
+    watched = ["run_%05d" % number for number in range(1, runs, max(1, runs // WATCHED))] + ["run_000"]
+    waiting = list(watched)
+    with TensorBoard(program, logdir, server, directory) as tensorboard:
+        def is_whole():
+            tags = tensorboard.ask("plugin/scalars/tags") or {}
+            if len(tags) < runs or any(len(of_run) < TAGS for of_run in tags.values()):
+                return False
+            while waiting:
+                points = tensorboard.points(waiting[-1], "train/loss")
+                if not points or points[-1][1] < MANY_STEPS - 1:
+                    return False
+                waiting.pop()
+            return True
+
+        name = "%d runs: " % runs
+        figures = {name + "until they are whole, s": tensorboard.await_true(is_whole)}
+        servers = children_of(tensorboard.process.pid)
+        figures[name + "memory of the server, MB"] = sum(map(kilobytes_of, servers)) / 1000
+        shown = [tensorboard.points(run, "train/loss") for run in watched]
+        figures[name + "points shown of each series"] = statistics.mean(len(points) for points in shown)
+        figures[name + "spikes shown, %"] = 100 * statistics.mean(any(point[2] >= SPIKE for point in points) for points in shown)
+        waits = []
+        for _ in range(APPENDED_MANY):
+            last_step += 1
+            began = time.monotonic()
+            append(logdir, last_step)
+            tensorboard.await_true(lambda: tensorboard.points("run_000", "train/loss")[-1][1] == last_step)
+            waits.append(time.monotonic() - began)
+        figures[name + "from an append to the answer, ms"] = 1000 * statistics.median(waits)
+    return figures, last_step
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="of the number of points")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of points, and of the many runs")
     parser.add_argument("--json", action="store_true")
     flags = parser.parse_args()
     peers = os.environ.get("YARD_PEERS", os.path.expanduser("~/.cache/trainyard/peers"))
@@ -285,11 +307,15 @@ def main():
         logdir = os.path.join(directory, "runs")
         subprocess.run([WRITER, logdir, "old", str(RUNS), str(steps), str(TAGS), "7", str(steps // 3)],
                        check=True, stdout=subprocess.DEVNULL)
-        last_step, rows = steps - 1, {}
+        many, runs = os.path.join(directory, "many"), max(WATCHED, int(MANY_RUNS * flags.scale))
+        write_many(many, runs)
+        last_step, last_of_many, rows = steps - 1, MANY_STEPS - 1, {}
         for _ in range(flags.rounds):
             for name, server in (("ours", OURS), ("theirs", "")):
                 figures = measure_start(server or str(theirs), logdir, directory)
                 later, last_step = measure(program, logdir, server, steps, last_step, directory)
+                figures.update(later)
+                later, last_of_many = measure_many(program, many, server, runs, last_of_many, directory)
                 figures.update(later)
                 for figure, value in figures.items():
                     rows.setdefault(figure, {}).setdefault(name, []).append(value)
@@ -300,9 +326,9 @@ def main():
         json.dump({"figures": medians}, sys.stdout)
         return
     print("%d points in %d series, medians of %d rounds" % (RUNS * TAGS * steps, RUNS * TAGS, flags.rounds))
-    print("%-52s %12s %12s" % ("", "ours", "its own"))
+    print("%-66s %10s %10s" % ("", "ours", "its own"))
     for figure, of in medians.items():
-        print("%-52s %12.1f %12s" % (figure, of["ours"], "%.1f" % of["theirs"] if "theirs" in of else "-"))
+        print("%-66s %10.1f %10s" % (figure, of["ours"], "%.1f" % of["theirs"] if "theirs" in of else "-"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """TensorBoard, the real one, reads its runs by our data server, whatever becomes of that."""
 
+import concurrent.futures
 import contextlib
 import ctypes
 import json
@@ -13,6 +14,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -20,10 +22,12 @@ import urllib.parse
 import urllib.request
 
 from bazel.python import xml_runner
-from tests import event_records
+from tests import event_records, grpc_calls
 
 SERVER = "datamanager/tensorboard/yard-data-server"
 LONG = 150  # Seconds.
+# Seconds without an answer that a kill of the server costs. (Under a sanitizer all takes longer.)
+MOST_AWAY = 20 if "ASAN_OPTIONS" in os.environ else 2
 WRONG_FLAGS, NO_PORT_FILE, NO_SUCH_LOGDIR, CANNOT_LISTEN = 2, 1, 8, 9
 
 # What the server does otherwise than TensorBoard's own reader, by the names of the checks that see it; docs/tensorboard.md
@@ -155,6 +159,25 @@ class ProcessTest(DataServerCase):
         process.stderr.close()
 
 
+    def test_a_kill_of_the_server_costs_a_caller_two_seconds_at_most(self):
+        self.write_run("r", [(0, 1)])
+        process, port = self.start_server(stderr=subprocess.DEVNULL)
+        request = grpc_calls.read_scalars("r", "loss", 1000)
+
+        def answer():
+            with contextlib.suppress(OSError, grpc_calls.HungUp), contextlib.closing(grpc_calls.Connection(port)) as connection:
+                return connection.call("ReadScalars", request)
+            return b""
+
+        self.await_true(answer, "no point")
+        expected = answer()
+        for _ in range(3):
+            os.kill(self.child_of(process.pid), signal.SIGKILL)
+            began = time.monotonic()
+            self.await_true(lambda: answer() == expected, "it does not come back")
+            self.assertLess(time.monotonic() - began, MOST_AWAY)
+
+
 class FirstStepsTest(DataServerCase):
     """TensorBoard looks for the port 10 ms after the start, and then only every half second."""
 
@@ -276,6 +299,29 @@ class TensorBoardTest(PeerCase):
         process.kill()
         process.wait(LONG)
         self.await_true(lambda: not is_alive(again), "the server lives on")
+
+
+    def test_a_kill_of_the_server_costs_two_seconds_at_most(self):
+        self.write_run("r", [(0, 1)])
+        process = self.start_tensorboard()
+        points = "plugin/scalars/scalars?run=r&tag=loss"
+        self.await_true(lambda: self.answers(points), "no point")
+        expected, parent, killed = self.answers(points), self.child_of(process.pid), threading.Event()
+
+        def ask_through_it():
+            """When it has an answer again."""
+            while not killed.is_set():
+                self.answers(points)
+            self.await_true(lambda: self.answers(points) == expected, "it does not come back")
+            return time.monotonic()
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            back = [pool.submit(ask_through_it) for _ in range(4)]
+            began = time.monotonic()
+            os.kill(self.child_of(parent), signal.SIGKILL)
+            killed.set()
+            away = max(one.result() for one in back) - began
+        self.assertLess(away, MOST_AWAY)
 
 
 class ConformanceTest(PeerCase):
