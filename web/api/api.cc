@@ -219,7 +219,7 @@ class RoutedApi : public Api {
       // A library threw this; no request may end the service.
       LOG(ERROR) << "a request of /api/v1/" << (path.empty() ? "" : runtime::Printable(path[0]))
                  << " fails: " << error.what();
-      return Problem(500, "the request fails", "see: yard logs web");
+      return Problem(500, "the request fails", kSeeTheLog);
     }
   }
 

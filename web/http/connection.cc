@@ -394,7 +394,7 @@ void Connection::End(std::uint64_t request) {
 void Connection::Drop(std::uint64_t request) {
   if (!Answers(request) || answered_) return;
   if (begun_) return Close();
-  Send(request, Problem(500, "the request was not answered", "see: yard logs web"));
+  Send(request, Problem(500, "the request was not answered", kSeeTheLog));
 }
 
 void Connection::SetProgress(std::uint64_t request, std::function<void()> progress) {

@@ -13,6 +13,10 @@ namespace web {
 // empty. Bytes of `title` and `hint` that are not UTF-8 become U+FFFD.
 Response Problem(int status, std::string_view title, std::string_view hint = {});
 
+// Hint of an error whose cause stands in the service's log only.
+inline constexpr std::string_view kSeeTheLog =
+    "the web service's log says why: log/web.log in the yard's state directory";
+
 // The same for an error of the bus, with the HTTP status of the same meaning.
 Response ProblemOf(const absl::Status& error);
 

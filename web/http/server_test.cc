@@ -193,7 +193,7 @@ TEST_F(HttpServerTest, PartsAreChunksOrEndWithTheConnection) {
 TEST_F(HttpServerTest, ARequestThatNobodyAnswersIsAnError) {
   Start();
   EXPECT_THAT(Answer("GET /drop HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
-              StartsWith("HTTP/1.1 500 "));
+              AllOf(StartsWith("HTTP/1.1 500 "), HasSubstr("log/web.log")));
 }
 
 TEST_F(HttpServerTest, AReplyDroppedHalfwayClosesTheConnection) {
