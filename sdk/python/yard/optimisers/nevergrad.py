@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Dict
 
 import nevergrad as ng
-
 from yard.optimisers import is_active, serve
 
 
@@ -27,6 +26,7 @@ def parameter(p: Dict[str, Any]) -> Any:
 
 
 class Nevergrad:
+    asked: Dict[int, Any]
 
     def start(self, request: Dict[str, Any]) -> str:
         self.space, self.asked = request["space"], {}
@@ -36,7 +36,7 @@ class Nevergrad:
         space.random_state.seed(request["seed"] % 2**32)
         make = ng.optimizers.registry[options.pop("optimizer", "NGOpt")]
         self.optimizer = make(parametrization=space, **{"budget": 1000, **options})
-        return "nevergrad " + ng.__version__
+        return "nevergrad %s" % ng.__version__
 
     def ask(self, number: int) -> Dict[str, Any]:
         candidate = self.asked[number] = self.optimizer.ask()

@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import Any, Dict
 
 import optuna
-
 from yard.optimisers import index_of, is_active, serve
 
 State = optuna.trial.TrialState
 
 
 class Optuna:
+    asked: Dict[int, Any]
 
     def start(self, request: Dict[str, Any]) -> str:
         self.space, self.asked = request["space"], {}
         options = {"seed": request["seed"], **request["options"]}
         sampler = getattr(optuna.samplers, options.pop("sampler", "TPESampler"))(**options)
         self.study = optuna.create_study(sampler=sampler, directions=[o["goal"] for o in request["objectives"]])
-        return "optuna " + optuna.__version__
+        return "optuna %s" % optuna.__version__
 
     def suggest(self, trial: Any) -> Dict[str, Any]:
         config: Dict[str, Any] = {}
