@@ -17,6 +17,8 @@
 #include "datamanager/brief/run_parameters.h"
 #include "datamanager/query/run_facts.h"
 #include "datamanager/query/selection.h"
+#include "datamanager/read/run_data.h"
+#include "datamanager/series/scalar_summary.h"
 #include "nlohmann/json.hpp"
 #include "tuning/analysis/importance.h"
 #include "tuning/analysis/observed_space.h"
@@ -32,12 +34,12 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // "loss", "min:loss" or "max:loss".
 struct Value {
   std::string tag;
-  double TagFacts::*number = &TagFacts::last;
+  double ScalarSummary::*number = &ScalarSummary::last;
 };
 
 Value ValueOf(const std::string& text) {
-  if (text.starts_with("min:")) return {text.substr(4), &TagFacts::min};
-  if (text.starts_with("max:")) return {text.substr(4), &TagFacts::max};
+  if (text.starts_with("min:")) return {text.substr(4), &ScalarSummary::min};
+  if (text.starts_with("max:")) return {text.substr(4), &ScalarSummary::max};
   return {text};
 }
 
@@ -80,9 +82,10 @@ class ImportanceAnswer : public LookingMaker<msg::ImportanceReplyT> {
     std::vector<tuning::Config> config;
     const absl::Status looked =
         Look({.run = run, .take_part = true}, [&](const RunSource::View& view) {
-          for (const TagFacts& tag : TagFactsOf(view.data)) {
-            if (tag.scalar && tag.name == value_.tag) value = tag.*value_.number;
-          }
+          const auto id = view.data.FindTag(value_.tag);
+          if (!id) return absl::OkStatus();
+          const ScalarSummary& summary = view.data.tag(*id).summary;
+          if (summary.points > 0) value = summary.*value_.number;
           return absl::OkStatus();
         });
     if (!looked.ok()) return looked;

@@ -23,10 +23,10 @@ namespace tuning {
 //   {"t":"add","state":"done",...}                  {"t":"ok"}
 //   {"t":"note","text":"..."}                       {"t":"ok"}
 //
-// What it is told depends on the events of the engine alone, and so does the order: a result comes
-// before the questions that were asked after it. So a new program, which is asked and told all of
-// it from the beginning, gives the same answers if it decides by them and its seed. An answer that
-// differs from what it said before is not used, and it is told so. One thread at a time.
+// The events of the engine alone decide the lines and their order: a result comes before the
+// questions that were asked after it. So a new program, which hears all lines from the beginning,
+// gives the same answers if it decides by them and its seed. An answer that differs from the one
+// of the program before is not used, and a note tells the new program so. One thread at a time.
 class Conversation {
  public:
   // The next line; nothing: the engine asks for nothing, or the optimiser waits for results. The

@@ -272,10 +272,9 @@ absl::StatusOr<Config> Engine::Check(std::string_view suggestion) const {
   const auto point = PointOf(*plan_->space, *config);
   if (!point.ok()) return point.status();
   Config whole = ConfigOf(*plan_->space, *point, plan_->constants);
-  for (const Constraint& constraint : plan_->constraints) {
-    if (constraint.Holds(whole)) continue;
+  if (const Constraint* const broken = FindBroken(plan_->constraints, whole)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("it does not meet the constraint ", constraint.text()));
+        absl::StrCat("it does not meet the constraint ", broken->text()));
   }
   if (plan_->duplicates) return whole;
   for (std::size_t number = 0; number < trials_.size(); ++number) {
@@ -707,12 +706,11 @@ void Engine::TakeEnqueue(const Event& event, Outcome& outcome) {
     return;
   }
   Config whole = ConfigOf(*plan_->space, *point, plan_->constants);
-  for (const Constraint& constraint : plan_->constraints) {
-    if (constraint.Holds(whole)) continue;
+  if (const Constraint* const broken = FindBroken(plan_->constraints, whole)) {
     outcome.actions.push_back(
         {.kind = Action::Kind::kNotice,
          .text =
-             absl::StrCat("it is not tried: it does not meet the constraint ", constraint.text())});
+             absl::StrCat("it is not tried: it does not meet the constraint ", broken->text())});
     return;
   }
   outcome.changed = true;

@@ -262,9 +262,10 @@ bool Constraint::Holds(const Config& config) const {
   return !value || IsTrue(*value);
 }
 
-bool Allow(const std::vector<Constraint>& constraints, const Config& config) {
-  return std::all_of(constraints.begin(), constraints.end(),
-                     [&](const Constraint& one) { return one.Holds(config); });
+const Constraint* FindBroken(const std::vector<Constraint>& constraints, const Config& config) {
+  const auto broken = std::find_if(constraints.begin(), constraints.end(),
+                                   [&](const Constraint& one) { return !one.Holds(config); });
+  return broken == constraints.end() ? nullptr : &*broken;
 }
 
 }  // namespace tuning

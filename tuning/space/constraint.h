@@ -35,8 +35,11 @@ class Constraint {
   std::shared_ptr<const Node> root_;
 };
 
-// Whether all of them hold.
-bool Allow(const std::vector<Constraint>& constraints, const Config& config);
+// The first one that does not hold; null if all hold. Valid as long as `constraints`.
+const Constraint* FindBroken(const std::vector<Constraint>& constraints, const Config& config);
+inline bool Allow(const std::vector<Constraint>& constraints, const Config& config) {
+  return FindBroken(constraints, config) == nullptr;
+}
 
 }  // namespace tuning
 
