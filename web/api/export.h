@@ -45,8 +45,7 @@ void AppendColumnBlock(const msg::ScalarsReplyT& points, std::string& body);
 std::string ColumnsEnd();
 
 // Answers with the points that the data manager sends, no faster than the client takes them. An
-// error
-// before the first point is a problem; a later one ends the connection. Blocks.
+// error before the first point is a problem; a later one ends the connection. Blocks.
 void Export(bus::Client& client, const ExportQuestion& question,
             const std::shared_ptr<Reply>& reply);
 

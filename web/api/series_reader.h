@@ -37,8 +37,7 @@ absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body);
 
 // Asks the data manager. Runs without such a tag are not in the answer. Smoothed curves and
 // values of x come from all points up to the last column, for as many series as kMostPointsRead
-// allows. Blocks. Errors are those of the data manager; ResourceExhausted
-// over kMostColumnsRead.
+// allows. Blocks. Errors are those of the data manager; ResourceExhausted over kMostColumnsRead.
 absl::StatusOr<std::vector<SeriesColumns>> ReadSeries(bus::Client& client,
                                                       const SeriesQuestion& question);
 inline constexpr std::uint64_t kMostPointsRead = 4'000'000;
