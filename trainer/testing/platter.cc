@@ -10,15 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/mutex.h"
 
 namespace trainer {
 namespace {
 
-Platter* followed = nullptr;
+// A store that was killed copies its log on a thread of its own, which may sync at any moment.
+runtime::Mutex mutex;
+Platter* followed ABSL_GUARDED_BY(mutex) = nullptr;
 
 std::string PathOf(int fd) {
   char path[4096];
@@ -29,6 +33,7 @@ std::string PathOf(int fd) {
 }  // namespace
 
 Platter::Platter(const std::string& root) : root_(root) {
+  const runtime::MutexLock lock(mutex);
   ForEach([this](int fd) { Note(fd); });
   struct stat about {};
   stat(root.c_str(), &about);
@@ -37,6 +42,7 @@ Platter::Platter(const std::string& root) : root_(root) {
 }
 
 Platter::~Platter() {
+  const runtime::MutexLock lock(mutex);
   followed = nullptr;
   for (auto& [inode, content] : synced_) close(content.keeps_inode);
 }
@@ -53,12 +59,27 @@ void Platter::ForEach(const std::function<void(int fd)>& visit) const {
 }
 
 void Platter::Synced(int fd) {
-  if (followed == nullptr) return;
-  const std::string path = PathOf(fd);
-  if (path != followed->root_ && !absl::StartsWith(path, followed->root_ + "/")) return;
-  followed->Note(fd);
-  ++followed->syncs_;
-  if (followed->on_sync_) followed->on_sync_();
+  std::function<void()> on_sync;
+  {
+    const runtime::MutexLock lock(mutex);
+    if (followed == nullptr) return;
+    const std::string path = PathOf(fd);
+    if (path != followed->root_ && !absl::StartsWith(path, followed->root_ + "/")) return;
+    followed->Note(fd);
+    ++followed->syncs_;
+    on_sync = followed->on_sync_;
+  }
+  if (on_sync) on_sync();
+}
+
+void Platter::OnSync(std::function<void()> synced) {
+  const runtime::MutexLock lock(mutex);
+  on_sync_ = std::move(synced);
+}
+
+int Platter::syncs() const {
+  const runtime::MutexLock lock(mutex);
+  return syncs_;
 }
 
 Platter::Content Platter::Read(int fd) {
@@ -92,21 +113,28 @@ void Platter::Note(int fd) {
 }
 
 void Platter::Recover(const std::string& target, const WrittenBack& written_back) {
-  now_.clear();
-  ForEach([this](int fd) {
-    struct stat about {};
-    if (fstat(fd, &about) == 0) now_[about.st_ino] = Read(fd);
-  });
-  Write(root_inode_, true, "", target, written_back);
+  Disk disk;
+  {
+    const runtime::MutexLock lock(mutex);
+    disk.synced = synced_;
+    ForEach([&disk](int fd) {
+      struct stat about {};
+      if (fstat(fd, &about) == 0) disk.now[about.st_ino] = Read(fd);
+    });
+  }
+  // (This syncs the files that it writes.)
+  Write(disk, root_inode_, true, "", target, written_back);
 }
 
-void Platter::Write(Inode inode, bool is_directory, const std::string& below,
+void Platter::Write(const Disk& disk, Inode inode, bool is_directory, const std::string& below,
                     const std::string& target, const WrittenBack& written_back) {
-  const auto synced = synced_.find(inode);
-  const auto now = now_.find(inode);
-  const bool is_now = now != now_.end() && written_back(below, is_directory);
+  const auto synced = disk.synced.find(inode);
+  const auto now = disk.now.find(inode);
+  const bool is_now = now != disk.now.end() && written_back(below, is_directory);
   const Content none;
-  const Content& content = is_now ? now->second : synced != synced_.end() ? synced->second : none;
+  const Content& content = is_now                        ? now->second
+                           : synced != disk.synced.end() ? synced->second
+                                                         : none;
   const std::string path = target + below;
   if (!is_directory) {
     (void)runtime::WriteFileAtomically(path, content.bytes, 0644);
@@ -114,11 +142,11 @@ void Platter::Write(Inode inode, bool is_directory, const std::string& below,
   }
   std::filesystem::create_directories(path);
   for (const auto& [name, child] : content.entries) {
-    const auto known = synced_.find(child);
-    const auto there = now_.find(child);
-    const bool is_tree = (known != synced_.end() && known->second.is_directory) ||
-                         (there != now_.end() && there->second.is_directory);
-    Write(child, is_tree, absl::StrCat(below, "/", name), target, written_back);
+    const auto known = disk.synced.find(child);
+    const auto there = disk.now.find(child);
+    const bool is_tree = (known != disk.synced.end() && known->second.is_directory) ||
+                         (there != disk.now.end() && there->second.is_directory);
+    Write(disk, child, is_tree, absl::StrCat(below, "/", name), target, written_back);
   }
 }
 
