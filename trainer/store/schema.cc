@@ -78,7 +78,7 @@ constexpr char kSchema[] = R"sql(
 // trials.options, trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by
 // itself; counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
 // 5: monotonic times; to which report a checkpoint belongs;
-// trials.earlier_metrics. 6: sweeps (kSweepTables).
+// trials.earlier_metrics. 6: sweeps (kSweepTables). 7: values of further metrics in their events.
 constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
@@ -125,9 +125,10 @@ constexpr const char* kMigrations[] = {
 runtime::DatabaseSchema NewestSchema() {
   return {
       .newest = absl::StrCat(kSchema, kTablesSince3, RecentReports::kSchema,
-                             RecentReports::kColumnsSince5, kSweepTables),
+                             RecentReports::kColumnsSince5, kSweepTables, kSweepColumnsSince7),
       .migrations = {kMigrations[0], absl::StrCat(kMigrations[1], kTablesSince3), kMigrations[2],
-                     absl::StrCat(kMigrations[3], RecentReports::kColumnsSince5), kSweepTables}};
+                     absl::StrCat(kMigrations[3], RecentReports::kColumnsSince5), kSweepTables,
+                     kSweepColumnsSince7}};
 }
 
 }  // namespace trainer

@@ -649,6 +649,38 @@ TEST_F(StoreTest, APageThatIsDamagedCostsTheTrialsInIt) {
   EXPECT_EQ(left.back().id(), absl::StrCat("t-", kTrials));
 }
 
+TEST_F(StoreTest, KeepsTheEventsOfSweepsOfTheSixthVersion) {
+  SweepRecord sweep;
+  sweep.id = "s-aaaaa";
+  sweep.request_id = "the request";
+  SweepEventRow begin;
+  begin.seq = 1;
+  const auto number = store_->InsertSweep(sweep, {begin});
+  ASSERT_TRUE(number.ok()) << number.status();
+  store_.reset();
+  {
+    SQLite::Database database(Path(), SQLite::OPEN_READWRITE);
+    database.exec("ALTER TABLE sweep_events DROP COLUMN others");
+    database.exec("PRAGMA user_version=6");
+  }
+  Reopen();
+  StoreBatch batch;
+  SweepEventRow report;
+  report.sweep = *number;
+  report.seq = 2;
+  report.value = 0.5;
+  report.others = "[1.5,null]";
+  batch.sweep_events = {report};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  std::vector<std::string> others;
+  const auto take = [&](const SweepEventRow& row) {
+    others.push_back(row.others);
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(store_->ForEachSweepEvent(*number, take).ok());
+  EXPECT_THAT(others, testing::ElementsAre("", "[1.5,null]"));
+}
+
 TEST_F(StoreTest, RefusesTheFileOfANewerVersion) {
   store_.reset();
   SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=99");

@@ -78,6 +78,7 @@ SweepEventRow ReadSweepEvent(SQLite::Statement& statement) {
   event.plan = read.Text();
   event.request_id = read.Text();
   event.time_us = read.Number();
+  event.others = read.Text();
   return event;
 }
 
@@ -96,6 +97,8 @@ const char kSweepTables[] = R"sql(
     request_id TEXT NOT NULL, time_us INTEGER NOT NULL,
     PRIMARY KEY (sweep, seq)) WITHOUT ROWID;
 )sql";
+const char kSweepColumnsSince7[] =
+    "ALTER TABLE sweep_events ADD COLUMN others TEXT NOT NULL DEFAULT '';";
 
 std::int64_t InsertSweep(SQLite::Database& database, const SweepRecord& sweep) {
   SQLite::Statement insert(
@@ -122,13 +125,13 @@ void UpdateSweep(SQLite::Database& database, const SweepRecord& sweep) {
 
 void InsertSweepEvent(SQLite::Database& database, const SweepEventRow& event) {
   SQLite::Statement insert(
-      database, "INSERT INTO sweep_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      database, "INSERT INTO sweep_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   std::optional<double> value;
   if (!std::isnan(event.value)) value = event.value;
   runtime::Binder(insert) << event.sweep << event.seq << event.kind << event.trial << event.number
                           << std::optional<double>(event.resource) << value
                           << std::int64_t{event.whether} << event.end << event.decided << event.text
-                          << event.plan << event.request_id << event.time_us;
+                          << event.plan << event.request_id << event.time_us << event.others;
   insert.exec();
 }
 
@@ -149,7 +152,7 @@ absl::Status ForEachSweepEvent(SQLite::Database& database, std::int64_t sweep,
   SQLite::Statement select(
       database,
       "SELECT sweep, seq, kind, trial, number, resource, value, whether, end, decided, text, plan, "
-      "request_id, time_us FROM sweep_events WHERE sweep = ? ORDER BY seq");
+      "request_id, time_us, others FROM sweep_events WHERE sweep = ? ORDER BY seq");
   runtime::Binder(select) << sweep;
   while (select.executeStep()) {
     if (auto status = take(ReadSweepEvent(select)); !status.ok()) return status;

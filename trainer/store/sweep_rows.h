@@ -48,10 +48,12 @@ struct SweepEventRow {
   std::string plan;        // A JSON object; empty: none.
   std::string request_id;  // The call that it came from; empty: none.
   std::int64_t time_us = 0;
+  std::string others;  // Values of further metrics, a JSON list; empty: none.
 };
 
 // The tables of sweeps in trainer.db. They throw as SQLiteCpp does.
 extern const char kSweepTables[];
+extern const char kSweepColumnsSince7[];
 // Returns its number.
 std::int64_t InsertSweep(SQLite::Database& database, const SweepRecord& sweep);
 // `ended_us`, `summary`, `asked` and `tries` of one that is there.
