@@ -28,6 +28,7 @@
 #include "runtime/process/subprocess.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/checkpoint/checkpoint_row.h"
+#include "trainer/run/result_files.h"
 #include "trainer/store/store.h"
 #include "trainer/testing/relay_client.h"
 
@@ -42,6 +43,7 @@ constexpr int kKills = 5;
 // One in five lines is no report.
 bool IsReport(int number) { return number % 5 != 0; }
 bool IsLog(int number) { return !IsReport(number) && number % 2 != 0; }
+bool IsConfig(int number) { return number % 10 == 0 && number < kLines; }
 
 // Every seventh line brings a metric that no report before it had.
 std::string MetricsOf(int number) {
@@ -51,12 +53,27 @@ std::string MetricsOf(int number) {
 
 std::string LineText(int number) {
   if (IsLog(number)) return absl::StrCat(R"({"t":"log","text":"line )", number, "\"}");
+  if (IsConfig(number)) {
+    return absl::StrCat(R"({"t":"config","c":{"last":)", number, ",\"at", number, "\":true}}");
+  }
   if (!IsReport(number)) return R"({"t":"hb"})";
   const std::string seq = number % 2 == 0 ? "" : absl::StrCat(",\"seq\":", number);
   return absl::StrCat(R"({"t":"report","m":)", MetricsOf(number), seq, "}");
 }
 
+// After all of them.
+std::string ExpectedConfig() {
+  std::string config, last;
+  for (int i = 1; i <= kLines; ++i) {
+    if (!IsConfig(i)) continue;
+    absl::StrAppend(&config, ",\"at", i, "\":true");
+    last = absl::StrCat(R"({"last":)", i);
+  }
+  return absl::StrCat(last, config, "}");
+}
+
 std::string ExpectedAnswer(int number) {
+  if (IsConfig(number)) return absl::StrCat(number, R"( {"t":"ok","events":[]})");
   if (!IsReport(number)) return absl::StrCat(number);
   const std::string seq = number % 2 == 0 ? "" : absl::StrCat(",\"seq\":", number);
   return absl::StrCat(number, R"( {"t":"ok")", seq, R"(,"events":[]})");
@@ -172,6 +189,10 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     }
     ExpectText(trial, expected);
     ExpectEvents(trial, expected);
+    EXPECT_EQ(store->LoadTrial(trial.number)->spec.config, ExpectedConfig());
+    EXPECT_EQ(
+        runtime::ReadFile(trial.spec.run_directory + "/params.json", 1 << 20).value_or("missing"),
+        *RenderParams(ExpectedConfig()));
   }
   void ExpectText(const TrialRecord& trial, const std::vector<std::string>& expected) {
     const std::string json = *runtime::ReadFile(trial.spec.run_directory + "/result.json", 1 << 20);
@@ -547,15 +568,15 @@ INSTANTIATE_TEST_SUITE_P(
     Points, CrashTest,
     testing::Values(std::pair("before commit", 1), std::pair("before commit", 2),
                     std::pair("after commit", 1), std::pair("after commit", 3),
-                    std::pair("inside a file", 1), std::pair("inside a file", 2),
-                    std::pair("inside a file", 6), std::pair("inside a file", 11),
-                    std::pair("between files", 1), std::pair("between files", 2),
-                    std::pair("between files", 8), std::pair("before the wider table", 1),
-                    std::pair("before the wider table", 2), std::pair("after the wider table", 1),
-                    std::pair("after the wider table", 2), std::pair("after files", 1),
-                    std::pair("after files", 2), std::pair("inside a reply", 3),
-                    std::pair("inside a reply", 4), std::pair("after replies", 1),
-                    std::pair("after replies", 2)),
+                    std::pair("before configuration file", 1), std::pair("inside a file", 1),
+                    std::pair("inside a file", 2), std::pair("inside a file", 6),
+                    std::pair("inside a file", 11), std::pair("between files", 1),
+                    std::pair("between files", 2), std::pair("between files", 8),
+                    std::pair("before the wider table", 1), std::pair("before the wider table", 2),
+                    std::pair("after the wider table", 1), std::pair("after the wider table", 2),
+                    std::pair("after files", 1), std::pair("after files", 2),
+                    std::pair("inside a reply", 3), std::pair("inside a reply", 4),
+                    std::pair("after replies", 1), std::pair("after replies", 2)),
     NameOfPoint);
 
 }  // namespace

@@ -286,6 +286,22 @@ TEST_P(FullDiskTest, ACheckpointWaitsAndIsWholeAndThereOnce) {
   ExpectAllReportsOf("j-1", "a");
 }
 
+TEST_P(FullRunDiskTest, AChangeOfTheConfigurationWaitsUntilItIsInTheFile) {
+  Run("a");
+  ASSERT_TRUE(Report("j-1"));
+  Fill();
+  EXPECT_FALSE(Say("j-1", R"({"t":"config","c":{"lr":0.1},"seq":5})"));
+  Advance(absl::Seconds(3));
+  EXPECT_THAT(waiting_["j-1"], SizeIs(1));
+  EXPECT_EQ(Read(runs_ + "/a/params.json"), "{}\n");
+  MakeRoom();
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(waiting_["j-1"], IsEmpty());
+  EXPECT_EQ(LastAnswer("j-1"), R"({"t":"ok","seq":5,"events":[]})");
+  EXPECT_EQ(Read(runs_ + "/a/params.json"), "{\n  \"lr\": 0.1\n}\n");
+  EXPECT_EQ(store_->LoadTrial(1)->spec.config, R"({"lr":0.1})");
+}
+
 TEST_P(FullDiskTest, AStopIsCarriedOutAtOnceAndStoredLater) {
   const std::string id = Run("a");
   Report("j-1");

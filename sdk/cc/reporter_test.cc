@@ -283,6 +283,33 @@ TEST_F(BarrierTest, WorksInATaskThatIsNoTrialAndWaitsForNobodyWithoutAYard) {
   EXPECT_TRUE(alone.Barrier("a"));
 }
 
+using ConfigTest = ReporterTest;
+
+TEST_F(ConfigTest, ValuesAreSentUnderTheirNames) {
+  Serve([](const std::string& line) -> std::string {
+    if (line.find(R"("t":"config")") == std::string::npos) return Obliging(line);
+    return "{\"t\":\"ok\",\"events\":[]}\n";
+  });
+  Reporter reporter(Options());
+  EXPECT_TRUE(reporter.ConfigUpdate({{"lr", 0.5}, {"net", {{"depth", 3}, {"kind", "mlp"}}}}));
+  EXPECT_TRUE(reporter.ConfigUpdate(std::vector<Metric>{{"fast", true}}));
+  EXPECT_THAT(yard_->Lines(3),
+              ElementsAre(kHello, R"({"t":"config","c":{"lr":0.5,"net":{"depth":3,"kind":"mlp"}}})",
+                          R"({"t":"config","c":{"fast":true}})"));
+}
+
+TEST_F(ConfigTest, OneThatIsRefusedIsAnErrorAndCostsOnlyItself) {
+  Serve([](const std::string& line) -> std::string {
+    if (line.find(R"("t":"config")") == std::string::npos) return Obliging(line);
+    return "{\"t\":\"error\",\"code\":\"INVALID_ARGUMENT\",\"error\":\"too much\"}\n";
+  });
+  Reporter reporter(Options());
+  const Reply reply = reporter.ConfigUpdate({{"lr", 0.5}});
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_THAT(reply.message, HasSubstr("too much"));
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+}
+
 TEST_F(SaveTest, WithoutAYardItIsADirectoryHere) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(root_);

@@ -226,6 +226,12 @@ class Reporter {
   Reply Save(std::optional<std::int64_t> step,
              const std::function<bool(const std::string& directory)>& write);
 
+  // Adds values to the run's configuration; each replaces that of its name as a whole. Returns once
+  // the yard has stored them: params.json has them from then on, and so have queries, comparisons
+  // and the next attempt; config() stays. kError if the whole configuration would be over 512 KiB.
+  Reply ConfigUpdate(std::initializer_list<Metric> values);
+  Reply ConfigUpdate(const std::vector<Metric>& values);
+
   // Waits until all tasks of this job have come to the barrier of that name. kError if the time is
   // over, which breaks it for all, or if somebody else broke it. Also in a task that is no trial;
   // without a yard it waits for nobody.
@@ -249,6 +255,7 @@ class Reporter {
   void Break(std::string why);
   Reply ReportRow(const Metric* metrics, std::size_t count, const ReportOptions& options);
   Reply Print(const Metric* metrics, std::size_t count, const ReportOptions& options);
+  Reply UpdateConfig(const Metric* values, std::size_t count);
   Reply ParseAnswer(std::string_view line, std::int64_t seq);
   // For the path in the answer of that kind.
   Reply AskForPath(std::string_view line, std::string_view kind);
@@ -1102,6 +1109,31 @@ inline Reply Reporter::Save(std::optional<std::int64_t> step, const Write& write
   std::error_code ignored;
   std::filesystem::remove_all(begun.path, ignored);
   return internal::Error("the checkpoint was not written");
+}
+
+inline Reply Reporter::ConfigUpdate(std::initializer_list<Metric> values) {
+  return UpdateConfig(values.begin(), values.size());
+}
+inline Reply Reporter::ConfigUpdate(const std::vector<Metric>& values) {
+  return UpdateConfig(values.data(), values.size());
+}
+
+inline Reply Reporter::UpdateConfig(const Metric* values, std::size_t count) {
+  std::string config;
+  internal::AppendMembers(values, count, &config);
+  if (!connected_) {
+    std::fprintf(out_, "config: %s\n", config.c_str());
+    std::fflush(out_);
+    return {};
+  }
+  if (channel_ == nullptr) return internal::Error(open_error_);
+  if (auto why = WhyNot()) return internal::Error(std::move(*why));
+  std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
+  std::string answer;
+  if (auto error = Ask(R"({"t":"config","c":)" + config + '}', answer_timeout_, &answer)) {
+    return internal::Error(std::move(*error));
+  }
+  return ParseAnswer(answer, seq_);
 }
 
 inline Reply Reporter::Barrier(std::string_view name, const BarrierOptions& options) {

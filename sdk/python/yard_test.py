@@ -1,10 +1,14 @@
+import argparse
 import array
 import contextlib
+import dataclasses
 import decimal
+import enum
 import io
 import json
 import math
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -12,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 import unittest.mock
 
@@ -638,6 +643,119 @@ class ContextTest(YardTest):
         with self.assertRaises(ZeroDivisionError), reporter:
             fake._end.shutdown(socket.SHUT_RDWR)
             1 / 0
+
+
+class Kind(enum.Enum):
+    ADAM = 1
+
+
+@dataclasses.dataclass
+class Settings:
+    lr: float
+    path: pathlib.Path
+    inner: object = None
+
+
+class Matrix:
+    """As a NumPy array, which is a number if it has one element."""
+
+    def item(self):
+        raise ValueError("can only convert an array of size 1")
+
+    def tolist(self):
+        return [[1, 2], [3, 4]]
+
+
+class Flags:
+    """As absl.flags.FLAGS."""
+
+    def flag_values_dict(self):
+        return {"lr": 0.5, "help": False}
+
+
+def taking_all(message):
+    return {"t": "ok", "events": []} if message["t"] in ("config", "annotate") else obliging(message)
+
+
+class ConfigTest(YardTest):
+
+    def updated(self, *args, **kwargs):
+        """The members that are sent."""
+        reporter, fake = self.reporter(taking_all)
+        reporter.config_update(*args, **kwargs)
+        sent = self.messages(reporter, fake)[1:]
+        self.assertEqual([message["t"] for message in sent], ["config"])
+        self.assertEqual(reporter.config, sent[0]["c"])
+        return sent[0]["c"]
+
+    def test_of_each_kind(self):
+        for config in ({"lr": 0.5}, argparse.Namespace(lr=0.5), types.SimpleNamespace(lr=0.5),
+                       types.MappingProxyType({"lr": 0.5})):
+            self.assertEqual(self.updated(config), {"lr": 0.5})
+        self.assertEqual(self.updated(Settings(0.5, pathlib.Path("/data"), Settings(1, pathlib.Path("a")))),
+                         {"lr": 0.5, "path": "/data", "inner": {"lr": 1, "path": "a", "inner": None}})
+        self.assertEqual(self.updated(Flags()), {"lr": 0.5, "help": False})
+        self.assertEqual(self.updated({"lr": 1, "b": 2}, lr=0.5), {"lr": 0.5, "b": 2})
+        self.assertEqual(self.updated(lr=0.5), {"lr": 0.5})
+
+    def test_values_that_json_lacks_become_text(self):
+        self.assertEqual(
+            self.updated({"kind": Kind.ADAM, "class": Settings, "function": obliging, "set": {3, 1}, "tuple": (1, 2),
+                          "number": NumberLike(4), "array": array.array("d", [1, 2]),
+                          "matrix": Matrix(), 7: {"a": [{"b": Kind.ADAM}]},
+                          "none": None, "other": decimal.Decimal("0.5"),
+                          "settings": [Settings(1, pathlib.Path("/"))], "object": FloatLike(), "b": b"x"}),
+            {"kind": "ADAM", "class": "Settings", "function": "obliging", "set": [1, 3], "tuple": [1, 2],
+             "number": 4, "array": [1.0, 2.0], "matrix": [[1, 2], [3, 4]], "7": {"a": [{"b": "ADAM"}]}, "none": None, "other": 0.5,
+             "settings": [{"lr": 1, "path": "/", "inner": None}], "object": 0.25, "b": "b'x'"})
+
+    def test_a_later_value_replaces_the_one_before(self):
+        reporter, _ = self.reporter(lambda message: dict(WELCOME, config={"lr": 1, "net": {"a": 1}})
+                                    if message["t"] == "hello" else taking_all(message))
+        reporter.config_update({"net": {"b": 2}})
+        self.assertEqual(reporter.config, {"lr": 1, "net": {"b": 2}})
+
+    def test_what_is_refused_changes_nothing(self):
+        reporter, _ = self.reporter(after_welcome({"t": "error", "code": "INVALID_ARGUMENT", "error": "too much"}))
+        with self.assertRaisesRegex(yard.Error, "too much"):
+            reporter.config_update(lr=1)
+        self.assertEqual(reporter.config, {})
+        for wrong in (3, [1], "text", Settings):
+            with self.assertRaisesRegex(TypeError, "cannot be a (int|list|str|type)"):
+                reporter.config_update(wrong)
+        deep = {}
+        deep["deep"] = deep
+        with self.assertRaisesRegex(ValueError, "more than 30 levels"):
+            reporter.config_update(deep)
+        with self.assertRaisesRegex(yard.Error, "over the limit"):
+            reporter.config_update(text="x" * (1 << 20))
+
+    def test_by_hand_it_is_printed_as_no_report(self):
+        out = io.StringIO()
+        with yard.Reporter(fd="", path="", out=out) as reporter:
+            reporter.config_update(argparse.Namespace(lr=0.5))
+            reporter.set(labels="base", note="two\nlines")
+        self.assertEqual(out.getvalue(), 'config: {"lr":0.5}\nset: {"labels":["base"],"note":"two\\nlines"}\n')
+        self.assertEqual(reporter.config, {"lr": 0.5})
+
+
+class SetTest(YardTest):
+
+    def test_says_what_is_asked_for(self):
+        reporter, fake = self.reporter(taking_all)
+        reporter.set(labels=["a", "b"], note="", name="n", remove_labels="c")
+        reporter.set("a")
+        reporter.set(note="n")
+        self.assertEqual(self.messages(reporter, fake)[1:], [
+            {"t": "annotate", "labels": ["a", "b"], "remove_labels": ["c"], "note": "", "name": "n"},
+            {"t": "annotate", "labels": ["a"]},
+            {"t": "annotate", "labels": [], "note": "n"}])
+
+    def test_what_is_refused_is_an_error(self):
+        reporter, _ = self.reporter(after_welcome({"t": "error", "code": "INVALID_ARGUMENT", "error": "it is empty"}))
+        with self.assertRaisesRegex(yard.Error, "it is empty") as caught:
+            reporter.set(labels=[""])
+        self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
 
 
 class BarrierTest(YardTest):

@@ -32,6 +32,8 @@ std::optional<ReportLine::Kind> KindOf(std::string_view type) {
   if (type == "fail") return ReportLine::Kind::kFail;
   if (type == "ckpt_begin") return ReportLine::Kind::kCheckpointBegin;
   if (type == "ckpt_end") return ReportLine::Kind::kCheckpointEnd;
+  if (type == "config") return ReportLine::Kind::kConfig;
+  if (type == "annotate") return ReportLine::Kind::kAnnotate;
   if (type == "barrier") return ReportLine::Kind::kUnimplemented;
   return std::nullopt;
 }
@@ -109,6 +111,48 @@ absl::Status ReadCheckpointEnd(const JsonValue& line, ReportLine& end) {
   if (path != nullptr) return ReadPath(*path, "path", end);
   return absl::InvalidArgumentError(
       "ckpt_end needs \"path\", the directory that ckpt_begin was answered");
+}
+
+absl::Status ReadConfig(const JsonValue& line, ReportLine& config) {
+  const JsonValue* const changes = line.Find("c");
+  if (changes == nullptr || changes->kind != JsonValue::Kind::kObject) {
+    return absl::InvalidArgumentError("config needs an object \"c\"");
+  }
+  config.config = runtime::CompactJson(*changes);
+  return absl::OkStatus();
+}
+
+absl::Status ReadText(const JsonValue& line, std::string_view name,
+                      std::optional<std::string>& text) {
+  const JsonValue* const value = line.Find(name);
+  if (value == nullptr || value->kind == JsonValue::Kind::kNull) return absl::OkStatus();
+  if (value->kind != JsonValue::Kind::kString) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", Absl(name), "\" must be a string"));
+  }
+  text = runtime::StringOf(*value);
+  return absl::OkStatus();
+}
+
+absl::Status ReadTexts(const JsonValue& line, std::string_view name,
+                       std::vector<std::string>& texts) {
+  const JsonValue* const value = line.Find(name);
+  if (value == nullptr || value->kind == JsonValue::Kind::kNull) return absl::OkStatus();
+  const auto is_text = [](const JsonValue& one) { return one.kind == JsonValue::Kind::kString; };
+  if (value->kind != JsonValue::Kind::kArray ||
+      !std::all_of(value->items.begin(), value->items.end(), is_text)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", Absl(name), "\" must be an array of strings"));
+  }
+  for (const JsonValue& one : value->items) texts.push_back(runtime::StringOf(one));
+  return absl::OkStatus();
+}
+
+absl::Status ReadAnnotate(const JsonValue& line, ReportLine& annotate) {
+  absl::Status status = ReadTexts(line, "labels", annotate.labels);
+  status.Update(ReadTexts(line, "remove_labels", annotate.remove_labels));
+  status.Update(ReadText(line, "note", annotate.note));
+  status.Update(ReadText(line, "name", annotate.name));
+  return status;
 }
 
 Metric LeafOf(std::string name, const JsonValue& value) {
@@ -204,6 +248,8 @@ absl::StatusOr<ReportLine> ParseReportLine(std::string_view line) {
   if (result.kind == ReportLine::Kind::kCheckpointBegin)
     status = ReadCheckpointBegin(*json, result);
   if (result.kind == ReportLine::Kind::kCheckpointEnd) status = ReadCheckpointEnd(*json, result);
+  if (result.kind == ReportLine::Kind::kConfig) status = ReadConfig(*json, result);
+  if (result.kind == ReportLine::Kind::kAnnotate) status = ReadAnnotate(*json, result);
   if (!status.ok()) return status;
   return result;
 }

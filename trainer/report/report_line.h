@@ -24,6 +24,8 @@ struct ReportLine {
     kFail,
     kCheckpointBegin,
     kCheckpointEnd,
+    kConfig,
+    kAnnotate,
     kUnimplemented
   };
 
@@ -42,6 +44,10 @@ struct ReportLine {
   std::int64_t pid = 0;    // kHello: the program's, if it says so.
   std::string text;        // kLog: its text; kFail: its error.
   std::string checkpoint;  // kReport: `ckpt`, empty without one; kCheckpointEnd: `path`.
+  std::string config;      // kConfig: the object `c` as compact JSON.
+  // kAnnotate: `labels` to add and `remove_labels`; `note` and `name`, unset if the line has none.
+  std::vector<std::string> labels, remove_labels;
+  std::optional<std::string> note, name;
 };
 
 // InvalidArgument says what is wrong at which byte. Members it does not know are ignored. Kinds of

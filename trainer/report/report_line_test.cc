@@ -196,6 +196,41 @@ TEST(FlattenMetricsTest, ReadsWhatPythonWritesBeyondTheStandard) {
   EXPECT_EQ(leaves[6].number, 1e20);
 }
 
+TEST(ParseReportLineTest, ReadsAChangeOfTheConfiguration) {
+  const auto line =
+      ParseReportLine(R"({"t":"config", "c" : {"lr": 0.10, "net":{"a":[1]}},"seq":3})");
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->kind, ReportLine::Kind::kConfig);
+  EXPECT_EQ(line->config, R"({"lr":0.10,"net":{"a":[1]}})");
+  EXPECT_EQ(line->seq, "3");
+  EXPECT_TRUE(WantsAnswer(*line));
+  for (const char* const wrong : {R"({"t":"config"})", R"({"t":"config","c":[1]})"}) {
+    EXPECT_EQ(ParseReportLine(wrong).status(),
+              absl::InvalidArgumentError("config needs an object \"c\""));
+  }
+}
+
+TEST(ParseReportLineTest, ReadsAnnotations) {
+  const auto line = ParseReportLine(
+      R"({"t":"annotate","labels":["a","\u00e9"],"remove_labels":["b"],"note":"","name":"n"})");
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->kind, ReportLine::Kind::kAnnotate);
+  EXPECT_EQ(line->labels, (std::vector<std::string>{"a", "é"}));
+  EXPECT_EQ(line->remove_labels, std::vector<std::string>{"b"});
+  EXPECT_EQ(line->note, "");
+  EXPECT_EQ(line->name, "n");
+  EXPECT_TRUE(WantsAnswer(*line));
+  const auto nothing = ParseReportLine(R"({"t":"annotate","note":null})");
+  ASSERT_TRUE(nothing.ok()) << nothing.status();
+  EXPECT_FALSE(nothing->note.has_value());
+  EXPECT_EQ(ParseReportLine(R"({"t":"annotate","labels":"a"})").status(),
+            absl::InvalidArgumentError("\"labels\" must be an array of strings"));
+  EXPECT_EQ(ParseReportLine(R"({"t":"annotate","remove_labels":[1]})").status(),
+            absl::InvalidArgumentError("\"remove_labels\" must be an array of strings"));
+  EXPECT_EQ(ParseReportLine(R"({"t":"annotate","name":7})").status(),
+            absl::InvalidArgumentError("\"name\" must be a string"));
+}
+
 TEST(FlattenMetricsTest, OfTwoOfOneNameTheLastCounts) {
   const auto leaves = Flat(R"({"a":{"b":1},"a/b":2})");
   ASSERT_EQ(leaves.size(), 1u);

@@ -175,6 +175,7 @@ class SqliteStore : public Store {
     return Try("write", [&] {
       runtime::PreparedTransaction::Run transaction(&*transaction_);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
+      for (const auto& [trial, config] : batch.configurations) WriteConfiguration(trial, config);
       if (auto status = WriteReports(batch); !status.ok()) return status;
       for (const auto& [trial, widening] : batch.widenings) WriteWidening(trial, widening);
       for (const StoreBatch::Log& log : batch.logs) WriteLog(log);
@@ -635,6 +636,12 @@ class SqliteStore : public Store {
         "start_checkpoint = ?, start_iteration = ?, start_time_total_us = ?, "
         "expelled = ?, criterion = ?, earlier_attempts_us = ?, "
         "failures = ?, earlier_metrics = ? WHERE number = ?");
+  }
+
+  void WriteConfiguration(std::int64_t trial, const std::string& config) {
+    SQLite::Statement update(database_, "UPDATE trials SET config = ? WHERE number = ?");
+    runtime::Binder(update) << config << trial;
+    update.exec();
   }
 
   static void BindProgress(runtime::Binder& bind, const TrialRecord& trial) {

@@ -46,7 +46,12 @@ struct StoreBatch {
     int attempt = 0;
     std::int64_t line = 0;
   };
-  std::vector<TrialRecord> trials;  // Known ones, changed.
+  std::vector<TrialRecord> trials;  // Known ones, changed; not what they were asked for with.
+  struct Configuration {
+    std::int64_t trial = 0;
+    std::string config;  // TrialSpec::config from now on.
+  };
+  std::vector<Configuration> configurations;
   struct Widening {
     std::int64_t trial = 0;
     CsvWidening widening;

@@ -35,8 +35,8 @@
 #include "trainer/run/experiment_id.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/run/outcome_file.h"
-#include "trainer/run/result_files.h"
 #include "trainer/run/run_annotations.h"
+#include "trainer/run/run_configuration.h"
 #include "trainer/run/run_files.h"
 #include "trainer/run/run_mode.h"
 #include "trainer/run/run_provenance.h"
@@ -350,14 +350,10 @@ class TrialsImpl : public Trials {
                                        const msg::AnnotateRequestT& request) override {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
-    Trial* const trial = *found;
-    const bus::Annotations before = AnnotationsOf(trial->record.spec.options);
-    auto wanted = bus::Annotated(before, request);
-    if (!wanted.ok()) return wanted.status();
-    if (*wanted == before) return view_.Shown(*trial);
-    if (auto status = KeepAnnotations(*trial, *std::move(wanted)); !status.ok()) return status;
-    news_.Announce(*trial);
-    return view_.Shown(*trial);
+    const auto changed = ChangeAnnotations(**found, request);
+    if (!changed.ok()) return changed.status();
+    if (*changed) news_.Announce(**found);
+    return view_.Shown(**found);
   }
 
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
@@ -460,6 +456,9 @@ class TrialsImpl : public Trials {
         if (*alive) EndLate(number);
       });
     };
+    options.annotate = [this, number = record.number](const msg::AnnotateRequestT& request) {
+      return AnnotateByItself(number, request);
+    };
     options.on_start = [this] { StartNextLater(); };
     options.on_made_directory = [this, number = record.number] {
       const Trial* const trial = table_.AtHand(number);
@@ -494,6 +493,9 @@ class TrialsImpl : public Trials {
       // Else its directory is made when it starts, and its files are repaired before a late report.
       const absl::Status repaired = trial.reports->RepairFiles();
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
+      // The trainer before may have been killed before it wrote a change.
+      trial.config_behind = true;
+      (void)WriteChangedConfiguration(trial);
     }
     RepairAnnotations(trial.record);
     WriteOutcome(trial.record);
@@ -638,6 +640,30 @@ class TrialsImpl : public Trials {
     trial.record = std::move(changed);
     sync_.Soon();
     return status;
+  }
+
+  // True if anything has changed.
+  absl::StatusOr<bool> ChangeAnnotations(Trial& trial, const msg::AnnotateRequestT& request) {
+    const bus::Annotations before = AnnotationsOf(trial.record.spec.options);
+    auto wanted = bus::Annotated(before, request);
+    if (!wanted.ok()) return wanted.status();
+    if (*wanted == before) return false;
+    if (auto status = KeepAnnotations(trial, *std::move(wanted)); !status.ok()) return status;
+    return true;
+  }
+
+  // A line of its program asks for it.
+  absl::Status AnnotateByItself(std::int64_t number, const msg::AnnotateRequestT& request) {
+    Trial* const trial = table_.AtHand(number);
+    if (trial == nullptr) return absl::InternalError("the trial was put aside");
+    const auto changed = ChangeAnnotations(*trial, request);
+    if (!changed.ok()) return changed.status();
+    if (!*changed) return absl::OkStatus();
+    options_.loop->Post([this, number, alive = alive_] {
+      Trial* const known = *alive ? table_.AtHand(number) : nullptr;
+      if (known != nullptr) news_.Announce(*known);
+    });
+    return absl::OkStatus();
   }
 
   // Annotations are stored and written to the directory; if one of the two fails, neither is kept.
@@ -834,7 +860,23 @@ class TrialsImpl : public Trials {
     }
     reports_ += trial.reports->Committed();
     TakeVerdict(trial);
+    if (auto config = trial.reports->TakeConfiguration()) {
+      trial.record.spec.config = *std::move(config);
+      trial.config_behind = true;
+      Fault("before configuration file");
+    }
+    if (auto status = WriteChangedConfiguration(trial); !status.ok()) return status;
     return news_.SpreadSoon(trial);
+  }
+
+  // The lines wait while there is no room. Any other error passes by the next attempt's start.
+  absl::Status WriteChangedConfiguration(Trial& trial) {
+    if (!trial.config_behind) return absl::OkStatus();
+    const TrialSpec& spec = trial.record.spec;
+    const absl::Status written = BringConfigurationUpToDate(spec.run_directory, spec.config);
+    LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
+    trial.config_behind = absl::IsResourceExhausted(written);
+    return trial.config_behind ? written : absl::OkStatus();
   }
 
   void TidyLater() {
@@ -1026,10 +1068,7 @@ class TrialsImpl : public Trials {
 
   static absl::Status WriteConfiguration(const TrialRecord& record) {
     const TrialSpec& spec = record.spec;
-    auto params = RenderParams(spec.config);
-    if (!params.ok()) return params.status();
-    auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params,
-                                               runtime::FileMode::OfFileIn(spec.run_directory));
+    auto status = BringConfigurationUpToDate(spec.run_directory, spec.config);
     if (!status.ok()) return status;
     status = WriteProvenance(spec.run_directory, record.id(), spec.options);
     if (status.ok()) status = BringAnnotationsUpToDate(spec.run_directory, spec.options);
@@ -1327,6 +1366,7 @@ class TrialsImpl : public Trials {
   // Before nobody looks at them again.
   void BringFilesUpToDate(Trial& trial) {
     (void)news_.Spread(trial);
+    if (!WriteChangedConfiguration(trial).ok()) WriteFilesLate(trial.record.number);
     const bool has_none = !trial.record.launching && trial.reports->progress().last_row.row == 0;
     if (!has_none) trial.reports->LookAtFiles();
     if (!trial.reports->files_behind() || has_none) return;

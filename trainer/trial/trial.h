@@ -32,6 +32,7 @@ struct Trial {
   std::string stop_trace;  // Empty: that of the trial.
   // While the next attempt is held back.
   runtime::EventLoop::TimerId restart_timer = 0;
+  bool config_behind = false;     // params.json lacks a change that is stored.
   bool said_done = false;         // And is given its grace time to end.
   std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
   // The launcher may have started the job of the attempt without our hearing of it.

@@ -14,6 +14,7 @@
 #include "trainer/report/newest_metrics.h"
 #include "trainer/report/report_line.h"
 #include "trainer/run/result_files.h"
+#include "trainer/run/run_configuration.h"
 #include "trainer/run/run_mode.h"
 #include "trainer/trial/trial_transitions.h"
 
@@ -109,11 +110,11 @@ std::vector<Metric> JudgedFields(const RunIdentity& run, const ResultRow& row) {
   return fields;
 }
 
-std::string AnswerTo(const ReportLine& line, const TrialRecord& trial) {
+std::string AnswerTo(const ReportLine& line, const TrialRecord& trial, const std::string& config) {
   switch (line.kind) {
     case ReportLine::Kind::kHello:
-      return WelcomeLine(trial.spec.config, trial.start_checkpoint, trial.start_iteration,
-                         trial.id(), trial.spec.name);
+      return WelcomeLine(config, trial.start_checkpoint, trial.start_iteration, trial.id(),
+                         trial.spec.name);
     case ReportLine::Kind::kUnimplemented:
       return ErrorLine(line.seq, absl::UnimplementedError(absl::StrCat(
                                      "this trainer does not serve ", line.type, " yet")));
@@ -419,6 +420,8 @@ absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const
   if (report->kind == ReportLine::Kind::kReport) {
     return TakeReport(*report, line.number, trial, now, batch);
   }
+  if (report->kind == ReportLine::Kind::kConfig) return TakeConfig(*report, trial, batch);
+  if (report->kind == ReportLine::Kind::kAnnotate) return TakeAnnotate(*report);
   Progress& draft = Draft();
   if (report->kind == ReportLine::Kind::kCheckpointBegin) return BeginCheckpoint(*report, trial);
   if (report->kind == ReportLine::Kind::kHello) {
@@ -430,7 +433,36 @@ absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const
     if (draft.failure.empty()) draft.failure = "the program reported that it failed";
     AddTrial(trial, batch);
   }
-  return AnswerTo(*report, trial);
+  return AnswerTo(*report, trial, draft_configuration_.value_or(trial.spec.config));
+}
+
+absl::StatusOr<std::string> TrialReports::TakeConfig(const ReportLine& line,
+                                                     const TrialRecord& trial, StoreBatch& batch) {
+  const std::string& before = draft_configuration_ ? *draft_configuration_ : trial.spec.config;
+  auto updated = UpdatedConfiguration(before, line.config);
+  if (!updated.ok()) return ErrorLine(line.seq, updated.status());
+  if (*updated != before) {
+    batch.configurations.push_back({trial.number, *updated});
+    draft_configuration_ = *std::move(updated);
+  }
+  return OkLine(line.seq);
+}
+
+// Stored before the line itself: a trainer that is killed in between does it once more.
+absl::StatusOr<std::string> TrialReports::TakeAnnotate(const ReportLine& line) {
+  msg::AnnotateRequestT request;
+  request.run = run_.trial_id;
+  request.add_labels = line.labels;
+  request.remove_labels = line.remove_labels;
+  request.note = line.note.value_or("");
+  request.set_note = line.note.has_value();
+  request.display_name = line.name.value_or("");
+  request.set_display_name = line.name.has_value();
+  const absl::Status done = options_.annotate
+                                ? options_.annotate(request)
+                                : absl::UnimplementedError("this trainer annotates no trial");
+  if (MustWait(done)) return done;
+  return done.ok() ? OkLine(line.seq) : ErrorLine(line.seq, done);
 }
 
 absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, std::int64_t number,
@@ -762,6 +794,7 @@ std::size_t TrialReports::Committed() {
   std::move(draft_rows_.begin(), draft_rows_.end(), std::back_inserter(fresh_));
   draft_rows_.clear();
   if (draft_) progress_ = *std::exchange(draft_, std::nullopt);
+  if (draft_configuration_) configuration_ = std::exchange(draft_configuration_, std::nullopt);
   draft_directories_.clear();
   events_.Committed();
   for (const Settled& settled : std::exchange(draft_settled_, {})) {
@@ -778,6 +811,7 @@ std::size_t TrialReports::Committed() {
 void TrialReports::Abandon() {
   files_.ForgetPlacesAfter(progress_.last_row.row);
   draft_.reset();
+  draft_configuration_.reset();
   events_.Abandon();
   draft_rows_.clear();
   draft_saves_ = false;

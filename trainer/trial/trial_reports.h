@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/schema/common_generated.h"
 #include "trainer/checkpoint/checkpoint_preparation.h"
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/report/line_receiver.h"
@@ -47,6 +49,8 @@ class TrialReports {
     ReportJudge* judge = nullptr;  // It judges trials that belong to a sweep; not owned.
     // For what takes long; unset: here and now.
     CheckpointPreparation::Background background = {};
+    // Annotates the trial; what is asked for again changes nothing. Unset: no line may.
+    std::function<absl::Status(const msg::AnnotateRequestT& request)> annotate = {};
     // See TrialCheckpoints.
     std::function<bool(const std::string& directory)> is_referenced = {};
     // A line that was Unavailable may be taken now. Never called inside of Take().
@@ -144,6 +148,10 @@ class TrialReports {
                                    const TimeOfLine& now, StoreBatch& batch);
   // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.
   std::size_t Committed();
+  // The trial's configuration, if a line that was committed since the last call has changed it.
+  std::optional<std::string> TakeConfiguration() {
+    return std::exchange(configuration_, std::nullopt);
+  }
   // A line waits for its checkpoint.
   bool saves() const { return preparation_ != nullptr && preparation_->result() == nullptr; }
   // The store did not take the draft.
@@ -180,6 +188,10 @@ class TrialReports {
   absl::StatusOr<std::string> TakeAgain(const RelayedLine& line, const StoreBatch& batch);
   absl::StatusOr<std::string> TakeNew(const RelayedLine& line, const TrialRecord& trial,
                                       const TimeOfLine& now, StoreBatch& batch);
+  // Changes the configuration in the draft.
+  absl::StatusOr<std::string> TakeConfig(const struct ReportLine& line, const TrialRecord& trial,
+                                         StoreBatch& batch);
+  absl::StatusOr<std::string> TakeAnnotate(const struct ReportLine& line);
   absl::StatusOr<std::string> TakeSave(const struct ReportLine& report, std::int64_t number,
                                        const TrialRecord& trial, const TimeOfLine& now,
                                        StoreBatch& batch);
@@ -222,6 +234,8 @@ class TrialReports {
   Progress progress_;
   std::optional<Progress> draft_;
   bool draft_saves_ = false;
+  std::optional<std::string> draft_configuration_;  // Changed by a line.
+  std::optional<std::string> configuration_;        // Committed, and not taken yet.
   struct Settled {
     CheckpointRow checkpoint;
     ResultRow report;

@@ -13,12 +13,12 @@
 #include "trainer/function/functions.h"
 #include "trainer/report/output_format.h"
 #include "trainer/report/stop_criteria.h"
+#include "trainer/run/run_configuration.h"
 #include "trainer/run/run_provenance.h"
 
 namespace trainer {
 namespace {
 
-constexpr std::size_t kMaxConfig = 512 << 10;
 constexpr std::int64_t kDefaultGraceMs = 10'000;
 
 absl::Status CheckWords(const std::vector<std::string>& words, std::string_view what) {
@@ -84,22 +84,6 @@ absl::Status CheckWhatRuns(const msg::RunTrialRequestT& request) {
   return found.ok() ? absl::OkStatus() : absl::InvalidArgumentError(found.status().message());
 }
 
-absl::StatusOr<std::string> ConfigFrom(const std::string& text) {
-  if (text.empty()) return "{}";
-  if (text.size() > kMaxConfig) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("config has ", text.size(), " bytes, more than ", kMaxConfig));
-  }
-  auto json = runtime::ParseJson(text);
-  if (!json.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("config: ", json.status().message()));
-  }
-  if (json->kind != runtime::JsonValue::Kind::kObject) {
-    return absl::InvalidArgumentError("config must be a JSON object");
-  }
-  return runtime::CompactJson(*json);
-}
-
 }  // namespace
 
 absl::Status CheckRunName(std::string_view name) {
@@ -136,7 +120,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
     return absl::InvalidArgumentError(
         absl::StrCat("working_directory ", request.working_directory, " is no absolute path"));
   }
-  auto config = ConfigFrom(request.config);
+  auto config = ParseConfiguration(request.config);
   if (!config.ok()) return config.status();
   spec.argv = request.argv;
   spec.environment = request.environment;

@@ -16,6 +16,7 @@ runs by hand.
 from __future__ import annotations
 
 import contextlib
+import enum
 import json
 import math
 import operator
@@ -109,8 +110,9 @@ class Reporter:
 
     Attributes:
         connected: False if nobody collects reports and they are printed.
-        config: the run's configuration, a dict. Where no trainer says it (by hand, or in a task that
-            is not its trial's reporter) it is what the file $YARD_CONFIG holds, at most 4 MiB.
+        config: the run's configuration, a dict, with what `config_update` has added. Where no
+            trainer says it (by hand, or in a task that is not its trial's reporter) it is what the
+            file $YARD_CONFIG holds, at most 4 MiB.
         checkpoint: the directory of the checkpoint to start from, or None. Where no trainer says it,
             it is $YARD_CHECKPOINT.
         iteration: how many reports of earlier attempts that checkpoint stands for.
@@ -264,6 +266,56 @@ class Reporter:
             raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
         return _of_type(answer.get("index"), int) or 0
 
+    def config_update(self, config: object = None, **values: Any) -> None:
+        """Adds to the run's configuration, or changes it: `reporter.config_update(vars(args))`.
+
+        Returns once the yard has stored it: params.json has it from then on, and so have
+        comparisons, queries and the next attempt of this run. A value replaces that of its name as
+        a whole. Values that JSON does not have become text (a path, the name of an enum or a class).
+
+        Args:
+            config: a mapping, a dataclass, an argparse.Namespace, or what OmegaConf or absl.flags
+                have. None: only `values`.
+            values: more, by name.
+
+        Raises:
+            Error: the whole configuration would be over 512 KiB, 20,000 values, or 30 levels deep
+                (INVALID_ARGUMENT; nothing has changed), or the yard is older than this call.
+            TypeError: `config` is of another kind.
+        """
+        added = _config_from(config)
+        added.update(_config_from(values))
+        if not self.connected:
+            self._print("config: " + _encode(added))
+        else:
+            self._ask_for_ok({"t": "config", "c": added})
+        self.config.update(added)
+
+    def set(self, labels: Union[str, Iterable[str]] = (), note: Optional[str] = None,
+            name: Optional[str] = None, remove_labels: Union[str, Iterable[str]] = ()) -> None:
+        """Labels the run, notes something about it, or gives it another name to be shown.
+
+        Returns once the yard has stored it, as `yard set` and the page do.
+
+        Args:
+            labels: to add; one, or several. At most 64 in the end, of 256 bytes each.
+            note: replaces the run's note; at most 4 KiB, empty for none.
+            name: shown instead of the run's name, which stays; at most 256 bytes, empty for none.
+            remove_labels: to take away, if they are there.
+        """
+        message: Dict[str, Any] = {"t": "annotate", "labels": _texts(labels)}
+        if _texts(remove_labels):
+            message["remove_labels"] = _texts(remove_labels)
+        if note is not None:
+            message["note"] = note
+        if name is not None:
+            message["name"] = name
+        if self.connected:
+            self._ask_for_ok(message)
+        else:
+            del message["t"]
+            self._print("set: " + _encode(message))
+
     def log(self, text: object) -> None:
         """Sends a line for the trial's log, which `yard show` has. Not answered."""
         if not self.connected:
@@ -347,6 +399,16 @@ class Reporter:
             self.connected = False  # The channel still serves barriers.
             self._in_trial = answer is not None and answer.get("trial") is True
         return False  # Told to stop: the first report is told so again.
+
+    def _ask_for_ok(self, message: Dict[str, Any]) -> None:
+        line = self._ask(message)
+        answer = _parse(line)
+        if answer is None:
+            raise self._break("the yard's answer is not JSON: " + _excerpt(line))
+        if answer.get("t") == "error":
+            raise Error(*_error_of(answer))
+        if answer.get("t") != "ok":
+            raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
 
     def _ask_for_path(self, message: Dict[str, Any], kind: str) -> str:
         """The path in the answer to a line of a checkpoint."""
@@ -567,6 +629,70 @@ def _read_config(path: str) -> Dict[str, Any]:
     if config is None:
         raise Error("cannot read the configuration %s: it is not a JSON object of at most 4 MiB" % path)
     return config
+
+
+def _texts(words: Union[str, Iterable[str]]) -> List[str]:
+    return [words] if isinstance(words, str) else list(words)
+
+
+def _config_from(config: object) -> Dict[str, Any]:
+    """Only what JSON has, by name."""
+    values = config
+    omegaconf = sys.modules.get("omegaconf")
+    if config is None:
+        return {}
+    if omegaconf is not None and omegaconf.OmegaConf.is_config(config):
+        values = omegaconf.OmegaConf.to_container(config, resolve=True)
+    elif callable(getattr(config, "flag_values_dict", None)):  # absl.flags.FLAGS.
+        values = config.flag_values_dict()  # type: ignore[attr-defined]
+    else:
+        values = _members(config)
+    if not isinstance(values, Mapping):
+        raise TypeError("a configuration cannot be a %s: give a mapping, a dataclass or a Namespace"
+                        % type(config).__name__)
+    plain = _plain_config(values, 0)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _members(value: Any) -> Any:
+    """The members of a Namespace or a dataclass by name; anything else as it is."""
+    argparse = sys.modules.get("argparse")  # Else it is none of its Namespaces.
+    if isinstance(value, types.SimpleNamespace) or (argparse is not None and isinstance(value, argparse.Namespace)):
+        return vars(value)
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    return value if fields is None else {name: getattr(value, name, None) for name in fields}
+
+
+def _plain_config(value: Any, depth: int) -> Any:
+    """The value as JSON has it; text of what JSON has not."""
+    if depth > 30:
+        raise ValueError("the configuration has more than 30 levels")
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, str):
+        return str(value)
+    value = _members(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain_config(one, depth + 1) for name, one in value.items()}
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
+    if isinstance(value, (list, tuple, range)):
+        return [_plain_config(one, depth + 1) for one in value]
+    if isinstance(value, type) or isinstance(value, types.FunctionType):
+        return value.__qualname__
+    for read in (_number_in, operator.methodcaller("tolist")):
+        try:
+            found = read(value)
+        except Exception:
+            continue  # It is no number; it is no array.
+        if found is not None:
+            return _plain_config(found, depth + 1)
+    return str(value)
 
 
 def _sync(directory: str) -> None:
