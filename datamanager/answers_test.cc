@@ -240,6 +240,15 @@ TEST_F(ScalarAnswerTest, ALongSeriesComesInPartsAndAsFewColumns) {
   EXPECT_THAT(columns[0].series[0]->maxs, ::testing::Contains(1e6));
   EXPECT_THAT(columns[0].series[0]->steps.size(),
               ::testing::AllOf(::testing::Ge(5u), ::testing::Le(10u)));
+  request.packed = true;
+  const auto packed = Scalars(request);
+  ASSERT_EQ(packed.size(), 1u);
+  EXPECT_TRUE(packed[0].series[0]->steps.empty());
+  ASSERT_NE(packed[0].series[0]->packed, nullptr);
+  EXPECT_EQ(packed[0].series[0]->packed->columns, columns[0].series[0]->steps.size());
+  request.columns = 0;
+  Scalars(request);
+  EXPECT_TRUE(absl::IsInvalidArgument(error_)) << error_;
 }
 
 TEST_F(ScalarAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {

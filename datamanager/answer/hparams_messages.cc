@@ -30,10 +30,6 @@ void Add(std::string key, std::string value, Pairs* pairs) {
   pairs->push_back(std::move(pair));
 }
 
-std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 // As protobuf's JSON has it: a number that is not finite is a string.
 std::string NumberAsJson(double number) {
   if (!std::isfinite(number)) {
@@ -82,9 +78,7 @@ void TakeEnd(std::string_view content, msg::RunHParamsT* message) {
 void TakeParameters(const HParamsSources& sources, msg::RunHParamsT* message) {
   const std::span<const ConfigFacts> all[] = {sources.config, sources.plugin};
   for (const ConfigFacts& fact : MergeParameters(all)) {
-    Add(std::string(fact.name),
-        fact.is_text ? Dump(json(std::string(fact.text))) : std::string(fact.text),
-        &message->hparams);
+    Add(std::string(fact.name), ParameterAsJson(fact), &message->hparams);
   }
   if (!sources.config.empty()) {
     message->source = sources.of_lineage ? "lineage" : "trial";

@@ -21,6 +21,7 @@
 #include "datamanager/answer/scalar_messages.h"
 #include "datamanager/brief/brief_item.h"
 #include "datamanager/brief/run_labels.h"
+#include "datamanager/brief/run_parameters.h"
 #include "datamanager/find/file_kind.h"
 #include "datamanager/find/listed_run.h"
 #include "datamanager/find/name_pattern.h"
@@ -133,6 +134,60 @@ Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief,
     return absl::OkStatus();
   });
   return answer.has_value() ? *answer : query.Ask(facts, now_us);
+}
+
+// `parameters` are sorted by name.
+const ConfigFacts* FindParameter(std::span<const ConfigFacts> parameters, std::string_view name) {
+  const auto found = std::lower_bound(
+      parameters.begin(), parameters.end(), name,
+      [](const ConfigFacts& fact, std::string_view wanted) { return fact.name < wanted; });
+  return found != parameters.end() && found->name == name ? &*found : nullptr;
+}
+
+// `names`: of all runs, sorted.
+void AddParameters(const msg::RunsRequestT& request, const BriefFacts& brief,
+                   std::span<const std::string> names, RunSource& source, msg::RunT* run) {
+  std::optional<PluginFacts> plugin;  // Only files have these: read when the first is missing.
+  for (const std::string& name : request.parameters) {
+    const ConfigFacts* fact = FindParameter(brief.parameters(), name);
+    if (fact == nullptr) {
+      if (!plugin.has_value()) plugin = PluginFactsOf(source, names, run->name);
+      fact = FindParameter(plugin->config.facts(), name);
+    }
+    if (fact == nullptr) continue;
+    auto& pair = run->parameters.emplace_back(std::make_unique<msg::KeyValueT>());
+    pair->key = name;
+    pair->value = ParameterAsJson(*fact);
+  }
+}
+
+void AddMetrics(const msg::RunsRequestT& request, RunSource& source, msg::RunT* run) {
+  if (request.metrics.empty()) return;
+  LookNow(source, run->name, [&](const RunSource::View& view) {
+    for (const std::string& name : request.metrics) {
+      const auto id = view.data.FindTag(name);
+      if (!id.has_value()) continue;
+      const ScalarSummary& summary = view.data.tag(*id).summary;
+      if (summary.points == 0) continue;
+      auto& metric = run->metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
+      metric->tag = name;
+      metric->last = summary.last;
+      metric->min = summary.min;
+      metric->max = summary.max;
+    }
+    return absl::OkStatus();
+  });
+}
+
+// About as many as a page's bytes count.
+std::size_t BytesOf(const msg::RunT& run) {
+  std::size_t bytes = kBytesOfATable + 2 * run.directory.size() + run.why_failed.size() +
+                      run.note.size() + run.display_name.size();
+  for (const auto& metric : run.metrics) bytes += metric->tag.size() + 4 * kBytesOfAName;
+  for (const auto& pair : run.parameters) {
+    bytes += pair->key.size() + pair->value.size() + 2 * kBytesOfAName;
+  }
+  return bytes;
 }
 
 // Lists every known plugin and each other plugin that a tag names. The lists together have the
@@ -252,7 +307,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     query = *std::move(parsed);
   }
   std::vector<std::string> names;
-  if (query.has_value() && query->LooksAtParameters()) {
+  if (!request.parameters.empty() || (query.has_value() && query->LooksAtParameters())) {
     auto all = source.Names();
     if (!all.ok()) return all.status();
     names = *std::move(all);
@@ -294,6 +349,8 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     run->note = brief.said().note;
     run->display_name = brief.said().display_name;
     if (brief.labels() != nullptr) run->trial = brief.labels()->trial;
+    AddParameters(request, brief, names, source, run.get());
+    AddMetrics(request, source, run.get());
     if (request.with_plugins) {
       LookNow(source, name, [&](const RunSource::View& view) {
         run->plugins = PluginsOf(view.data, &room_for_names);
@@ -307,8 +364,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
       }
     }
     last = Place::Of(info);
-    bytes += kBytesOfATable + 2 * run->directory.size() + run->why_failed.size() +
-             run->note.size() + run->display_name.size();
+    bytes += BytesOf(*run);
     reply.runs.push_back(std::move(run));
   }
   return reply;

@@ -17,6 +17,7 @@
 #include "bus/json/annotations.h"
 #include "bus/schema/datamanager_generated.h"
 #include "datamanager/brief/brief_item.h"
+#include "datamanager/brief/run_config.h"
 #include "datamanager/brief/run_labels.h"
 #include "datamanager/catalog/run_catalog.h"
 #include "datamanager/catalog/run_source.h"
@@ -54,6 +55,19 @@ std::string Text(const std::string& tag, const std::string& description) {
   std::string record;
   eventlog::AppendRecord(pb::Double(1, 7) + pb::Number(2, 3) + pb::Bytes(5, pb::Bytes(1, value)),
                          &record);
+  return record;
+}
+
+// The parameter "lr" in the plugin "hparams".
+std::string Rate(double rate) {
+  const std::string start = pb::Bytes(1, pb::Bytes(1, "lr") + pb::Bytes(2, pb::Double(2, rate)));
+  const std::string metadata =
+      pb::Bytes(9, pb::Bytes(1, pb::Bytes(1, "hparams") + pb::Bytes(2, pb::Bytes(3, start))));
+  std::string record;
+  eventlog::AppendRecord(
+      pb::Double(1, 7) +
+          pb::Bytes(5, pb::Bytes(1, pb::Bytes(1, "_hparams_/session_start_info") + metadata)),
+      &record);
   return record;
 }
 
@@ -144,6 +158,52 @@ TEST_F(ListingPagesTest, AQueryAboutFilesIsPutToWhatWasRead) {
   EXPECT_EQ(after->undecided, 1u);
   // To list runs reads nothing.
   EXPECT_THAT(source_.wanted(), IsEmpty());
+}
+
+TEST_F(ListingPagesTest, SummariesOfMetricsAreThoseThatWereRead) {
+  source_.Append(std::string("a") + kFile,
+                 Scalar(1, "loss", 4) + Scalar(2, "loss", -1) + Scalar(3, "loss", NAN));
+  Make({"a", "b"});
+  const auto ask = [](msg::RunsRequestT* request) { request->metrics = {"loss", "accuracy"}; };
+  const auto before = Page(ask);
+  ASSERT_THAT(NamesOf(before), ElementsAre("a", "b"));
+  EXPECT_THAT(before->runs[0]->metrics, IsEmpty());
+  source_.Read("a", Need::kCounts);
+  const auto after = Page(ask);
+  ASSERT_EQ(after->runs[0]->metrics.size(), 1u) << "it has no accuracy";
+  const msg::MetricSummaryT& loss = *after->runs[0]->metrics[0];
+  EXPECT_EQ(loss.tag, "loss");
+  EXPECT_TRUE(std::isnan(loss.last));
+  EXPECT_EQ(loss.min, -1);
+  EXPECT_EQ(loss.max, 4);
+  EXPECT_THAT(after->runs[1]->metrics, IsEmpty());
+  // To list runs reads nothing.
+  EXPECT_THAT(source_.wanted(), IsEmpty());
+}
+
+TEST_F(ListingPagesTest, ParametersComeFromTheTrialElseFromTheFiles) {
+  source_.Append(std::string("a") + kFile, Rate(0.5));
+  // As add_hparams() of torch and tensorboardX write them.
+  source_.Append(std::string("b/1700000000.5") + kFile, Rate(0.125));
+  constexpr std::string_view kConfig = R"({"lr": 0.25, "net": {"act": "relu"}})";
+  Make({"a", "b", "b/1700000000.5", "c"});
+  ASSERT_TRUE(
+      source_.item("c")
+          .Set<RunConfig>(kConfigKey, std::make_shared<RunConfig>(*RunConfig::Parse(kConfig)))
+          .ok());
+  for (const char* name : {"a", "b", "b/1700000000.5", "c"}) source_.Read(name, Need::kCounts);
+  const auto page = Page([](msg::RunsRequestT* request) {
+    request->parameters = {"lr", "net/act", "none"};
+  });
+  ASSERT_THAT(NamesOf(page), ElementsAre("a", "b", "b/1700000000.5", "c"));
+  const auto parameters = [&](std::size_t run) {
+    std::vector<std::string> all;
+    for (const auto& one : page->runs[run]->parameters) all.push_back(one->key + "=" + one->value);
+    return all;
+  };
+  EXPECT_THAT(parameters(0), ElementsAre("lr=0.5"));
+  EXPECT_THAT(parameters(1), ElementsAre("lr=0.125"));
+  EXPECT_THAT(parameters(3), ElementsAre("lr=0.25", "net/act=\"relu\""));
 }
 
 TEST_F(ListingPagesTest, LabelsAreThoseOfTheTrial) {

@@ -21,6 +21,7 @@ using Reply = msg::ReadScalarsReplyT;
 struct Question {
   Overlap overlap = Overlap::kRaw;
   std::size_t columns = 0;  // 0: every point.
+  bool packed = false;
   bool cached_only = false;
   bool whole = false;
   PointPages::Options points;
@@ -75,6 +76,7 @@ class ScalarAnswer : public LookingMaker<Reply> {
     }
     if (!looked.ok()) return looked;
     entries += message->steps.size() + 1;
+    if (message->packed != nullptr) entries += message->packed->columns;
     reply.series.push_back(std::move(message));
     if (!more) Finish();
     return absl::OkStatus();
@@ -95,6 +97,10 @@ class ScalarAnswer : public LookingMaker<Reply> {
     const ScalarColumns& series =
         points.by_file_order ? data.tag(*id).points : data.ByStep(*id, question_.overlap);
     message->kept_points = series.size();
+    if (question_.columns > 0 && question_.packed) {
+      message->packed = PackColumns(series, points.first_step, points.last_step, question_.columns);
+      return absl::OkStatus();
+    }
     if (question_.columns > 0) {
       AppendColumns(series, points.first_step, points.last_step, question_.columns, message);
       return absl::OkStatus();
@@ -133,6 +139,7 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> MakeScalarAnswer(
     const msg::ReadScalarsRequestT& request, RunSource* source) {
   Question question;
   question.columns = request.columns;
+  question.packed = request.packed;
   question.points.by_file_order = request.by_file_order;
   if (const msg::SelectionT* selection = request.selection.get(); selection != nullptr) {
     const auto overlap = OverlapOf(selection->overlap);
@@ -146,6 +153,9 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> MakeScalarAnswer(
   if (request.by_file_order && (question.overlap != Overlap::kRaw || question.columns > 0)) {
     return absl::InvalidArgumentError(
         "in the order of files there are raw points only: neither columns nor an overlap policy");
+  }
+  if (request.packed && request.columns == 0) {
+    return absl::InvalidArgumentError("only columns are packed: say how many (`columns`)");
   }
   auto selection =
       SeriesSelection::Make(request.selection.get(), SeriesSelection::Kind::kScalars, source);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bus/wire/packed_numbers.h"
 
 namespace datamanager {
 namespace {
@@ -14,6 +17,9 @@ void AppendPoint(const Point& point, msg::ScalarsReplyT* reply) {
   reply->wall_times.push_back(point.wall_time);
   reply->values.push_back(point.value);
 }
+
+// NaN is the same as NaN.
+bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // Also for NaN, which is not equal to itself.
 bool Same(const Point& a, const Point& b) {
@@ -64,6 +70,39 @@ void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::in
                   [](const Column& column) { return column.not_finite > 0; })) {
     append(reply->not_finite, &Column::not_finite);
   }
+}
+
+std::unique_ptr<msg::PackedColumnsT> PackColumns(const ScalarColumns& series,
+                                                 std::int64_t first_step, std::int64_t last_step,
+                                                 std::size_t limit) {
+  const std::vector<Column> columns =
+      series.PictureColumns(first_step, last_step, std::min(limit, kMaxColumns));
+  const auto all = [&columns](auto member) {
+    std::vector<std::decay_t<decltype(columns.front().*member)>> list(columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) list[i] = columns[i].*member;
+    return list;
+  };
+  const auto any = [&columns](auto holds) {
+    return std::any_of(columns.begin(), columns.end(), holds);
+  };
+  auto packed = std::make_unique<msg::PackedColumnsT>();
+  packed->columns = static_cast<std::uint32_t>(columns.size());
+  packed->first_steps = bus::PackSteps(all(&Column::first_step));
+  if (any([](const Column& column) { return column.last_step != column.first_step; })) {
+    packed->last_steps = bus::PackSteps(all(&Column::last_step));
+  }
+  packed->wall_times = bus::PackNumbers(all(&Column::last_wall_time));
+  if (any([](const Column& column) { return !Same(column.min, column.last); })) {
+    packed->mins = bus::PackNumbers(all(&Column::min));
+  }
+  if (any([](const Column& column) { return !Same(column.max, column.last); })) {
+    packed->maxs = bus::PackNumbers(all(&Column::max));
+  }
+  packed->lasts = bus::PackNumbers(all(&Column::last));
+  if (any([](const Column& column) { return column.not_finite > 0; })) {
+    packed->not_finite = bus::PackCounts(all(&Column::not_finite));
+  }
+  return packed;
 }
 
 absl::StatusOr<bool> PointPages::Next(const ScalarColumns& series, std::uint64_t generation,

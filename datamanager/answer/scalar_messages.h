@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,10 @@ inline constexpr std::size_t kMaxColumns = 16'384;
 // first_step <= step <= last_step: ScalarColumns::PictureColumns(). `series` is sorted().
 void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::int64_t last_step,
                    std::size_t limit, msg::ScalarsReplyT* reply);
+// The same columns, packed.
+std::unique_ptr<msg::PackedColumnsT> PackColumns(const ScalarColumns& series,
+                                                 std::int64_t first_step, std::int64_t last_step,
+                                                 std::size_t limit);
 
 // Points of one series in pages, between which the series may grow. Not thread safe.
 class PointPages {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "bus/schema/datamanager_generated.h"
+#include "bus/wire/packed_numbers.h"
 #include "datamanager/series/columns.h"
 #include "datamanager/series/overlap_policy.h"
 #include "datamanager/series/scalar_columns.h"
@@ -181,6 +182,42 @@ TEST(ScalarMessagesTest, ColumnsSayHowManyPointsAreNotFinite) {
   AppendColumns(series, 0, 2000, 2, &reply);
   ASSERT_EQ(reply.not_finite.size(), reply.steps.size());
   EXPECT_EQ(std::accumulate(reply.not_finite.begin(), reply.not_finite.end(), 0u), 30u);
+}
+
+TEST(ScalarMessagesTest, PackedColumnsAreTheColumns) {
+  ScalarColumns series;
+  for (std::int64_t step = 0; step < 1000; ++step) {
+    const double value = step == 500     ? 1e300
+                         : step % 7 == 0 ? NAN
+                                         : 0.1 * static_cast<double>(step);
+    series.Append(
+        {.step = step - 100, .wall_time = 1e9 + static_cast<double>(step), .value = value});
+  }
+  msg::ScalarsReplyT wide;
+  AppendColumns(series, -50, 2000, 10, &wide);
+  const auto packed = PackColumns(series, -50, 2000, 10);
+  EXPECT_EQ(packed->columns, wide.steps.size());
+  EXPECT_EQ(bus::UnpackSteps(*packed->first_steps), wide.steps);
+  EXPECT_EQ(bus::UnpackSteps(*packed->last_steps), wide.last_steps);
+  EXPECT_EQ(packed->wall_times->data, bus::PackNumbers(wide.wall_times)->data);
+  EXPECT_EQ(packed->mins->data, bus::PackNumbers(wide.mins)->data);
+  EXPECT_EQ(packed->maxs->data, bus::PackNumbers(wide.maxs)->data);
+  EXPECT_EQ(packed->lasts->data, bus::PackNumbers(wide.values)->data);
+  EXPECT_EQ(packed->not_finite->data, bus::PackCounts(wide.not_finite)->data);
+}
+
+TEST(ScalarMessagesTest, PackedListsThatTellNothingAreMissing) {
+  ScalarColumns series;
+  for (std::int64_t step = 0; step < 5; ++step) series.Append(PointAt(step));
+  const auto each = PackColumns(series, 0, 4, 10);  // A column for each point.
+  EXPECT_EQ(each->columns, 5u);
+  EXPECT_EQ(each->last_steps, nullptr);
+  EXPECT_EQ(each->mins, nullptr);
+  EXPECT_EQ(each->maxs, nullptr);
+  EXPECT_EQ(each->not_finite, nullptr);
+  const auto none = PackColumns(series, 10, 20, 10);
+  EXPECT_EQ(none->columns, 0u);
+  EXPECT_TRUE(none->first_steps->data.empty());
 }
 
 TEST(ScalarMessagesTest, EveryPolicyOfTheSchemaIsKnown) {

@@ -146,6 +146,12 @@ std::vector<ConfigFacts> MergeParameters(std::span<const std::span<const ConfigF
   return all;
 }
 
+std::string ParameterAsJson(const ConfigFacts& parameter) {
+  const std::string text(parameter.text);
+  if (!parameter.is_text) return text;
+  return Dump(json(text));
+}
+
 std::vector<std::string> RunsBelow(std::span<const std::string> names, std::string_view run) {
   std::vector<std::string> below;
   if (run == ".") return below;  // Every run is.

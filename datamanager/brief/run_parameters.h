@@ -43,6 +43,9 @@ RunConfig PluginParameters(std::string_view session_start);
 // All of them, sorted; of a name that several have that of the first. Views as long as they are.
 std::vector<ConfigFacts> MergeParameters(std::span<const std::span<const ConfigFacts>> sources);
 
+// The value of a parameter.
+std::string ParameterAsJson(const ConfigFacts& parameter);
+
 // The runs directly below `run`, of the sorted names of all; none if there are more than a program
 // makes for itself.
 std::vector<std::string> RunsBelow(std::span<const std::string> names, std::string_view run);

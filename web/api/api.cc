@@ -294,9 +294,9 @@ class RoutedApi : public Api {
   Response Series(const Request& request) const {
     const auto question = ParseSeriesQuestion(request.body);
     if (!question.ok()) return ProblemOf(question.status());
-    const auto series = ReadSeries(*options_.client, *question);
-    if (!series.ok()) return ProblemOf(series.status());
-    return {.type = std::string(kSeriesType), .body = EncodeSeries(*series)};
+    auto body = AnswerSeries(*options_.client, *question);
+    if (!body.ok()) return ProblemOf(body.status());
+    return {.type = std::string(kSeriesType), .body = *std::move(body)};
   }
 
   Response Act(const Request& request, const Segments& path) const {

@@ -15,6 +15,7 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "bus/wire/packed_numbers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -146,7 +147,8 @@ class ApiTest : public testing::Test {
   std::unique_ptr<runtime::ThreadPool> pool_;
 
  private:
-  static std::unique_ptr<msg::RunT> RunOf(const std::string& name) {
+  std::unique_ptr<msg::RunT> RunOf(const std::string& name,
+                                   const msg::RunsRequestT& request) const {
     auto run = std::make_unique<msg::RunT>();
     run->name = name;
     run->update_us = kSomeTime;
@@ -154,6 +156,25 @@ class ApiTest : public testing::Test {
     run->points = 4;
     run->last_step = name == "base" ? 3 : 0;
     if (name == "base") run->trial = "t-abcde";
+    const auto asked = [](const std::vector<std::string>& names, const std::string& one) {
+      return std::find(names.begin(), names.end(), one) != names.end();
+    };
+    for (const FakeSeries& series : series_) {
+      if (series.run != name || !asked(request.metrics, series.tag)) continue;
+      auto& metric = run->metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
+      metric->tag = series.tag;
+      metric->last = series.values.back();
+      metric->min = metric->max = kNaN;
+      for (const double value : series.values) {
+        metric->min = std::fmin(metric->min, value);
+        metric->max = std::fmax(metric->max, value);
+      }
+    }
+    if (name == "base" && asked(request.parameters, "lr")) {
+      auto& parameter = run->parameters.emplace_back(std::make_unique<msg::KeyValueT>());
+      parameter->key = "lr";
+      parameter->value = "0.1";
+    }
     return run;
   }
 
@@ -161,8 +182,8 @@ class ApiTest : public testing::Test {
     using rpc::Datamanager;
     bus::Service& service = services_.Add("datamanager");
     service.Handle<Datamanager::Runs>(
-        [](const bus::CallContext&,
-           const msg::RunsRequestT& request) -> absl::StatusOr<msg::RunsReplyT> {
+        [this](const bus::CallContext&,
+               const msg::RunsRequestT& request) -> absl::StatusOr<msg::RunsReplyT> {
           if (request.query == "loss<") {
             return absl::InvalidArgumentError("query, column 6: expected a number behind <");
           }
@@ -171,10 +192,10 @@ class ApiTest : public testing::Test {
           reply.total = 2;
           // Pages of one run.
           if (request.after.empty() && (request.run.empty() || request.run == "base")) {
-            reply.runs.push_back(RunOf("base"));
+            reply.runs.push_back(RunOf("base", request));
             if (request.run.empty() && request.query.empty()) reply.next = "base";
           } else if (request.run.empty() || request.run == "sweep/a") {
-            reply.runs.push_back(RunOf("sweep/a"));
+            reply.runs.push_back(RunOf("sweep/a", request));
           } else {
             return absl::NotFoundError(absl::StrCat("no run ", request.run));
           }
@@ -274,9 +295,26 @@ class ApiTest : public testing::Test {
       if (std::all_of(counts.begin(), counts.end(), [](auto count) { return count == 0; })) {
         some->not_finite.clear();
       }
+      if (request.packed) Pack(*some);
       reply.series.push_back(std::move(some));
     }
     return reply;
+  }
+
+  static void Pack(msg::ScalarsReplyT& series) {
+    series.packed = std::make_unique<msg::PackedColumnsT>();
+    msg::PackedColumnsT& packed = *series.packed;
+    packed.columns = static_cast<std::uint32_t>(series.steps.size());
+    packed.first_steps = bus::PackSteps(std::exchange(series.steps, {}));
+    packed.last_steps = bus::PackSteps(std::exchange(series.last_steps, {}));
+    packed.wall_times = bus::PackNumbers(std::exchange(series.wall_times, {}));
+    if (series.mins != series.values) packed.mins = bus::PackNumbers(series.mins);
+    if (series.maxs != series.values) packed.maxs = bus::PackNumbers(series.maxs);
+    series.mins.clear();
+    series.maxs.clear();
+    packed.lasts = bus::PackNumbers(std::exchange(series.values, {}));
+    if (series.not_finite.empty()) return;
+    packed.not_finite = bus::PackCounts(std::exchange(series.not_finite, {}));
   }
 
   static msg::TrialT TrialOf() {

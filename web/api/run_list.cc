@@ -33,79 +33,29 @@ struct Table {
   bool has_trainer = false;
 };
 
-class Reader {
- public:
-  explicit Reader(bus::Client& client) : client_(client) {}
+template <typename M>
+absl::StatusOr<typename M::ReplyT> Call(bus::Client& client, const typename M::RequestT& request) {
+  return client.Call<M>(request, {.timeout = kPatience, .wait_for_service = true});
+}
 
-  absl::Status Runs(const std::string& query, Table& table) {
-    msg::RunsRequestT request;
-    request.query = query;
-    do {
-      auto page = Call<rpc::Datamanager::Runs>(request);
-      if (!page.ok()) return page.status();
-      for (auto& run : page->runs) table.rows.emplace_back().run = std::move(*run);
-      table.logdir = page->logdir;
-      table.undecided = page->undecided;
-      table.total = page->total;
-      request.after = page->next;
-    } while (!request.after.empty());
-    if (query.empty()) return absl::OkStatus();
-    // Number of runs without the query.
-    msg::RunsRequestT all;
-    all.limit = 1;
-    auto page = Call<rpc::Datamanager::Runs>(all);
-    if (page.ok()) table.total = page->total;
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<msg::TrialsReplyT> Trials() { return Call<rpc::Trainer::Trials>({}); }
-
-  // One column of each tag of each run.
-  absl::StatusOr<std::vector<msg::ReadScalarsReplyT>> Metrics(const std::string& query,
-                                                              const std::set<std::string>& tags) {
-    std::vector<msg::ReadScalarsReplyT> parts;
-    if (tags.empty()) return parts;
-    msg::ReadScalarsRequestT request;
-    request.columns = 1;
-    request.selection = std::make_unique<msg::SelectionT>();
-    request.selection->query = query;
-    request.selection->tags = {tags.begin(), tags.end()};
-    const auto take = [&parts](const msg::ReadScalarsReplyT& part) {
-      parts.push_back(part);
-      return true;
-    };
-    auto end = client_.Stream<rpc::Datamanager::ReadScalars>(
-        request, take, {.timeout = kPatience, .wait_for_service = true});
-    if (!end.ok()) return end.status();
-    parts.push_back(*std::move(end));
-    return parts;
-  }
-
-  absl::StatusOr<std::vector<msg::HParamsReplyT>> Parameters(const std::string& query,
-                                                             const std::set<std::string>& names) {
-    std::vector<msg::HParamsReplyT> pages;
-    if (names.empty()) return pages;
-    msg::HParamsRequestT request;
-    request.selection = std::make_unique<msg::SelectionT>();
-    request.selection->query = query;
-    do {
-      auto page = Call<rpc::Datamanager::HParams>(request);
-      if (!page.ok()) return page.status();
-      request.after = page->next;
-      pages.push_back(*std::move(page));
-    } while (!request.after.empty());
-    return pages;
-  }
-
- private:
-  template <typename M>
-  absl::StatusOr<typename M::ReplyT> Call(const typename M::RequestT& request) {
-    return client_.Call<M>(request, {.timeout = kPatience, .wait_for_service = true});
-  }
-  bus::Client& client_;
-};
-
-using RowsByName = std::unordered_map<std::string, RunRow*>;
+absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& table) {
+  do {
+    auto page = Call<rpc::Datamanager::Runs>(client, request);
+    if (!page.ok()) return page.status();
+    for (auto& run : page->runs) table.rows.emplace_back().run = std::move(*run);
+    table.logdir = page->logdir;
+    table.undecided = page->undecided;
+    table.total = page->total;
+    request.after = page->next;
+  } while (!request.after.empty());
+  if (request.query.empty()) return absl::OkStatus();
+  // Number of runs without the query.
+  msg::RunsRequestT all;
+  all.limit = 1;
+  auto page = Call<rpc::Datamanager::Runs>(client, all);
+  if (page.ok()) table.total = page->total;
+  return absl::OkStatus();
+}
 
 void AddTrials(const msg::TrialsReplyT& trials, Table& table) {
   std::unordered_map<std::string, const msg::TrialT*> by_id;
@@ -118,73 +68,38 @@ void AddTrials(const msg::TrialsReplyT& trials, Table& table) {
   }
 }
 
-void AddMetrics(const std::vector<msg::ReadScalarsReplyT>& parts, const RowsByName& rows) {
-  for (const auto& part : parts) {
-    for (const auto& series : part.series) {
-      const auto row = rows.find(series->run);
-      if (row == rows.end() || series->values.empty()) continue;
-      row->second->metrics[series->tag] = {
-          .last = series->values.back(), .min = series->mins.back(), .max = series->maxs.back()};
-    }
+// The tags and parameters that the table shows, or is sorted by.
+msg::RunsRequestT RequestFor(const RunsQuestion& question) {
+  std::vector<std::string> columns = question.columns;
+  if (!question.sort.empty()) {
+    columns.push_back(question.sort.substr(question.sort.starts_with("-") ? 1 : 0));
   }
-}
-
-void AddParameters(const std::vector<msg::HParamsReplyT>& pages, const std::set<std::string>& names,
-                   const RowsByName& rows) {
-  for (const auto& page : pages) {
-    for (const auto& run : page.runs) {
-      const auto row = rows.find(run->run);
-      if (row == rows.end()) continue;
-      for (const auto& parameter : run->hparams) {
-        if (names.count(parameter->key) == 0) continue;
-        json value = json::parse(parameter->value, nullptr, /*allow_exceptions=*/false);
-        // If several sources have this parameter, the first one counts.
-        row->second->parameters.try_emplace(
-            parameter->key, value.is_discarded() ? json(parameter->value) : std::move(value));
-      }
-    }
+  std::set<std::string> metrics, parameters;
+  for (const std::string& name : columns) {
+    const RunColumn column = RunColumn::Parse(name);
+    if (column.IsMetric()) metrics.insert(column.name);
+    if (column.kind == RunColumn::Kind::kConfig) parameters.insert(column.name);
   }
+  msg::RunsRequestT request;
+  request.query = question.query;
+  request.metrics.assign(metrics.begin(), metrics.end());
+  request.parameters.assign(parameters.begin(), parameters.end());
+  return request;
 }
 
 absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
                                                        const RunsQuestion& question) {
   auto table = std::make_shared<Table>();
-  std::set<std::string> tags, parameters;
-  std::vector<std::string> columns = question.columns;
-  if (!question.sort.empty()) {
-    columns.push_back(question.sort.substr(question.sort.starts_with("-") ? 1 : 0));
-  }
-  for (const std::string& name : columns) {
-    const RunColumn column = RunColumn::Parse(name);
-    if (column.IsMetric()) tags.insert(column.name);
-    if (column.kind == RunColumn::Kind::kConfig) parameters.insert(column.name);
-  }
   for (const std::string& name : question.columns) table->columns.push_back(RunColumn::Parse(name));
-  Reader reader(client);
-  // None of the questions waits for the answer to another.
+  // Neither of the two questions waits for the answer to the other.
   absl::StatusOr<msg::TrialsReplyT> trials;
-  absl::StatusOr<std::vector<msg::ReadScalarsReplyT>> metrics;
-  absl::StatusOr<std::vector<msg::HParamsReplyT>> configs;
-  runtime::Thread metrics_thread("web-metrics",
-                                 [&] { metrics = reader.Metrics(question.query, tags); });
-  runtime::Thread configs_thread("web-configs", [&] {
-    configs = reader.Parameters(question.query, parameters);
-    trials = reader.Trials();
-  });
-  const absl::Status runs = reader.Runs(question.query, *table);
-  metrics_thread.Join();
-  configs_thread.Join();
+  runtime::Thread trials_thread("web-trials",
+                                [&] { trials = Call<rpc::Trainer::Trials>(client, {}); });
+  const absl::Status runs = ReadRuns(client, RequestFor(question), *table);
+  trials_thread.Join();
   if (!runs.ok()) return runs;
   table->has_trainer = trials.ok();
   if (trials.ok()) AddTrials(*trials, *table);
-  RowsByName rows;
-  for (RunRow& row : table->rows) rows[row.run.name] = &row;
-  if (!rows.empty()) {
-    if (!metrics.ok()) return metrics.status();
-    if (!configs.ok()) return configs.status();
-    AddMetrics(*metrics, rows);
-    AddParameters(*configs, parameters, rows);
-  }
   if (!question.sort.empty()) SortRows(question.sort, table->rows);
   return table;
 }

@@ -19,16 +19,22 @@ constexpr std::array<std::string_view, 11> kFields = {
     "bytes", "labels",  "note",    "display_name", "trial_state"};
 
 json MetricCell(const RunRow& row, const RunColumn& column) {
-  const auto found = row.metrics.find(column.name);
-  if (found == row.metrics.end()) return nullptr;
-  switch (column.kind) {
-    case RunColumn::Kind::kMin:
-      return bus::NumberToJson(found->second.min);
-    case RunColumn::Kind::kMax:
-      return bus::NumberToJson(found->second.max);
-    default:
-      return bus::NumberToJson(found->second.last);
+  for (const auto& metric : row.run.metrics) {
+    if (metric->tag != column.name) continue;
+    if (column.kind == RunColumn::Kind::kMin) return bus::NumberToJson(metric->min);
+    if (column.kind == RunColumn::Kind::kMax) return bus::NumberToJson(metric->max);
+    return bus::NumberToJson(metric->last);
   }
+  return nullptr;
+}
+
+json ParameterCell(const RunRow& row, const std::string& name) {
+  for (const auto& parameter : row.run.parameters) {
+    if (parameter->key != name) continue;
+    json value = json::parse(parameter->value, nullptr, /*allow_exceptions=*/false);
+    return value.is_discarded() ? json(parameter->value) : value;
+  }
+  return nullptr;
 }
 
 json FieldCell(const RunRow& row, const std::string& name) {
@@ -84,8 +90,7 @@ RunColumn RunColumn::Parse(std::string_view text) {
 json CellOf(const RunRow& row, const RunColumn& column) {
   if (column.IsMetric()) return MetricCell(row, column);
   if (column.kind == RunColumn::Kind::kField) return FieldCell(row, column.name);
-  const auto found = row.parameters.find(column.name);
-  return found == row.parameters.end() ? json() : found->second;
+  return ParameterCell(row, column.name);
 }
 
 void SortRows(std::string_view sort, std::vector<RunRow>& rows) {

@@ -2,7 +2,6 @@
 #define WEB_API_RUN_ROWS_H_
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,17 +26,11 @@ struct RunColumn {
   bool IsMetric() const { return kind != Kind::kField && kind != Kind::kConfig; }
 };
 
-struct MetricSummary {
-  double last = 0, min = 0, max = 0;  // NaN: no value.
-};
-
 // Facts about a run that the table shows.
 struct RunRow {
-  msg::RunT run;
+  msg::RunT run;            // With the metrics and parameters of the columns.
   std::string trial_state;  // Empty: no trial wrote the run, or the trial is not known any more.
   std::string reason;
-  std::map<std::string, MetricSummary> metrics;      // By tag; tags of the columns only.
-  std::map<std::string, nlohmann::json> parameters;  // By name; parameters of the columns only.
 };
 
 // The value of a column: null where the run has none.

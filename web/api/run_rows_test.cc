@@ -1,6 +1,7 @@
 #include "web/api/run_rows.h"
 
 #include <limits>
+#include <memory>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,8 +19,18 @@ RunRow Row(const std::string& name, double loss) {
   RunRow row;
   row.run.name = name;
   row.run.counted = true;
-  row.metrics["loss"] = {.last = loss, .min = loss / 2, .max = 9};
+  auto& metric = row.run.metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
+  metric->tag = "loss";
+  metric->last = loss;
+  metric->min = loss / 2;
+  metric->max = 9;
   return row;
+}
+
+void AddParameter(const std::string& name, const std::string& value, RunRow& row) {
+  auto& parameter = row.run.parameters.emplace_back(std::make_unique<msg::KeyValueT>());
+  parameter->key = name;
+  parameter->value = value;
 }
 
 std::vector<std::string> Names(const std::vector<RunRow>& rows) {
@@ -30,7 +41,7 @@ std::vector<std::string> Names(const std::vector<RunRow>& rows) {
 
 TEST(RunRowsTest, ColumnsAreCalledAsInQueries) {
   RunRow row = Row("a", 0.5);
-  row.parameters["lr"] = 0.1;
+  AddParameter("lr", "0.1", row);
   EXPECT_EQ(CellOf(row, RunColumn::Parse("loss")), 0.5);
   EXPECT_EQ(CellOf(row, RunColumn::Parse("last:loss")), 0.5);
   EXPECT_EQ(CellOf(row, RunColumn::Parse("min:loss")), 0.25);
@@ -55,7 +66,10 @@ TEST(RunRowsTest, WhatHasNoNumberIsLastBothWays) {
 }
 
 TEST(RunRowsTest, EqualRowsKeepTheirOrder) {
-  std::vector<RunRow> rows = {Row("b", 1), Row("a", 1), Row("c", 0)};
+  std::vector<RunRow> rows;
+  rows.push_back(Row("b", 1));
+  rows.push_back(Row("a", 1));
+  rows.push_back(Row("c", 0));
   SortRows("-loss", rows);
   EXPECT_THAT(Names(rows), ElementsAre("b", "a", "c"));
   SortRows("run", rows);
@@ -63,10 +77,11 @@ TEST(RunRowsTest, EqualRowsKeepTheirOrder) {
 }
 
 TEST(RunRowsTest, NumbersOfParametersComeBeforeTexts) {
-  std::vector<RunRow> rows = {Row("text", 1), Row("two", 1), Row("ten", 1)};
-  rows[0].parameters["lr"] = "adam";
-  rows[1].parameters["lr"] = 2;
-  rows[2].parameters["lr"] = 10.5;
+  std::vector<RunRow> rows;
+  for (const char* name : {"text", "two", "ten"}) rows.push_back(Row(name, 1));
+  AddParameter("lr", "\"adam\"", rows[0]);
+  AddParameter("lr", "2", rows[1]);
+  AddParameter("lr", "10.5", rows[2]);
   SortRows("config.lr", rows);
   EXPECT_THAT(Names(rows), ElementsAre("two", "ten", "text"));
 }

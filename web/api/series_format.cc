@@ -1,216 +1,137 @@
 #include "web/api/series_format.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstddef>
 #include <cstring>
-#include <limits>
-#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "bus/wire/packed_numbers.h"
 #include "nlohmann/json.hpp"
 
 namespace web {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
-
 constexpr std::size_t kAlignment = 8;
-constexpr std::size_t kHead = 8;  // "YSR1" and the length of the text.
-
-// NaN is the same as NaN.
-bool AllSame(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
-}
-
-bool FitFloats(const std::vector<double>& values) {
-  // (Without a branch, so that several are looked at together.)
-  bool fit = true;
-  for (const double value : values) {
-    fit &= (static_cast<double>(static_cast<float>(value)) == value) | (value != value);
-  }
-  return fit;
-}
+constexpr std::size_t kHead = 8;     // "YSR1" and the length of the text.
+constexpr std::size_t kDigits = 12;  // Room for a place, which is known at the end.
 
 std::size_t Aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
-enum class Type { kDoubles, kFloats, kSteps, kDistances, kCounts };
-
-std::string_view NameOf(Type type) {
+std::string_view NameOf(msg::NumberType type) {
   switch (type) {
-    case Type::kDoubles:
+    case msg::NumberType::Float64:
       return "f64";
-    case Type::kFloats:
+    case msg::NumberType::Float32:
       return "f32";
-    case Type::kSteps:
+    case msg::NumberType::Int64:
       return "i64";
-    default:
+    case msg::NumberType::Uint32Above:
+    case msg::NumberType::Uint32:
       return "u32";
   }
+  return "";
 }
 
-std::size_t WidthOf(Type type) { return type == Type::kDoubles || type == Type::kSteps ? 8 : 4; }
-
-// An array of the answer: views of its values, which must live until the answer is written.
-struct Array {
-  Type type;
-  const char* source;
-  std::size_t source_bytes;
-  std::size_t count;
-  std::size_t at;  // Behind the text.
-
-  std::size_t bytes() const { return count * WidthOf(type); }
-};
-
-std::uint64_t HashOf(Type type, const char* bytes, std::size_t count) {
-  std::uint64_t hash = 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(type) ^ count << 8;
+std::uint64_t HashOf(const std::vector<std::uint8_t>& data) {
+  std::uint64_t hash = 0x9E3779B97F4A7C15u ^ data.size();
   std::size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
+  for (; i + 8 <= data.size(); i += 8) {
     std::uint64_t word;
-    memcpy(&word, bytes + i, sizeof word);
+    memcpy(&word, data.data() + i, sizeof word);
     hash = std::rotl((hash ^ word) * 0xD6E8FEB86659FD93u, 29);
   }
-  for (; i < count; ++i) hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001B3u;
+  for (; i < data.size(); ++i) hash = (hash ^ data[i]) * 0x100000001B3u;
   return hash;
 }
 
-template <typename To, typename From>
-void AppendConverted(const Array& array, From base, std::string& body) {
-  const std::size_t begin = body.size();
-  body.resize(begin + array.bytes());
-  char* out = body.data() + begin;
-  for (std::size_t i = 0; i < array.count; ++i) {
-    From from;
-    memcpy(&from, array.source + i * sizeof from, sizeof from);
-    const To to = static_cast<To>(from - base);
-    memcpy(out + i * sizeof to, &to, sizeof to);
-  }
+// The lists that there are have a number for each column.
+bool AreWhole(const msg::PackedColumnsT& columns) {
+  const auto fits = [&columns](const std::unique_ptr<msg::PackedNumbersT>& numbers) {
+    if (numbers == nullptr) return true;
+    const std::size_t width = bus::WidthOf(numbers->type);
+    return width > 0 && numbers->data.size() == width * columns.columns;
+  };
+  return columns.first_steps != nullptr && columns.wall_times != nullptr &&
+         columns.lasts != nullptr && fits(columns.first_steps) && fits(columns.last_steps) &&
+         fits(columns.wall_times) && fits(columns.mins) && fits(columns.maxs) &&
+         fits(columns.lasts) && fits(columns.not_finite);
 }
-
-class Answer {
- public:
-  void Describe(const SeriesColumns& series) {
-    text_ += text_.empty() ? "{\"series\":[{" : ",{";
-    AddText("run", series.run);
-    AddText("tag", series.tag);
-    absl::StrAppend(&text_, "\"points\":", series.points,
-                    ",\"columns\":", series.first_steps.size(),
-                    ",\"generation\":", series.generation, ",");
-    AddFlag("incomplete", series.incomplete);
-    AddSteps("first_step", series.first_steps);
-    if (series.last_steps != series.first_steps) AddSteps("last_step", series.last_steps);
-    AddNumbers("time", series.times);
-    if (!AllSame(series.mins, series.lasts)) AddNumbers("min", series.mins);
-    if (!AllSame(series.maxs, series.lasts)) AddNumbers("max", series.maxs);
-    AddNumbers("last", series.lasts);
-    if (std::any_of(series.nans.begin(), series.nans.end(), [](auto count) { return count > 0; })) {
-      AddArray("nan", Type::kCounts, series.nans);
-    }
-    AddNumbers("smooth", series.smooths);
-    AddNumbers("x", series.xs);
-    text_.back() = '}';
-  }
-
-  std::string Finish() {
-    text_ += text_.empty() ? "{\"series\":[]}" : "]}";
-    text_.resize(Aligned(text_.size()), ' ');  // Spaces at the end of JSON have no meaning.
-    for (const auto& [place, array] : places_) {
-      const std::string digits = absl::StrCat(kHead + text_.size() + arrays_[array].at);
-      text_.replace(place + kDigits - digits.size(), digits.size(), digits);
-    }
-    std::string body;
-    body.reserve(kHead + text_.size() + size_);
-    body += "YSR1";
-    const auto length = static_cast<std::uint32_t>(text_.size());
-    body.append(reinterpret_cast<const char*>(&length), sizeof length);
-    body += text_;
-    for (const Array& array : arrays_) Append(array, body);
-    return body;
-  }
-
- private:
-  static constexpr std::size_t kDigits = 12;  // Room for a place, which is known at the end.
-
-  void AddText(std::string_view name, const std::string& value) {
-    text_.append("\"").append(name).append("\":");
-    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    text_ += ",";
-  }
-
-  void AddFlag(std::string_view name, bool value) {
-    text_.append("\"").append(name).append(value ? "\":true," : "\":false,");
-  }
-
-  template <typename T>
-  void AddArray(std::string_view name, Type type, const std::vector<T>& values) {
-    text_.append("\"").append(name).append("\":{\"type\":\"").append(NameOf(type));
-    text_ += "\",\"at\":";
-    places_.emplace_back(text_.size(), Place(type, values));
-    text_.append(kDigits, ' ');
-    if (type == Type::kDistances) absl::StrAppend(&text_, ",\"base\":\"", values.front(), "\"");
-    text_ += "},";
-  }
-
-  void AddNumbers(std::string_view name, const std::vector<double>& values) {
-    if (values.empty()) return;
-    AddArray(name, FitFloats(values) ? Type::kFloats : Type::kDoubles, values);
-  }
-
-  // In no falling order.
-  void AddSteps(std::string_view name, const std::vector<std::int64_t>& steps) {
-    if (steps.empty()) return;
-    const std::uint64_t span =
-        static_cast<std::uint64_t>(steps.back()) - static_cast<std::uint64_t>(steps.front());
-    const bool is_narrow = span <= std::numeric_limits<std::uint32_t>::max();
-    AddArray(name, is_narrow ? Type::kDistances : Type::kSteps, steps);
-  }
-
-  // Returns the place of the array with these values, which may have been added already.
-  template <typename T>
-  std::size_t Place(Type type, const std::vector<T>& values) {
-    const auto* const source = reinterpret_cast<const char*>(values.data());
-    const std::size_t bytes = values.size() * sizeof(T);
-    const auto [found, is_new] = by_hash_.try_emplace(HashOf(type, source, bytes), arrays_.size());
-    if (!is_new) {
-      const Array& other = arrays_[found->second];
-      if (other.type == type && other.source_bytes == bytes &&
-          memcmp(other.source, source, bytes) == 0) {
-        return found->second;
-      }
-    }
-    arrays_.push_back({type, source, bytes, values.size(), size_});
-    size_ += Aligned(arrays_.back().bytes());
-    return arrays_.size() - 1;
-  }
-
-  static void Append(const Array& array, std::string& body) {
-    if (array.type == Type::kFloats) {
-      AppendConverted<float, double>(array, 0, body);
-    } else if (array.type == Type::kDistances) {
-      std::uint64_t base;
-      memcpy(&base, array.source, sizeof base);
-      AppendConverted<std::uint32_t, std::uint64_t>(array, base, body);
-    } else {
-      body.append(array.source, array.source_bytes);
-    }
-    body.resize(Aligned(body.size()));
-  }
-
-  std::string text_;
-  std::vector<std::pair<std::size_t, std::size_t>> places_;  // In the text, and whose.
-  std::vector<Array> arrays_;
-  std::unordered_map<std::uint64_t, std::size_t> by_hash_;
-  std::size_t size_ = 0;
-};
 
 }  // namespace
 
-std::string EncodeSeries(std::span<const SeriesColumns> series) {
-  Answer answer;
-  for (const SeriesColumns& one : series) answer.Describe(one);
-  return answer.Finish();
+bool SeriesEncoder::Add(const SeriesColumns& series) {
+  if (series.columns == nullptr || !AreWhole(*series.columns)) return false;
+  const msg::PackedColumnsT& columns = *series.columns;
+  text_ += text_.empty() ? "{\"series\":[{" : ",{";
+  AddText("run", series.run);
+  AddText("tag", series.tag);
+  absl::StrAppend(&text_, "\"points\":", series.points, ",\"columns\":", columns.columns,
+                  ",\"generation\":", series.generation,
+                  ",\"incomplete\":", series.incomplete ? "true" : "false");
+  const std::pair<std::string_view, const msg::PackedNumbersT*> lists[] = {
+      {"first_step", columns.first_steps.get()},
+      {"last_step", columns.last_steps.get()},
+      {"time", columns.wall_times.get()},
+      {"min", columns.mins.get()},
+      {"max", columns.maxs.get()},
+      {"last", columns.lasts.get()},
+      {"nan", columns.not_finite.get()}};
+  for (const auto& [name, numbers] : lists) {
+    if (columns.columns > 0 && numbers != nullptr) AddArray(name, *numbers);
+  }
+  AddNumbers("smooth", series.smooths);
+  AddNumbers("x", series.xs);
+  text_ += '}';
+  return true;
+}
+
+std::string SeriesEncoder::Finish() {
+  text_ += text_.empty() ? "{\"series\":[]}" : "]}";
+  text_.resize(Aligned(text_.size()), ' ');  // Spaces at the end of JSON have no meaning.
+  for (const auto& [place, array] : places_) {
+    const std::string digits = absl::StrCat(kHead + text_.size() + array);
+    text_.replace(place + kDigits - digits.size(), digits.size(), digits);
+  }
+  std::string body;
+  body.reserve(kHead + text_.size() + arrays_.size());
+  body += "YSR1";
+  const auto length = static_cast<std::uint32_t>(text_.size());
+  body.append(reinterpret_cast<const char*>(&length), sizeof length);
+  body += text_;
+  body += arrays_;
+  return body;
+}
+
+void SeriesEncoder::AddText(std::string_view name, const std::string& value) {
+  text_.append("\"").append(name).append("\":");
+  text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  text_ += ",";
+}
+
+void SeriesEncoder::AddArray(std::string_view name, const msg::PackedNumbersT& numbers) {
+  text_.append(",\"").append(name).append("\":{\"type\":\"").append(NameOf(numbers.type));
+  text_ += "\",\"at\":";
+  places_.emplace_back(text_.size(), Place(numbers.data));
+  text_.append(kDigits, ' ');
+  if (numbers.type == msg::NumberType::Uint32Above) {
+    absl::StrAppend(&text_, ",\"base\":\"", numbers.base, "\"");
+  }
+  text_ += '}';
+}
+
+void SeriesEncoder::AddNumbers(std::string_view name, std::span<const double> numbers) {
+  if (!numbers.empty()) AddArray(name, *bus::PackNumbers(numbers));
+}
+
+std::size_t SeriesEncoder::Place(const std::vector<std::uint8_t>& data) {
+  const auto [found, is_new] = by_hash_.try_emplace(HashOf(data), arrays_.size(), data.size());
+  const auto& [at, size] = found->second;
+  if (!is_new && size == data.size() && memcmp(arrays_.data() + at, data.data(), size) == 0) {
+    return at;
+  }
+  const std::size_t place = arrays_.size();
+  arrays_.append(reinterpret_cast<const char*>(data.data()), data.size());
+  arrays_.resize(Aligned(arrays_.size()));
+  return place;
 }
 
 }  // namespace web

@@ -1,34 +1,35 @@
 #ifndef WEB_API_SERIES_FORMAT_H_
 #define WEB_API_SERIES_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "bus/schema/datamanager_generated.h"
 
 namespace web {
 
 // A series as it is drawn: columns in the order of steps, each of the points from its first to its
-// last step. All vectors that are set have the same length.
+// last step.
 struct SeriesColumns {
   std::string run;
   std::string tag;
   std::uint64_t points = 0;  // Number of points of the whole series.
   std::uint64_t generation = 0;
   bool incomplete = false;  // Its files are still being read.
-  std::vector<std::int64_t> first_steps = {};
-  std::vector<std::int64_t> last_steps = {};
-  std::vector<double> times = {};  // Time of the last point; seconds since 1970.
-  std::vector<double> mins = {};   // Over finite values; NaN without a finite value.
-  std::vector<double> maxs = {};
-  std::vector<double> lasts = {};
-  std::vector<std::uint32_t> nans = {};  // Points that are NaN or infinite.
-  // Value of the smoothed curve at the last point. Empty: not asked for, or too many points to
-  // read.
+  // Wall times are those of the last points, in seconds since 1970.
+  std::unique_ptr<msg::PackedColumnsT> columns = {};
+  // Value of the smoothed curve at the last point of each column. Empty: not asked for, or too many
+  // points to read.
   std::vector<double> smooths = {};
-  // The last value, up to the last step, of the metric on the x axis; NaN: no value yet. Empty: not
-  // asked for.
+  // The last value, up to the last step of each column, of the metric on the x axis; NaN: no value
+  // yet. Empty: not asked for.
   std::vector<double> xs = {};
 };
 
@@ -43,7 +44,29 @@ struct SeriesColumns {
 // last_step if equal to first_step, min and max if equal to last, nan if no point is NaN or
 // infinite, smooth and x if not asked for.
 // Equal arrays have the same place.
-std::string EncodeSeries(std::span<const SeriesColumns> series);
+//
+// Not thread safe.
+class SeriesEncoder {
+ public:
+  // `series` has columns, as many of each kind as it says; false and nothing is added if it has
+  // not.
+  bool Add(const SeriesColumns& series);
+  // The body. Ends the encoder.
+  std::string Finish();
+
+ private:
+  void AddText(std::string_view name, const std::string& value);
+  void AddArray(std::string_view name, const msg::PackedNumbersT& numbers);
+  void AddNumbers(std::string_view name, std::span<const double> numbers);
+  // Returns the place of these bytes among the arrays, which may have them already.
+  std::size_t Place(const std::vector<std::uint8_t>& data);
+
+  std::string text_;
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  // In the text, and of which array.
+  std::string arrays_;
+  // By hash: the place among the arrays and the number of bytes.
+  std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>> by_hash_;
+};
 inline constexpr std::string_view kSeriesType = "application/vnd.yard.series";
 
 }  // namespace web

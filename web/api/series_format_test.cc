@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "bus/wire/packed_numbers.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -31,22 +32,33 @@ std::vector<T> Array(const std::string& body, const json& place, std::size_t cou
   return values;
 }
 
+using Numbers = std::vector<double>;
+using Steps = std::vector<std::int64_t>;
+using Counts = std::vector<std::uint32_t>;
+
 SeriesColumns SomeSeries() {
-  return {.run = "a",
-          .tag = "loss",
-          .points = 7,
-          .generation = 3,
-          .first_steps = {10, 20},
-          .last_steps = {19, 29},
-          .times = {1.5, 2.5},
-          .mins = {0.25, 0.5},
-          .maxs = {4, 8},
-          .lasts = {1, 2},
-          .nans = {0, 0}};
+  SeriesColumns series = {.run = "a", .tag = "loss", .points = 7, .generation = 3};
+  series.columns = std::make_unique<msg::PackedColumnsT>();
+  msg::PackedColumnsT& columns = *series.columns;
+  columns.columns = 2;
+  columns.first_steps = bus::PackSteps(Steps{10, 20});
+  columns.last_steps = bus::PackSteps(Steps{19, 29});
+  columns.wall_times = bus::PackNumbers(Numbers{1.5, 2.5});
+  columns.mins = bus::PackNumbers(Numbers{0.25, 0.5});
+  columns.maxs = bus::PackNumbers(Numbers{4, 8});
+  columns.lasts = bus::PackNumbers(Numbers{1, 2});
+  return series;
+}
+
+template <typename... Series>
+std::string Encode(const Series&... series) {
+  SeriesEncoder encoder;
+  EXPECT_TRUE((encoder.Add(series) && ...));
+  return encoder.Finish();
 }
 
 TEST(SeriesFormatTest, NumbersThatAre32BitsTakeAsMany) {
-  const std::string body = EncodeSeries(std::vector{SomeSeries()});
+  const std::string body = Encode(SomeSeries());
   const json series = TextOf(body)["series"][0];
   EXPECT_EQ(series["run"], "a");
   EXPECT_EQ(series["points"], 7);
@@ -64,56 +76,85 @@ TEST(SeriesFormatTest, NumbersThatAre32BitsTakeAsMany) {
 
 TEST(SeriesFormatTest, NoNumberIsRounded) {
   SeriesColumns series = SomeSeries();
-  series.lasts = {0.1, 16'777'217};  // Neither is a 32-bit number.
-  series.first_steps = {std::numeric_limits<std::int64_t>::min(), 0};
-  series.last_steps = {-1, std::numeric_limits<std::int64_t>::max()};
-  const std::string body = EncodeSeries(std::vector{series});
+  const Numbers lasts = {0.1, 16'777'217};  // Neither is a 32-bit number.
+  const Steps first_steps = {std::numeric_limits<std::int64_t>::min(), 0};
+  const Steps last_steps = {-1, std::numeric_limits<std::int64_t>::max()};
+  series.columns->lasts = bus::PackNumbers(lasts);
+  series.columns->first_steps = bus::PackSteps(first_steps);
+  series.columns->last_steps = bus::PackSteps(last_steps);
+  const std::string body = Encode(series);
   const json text = TextOf(body)["series"][0];
   EXPECT_EQ(text["last"]["type"], "f64");
-  EXPECT_EQ(Array<double>(body, text["last"], 2), series.lasts);
+  EXPECT_EQ(Array<double>(body, text["last"], 2), lasts);
   EXPECT_EQ(text["first_step"]["type"], "i64");
-  EXPECT_EQ(Array<std::int64_t>(body, text["first_step"], 2), series.first_steps);
-  EXPECT_EQ(Array<std::int64_t>(body, text["last_step"], 2), series.last_steps);
+  EXPECT_EQ(Array<std::int64_t>(body, text["first_step"], 2), first_steps);
+  EXPECT_EQ(Array<std::int64_t>(body, text["last_step"], 2), last_steps);
 }
 
 TEST(SeriesFormatTest, StepsBeyondADoubleStayWhole) {
   SeriesColumns series = SomeSeries();
-  series.first_steps = {9'007'199'254'740'993, 9'007'199'254'740'995};
-  series.last_steps = series.first_steps;
-  const json text = TextOf(EncodeSeries(std::vector{series}))["series"][0];
+  series.columns->first_steps = bus::PackSteps(Steps{9'007'199'254'740'993, 9'007'199'254'740'995});
+  series.columns->last_steps.reset();
+  const json text = TextOf(Encode(series))["series"][0];
   EXPECT_EQ(text["first_step"]["base"], "9007199254740993");
   EXPECT_FALSE(text.contains("last_step")) << "they are the first ones";
 }
 
 TEST(SeriesFormatTest, WhatIsTheSameIsThereOnce) {
-  SeriesColumns series = SomeSeries();
-  series.mins = series.maxs = series.lasts = {kNaN, 2};
-  series.nans = {3, 0};
-  SeriesColumns other = series;
-  other.run = "b";
-  const std::string body = EncodeSeries(std::vector{series, other});
+  const auto make = [](const char* run) {
+    SeriesColumns series = SomeSeries();
+    series.run = run;
+    series.columns->mins.reset();
+    series.columns->maxs.reset();
+    series.columns->lasts = bus::PackNumbers(Numbers{kNaN, 2});
+    series.columns->not_finite = bus::PackCounts(Counts{3, 0});
+    return series;
+  };
+  const std::string body = Encode(make("a"), make("b"));
   const json text = TextOf(body)["series"];
   EXPECT_FALSE(text[0].contains("min"));
   EXPECT_FALSE(text[0].contains("max"));
   EXPECT_TRUE(std::isnan(Array<float>(body, text[0]["last"], 2)[0]));
-  EXPECT_EQ(Array<std::uint32_t>(body, text[0]["nan"], 2), series.nans);
+  EXPECT_EQ(Array<std::uint32_t>(body, text[0]["nan"], 2), (Counts{3, 0}));
   for (const char* name : {"first_step", "last_step", "time", "last", "nan"}) {
     EXPECT_EQ(text[0][name]["at"], text[1][name]["at"]) << name;
   }
 }
 
 TEST(SeriesFormatTest, ASeriesWithoutPointsHasNoArrays) {
-  const json text = TextOf(EncodeSeries(std::vector<SeriesColumns>{{.run = "a", .tag = "x"}}));
+  SeriesColumns series = SomeSeries();
+  msg::PackedColumnsT& columns = *series.columns;
+  columns.columns = 0;
+  for (auto* list : {&columns.first_steps, &columns.last_steps, &columns.wall_times, &columns.mins,
+                     &columns.maxs, &columns.lasts}) {
+    (*list)->data.clear();
+  }
+  const json text = TextOf(Encode(series));
   EXPECT_EQ(text["series"][0]["columns"], 0);
   EXPECT_FALSE(text["series"][0].contains("last"));
-  EXPECT_EQ(TextOf(EncodeSeries({}))["series"].size(), 0U);
+  EXPECT_EQ(TextOf(SeriesEncoder().Finish())["series"].size(), 0U);
+}
+
+TEST(SeriesFormatTest, ColumnsThatAreNotWholeAreRefused) {
+  SeriesColumns none = SomeSeries();
+  none.columns.reset();
+  SeriesColumns short_list = SomeSeries();
+  short_list.columns->maxs->data.resize(7);
+  SeriesColumns without_steps = SomeSeries();
+  without_steps.columns->first_steps.reset();
+  SeriesColumns later_type = SomeSeries();
+  later_type.columns->mins->type = static_cast<msg::NumberType>(100);
+  SeriesEncoder encoder;
+  for (const auto* series : {&none, &short_list, &without_steps, &later_type}) {
+    EXPECT_FALSE(encoder.Add(*series));
+  }
+  EXPECT_EQ(TextOf(encoder.Finish())["series"].size(), 0U);
 }
 
 TEST(SeriesFormatTest, AnyNameIsText) {
   SeriesColumns series = SomeSeries();
   series.tag = "bad\xFF\"</script>";
-  EXPECT_EQ(TextOf(EncodeSeries(std::vector{series}))["series"][0]["tag"],
-            "bad\xEF\xBF\xBD\"</script>");
+  EXPECT_EQ(TextOf(Encode(series))["series"][0]["tag"], "bad\xEF\xBF\xBD\"</script>");
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/envelope_generated.h"
+#include "bus/wire/packed_numbers.h"
 #include "nlohmann/json.hpp"
+#include "web/api/series_format.h"
 #include "web/api/smoothing.h"
 
 namespace web {
@@ -84,20 +86,12 @@ absl::Status ReadMember(const std::string& name, const json& value, SeriesQuesti
 
 // Takes what is in it.
 SeriesColumns ColumnsOf(msg::ScalarsReplyT& reply) {
-  std::vector<std::uint32_t> not_finite = std::move(reply.not_finite);
-  not_finite.resize(reply.steps.size());
   return {.run = std::move(reply.run),
           .tag = std::move(reply.tag),
           .points = reply.total_points,
           .generation = reply.generation,
           .incomplete = reply.incomplete,
-          .first_steps = std::move(reply.steps),
-          .last_steps = std::move(reply.last_steps),
-          .times = std::move(reply.wall_times),
-          .mins = std::move(reply.mins),
-          .maxs = std::move(reply.maxs),
-          .lasts = std::move(reply.values),
-          .nans = std::move(not_finite)};
+          .columns = std::move(reply.packed)};
 }
 
 msg::ReadScalarsRequestT RequestFor(const SeriesQuestion& question, std::vector<std::string> runs,
@@ -130,25 +124,48 @@ absl::Status StreamScalars(bus::Client& client, msg::ReadScalarsRequestT request
   return absl::OkStatus();
 }
 
+// Hands over at most kMostSeries series, one after the other.
 absl::Status ReadColumns(bus::Client& client, const SeriesQuestion& question,
-                         msg::ReadScalarsRequestT request, std::vector<SeriesColumns>& all) {
+                         msg::ReadScalarsRequestT request, std::size_t& series_read,
+                         const std::function<void(SeriesColumns)>& take) {
   request.columns = question.columns;
+  request.packed = true;
   request.selection->first_step = question.first_step;
   std::size_t columns = 0;
-  const auto take = [&](msg::ReadScalarsReplyT& part) {
+  const auto take_part = [&](msg::ReadScalarsReplyT& part) {
     for (const auto& series : part.series) {
-      if (all.size() == kMostSeries) return true;
-      columns += series->steps.size();
-      all.push_back(ColumnsOf(*series));
+      if (series_read == kMostSeries) return true;
+      ++series_read;
+      if (series->packed != nullptr) columns += series->packed->columns;
+      take(ColumnsOf(*series));
     }
     return columns <= kMostColumnsRead;
   };
-  const absl::Status read = StreamScalars(client, std::move(request), take);
+  const absl::Status read = StreamScalars(client, std::move(request), take_part);
   if (columns <= kMostColumnsRead) return read;
   return absl::ResourceExhaustedError(
       absl::StrCat("the answer has more than ", kMostColumnsRead,
                    " columns: ask for fewer runs, or a smaller \"n\""));
 }
+
+// First and last step of each column.
+struct Steps {
+  std::vector<std::int64_t> first;
+  std::vector<std::int64_t> last;
+
+  // Nothing in them if the answer has no steps.
+  static Steps Of(const SeriesColumns& series) {
+    if (series.columns == nullptr || series.columns->first_steps == nullptr) return {};
+    const msg::PackedColumnsT& columns = *series.columns;
+    Steps steps{.first =
+                    bus::UnpackSteps(*columns.first_steps).value_or(std::vector<std::int64_t>())};
+    steps.last = columns.last_steps == nullptr
+                     ? steps.first
+                     : bus::UnpackSteps(*columns.last_steps).value_or(std::vector<std::int64_t>());
+    steps.last.resize(steps.first.size());
+    return steps;
+  }
+};
 
 // Calls `add(step, value)` for every point of the tag up to the last column, in the order of steps.
 template <typename Add>
@@ -169,14 +186,15 @@ absl::Status ReadPoints(bus::Client& client, const SeriesQuestion& question, con
 // The smoothed curve at the end of each column, over every point from the first one on.
 absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
                           SeriesColumns& series) {
-  const std::size_t columns = series.first_steps.size();
+  const Steps steps = Steps::Of(series);
+  const std::size_t columns = steps.first.size();
   series.smooths.assign(columns, kNaN);
   Smoother smoother(question.smooth);
   std::size_t at = 0;
   const auto add = [&](std::int64_t step, double value) {
     smoother.Add(value);
-    while (at < columns && series.last_steps[at] < step) ++at;
-    if (at == columns || series.first_steps[at] > step) return;
+    while (at < columns && steps.last[at] < step) ++at;
+    if (at == columns || steps.first[at] > step) return;
     series.smooths[at] = smoother.value();
   };
   return ReadPoints(client, question, series.run, series.tag, add);
@@ -184,15 +202,14 @@ absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
 
 // The x of each column when another metric is x: the last value of that metric until then.
 absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesColumns& series) {
-  const std::size_t columns = series.first_steps.size();
+  const Steps steps = Steps::Of(series);
+  const std::size_t columns = steps.first.size();
   series.xs.assign(columns, kNaN);
   double x = kNaN;
   std::size_t at = 0;
   const absl::Status read =
       ReadPoints(client, question, series.run, question.x, [&](std::int64_t step, double value) {
-        for (; at < columns && series.last_steps[at] < step; ++at) {
-          series.xs[at] = x;
-        }
+        for (; at < columns && steps.last[at] < step; ++at) series.xs[at] = x;
         x = value;
       });
   for (; at < columns; ++at) series.xs[at] = x;
@@ -234,22 +251,34 @@ absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body) {
   return question;
 }
 
-absl::StatusOr<std::vector<SeriesColumns>> ReadSeries(bus::Client& client,
-                                                      const SeriesQuestion& question) {
+absl::StatusOr<std::string> AnswerSeries(bus::Client& client, const SeriesQuestion& question) {
   std::map<std::string, std::vector<std::string>> runs_of;  // By tag.
   for (const auto& [run, tag] : question.selection) {
     auto& runs = runs_of[tag];
     if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
   }
   if (question.selection.empty()) runs_of[question.tag] = {};
-  std::vector<SeriesColumns> all;
+  const bool needs_points = question.smooth > 0 || !question.x.empty();
+  SeriesEncoder encoder;
+  std::vector<SeriesColumns> waiting;  // Those for which points are to be read.
+  std::size_t series_read = 0;
+  bool whole = true;
   for (auto& [tag, runs] : runs_of) {
-    const absl::Status read =
-        ReadColumns(client, question, RequestFor(question, std::move(runs), tag), all);
+    const auto take = [&](SeriesColumns series) {
+      if (needs_points) {
+        waiting.push_back(std::move(series));
+      } else {
+        whole &= encoder.Add(series);
+      }
+    };
+    const absl::Status read = ReadColumns(
+        client, question, RequestFor(question, std::move(runs), tag), series_read, take);
     if (!read.ok()) return read;
   }
-  if (auto read = ReadWhatOnlyPointsTell(client, question, all); !read.ok()) return read;
-  return all;
+  if (auto read = ReadWhatOnlyPointsTell(client, question, waiting); !read.ok()) return read;
+  for (const SeriesColumns& series : waiting) whole &= encoder.Add(series);
+  if (!whole) return absl::InternalError("the data manager's columns are not as long as it says");
+  return encoder.Finish();
 }
 
 }  // namespace web

@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 #include "bus/call/client.h"
-#include "web/api/series_format.h"
 
 namespace web {
 
@@ -35,11 +34,11 @@ inline constexpr std::size_t kMostColumnsRead = 6'000'000;
 // "to", "n", "smooth" and "x". InvalidArgument says what is wrong.
 absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body);
 
-// Asks the data manager. Runs without such a tag are not in the answer. Smoothed curves and
-// values of x come from all points up to the last column, for as many series as kMostPointsRead
-// allows. Blocks. Errors are those of the data manager; ResourceExhausted over kMostColumnsRead.
-absl::StatusOr<std::vector<SeriesColumns>> ReadSeries(bus::Client& client,
-                                                      const SeriesQuestion& question);
+// Asks the data manager. Returns the body of the answer (series_format.h). Runs without such a tag
+// are not in it. Smoothed curves and values of x come from all points up to the last column, for as
+// many series as kMostPointsRead allows. Blocks. Errors are those of the data manager;
+// ResourceExhausted over kMostColumnsRead.
+absl::StatusOr<std::string> AnswerSeries(bus::Client& client, const SeriesQuestion& question);
 inline constexpr std::uint64_t kMostPointsRead = 4'000'000;
 
 }  // namespace web
