@@ -117,13 +117,15 @@ class ScalarColumns::Builder {
   // `overlaps`: a node that begins in a column may end in the next one, of which it takes that
   // part.
   Builder(std::int64_t first_step, std::int64_t last_step, std::size_t limit, bool one_each,
-          bool overlaps)
+          bool overlaps, std::size_t most_columns)
       : origin_(first_step),
         // At least 1, and never so small that a step falls into column `limit`.
         width_(Distance(first_step, last_step) / limit + 1),
         one_column_(limit == 1),
         one_each_(one_each),
-        overlaps_(overlaps) {}
+        overlaps_(overlaps) {
+    columns_.reserve(most_columns);
+  }
 
   // Adds a node that falls into one column; false if it does not.
   bool AddWhole(const Column& node) {
@@ -449,7 +451,7 @@ std::vector<Column> ScalarColumns::MakeColumns(Range range, std::size_t limit,
                                                bool for_picture) const {
   if (range.size() == 0 || limit == 0) return {};
   Builder builder(StepAt(range.first), StepAt(range.end - 1), limit, range.size() <= limit,
-                  for_picture);
+                  for_picture, std::min<std::uint64_t>(limit, range.size()));
   AddSealed({range.first, std::min(range.end, sealed_points_)}, builder);
   const std::uint64_t tail_first = std::max(range.first, sealed_points_);
   for (std::uint64_t place = tail_first; place < range.end; ++place) {

@@ -56,6 +56,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
   const [waits, setWaits] = useState(true);
   const { mode, log, logX, smooth } = options;
   const names = runs.map(run => run.run).join('\n');
+  const looks = runs.map(run => [run.run, run.name, run.colour, run.dash].join(' ')).join('\n');
 
   const read = useRef();
   read.current = async () => {
@@ -98,7 +99,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
     if (table) return;
     if (!chart.current || chart.current.plot !== plot.current) chart.current = new Chart(plot.current, over.current);
     chart.current.set({ lines, cloud: series.cloud, mode, log, logX, range, text: textOfTag(tag) });
-  });
+  }, [series, looks, tag, mode, log, logX, range, table]);
   useEffect(() => {
     const redraw = () => chart.current && chart.current.draw();
     const watcher = new ResizeObserver(redraw);

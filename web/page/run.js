@@ -13,7 +13,6 @@ export function Run({ name }) {
   const [query, set] = useAddress();
   const [run, setRun] = useState(null);
   const [error, setError] = useState(null);
-  useNow(1000);
   const reader = useRef(), shown = useRef();
   shown.current = run;
   useEffect(() => {
@@ -44,6 +43,9 @@ export function Run({ name }) {
     const tab = document.getElementById(`tab-${chosen}`);
     if (tab) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [chosen, isThere]);
+  // What changes with each report is above the charts: they are not drawn anew for it.
+  const own = run && (run.run || name), there = Boolean(run && run.run);
+  const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString()]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
   const tabs = TABS.filter(tab => tab === 'charts' || tab === 'parameters' || has(run, tab));
   const tab = tabs.includes(chosen) ? chosen : 'charts';
@@ -60,7 +62,7 @@ export function Run({ name }) {
     <div role="tablist" class="tabs" onKeyDown=${key}>${tabs.map(one => html`<button key=${one} id="tab-${one}" role="tab" aria-selected=${one === tab}
       tabindex=${one === tab ? 0 : -1} onClick=${() => set({ tab: one === 'charts' ? '' : one }, true)}>${one}</button>`)}</div>
     <div role="tabpanel" aria-labelledby="tab-${tab}">
-      ${tab === 'charts' && html`<${Charts} run=${run.run || name} there=${Boolean(run.run)} query=${query} set=${set} />`}
+      ${tab === 'charts' && charts}
       ${tab === 'output' && html`<${Output} name=${name} job=${run.job && run.job.id} query=${query} set=${set} />`}
       ${tab === 'parameters' && html`<${Pairs} pairs=${run.parameters || {}} none="This run has no parameters." />`}
       ${tab === 'code' && html`<${Code} run=${run} />`}
@@ -100,6 +102,7 @@ const sweepName = labels => ((labels || []).find(label => label.startsWith('swee
 
 function Head({ run, name, changed }) {
   const [asked, setAsked] = useState(null);
+  useNow(1000);
   const trial = run.trial;
   const state = trial ? trial.state : '';
   const own = run.run || (trial && trial.name) || name;
@@ -260,6 +263,7 @@ function Code({ run }) {
 }
 
 function Attempts({ run }) {
+  useNow(1000);
   return html`<table><thead><tr><th>task</th><th class="n">attempt</th><th>state</th><th>reason</th><th class="n">pid</th><th class="n">began</th><th class="n">took</th></tr></thead>
     <tbody>${run.job.tasks.flatMap(task => task.attempts.map(attempt => html`<tr key=${task.id + attempt.number}><td>${task.type}-${task.index}</td>
       <td class="n">${attempt.number}</td><td>${attempt.ended ? 'ended' : html`<span class="state ${task.state}">${sign(task.state)} ${task.state}</span>`}</td>
