@@ -71,7 +71,8 @@ def _precompiled(copts, test = False):
     path = "$(BINDIR)/%s.pch" % label[2:].replace(":", "/")
     return select({
         "//bazel:gcc": [],
-        "//conditions:default": ["-include-pch", path],
+        # (Bazel compiles anew what the compiler's list of read files says, where clang leaves this one out.)
+        "//conditions:default": ["-include-pch", path, "-Xclang", "-fdepfile-entry=" + path],
     }), select({
         "//bazel:gcc": [],
         "//conditions:default": [label],
