@@ -352,6 +352,28 @@ absl::StatusOr<json> TrialsAnswer(bus::Client& client, std::uint32_t newest_ende
   return json{{"trials", std::move(rows)}};
 }
 
+absl::StatusOr<json> JobsAnswer(bus::Client& client, std::uint32_t newest_ended) {
+  msg::JobsRequestT request;
+  request.live_only = newest_ended == 0;
+  request.newest_ended = newest_ended;
+  auto reply = Call<rpc::Launcher::Jobs>(client, request);
+  if (!reply.ok()) return reply.status();
+  std::stable_sort(reply->jobs.begin(), reply->jobs.end(),
+                   [](const auto& a, const auto& b) { return a->created_us > b->created_us; });
+  json jobs = json::array();
+  for (const auto& job : reply->jobs) jobs.push_back(bus::ToJson(*job));
+  return json{{"jobs", std::move(jobs)}};
+}
+
+absl::StatusOr<json> JobAnswer(bus::Client& client, const std::string& job) {
+  msg::JobsRequestT request;
+  request.job = job;
+  const auto reply = Call<rpc::Launcher::Jobs>(client, request);
+  if (!reply.ok()) return reply.status();
+  if (reply->jobs.size() != 1) return absl::NotFoundError(absl::StrCat("there is no job ", job));
+  return bus::ToJson(*reply->jobs.front());
+}
+
 absl::StatusOr<json> LogsAnswer(bus::Client& client, const LogsQuestion& question) {
   auto job = JobOf(client, question.thing);
   if (!job.ok()) return job.status();

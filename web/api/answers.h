@@ -2,6 +2,7 @@
 #define WEB_API_ANSWERS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,12 @@ absl::StatusOr<nlohmann::json> RunAnswer(bus::Client& client, const std::string&
 absl::StatusOr<nlohmann::json> TagsAnswer(bus::Client& client, const std::string& run);
 // Trials: all live ones, and at most `newest_ended` ended ones, the newest.
 absl::StatusOr<nlohmann::json> TrialsAnswer(bus::Client& client, std::uint32_t newest_ended);
+
+// Jobs with their tasks and attempts: all live ones, and at most `newest_ended` ended ones, the
+// newest of all first.
+absl::StatusOr<nlohmann::json> JobsAnswer(bus::Client& client, std::uint32_t newest_ended);
+// One job, by its id, a unique prefix of that, or its name.
+absl::StatusOr<nlohmann::json> JobAnswer(bus::Client& client, const std::string& job);
 
 struct LogsQuestion {
   std::string thing = {};  // A job, a task "JOB/worker-1", a trial or a run.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -37,7 +38,7 @@ namespace {
 using nlohmann::json;
 using Segments = std::vector<std::string>;
 
-constexpr std::uint32_t kMostEndedTrials = 10'000;
+constexpr std::uint32_t kMostEnded = 10'000;
 constexpr int kMostExports = 3;
 
 Response JsonResponse(const json& body) {
@@ -112,7 +113,8 @@ class RoutedApi : public Api {
 
  private:
   static bool IsView(const std::string& name) {
-    return name == "runs" || name == "run" || name == "sweeps" || name == "sweep";
+    constexpr std::string_view kViews[] = {"runs", "run", "sweeps", "sweep", "processes"};
+    return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
   }
 
   // Files of the page, and /healthz. Neither needs a token, because they tell a stranger nothing.
@@ -241,6 +243,10 @@ class RoutedApi : public Api {
       return JsonResponse(SweepAnswer(*options_.client, path[1]));
     }
     if (path == Segments{"trials"}) return Trials(request.target);
+    if (path == Segments{"jobs"}) return Jobs(request.target);
+    if (path.size() == 2 && path[0] == "jobs") {
+      return JsonResponse(JobAnswer(*options_.client, path[1]));
+    }
     if (path.size() == 2 && (path[0] == "runs" || path[0] == "trials")) {
       return JsonResponse(RunAnswer(*options_.client, path[1]));
     }
@@ -275,9 +281,15 @@ class RoutedApi : public Api {
   }
 
   Response Trials(const Target& target) const {
-    const auto ended = NumberOf(target, "ended", 100, kMostEndedTrials);
+    const auto ended = NumberOf(target, "ended", 100, kMostEnded);
     if (!ended.ok()) return ProblemOf(ended.status());
     return JsonResponse(TrialsAnswer(*options_.client, static_cast<std::uint32_t>(*ended)));
+  }
+
+  Response Jobs(const Target& target) const {
+    const auto ended = NumberOf(target, "ended", 100, kMostEnded);
+    if (!ended.ok()) return ProblemOf(ended.status());
+    return JsonResponse(JobsAnswer(*options_.client, static_cast<std::uint32_t>(*ended)));
   }
 
   Response Logs(const Target& target, const std::string& thing) const {

@@ -461,11 +461,22 @@ class ApiTest : public testing::Test {
     service.Handle<Launcher::Jobs>(
         [](const bus::CallContext&,
            const msg::JobsRequestT& request) -> absl::StatusOr<msg::JobsReplyT> {
-          if (request.job != "j-abcde") return absl::NotFoundError("no such job");
+          if (!request.job.empty() && request.job != "j-abcde") {
+            return absl::NotFoundError("no such job");
+          }
           msg::JobsReplyT reply;
           auto job = std::make_unique<msg::JobT>();
           job->id = "j-abcde";
+          job->created_us = kSomeTime;
           reply.jobs.push_back(std::move(job));
+          if (!request.job.empty() || request.live_only) return reply;
+          // An ended one, that is newer.
+          auto ended = std::make_unique<msg::JobT>();
+          ended->id = "j-ended";
+          ended->created_us = kSomeTime + 1;
+          ended->state = msg::TaskState::Failed;
+          ended->reason = absl::StrCat("one of ", request.newest_ended);
+          reply.jobs.push_back(std::move(ended));
           return reply;
         });
     service.Handle<Launcher::SignalJob>(
@@ -497,6 +508,19 @@ TEST_F(ApiTest, RunsAreATableWithColumns) {
   EXPECT_EQ(base["cols"], (json{{"loss", 1.0}, {"min:loss", 1.0}, {"config.lr", 0.1}}));
   EXPECT_EQ(table["rows"][1]["trial_state"], nullptr);
   EXPECT_EQ(table["rows"][1]["cols"]["config.lr"], nullptr);
+}
+
+TEST_F(ApiTest, JobsAreListedTheNewestFirstAndOneByOne) {
+  const json jobs = Get("jobs?ended=7")["jobs"];
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0]["id"], "j-ended");
+  EXPECT_EQ(jobs[0]["reason"], "one of 7");
+  EXPECT_EQ(jobs[1]["id"], "j-abcde");
+  EXPECT_EQ(Get("jobs?ended=0")["jobs"].size(), 1u);
+  EXPECT_EQ(Get("jobs/j-abcde")["id"], "j-abcde");
+  EXPECT_EQ(Ask("GET", "/api/v1/jobs/j-other").status, 404);
+  EXPECT_EQ(Ask("GET", "/api/v1/jobs?ended=many").status, 400);
+  EXPECT_EQ(Ask("GET", "/processes").status, 200);
 }
 
 TEST_F(ApiTest, RunsAreSortedByAnyColumnAndComeInParts) {

@@ -103,7 +103,7 @@ function Gpus({ gpus }) {
       <td class="n" data-label="power">${figure(gpu.power_watts, 'W')}</td></tr>`)}</tbody></table></section>`;
 }
 
-function Services({ services, missing }) {
+export function Services({ services, missing }) {
   const names = ['registry', 'launcher', 'datamanager', 'trainer', 'web'];
   const rows = [...services].sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
   const shown = rows.filter(row => names.includes(row.name));

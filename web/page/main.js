@@ -6,6 +6,7 @@ import * as live from './live.js';
 import { Home } from './home.js';
 import { Runs } from './runs.js';
 import { Run } from './run.js';
+import { Processes } from './processes.js';
 import { Sweeps } from './sweeps.js';
 import { Sweep } from './sweep.js';
 import { go, Link, Trouble, useAddress } from './parts.js';
@@ -22,8 +23,15 @@ function setTheme(theme) {
 setTheme(localStorage.getItem(THEME) || 'auto');
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => dispatchEvent(new Event('theme')));
 
+// The views by their path: {title, key behind g, view}. A view of one thing has its name behind the path.
+const VIEWS = {
+  '': { title: 'Home', key: 'h', view: Home }, runs: { title: 'Runs', key: 'r', view: Runs }, sweeps: { title: 'Sweeps', key: 's', view: Sweeps },
+  processes: { title: 'Processes', key: 'p', view: Processes },
+};
+const ONE = { run: Run, sweep: Sweep };
+
 const KEYS = [
-  ['g h', 'home'], ['g r', 'runs'], ['g s', 'sweeps'], ['/', 'the query'], ['t', 'light or dark'], ['?', 'these keys'],
+  ...Object.values(VIEWS).map(view => [`g ${view.key}`, view.title.toLowerCase()]), ['/', 'the query'], ['t', 'light or dark'], ['?', 'these keys'],
   ['↑ ↓ space enter', 'in the table: move, select, open'], ['← →', 'in a chart: move the cursor'], ['+ − Esc', 'in a chart: nearer, farther, all'],
   ['v', 'in a chart: its numbers'], ['↑ ↓ Esc', 'in an axis of a sweep: keep a part, keep all (Shift: back)'],
 ];
@@ -48,12 +56,11 @@ function App() {
     let before = '';
     const key = event => {
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-      if (before === 'g' && event.key === 'h') go('/');
-      else if (before === 'g' && event.key === 'r') go('/runs');
-      else if (before === 'g' && event.key === 's') go('/sweeps');
+      const next = before === 'g' && Object.keys(VIEWS).find(path => VIEWS[path].key === event.key);
+      if (typeof next === 'string') go(`/${next}`);
       else if (event.key === '/') {
         event.preventDefault();
-        if (location.pathname !== '/runs') go('/runs');
+        if (!document.getElementById('query')) go('/runs');
         setTimeout(() => document.getElementById('query').focus());
       } else if (event.key === 't' && before !== 'g') turn();
       else if (event.key === '?') setHelp(shown => !shown);
@@ -64,20 +71,18 @@ function App() {
     return () => removeEventListener('keydown', key);
   }, []);
   const path = location.pathname.split('/').filter(Boolean).map(decodeURIComponent);
-  const one = { run: 'run', sweep: 'sweep' }[path[0]];
-  const view = one && path[1] ? one : { runs: 'runs', sweeps: 'sweeps' }[path[0]] || 'home';
-  useEffect(() => { document.title = view === 'home' ? 'yard' : `${one && path[1] ? path[1].slice(0, 100) : view} · yard`; });
+  const isOne = Boolean(path[1]) && Object.hasOwn(ONE, path[0]);
+  const here = isOne ? path[0] : Object.hasOwn(VIEWS, path[0] || '') ? path[0] || '' : '';
+  const View = isOne ? ONE[here] : VIEWS[here].view;
+  useEffect(() => { document.title = isOne ? `${path[1].slice(0, 100)} · yard` : here === '' ? 'yard' : `${here} · yard`; });
   return html`<div class="page"><nav aria-label="views"><${Link} to="/" class="name">yard<//>
-      <${Link} to="/" aria-current=${view === 'home' ? 'page' : undefined}>Home<//>
-      <${Link} to="/runs" aria-current=${view === 'runs' ? 'page' : undefined}>Runs<//>
-      <${Link} to="/sweeps" aria-current=${view === 'sweeps' ? 'page' : undefined}>Sweeps<//>
+      <div class="views">${Object.entries(VIEWS).map(([where, view]) => html`<${Link} key=${where} to=${`/${where}`} aria-current=${!isOne && here === where ? 'page' : undefined}>${view.title}<//>`)}</div>
       <span class="space"></span>
       <span class="live ${state}" role="status" title=${state === 'live' ? 'changes come by themselves' : 'waits for the web service'}>${state === 'live' ? '● live' : '◌ waiting'}</span>
       <button onClick=${turn} title="light or dark (t)" aria-label="theme: ${theme}">${theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◐'}</button>
       <button onClick=${() => setHelp(!help)} title="keys (?)" aria-label="keys">?</button></nav>
     <main>${error && html`<${Trouble} error=${error} />`}
-      ${ready && (view === 'runs' ? html`<${Runs} />` : view === 'run' ? html`<${Run} key=${path[1]} name=${path[1]} />`
-        : view === 'sweeps' ? html`<${Sweeps} />` : view === 'sweep' ? html`<${Sweep} key=${path[1]} name=${path[1]} />` : html`<${Home} />`)}</main>
+      ${ready && (isOne ? html`<${View} key=${path.join('/')} name=${path[1]} />` : html`<${View} key=${here} />`)}</main>
     ${help && html`<aside class="help" aria-label="keys"><h2>Keys</h2><dl>${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
       <button onClick=${() => setHelp(false)}>close</button></aside>`}</div>`;
 }

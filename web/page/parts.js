@@ -70,6 +70,9 @@ export const optionsTo = options => ({
   x: options.mode === 'step' ? '' : options.mode, y: options.log ? 'log' : '', lx: options.logX ? '1' : '', s: options.smooth || '',
 });
 
+// Signals that people send, by their numbers on Linux.
+export const SIGNALS = { SIGUSR1: 10, SIGUSR2: 12, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15, SIGCONT: 18, SIGSTOP: 19 };
+
 // Asks before an action, and names the object of the action. `field`: {label, value, options},
 // which `run` gets; or null.
 export function Confirm({ what, thing, field = null, run, close }) {

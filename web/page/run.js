@@ -5,7 +5,7 @@ import { act, ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, clock, colour, duration, group, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
-import { AnsiText, Confirm, Link, optionsOf, optionsTo, Trouble, useAddress, useNow } from './parts.js';
+import { AnsiText, Confirm, Link, optionsOf, optionsTo, SIGNALS, Trouble, useAddress, useNow } from './parts.js';
 
 const TABS = ['charts', 'output', 'parameters', 'code', 'attempts', 'checkpoints', 'files'];
 
@@ -85,7 +85,6 @@ const ACTIONS = {
   failed: ['resume', 'rm'], done: ['rm'],
 };
 const WORDS = { stop: 'Stop', pause: 'Pause', resume: 'Resume', rm: 'Remove', tell: 'Tell', signal: 'Signal' };
-const SIGNALS = { SIGUSR1: 10, SIGUSR2: 12, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15, SIGCONT: 18, SIGSTOP: 19 };
 // These actions ask for a value, not only for a yes.
 const FIELDS = {
   tell: { label: 'JSON, which it reads with its next report', value: '{"lr": 0.001}' },
