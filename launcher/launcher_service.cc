@@ -1,13 +1,18 @@
 #include "launcher/launcher_service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/call/loop_methods.h"
 #include "bus/call/name_list.h"
@@ -18,8 +23,10 @@
 #include "launcher/gpu/gpu_meter.h"
 #include "launcher/job/job_names.h"
 #include "launcher/job/job_row.h"
+#include "launcher/job/supervisor.h"
 #include "launcher/job_calls.h"
 #include "launcher/log/follow_pace.h"
+#include "launcher/log/log_search.h"
 #include "launcher/log_record.h"
 #include "launcher/run/kill_mode_report.h"
 #include "launcher/run/usage_meter.h"
@@ -203,6 +210,85 @@ void AddUsage(const bus::LoopMethods& methods, const Parts& parts, runtime::Thre
       });
 }
 
+// Parts of a search that the loop's thread knows.
+struct SearchPlan {
+  std::vector<SearchedStream> streams;
+  std::map<std::string, std::unique_ptr<msg::SearchedJobT>> jobs;  // By id.
+};
+
+void AddToPlan(const Parts& parts, const JobRow& row, int task,
+               const msg::SearchLogsRequestT& request, SearchPlan* plan) {
+  const std::size_t before = plan->streams.size();
+  AddSearchedStreams(row, task, parts.state_directory, request, &plan->streams);
+  auto& job = plan->jobs[row.id];
+  if (job != nullptr || plan->streams.size() == before) return;
+  job = std::make_unique<msg::SearchedJobT>();
+  job->id = row.id;
+  job->name = row.spec.name;
+  for (const auto& label : row.spec.labels) {
+    job->labels.push_back(std::make_unique<msg::KeyValueT>(*label));
+  }
+}
+
+absl::StatusOr<SearchPlan> PlanSearch(const Parts& parts, const msg::SearchLogsRequestT& request) {
+  SearchPlan plan;
+  if (request.jobs.empty()) {
+    for (const JobRow* row : parts.table->Rows()) {
+      AddToPlan(parts, *row, kWholeJob, request, &plan);
+    }
+    return plan;
+  }
+  std::set<std::pair<std::string, int>> wanted;
+  for (const std::string& job : request.jobs) {
+    const auto named = parts.table->Find(job);
+    if (!named.ok()) return named.status();
+    wanted.emplace(named->job, named->task);
+  }
+  for (const auto& [job, task] : wanted) {
+    // (A task of a job that is searched as a whole is searched already.)
+    if (task != kWholeJob && wanted.contains({job, kWholeJob})) continue;
+    AddToPlan(parts, *parts.table->Row(job), task, request, &plan);
+  }
+  return plan;
+}
+
+absl::StatusOr<msg::SearchLogsReplyT> Search(SearchPlan plan,
+                                             const msg::SearchLogsRequestT& request,
+                                             const std::function<bool()>& is_cancelled) {
+  auto reply = SearchStreams(plan.streams, request, is_cancelled);
+  if (!reply.ok()) return reply;
+  std::set<std::string> found;
+  for (const auto& line : reply->lines) found.insert(line->task.substr(0, line->task.find('/')));
+  for (const std::string& job : found) reply->jobs.push_back(std::move(plan.jobs[job]));
+  return reply;
+}
+
+// On the pool, but for the plan. Other calls need threads of the pool, too.
+void AddSearch(const bus::LoopMethods& methods, const Parts& parts, runtime::ThreadPool* pool) {
+  constexpr int kMostSearches = 2;
+  methods.Serve<rpc::Launcher::SearchLogs>([parts, pool,
+                                            under_way = std::make_shared<std::atomic<int>>(0)](
+                                               auto writer, const auto& request) {
+    auto plan = PlanSearch(parts, request);
+    if (!plan.ok()) return writer->Finish(plan.status());
+    if (*under_way >= kMostSearches) {
+      return writer->Finish(absl::ResourceExhaustedError(
+          absl::StrCat(kMostSearches, " searches of output are under way already")));
+    }
+    ++*under_way;
+    const absl::Status submitted = pool->Submit(
+        [writer, under_way, request, plan = std::make_shared<SearchPlan>(*std::move(plan))] {
+          auto reply = Search(std::move(*plan), request, [&writer] { return writer->cancelled(); });
+          --*under_way;
+          writer->Finish(std::move(reply));
+          return absl::OkStatus();
+        });
+    if (submitted.ok()) return;
+    --*under_way;
+    writer->Finish(submitted);
+  });
+}
+
 }  // namespace
 
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
@@ -250,6 +336,7 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
   AddStreams(methods, parts);
   AddBarrier(methods, barriers);
   AddUsage(methods, parts, pool);
+  AddSearch(methods, parts, pool);
 }
 
 void PublishJob(bus::Publisher* publisher, msg::JobT job) {

@@ -18,7 +18,7 @@ namespace launcher {
 
 // Adds the methods of rpc::Launcher, and those of rpc::Common that an owner of topics has, to
 // `service`. Each hops to the loop, where the table lives, but KillModes, which needs no table;
-// Usage goes on to `pool`. All outlive the service's calls.
+// Usage and SearchLogs go on to `pool`. All outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
                         std::string state_directory);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace launcher {
 namespace {
@@ -20,6 +19,7 @@ constexpr std::size_t kBlock = 256;
 struct Record {
   std::uint64_t time = 0, place = 0;
 };
+static_assert(sizeof(Record) == LogTimes::kRecordBytes);
 static_assert(sizeof(Record) * LogTimes::kMaxRecords == 64 * 1024);
 
 std::uint64_t CheckOf(std::uint64_t time, std::uint64_t place) {
@@ -37,17 +37,12 @@ Record Pack(std::int64_t time_us, std::uint64_t offset) {
   return record;
 }
 
-struct Entry {
-  std::int64_t time_us = 0;
-  std::uint64_t offset = 0;
-};
-
-std::optional<Entry> Unpack(const Record& record) {
+std::optional<LogTimes::Entry> Unpack(const Record& record) {
   const std::uint64_t time = record.time & kMask, place = record.place & kMask;
   if (CheckOf(time, place) != ((record.time >> kBits) | ((record.place >> kBits) << 8))) {
     return std::nullopt;
   }
-  return Entry{static_cast<std::int64_t>(time), place};
+  return LogTimes::Entry{static_cast<std::int64_t>(time), place};
 }
 
 off_t PlaceOf(std::size_t index) { return static_cast<off_t>(index * sizeof(Record)); }
@@ -107,16 +102,27 @@ void LogTimes::Thin() {
   interval_us_ *= 2;
 }
 
-std::optional<std::uint64_t> LogTimes::OffsetAt(const std::string& path, std::int64_t since_us) {
+namespace {
+
+// Nothing if there is no index.
+std::optional<std::vector<Record>> ReadAll(const std::string& path) {
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat about = {};
   if (!file.valid() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
     return std::nullopt;
   }
-  std::vector<Record> records(kMaxRecords);
-  records.resize(ReadRecords(file.get(), 0, records.data(), kMaxRecords));
+  std::vector<Record> records(LogTimes::kMaxRecords);
+  records.resize(ReadRecords(file.get(), 0, records.data(), records.size()));
+  return records;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> LogTimes::OffsetAt(const std::string& path, std::int64_t since_us) {
+  const auto records = ReadAll(path);
+  if (!records) return std::nullopt;
   std::uint64_t offset = 0;
-  for (const Record& record : records) {
+  for (const Record& record : *records) {
     const auto entry = Unpack(record);
     if (!entry || entry->offset < offset) continue;
     // From here on there may be something of that time, whatever the clock did later.
@@ -124,6 +130,14 @@ std::optional<std::uint64_t> LogTimes::OffsetAt(const std::string& path, std::in
     offset = entry->offset;
   }
   return offset;
+}
+
+std::vector<LogTimes::Entry> LogTimes::Read(const std::string& path) {
+  std::vector<Entry> entries;
+  for (const Record& record : ReadAll(path).value_or(std::vector<Record>())) {
+    if (const auto entry = Unpack(record)) entries.push_back(*entry);
+  }
+  return entries;
 }
 
 }  // namespace launcher

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/file/unique_fd.h"
 
@@ -43,6 +44,14 @@ class LogTimes {
   // of what was written earlier no more than that of an interval. (Where the clock was set back, it
   // is the first such place.) Nothing if there is no index at `path`.
   static std::optional<std::uint64_t> OffsetAt(const std::string& path, std::int64_t since_us);
+  // Everything in the stream from `offset` on was written at `time_us` or later.
+  struct Entry {
+    std::int64_t time_us = 0;
+    std::uint64_t offset = 0;
+  };
+  static constexpr std::size_t kRecordBytes = 16;
+  // All records that are whole, as they stand in the file; empty if there is no index at `path`.
+  static std::vector<Entry> Read(const std::string& path);
 
  private:
   void Add(std::int64_t now_us, std::uint64_t offset);

@@ -67,6 +67,11 @@ msg::LogsRequestT FakeYard::last_logs() {
   return last_logs_;
 }
 
+std::vector<msg::SearchLogsRequestT> FakeYard::searches() {
+  MutexLock lock(mutex_);
+  return searches_;
+}
+
 std::vector<std::string> FakeYard::asked() {
   MutexLock lock(mutex_);
   return asked_;
@@ -144,6 +149,30 @@ void FakeYard::ServeLauncher() {
     reply.job = std::make_unique<msg::JobT>(job);
     writer->Finish(std::move(reply));
   });
+  service.Handle<Launcher::SearchLogs>(
+      [this](const bus::CallContext&,
+             const msg::SearchLogsRequestT& request) -> absl::StatusOr<msg::SearchLogsReplyT> {
+        MutexLock lock(mutex_);
+        searches_.push_back(request);
+        if (request.pattern == "(") return absl::InvalidArgumentError("pattern: missing )");
+        // Two answers of a line each.
+        msg::SearchLogsReplyT reply;
+        const bool is_first = request.cursor.empty();
+        reply.lines.push_back(std::make_unique<msg::FoundLineT>());
+        msg::FoundLineT& line = *reply.lines.back();
+        line.task = is_first ? "j-abcde/worker-1" : "j-other/worker-0";
+        line.attempt = 1;
+        line.stream = is_first ? msg::LogStream::Stderr : msg::LogStream::Stdout;
+        line.offset = 7;
+        line.time_us = 1'714'573'805'000'000 - (is_first ? 0 : 1'000'000);
+        const std::string text = is_first ? "newer" : "older";
+        line.text.assign(text.begin(), text.end());
+        reply.jobs.push_back(std::make_unique<msg::SearchedJobT>());
+        reply.jobs.back()->id = is_first ? "j-abcde" : "j-other";
+        if (is_first) reply.jobs.back()->name = "train";
+        if (is_first) reply.next = "further on";
+        return reply;
+      });
   service.HandleAsync<Launcher::Logs>([this](auto writer, const auto& request) {
     MutexLock lock(mutex_);
     last_logs_ = request;

@@ -149,6 +149,7 @@ class FakeYard {
   msg::JobSpecT last_launch();
   // The last request of `yard logs`.
   msg::LogsRequestT last_logs();
+  std::vector<msg::SearchLogsRequestT> searches();
   // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
   // "pause t-abcde", "tell 1 to t-abcde", "Stop s-abcde", "remove run first 7 nested force".
   std::vector<std::string> asked();
@@ -234,6 +235,7 @@ class FakeYard {
   msg::ChangeSweepRequestT last_change_ ABSL_GUARDED_BY(mutex_);
   msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
   msg::LogsRequestT last_logs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<msg::SearchLogsRequestT> searches_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::Duration> names_waits_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::function<void(const absl::Status&)>> held_ ABSL_GUARDED_BY(mutex_);

@@ -374,6 +374,37 @@ TEST_F(LogsTest, AsksForATimeForRanksAndForErrors) {
   EXPECT_EQ(asked.last_lines, 7);
 }
 
+TEST_F(LogsTest, ASearchShowsLinesInTheOrderInWhichTheyWereWritten) {
+  Start();
+  const auto result =
+      yard_.Run({"logs", "--grep", "lo+ss", "--err", "--since", "2024-05-01T12:30:05Z", "--utc"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_EQ(result.out,
+            "[2024-05-01 14:30:04 j-other/worker-0]: older\n"
+            "[2024-05-01 14:30:05 train/worker-1]: newer\n");
+  const auto asked = yard_.searches();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].pattern, "lo+ss");
+  EXPECT_TRUE(asked[0].errors_only);
+  EXPECT_EQ(asked[0].since_us, 1'714'566'605'000'000);
+  EXPECT_EQ(asked[0].limit, 1000u);
+  EXPECT_THAT(asked[0].jobs, ElementsAre());
+  EXPECT_EQ(asked[1].cursor, "further on");
+}
+
+TEST_F(LogsTest, ASearchEndsWithEnoughLinesOfTheThingsThatAreNamed) {
+  Start();
+  const auto result = yard_.Run({"logs", "train/worker-1", "--grep", "", "-n", "1", "--json"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_THAT(result.out, HasSubstr("\"text\":\"newer\""));
+  EXPECT_THAT(result.out, HasSubstr("\"time\":\"2024-05-01T14:30:05"));
+  ASSERT_EQ(yard_.searches().size(), 1u);
+  EXPECT_THAT(yard_.searches()[0].jobs, ElementsAre("j-abcde/worker-1"));
+  const auto faulty = yard_.Run({"logs", "--grep", "("});
+  EXPECT_EQ(faulty.code, kUsage);
+  EXPECT_THAT(faulty.err, HasSubstr("pattern: missing )"));
+}
+
 TEST_F(LogsTest, WhatCannotBeIsAnErrorOfUsage) {
   Start();
   const std::pair<std::vector<std::string>, const char*> kCases[] = {
@@ -382,6 +413,8 @@ TEST_F(LogsTest, WhatCannotBeIsAnErrorOfUsage) {
       {{"--collapse", "--raw"}, "--collapse is of lines, not of --raw"},
       {{"--collapse", "--json"}, "not of --json"},
       {{"--err", "--out"}, "--err and --out leave nothing"},
+      {{"--grep", "x", "-f"}, "--grep searches what is there: it does not go with -f"},
+      {{"--grep", "x", "--rank", "0"}, "does not go with --rank"},
       {{"j-abcde", "-f"}, "-f follows one thing at a time"},
       {{"--lines=-3"}, "-n: expected a number from 0"},
   };

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/schema/launcher_generated.h"
+#include "bus/schema/launcher_methods.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
 #include "runtime/thread.h"
@@ -122,10 +122,10 @@ class Lines {
 class Logs : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_, "Trials, jobs or tasks (JOB/worker-1).",
-                OptionSet::Need::kRequired);
+    options.Add("thing", names_, "Trials, jobs or tasks (JOB/worker-1); --grep: all jobs.");
     options.Flag("-f,--follow", follow_, "Go on as output comes, until it ends.");
     options.Add("-n,--lines", lines_, "Only the last N lines of each stream.");
+    options.Add("--grep", grep_, "Lines that it finds (RE2), also of what has ended.");
     options.Add("--since", since_, "Only what came since then: 10m, 14:30, 2024-05-01T14:30:05Z.");
     options.Add("--rank", ranks_, "Only the tasks of these ranks: 0,2-3.");
     options.Flag("--err", err_, "Standard error only.");
@@ -135,6 +135,15 @@ class Logs : public Verb {
   }
 
   int Run(Context& context) override {
+    if (grep_.has_value()) {
+      const absl::Status status = Search(context);
+      return status.ok() ? kDone : Fail(context, "logs", status);
+    }
+    if (names_.empty()) {
+      return Fail(
+          context, "logs",
+          absl::InvalidArgumentError("it takes a trial, a job or a task, or --grep PATTERN"));
+    }
     auto request = Request(context);
     if (!request.ok()) return Fail(context, "logs", request.status());
     for (const std::string& name : names_) {
@@ -146,6 +155,89 @@ class Logs : public Verb {
   }
 
  private:
+  // The newest lines that the pattern finds, in the order in which they were written.
+  absl::Status Search(Context& context) const {
+    auto request = SearchRequest(context);
+    if (!request.ok()) return request.status();
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    const std::size_t most = lines_ < 0 ? kMostFound : static_cast<std::size_t>(lines_);
+    std::vector<std::unique_ptr<msg::FoundLineT>> found;
+    std::map<std::string, std::string> names;  // Names of the jobs by their ids.
+    while (found.size() < most) {
+      request->limit = static_cast<std::uint32_t>(std::min(most - found.size(), kMostFound));
+      auto reply = (*client)->Call<rpc::Launcher::SearchLogs>(*request, Patient());
+      if (!reply.ok()) return AsLookup(reply.status());
+      for (auto& line : reply->lines) found.push_back(std::move(line));
+      for (const auto& job : reply->jobs) names[job->id] = NameOf(*job);
+      request->cursor = reply->next;
+      if (reply->next.empty()) break;
+    }
+    std::reverse(found.begin(), found.end());
+    LinePrinter printer({.out = context.out, .prefix = true, .printable = context.out_is_terminal});
+    for (const auto& line : found) PrintFound(context, printer, *line, names);
+    printer.Flush();
+    if (lines_ < 0 && !request->cursor.empty()) {
+      *context.err << "older lines are left out; -n NUMBER shows more than " << kMostFound << "\n";
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<msg::SearchLogsRequestT> SearchRequest(Context& context) const {
+    if (follow_ || raw_ || collapse_ || !ranks_.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--grep searches what is there: it does not go with ", follow_     ? "-f"
+                                                                 : raw_      ? "--raw"
+                                                                 : collapse_ ? "--collapse"
+                                                                             : "--rank"));
+    }
+    const auto like = Request(context);
+    if (!like.ok()) return like.status();
+    msg::SearchLogsRequestT request;
+    request.pattern = *grep_;
+    request.errors_only = err_;
+    request.output_only = out_;
+    request.since_us = like->since_us;
+    for (const std::string& name : names_) {
+      auto job = FindJobOrTask(context, name);
+      if (!job.ok()) return job.status();
+      request.jobs.push_back(*std::move(job));
+    }
+    return request;
+  }
+
+  // The name of the trial, or of the job; else empty.
+  static std::string NameOf(const msg::SearchedJobT& job) {
+    for (const auto& label : job.labels) {
+      if (label->key == "trial_name") return label->value;
+    }
+    return job.name;
+  }
+
+  static void PrintFound(Context& context, LinePrinter& printer, const msg::FoundLineT& line,
+                         const std::map<std::string, std::string>& names) {
+    const std::string_view text(reinterpret_cast<const char*>(line.text.data()), line.text.size());
+    if (context.json) {
+      return PrintJson(context,
+                       {{"task", line.task},
+                        {"attempt", line.attempt},
+                        {"stream", line.stream == msg::LogStream::Stderr ? "stderr" : "stdout"},
+                        {"offset", line.offset},
+                        {"time", TimeToJson(line.time_us)},
+                        {"text", std::string(text)}});
+    }
+    const std::size_t slash = line.task.find('/');
+    const auto name = names.find(line.task.substr(0, slash));
+    const bool has_name = name != names.end() && !name->second.empty();
+    const std::string time =
+        absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMicros(line.time_us), context.zone());
+    printer.Print(
+        absl::StrCat(time, " ",
+                     runtime::Printable(has_name ? name->second : line.task.substr(0, slash)),
+                     line.task.substr(std::min(slash, line.task.size()))),
+        text);
+  }
+
   // All but whose output it is.
   absl::StatusOr<msg::LogsRequestT> Request(const Context& context) const {
     if (err_ && out_) return absl::InvalidArgumentError("--err and --out leave nothing");
@@ -281,6 +373,8 @@ class Logs : public Verb {
   }
 
   std::vector<std::string> names_;
+  static constexpr std::size_t kMostFound = 1'000;
+  std::optional<std::string> grep_;
   std::string since_, ranks_;
   bool follow_ = false, err_ = false, out_ = false, raw_ = false, collapse_ = false;
   int lines_ = -1;

@@ -137,7 +137,7 @@ std::span<const VerbEntry> Verbs() {
        true},
       {"logs",
        "output of trials, jobs and tasks",
-       {"yard logs first -f", "yard logs train --since 10m --rank 0,2-3"},
+       {"yard logs first -f", "yard logs --grep 'nan|out of memory' --since 2h"},
        true,
        MakeLogs},
       {"watch",
