@@ -22,6 +22,7 @@
 #include "web/api/actions.h"
 #include "web/api/answers.h"
 #include "web/api/export.h"
+#include "web/api/log_search.h"
 #include "web/api/run_list.h"
 #include "web/api/series_format.h"
 #include "web/api/series_reader.h"
@@ -113,7 +114,7 @@ class RoutedApi : public Api {
 
  private:
   static bool IsView(const std::string& name) {
-    constexpr std::string_view kViews[] = {"runs", "run", "sweeps", "sweep", "processes"};
+    constexpr std::string_view kViews[] = {"runs", "run", "sweeps", "sweep", "processes", "logs"};
     return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
   }
 
@@ -193,6 +194,8 @@ class RoutedApi : public Api {
           if (reply->IsGone()) return absl::OkStatus();
           if (path == Segments{"export"} && request.method == "GET") {
             ExportPoints(request.target, reply);
+          } else if (path == Segments{"logs"} && IsRead(request)) {
+            SearchLogs(*options_.client, *options_.pool, request.target, reply);
           } else {
             reply->Send(AnswerOrFail(request, path));
           }

@@ -1,6 +1,7 @@
 #include "web/api/api.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <future>
@@ -20,6 +21,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "runtime/coordinator.h"
+#include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
 #include "web/api/series_format.h"
 #include "web/http/message.h"
@@ -51,8 +53,17 @@ class OneReply : public Reply {
   void Write(std::string part) override { streamed_.body += part; }
   void End() override { Send(std::move(streamed_)); }
   std::size_t Waiting() const override { return 0; }
-  bool IsGone() const override { return false; }
-  void OnProgress(std::function<void()>) override {}
+  bool IsGone() const override { return is_gone_; }
+  void OnProgress(std::function<void()> progress) override {
+    const runtime::MutexLock lock(mutex_);
+    if (is_gone_) return progress();
+    progress_ = std::move(progress);
+  }
+  void Leave() {
+    const runtime::MutexLock lock(mutex_);
+    is_gone_ = true;
+    if (progress_) progress_();
+  }
 
   std::future<Response> Answer() { return promise_.get_future(); }
 
@@ -60,6 +71,9 @@ class OneReply : public Reply {
   std::promise<Response> promise_;
   Response streamed_;
   bool sent_ = false;
+  std::atomic<bool> is_gone_ = false;
+  runtime::Mutex mutex_;
+  std::function<void()> progress_ ABSL_GUARDED_BY(mutex_);
 };
 
 struct FakeSeries {
@@ -138,6 +152,9 @@ class ApiTest : public testing::Test {
   std::string address_ = "http://127.0.0.1:7710/";
   std::vector<std::string> topics_;
   std::string last_id_;
+  msg::SearchLogsRequestT search_;
+  std::promise<void> has_begun_;
+  std::promise<bool> cancelled_;
   int signal_ = 0;
   std::string told_;
   std::vector<std::string> changed_;
@@ -486,6 +503,32 @@ class ApiTest : public testing::Test {
           if (request.job == "j-abcde") reply.tasks = {"j-abcde/worker-0"};
           return reply;
         });
+    service.HandleAsync<Launcher::SearchLogs>([this](const auto& writer, const auto& request) {
+      search_ = request;
+      if (request.pattern == "forever") {
+        // (Holds the writer: nobody answers.)
+        writer->OnCancel([this, writer] { cancelled_.set_value(true); });
+        return has_begun_.set_value();
+      }
+      if (request.pattern == "(") {
+        return writer->Finish(absl::InvalidArgumentError("pattern: missing )"));
+      }
+      msg::SearchLogsReplyT reply;
+      if (request.pattern.empty()) return writer->Finish(std::move(reply));
+      reply.lines.push_back(std::make_unique<msg::FoundLineT>());
+      reply.lines[0]->task = "j-abcde/worker-0";
+      reply.lines[0]->stream = msg::LogStream::Stderr;
+      const std::string text = "loss nan \xff";
+      reply.lines[0]->text.assign(text.begin(), text.end());
+      reply.jobs.push_back(std::make_unique<msg::SearchedJobT>());
+      reply.jobs[0]->id = "j-abcde";
+      reply.jobs[0]->labels.push_back(std::make_unique<msg::KeyValueT>());
+      reply.jobs[0]->labels[0]->key = "trial";
+      reply.jobs[0]->labels[0]->value = "t-abcde";
+      reply.next = "further on";
+      reply.read_bytes = 17;
+      writer->Finish(std::move(reply));
+    });
     service.HandleAsync<Launcher::Logs>([](const auto& writer, const auto& request) {
       msg::LogsReplyT part;
       part.task = request.job + "/worker-0";
@@ -508,6 +551,45 @@ TEST_F(ApiTest, RunsAreATableWithColumns) {
   EXPECT_EQ(base["cols"], (json{{"loss", 1.0}, {"min:loss", 1.0}, {"config.lr", 0.1}}));
   EXPECT_EQ(table["rows"][1]["trial_state"], nullptr);
   EXPECT_EQ(table["rows"][1]["cols"]["config.lr"], nullptr);
+}
+
+TEST_F(ApiTest, OutputOfAllTasksIsSearched) {
+  const json found =
+      Get("logs?grep=loss%20nan&job=j-abcde&job=other/worker-1&stderr=1&limit=7&cursor=there"
+          "&since=2024-05-01T14:30:05Z");
+  EXPECT_EQ(search_.pattern, "loss nan");
+  EXPECT_THAT(search_.jobs, ElementsAre("j-abcde", "other/worker-1"));
+  EXPECT_TRUE(search_.errors_only);
+  EXPECT_EQ(search_.limit, 7u);
+  EXPECT_EQ(search_.cursor, "there");
+  EXPECT_EQ(search_.since_us, 1'714'573'805'000'000);
+  ASSERT_EQ(found["lines"].size(), 1u);
+  EXPECT_EQ(found["lines"][0]["task"], "j-abcde/worker-0");
+  EXPECT_EQ(found["lines"][0]["stream"], "stderr");
+  EXPECT_EQ(found["lines"][0]["text"], "loss nan \xEF\xBF\xBD");  // (Some byte that is no text.)
+  EXPECT_EQ(found["jobs"]["j-abcde"], (json{{"name", ""}, {"labels", {{"trial", "t-abcde"}}}}));
+  EXPECT_EQ(found["next"], "further on");
+  EXPECT_EQ(found["read_bytes"], 17);
+  EXPECT_EQ(Get("logs")["next"], nullptr);
+  EXPECT_EQ(Ask("GET", "/api/v1/logs?limit=2001").status, 400);
+  EXPECT_EQ(Ask("GET", "/api/v1/logs?since=yesterday").status, 400);
+  EXPECT_EQ(Ask("GET", "/api/v1/logs?grep=(").status, 400);
+  EXPECT_EQ(Ask("GET", "/logs").status, 200);
+}
+
+TEST_F(ApiTest, WhoLeavesEndsTheSearch) {
+  Start();
+  auto target = ParseTarget("/api/v1/logs?grep=forever");
+  ASSERT_TRUE(target.ok());
+  auto reply = std::make_shared<OneReply>();
+  api_->Handle({.door = Door::kSocket,
+                .method = "GET",
+                .target = *target,
+                .headers = {{"host", "localhost:7710"}}},
+               reply);
+  has_begun_.get_future().wait();
+  reply->Leave();
+  EXPECT_TRUE(cancelled_.get_future().get());
 }
 
 TEST_F(ApiTest, JobsAreListedTheNewestFirstAndOneByOne) {

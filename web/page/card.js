@@ -90,6 +90,13 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
     return () => { end(); later.stop(); };
   }, [visible, tag, changed]);
 
+  // A time in the address is where the cursor begins.
+  useEffect(() => {
+    const [line] = series.lines;
+    if (!options.at || !line || line.n === 0 || isMetric(mode)) return;
+    cursor.set({ x: xOf(line, mode, nearest(line, 'time', options.at)), mode });
+  }, [options.at, mode, series.lines.length > 0]);
+
   const lines = [];
   for (const line of series.lines) {
     const run = runs.find(one => one.run === line.run);

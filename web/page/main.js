@@ -6,6 +6,7 @@ import * as live from './live.js';
 import { Home } from './home.js';
 import { Runs } from './runs.js';
 import { Run } from './run.js';
+import { Logs } from './logs.js';
 import { Processes } from './processes.js';
 import { Sweeps } from './sweeps.js';
 import { Sweep } from './sweep.js';
@@ -26,7 +27,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => disp
 // The views by their path: {title, key behind g, view}. A view of one thing has its name behind the path.
 const VIEWS = {
   '': { title: 'Home', key: 'h', view: Home }, runs: { title: 'Runs', key: 'r', view: Runs }, sweeps: { title: 'Sweeps', key: 's', view: Sweeps },
-  processes: { title: 'Processes', key: 'p', view: Processes },
+  processes: { title: 'Processes', key: 'p', view: Processes }, logs: { title: 'Logs', key: 'l', view: Logs },
 };
 const ONE = { run: Run, sweep: Sweep };
 

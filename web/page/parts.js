@@ -64,7 +64,7 @@ export const listOf = text => text ? text.split(',').filter(Boolean).map(decodeU
 export const textOf = list => list.map(name => name.replace(/[%,]/g, encodeURIComponent)).join(',');
 
 export const optionsOf = query => ({
-  mode: query.get('x') || 'step', log: query.get('y') === 'log', logX: query.get('lx') === '1', smooth: Number(query.get('s')) || 0,
+  mode: query.get('x') || 'step', log: query.get('y') === 'log', logX: query.get('lx') === '1', smooth: Number(query.get('s')) || 0, at: Date.parse(query.get('at')) || 0,
 });
 export const optionsTo = options => ({
   x: options.mode === 'step' ? '' : options.mode, y: options.log ? 'log' : '', lx: options.logX ? '1' : '', s: options.smooth || '',
