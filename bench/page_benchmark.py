@@ -1,4 +1,5 @@
-"""Measures the page: what its service answers, and what a browser shows, beside TensorBoard on the same files.
+"""Measures the page: what its service answers, and what a browser shows, beside TensorBoard on the same files, and
+Aim and MLflow on the same points, as many as their writers take in minutes.
 
     bazel run //bench:page_benchmark -- [--rounds N] [--runs N] [--points N] [--heap_minutes M] [--json]
 
@@ -20,6 +21,7 @@ import subprocess
 import tempfile
 import time
 
+from bench import trackers
 from tests import browser, event_records
 
 # Beside this file in the runfiles.
@@ -29,6 +31,7 @@ WRITER = os.path.join(ROOT, "bench/write_event_files")
 PATIENCE = 300  # Seconds.
 TABLE_RUNS, LIVE_RUNS, STREAMS, COLUMNS = 10_000, 20, 200, 600
 TURNS = 5
+TRACKER_RUNS, TRACKER_POINTS = 100, 1000
 TAG = "train/loss"
 # name: (limit, whether less is better).
 LIMITS = {
@@ -42,6 +45,8 @@ LIMITS = {
     "memory of the service with 200 streams, MB": (50, True),
     "rate of a trainer that is looked at, % of the rate alone": (97, False),
     "growth of the heap from minute 10 on, MB": (5, True),
+    **{"%s of %d runs of %d points, %s, ms" % (what, TRACKER_RUNS, TRACKER_POINTS, whose): (None, True)
+       for what in ("table", "curves") for whose in ("ours", "aim", "mlflow")},
 }
 # Reports as fast as it may for some seconds, or a few times a second; both until it is stopped.
 REPORTS = r"""
@@ -115,9 +120,9 @@ class Yard:
         base, _, key = address.partition("#")
         return base.rstrip("/") + path + "#" + key
 
-    def web_pid(self):
+    def pid_of(self, service):
         return next(row["pid"] for row in map(json.loads, self.yard("status", "--json").splitlines())
-                    if row.get("service") == "web")
+                    if row.get("service") == service)
 
 
 def p95(values):
@@ -140,7 +145,19 @@ def write_runs(logdir, runs, points):
             os.link(file, copy / file.name)
 
 
+def await_idle(yard):
+    """After a scan the data manager writes what it has read into its index, for minutes with many points."""
+    def worked():
+        with open("/proc/%d/stat" % yard.pid_of("datamanager"), encoding="ascii") as file:
+            return sum(int(word) for word in file.read().rsplit(")", 1)[1].split()[11:13])
+    deadline, before = time.monotonic() + PATIENCE, -1
+    while worked() != before and time.monotonic() < deadline:
+        before = worked()
+        time.sleep(1)
+
+
 def time_answers(yard, tag, figures):
+    await_idle(yard)
     columns = "cols=%s,min:%s,max:%s,config.a,config.b,config.c,config.d,config.e" % (tag, tag, tag)
     # (The service keeps a table for a moment; each of these is another one.)
     took = [yard.ask("GET", "runs?limit=100&sort=%s%s&%s,config.n%d" % ("-" * (i % 2), tag, columns, i))[0] for i in range(20)]
@@ -149,13 +166,39 @@ def time_answers(yard, tag, figures):
     figures["/series of all runs x 600, p95, ms"] = p95(took)
 
 
+def compare_trackers(directory, tag, figures):
+    """The same points in our files, in Aim and in MLflow; each is asked for a table and for the curves of all runs."""
+    logdir = os.path.join(directory, "few")
+    write_runs(logdir, TRACKER_RUNS, TRACKER_POINTS)
+
+    def note(whose, took):
+        for what, milliseconds in zip(("table", "curves"), took):
+            figures["%s of %d runs of %d points, %s, ms" % (what, TRACKER_RUNS, TRACKER_POINTS, whose)] = milliseconds
+    with Yard(logdir) as yard:
+        asked = lambda: (yard.ask("GET", "runs?limit=%d&sort=-%s&cols=%s" % (trackers.LIMIT, tag, tag))[0],
+                         yard.ask("POST", "series", {"q": "", "tag": tag, "n": COLUMNS})[0])
+        asked()
+        time.sleep(1)  # The table is kept for a moment.
+        note("ours", asked())
+        rows = yard.yard("export", sorted(os.listdir(logdir))[0], "-m", tag).splitlines()
+    head = rows[0].split(",")
+    places = [head.index(name) for name in ("step", "wall_time", "value")]
+    points = "".join(",".join(row.split(",")[place] for place in places) + "\n" for row in rows[1:])
+    for name in ("aim", "mlflow"):
+        took = trackers.measure(name, os.path.join(directory, name), TRACKER_RUNS, points)
+        if took is None:
+            print("not installed: %s (tools/peers %s)" % (name, name))
+        else:
+            note(name, took)
+
+
 def hold_streams(yard, figures):
     connections = [Socket(yard.socket_path()) for _ in range(STREAMS)]
     for connection in connections:
         connection.request("GET", "/api/v1/events?topic=yard")
         connection.getresponse()
     yard.ask("GET", "yard")
-    figures["memory of the service with 200 streams, MB"] = megabytes_of(yard.web_pid())
+    figures["memory of the service with 200 streams, MB"] = megabytes_of(yard.pid_of("web"))
     for connection in connections:
         connection.close()
 
@@ -301,6 +344,7 @@ def main():
     parser.add_argument("--table", type=int, default=TABLE_RUNS, help="runs of the table that is scrolled")
     parser.add_argument("--seconds", type=float, default=20, help="of each program that reports")
     parser.add_argument("--heap_minutes", type=float, default=0)
+    parser.add_argument("--no_trackers", action="store_true", help="without Aim and MLflow")
     parser.add_argument("--json", action="store_true")
     flags = parser.parse_args()
     directory = tempfile.mkdtemp(prefix="page-benchmark-")
@@ -317,6 +361,8 @@ def main():
         if os.path.exists(browser.PROGRAM):
             opened = browser.Browser()
             stack.callback(opened.close)
+        if not flags.no_trackers:
+            compare_trackers(directory, TAG, best)
         for _ in range(flags.rounds):
             for name, value in measure(flags, logdir, many, opened).items():
                 choose = min if LIMITS[name][1] else max

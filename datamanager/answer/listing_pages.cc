@@ -144,16 +144,26 @@ const ConfigFacts* FindParameter(std::span<const ConfigFacts> parameters, std::s
   return found != parameters.end() && found->name == name ? &*found : nullptr;
 }
 
-// `names`: of all runs, sorted.
-void AddParameters(const msg::RunsRequestT& request, const BriefFacts& brief,
-                   std::span<const std::string> names, RunSource& source, msg::RunT* run) {
-  std::optional<PluginFacts> plugin;  // Only files have these: read when the first is missing.
-  for (const std::string& name : request.parameters) {
+void AddMetrics(const std::vector<std::string>& names, const RunData& data, msg::RunT* run) {
+  for (const std::string& name : names) {
+    const auto id = data.FindTag(name);
+    if (!id.has_value()) continue;
+    const ScalarSummary& summary = data.tag(*id).summary;
+    if (summary.points == 0) continue;
+    auto& metric = run->metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
+    metric->tag = name;
+    metric->last = summary.last;
+    metric->min = summary.min;
+    metric->max = summary.max;
+  }
+}
+
+// `of_files`: the parameters that only files have, which count where the brief has none.
+void AddParameters(const std::vector<std::string>& names, const BriefFacts& brief,
+                   std::span<const ConfigFacts> of_files, msg::RunT* run) {
+  for (const std::string& name : names) {
     const ConfigFacts* fact = FindParameter(brief.parameters(), name);
-    if (fact == nullptr) {
-      if (!plugin.has_value()) plugin = PluginFactsOf(source, names, run->name);
-      fact = FindParameter(plugin->config.facts(), name);
-    }
+    if (fact == nullptr) fact = FindParameter(of_files, name);
     if (fact == nullptr) continue;
     auto& pair = run->parameters.emplace_back(std::make_unique<msg::KeyValueT>());
     pair->key = name;
@@ -161,22 +171,25 @@ void AddParameters(const msg::RunsRequestT& request, const BriefFacts& brief,
   }
 }
 
-void AddMetrics(const msg::RunsRequestT& request, RunSource& source, msg::RunT* run) {
-  if (request.metrics.empty()) return;
-  LookNow(source, run->name, [&](const RunSource::View& view) {
-    for (const std::string& name : request.metrics) {
-      const auto id = view.data.FindTag(name);
-      if (!id.has_value()) continue;
-      const ScalarSummary& summary = view.data.tag(*id).summary;
-      if (summary.points == 0) continue;
-      auto& metric = run->metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
-      metric->tag = name;
-      metric->last = summary.last;
-      metric->min = summary.min;
-      metric->max = summary.max;
-    }
-    return absl::OkStatus();
-  });
+// Adds the metrics and parameters that are asked for. `names`: of all runs, sorted.
+void AddCells(const msg::RunsRequestT& request, const BriefFacts& brief,
+              std::span<const std::string> names, RunSource& source, msg::RunT* run) {
+  const bool needs_files = std::any_of(
+      request.parameters.begin(), request.parameters.end(),
+      [&](const std::string& name) { return FindParameter(brief.parameters(), name) == nullptr; });
+  PluginFacts plugin;
+  if (needs_files || !request.metrics.empty()) {
+    LookNow(source, run->name, [&](const RunSource::View& view) {
+      AddMetrics(request.metrics, view.data, run);
+      if (needs_files) plugin.config = PluginParameters(SessionStartOf(view.data));
+      return absl::OkStatus();
+    });
+  }
+  // (Only a run without parameters of its own has those of the run below it.)
+  if (needs_files && plugin.config.facts().empty() && !RunsBelow(names, run->name).empty()) {
+    plugin = PluginFactsOf(source, names, run->name);
+  }
+  AddParameters(request.parameters, brief, plugin.config.facts(), run);
 }
 
 // About as many as a page's bytes count.
@@ -349,8 +362,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     run->note = brief.said().note;
     run->display_name = brief.said().display_name;
     if (brief.labels() != nullptr) run->trial = brief.labels()->trial;
-    AddParameters(request, brief, names, source, run.get());
-    AddMetrics(request, source, run.get());
+    AddCells(request, brief, names, source, run.get());
     if (request.with_plugins) {
       LookNow(source, name, [&](const RunSource::View& view) {
         run->plugins = PluginsOf(view.data, &room_for_names);

@@ -42,7 +42,8 @@ absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& tab
   do {
     auto page = Call<rpc::Datamanager::Runs>(client, request);
     if (!page.ok()) return page.status();
-    for (auto& run : page->runs) table.rows.emplace_back().run = std::move(*run);
+    table.rows.reserve(table.rows.size() + page->runs.size());
+    for (auto& run : page->runs) table.rows.push_back({.run = std::move(run)});
     table.logdir = page->logdir;
     table.undecided = page->undecided;
     table.total = page->total;
@@ -61,7 +62,7 @@ void AddTrials(const msg::TrialsReplyT& trials, Table& table) {
   std::unordered_map<std::string, const msg::TrialT*> by_id;
   for (const auto& trial : trials.trials) by_id[trial->id] = trial.get();
   for (RunRow& row : table.rows) {
-    const auto found = by_id.find(row.run.trial);
+    const auto found = by_id.find(row.run->trial);
     if (found == by_id.end()) continue;
     row.trial_state = bus::StateName(found->second->state);
     row.reason = found->second->reason;

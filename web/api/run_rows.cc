@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 11> kFields = {
     "bytes", "labels",  "note",    "display_name", "trial_state"};
 
 json MetricCell(const RunRow& row, const RunColumn& column) {
-  for (const auto& metric : row.run.metrics) {
+  for (const auto& metric : row.run->metrics) {
     if (metric->tag != column.name) continue;
     if (column.kind == RunColumn::Kind::kMin) return bus::NumberToJson(metric->min);
     if (column.kind == RunColumn::Kind::kMax) return bus::NumberToJson(metric->max);
@@ -29,7 +29,7 @@ json MetricCell(const RunRow& row, const RunColumn& column) {
 }
 
 json ParameterCell(const RunRow& row, const std::string& name) {
-  for (const auto& parameter : row.run.parameters) {
+  for (const auto& parameter : row.run->parameters) {
     if (parameter->key != name) continue;
     json value = json::parse(parameter->value, nullptr, /*allow_exceptions=*/false);
     return value.is_discarded() ? json(parameter->value) : value;
@@ -38,7 +38,7 @@ json ParameterCell(const RunRow& row, const std::string& name) {
 }
 
 json FieldCell(const RunRow& row, const std::string& name) {
-  const msg::RunT& run = row.run;
+  const msg::RunT& run = *row.run;
   if (name == "run") return run.name;
   if (name == "created") return run.create_us;
   if (name == "updated") return run.update_us;
@@ -115,7 +115,7 @@ void SortRows(std::string_view sort, std::vector<RunRow>& rows) {
 }
 
 json RowToJson(const RunRow& row, const std::vector<RunColumn>& columns) {
-  json text = bus::RunToJson(row.run);
+  json text = bus::RunToJson(*row.run);
   text["trial_state"] = row.trial_state.empty() ? json() : json(row.trial_state);
   if (!row.reason.empty()) text["reason"] = row.reason;
   json cells = json::object();

@@ -2,6 +2,7 @@
 #define WEB_API_RUN_ROWS_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ struct RunColumn {
 
 // Facts about a run that the table shows.
 struct RunRow {
-  msg::RunT run;            // With the metrics and parameters of the columns.
+  std::unique_ptr<msg::RunT> run;  // Never null; with the metrics and parameters of the columns.
   std::string trial_state;  // Empty: no trial wrote the run, or the trial is not known any more.
   std::string reason;
 };

@@ -16,10 +16,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 RunRow Row(const std::string& name, double loss) {
-  RunRow row;
-  row.run.name = name;
-  row.run.counted = true;
-  auto& metric = row.run.metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
+  RunRow row = {.run = std::make_unique<msg::RunT>()};
+  row.run->name = name;
+  row.run->counted = true;
+  auto& metric = row.run->metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
   metric->tag = "loss";
   metric->last = loss;
   metric->min = loss / 2;
@@ -28,14 +28,14 @@ RunRow Row(const std::string& name, double loss) {
 }
 
 void AddParameter(const std::string& name, const std::string& value, RunRow& row) {
-  auto& parameter = row.run.parameters.emplace_back(std::make_unique<msg::KeyValueT>());
+  auto& parameter = row.run->parameters.emplace_back(std::make_unique<msg::KeyValueT>());
   parameter->key = name;
   parameter->value = value;
 }
 
 std::vector<std::string> Names(const std::vector<RunRow>& rows) {
   std::vector<std::string> names;
-  for (const RunRow& row : rows) names.push_back(row.run.name);
+  for (const RunRow& row : rows) names.push_back(row.run->name);
   return names;
 }
 
@@ -58,7 +58,8 @@ TEST(RunRowsTest, WhatHasNoNumberIsLastBothWays) {
   for (const double loss : {kNaN, 2.0, kInfinity, 1.0, -kInfinity}) {
     rows.push_back(Row(std::to_string(rows.size()), loss));
   }
-  rows.emplace_back().run.name = "none";
+  rows.push_back({.run = std::make_unique<msg::RunT>()});
+  rows.back().run->name = "none";
   SortRows("loss", rows);
   EXPECT_THAT(Names(rows), ElementsAre("4", "3", "1", "2", "0", "none"));
   SortRows("-loss", rows);
