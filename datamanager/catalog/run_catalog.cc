@@ -771,7 +771,7 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
                          points ? LoadScheduler::Urgency::kAsked : LoadScheduler::Urgency::kChanged,
                          NowUs());
   }
-  if (bytes > 0) {
+  if (points && bytes > 0) {
     // An answer may have sorted points anew, and keeps them.
     const Cache::Lease kept = cache_.Whole(run->name);
     if (kept != nullptr && !cache_.SetBytes(kept, bytes)) run->NoteNoRoom(bytes);
