@@ -168,7 +168,7 @@ class OutputTest(yard_case.YardCase):
 
     def test_what_is_no_form_is_refused(self):
         err = self.finish(self.start_yard("run", "--output", "xml", "--", "true"), exit_code=2)[1]
-        self.assertIn('output "xml" is not json, values or tag:WORD', err)
+        self.assertIn('output "xml" is not auto, json, values, tag:WORD, keras, xgboost, lightgbm, dict or tqdm', err)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,33 @@ class KerasTest(IntegrationCase):
         rows = self.goes_on("train_keras.py", "test_keras-stopped")
         self.assertEqual(self.column(rows, "step"), [3, 4])
 
+    def test_the_flags_of_absl(self):
+        pathlib.Path(self.directory, "flags.py").write_text("""
+import numpy, yard
+from absl import app, flags
+flags.DEFINE_float("lr", 0.1, "the rate")
+flags.DEFINE_list("layers", ["4", "8"], "their widths")
+def main(argv):
+    with yard.Reporter() as reporter:
+        reporter.config_update(flags.FLAGS, width=numpy.int64(3), mean=numpy.array([0.5, 1]), kind=numpy.float32)
+        reporter.report(loss=1)
+app.run(main)
+""")
+        out, _ = self.yard("run", "--name", "flags", "--", "python", "flags.py", "--lr", "0.5")
+        config = json.loads(self.yard("show", "flags", "--json")[0])["config"]
+        self.assertEqual({name: config[name] for name in ("lr", "layers", "width", "mean", "kind")},
+                         {"lr": 0.5, "layers": ["4", "8"], "width": 3, "mean": [0.5, 1], "kind": "float32"}, out)
+
+    def test_keras_as_it_prints(self):
+        for verbose, form in ((1, "keras"), (2, "auto")):
+            text = PROGRAMS["train_keras.py"].replace("verbose=0", "verbose=%d" % verbose).replace(
+                "          callbacks=[callback]", "          callbacks=[]")
+            pathlib.Path(self.directory, "print_keras.py").write_text(text)
+            _, rows, _ = self.train("print_keras.py", "--output", form, name="prints-" + form)
+            self.assertEqual(len(rows), 4)
+            self.assertLess(rows[-1]["loss"], rows[0]["loss"])
+            self.assertIn("val_loss", rows[0])
+
     def test_the_tensorboard_of_keras_writes_into_the_run(self):
         pathlib.Path(self.directory, "fit.py").write_text("""
 import keras, numpy
@@ -114,6 +141,21 @@ class BoostingTest(IntegrationCase):
         self.assertLess(rows[-1]["train/l2"], rows[0]["train/l2"])
         self.assertIn("rounds 6", out)
         self.assertIn("rounds 2", self.stops_after_two("train_lightgbm.py"))
+
+    def test_xgboost_as_it_prints(self):
+        for form in ("xgboost", "auto"):
+            _, rows, _ = self.train("print_xgboost.py", "--output", form, name="prints-" + form)
+            self.assertEqual(self.column(rows, "step"), [0, 1, 2, 3, 4, 5])
+            self.assertLess(rows[-1]["train/rmse"], rows[0]["train/rmse"])
+
+    def test_lightgbm_as_it_prints(self):
+        text = PROGRAMS["train_lightgbm.py"].replace("callbacks=[YardCallback()]",
+                                                     "callbacks=[lightgbm.log_evaluation(1)]")
+        pathlib.Path(self.directory, "print_lightgbm.py").write_text(text)
+        for form in ("lightgbm", "auto"):
+            _, rows, _ = self.train("print_lightgbm.py", "--output", form, name="lgb-" + form)
+            self.assertEqual(self.column(rows, "step"), [1, 2, 3, 4, 5, 6])
+            self.assertLess(rows[-1]["train/l2"], rows[0]["train/l2"])
 
     def test_catboost(self):
         _, rows, out = self.train("train_catboost.py")
@@ -182,6 +224,25 @@ class TorchLibrariesTest(IntegrationCase):
         self.assertIn("steps 4", out)
         self.assertEqual(self.column(self.goes_on("train_transformers.py", "hf-stopped"), "step"), [6, 8, 8])
 
+    def test_transformers_as_it_prints(self):
+        text = PROGRAMS["train_transformers.py"].replace("callbacks=[YardCallback()]", "callbacks=[]")
+        pathlib.Path(self.directory, "print_transformers.py").write_text(text)
+        for form in ("dict", "auto"):
+            _, rows, _ = self.train("print_transformers.py", "--output", form, name="hf-prints-" + form)
+            self.assertEqual(len([row for row in rows if "loss" in row]), 4)
+            self.assertIn("train_runtime", [row for row in rows if "train_loss" in row][0])
+
+    def test_a_bar_of_tqdm(self):
+        pathlib.Path(self.directory, "bar.py").write_text("""
+import sys, tqdm
+bar = tqdm.trange(5, file=sys.stdout, mininterval=0)
+for n in bar:
+    bar.set_postfix(loss=1 / (n + 1))
+""")
+        for form in ("tqdm", "auto"):
+            _, rows, _ = self.train("bar.py", "--output", form, name="bar-" + form)
+            self.assertEqual(self.column(rows, "loss"), [1, 0.5, 0.333, 0.25, 0.2])
+
     def test_accelerate(self):
         _, rows, _ = self.train("train_accelerate.py")
         self.assertEqual(self.column(rows, "step"), [1, 2, 3, 4, 5, 6])
@@ -229,6 +290,17 @@ class TuningTest(IntegrationCase):
             self.assertEqual((trial["state"], trial["reports"]), ("done", 3), trial)
             self.assertEqual(trial["metrics"]["loss"], trial["config"]["lr"] / 3)
 
+    def test_a_configuration_of_omegaconf(self):
+        pathlib.Path(self.directory, "omega.py").write_text("""
+import yard
+from omegaconf import OmegaConf
+with yard.Reporter() as reporter:
+    reporter.config_update(OmegaConf.create({"lr": 0.5, "net": {"width": 4, "depth": "${.width}"}}))
+    reporter.report(loss=1)
+""")
+        trial, _, _ = self.train("omega.py")
+        self.assertEqual(trial["config"], {"lr": 0.5, "net": {"width": 4, "depth": 4}})
+
     def test_a_job_of_hydra_that_fails_is_told(self):
         _, err = self.finish(self.start("python", "train_hydra.py", "--multirun", "hydra/launcher=yard", "lr=oops"),
                              exit_code=1)
@@ -265,10 +337,16 @@ class PrintedLinesTest(IntegrationCase):
         bar = "".join("\r%3d%%|##  | %d/4 [00:00<00:00, 9.1it/s, loss=%s]" % (25 * n, n, 1 / n) for n in range(1, 5))
         self.assertEqual([row["loss"] for row in self.reports(bar + "\n")], [0.25])
 
-    def test_lines_of_libraries_are_not_read(self):
+    def test_lines_of_libraries(self):
         lines = ("4/4 - 0s - 9ms/step - loss: 0.5 - val_loss: 0.25\n[0]\ttrain-rmse:0.51234\n"
                  "[1]\ttraining's l2: 0.25\n{'loss': 0.5, 'epoch': 1.0}\n")
-        self.assertEqual(self.reports(lines), [])
+        rows = self.reports(lines, "auto")
+        self.assertEqual([row.get("val_loss") for row in rows], [0.25, None, None, None])
+        self.assertEqual([row.get("step") for row in rows][1:3], [0, 1])
+        self.assertEqual((rows[1]["train/rmse"], rows[2]["training/l2"], rows[3]["epoch"]), (0.51234, 0.25, 1))
+
+    def test_lines_of_libraries_have_no_values_with_equal_signs(self):
+        self.assertEqual(self.reports("4/4 - 0s - loss: 0.5\n[0]\ttrain-rmse:0.5\n{'loss': 0.5}\n"), [])
 
 
 if __name__ == "__main__":

@@ -168,7 +168,8 @@ TEST_F(OutputTrialsTest, ItCannotBeTold) {
 TEST_F(OutputTrialsTest, WhatIsNoFormatIsRefused) {
   const absl::Status status = TryRun(Request("xml")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("json, values or tag:WORD"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("is not auto, json, values, tag:WORD, keras"));
   msg::RunTrialRequestT tasks = Request("json");
   tasks.options->tasks.push_back(std::make_unique<msg::TrialTasksT>());
   tasks.options->tasks.back()->type = "worker";

@@ -17,9 +17,11 @@ namespace trainer {
 // such thing (Katib's metrics collector does); nobody waits for an answer, so this is no lock step.
 //
 // A report is numbered by the offset of its line's end in the file, so a receiver that stores the
-// number with the report takes each once, over any restart. A line that cannot be stored now is
-// read again a second later. A last line without a newline counts at the end; one of over 1 MiB is
-// passed over.
+// number with the report takes each once, over any restart. If the format reads bars, each state
+// of a bar is a report, numbered by its own end, once the bar goes on or the line ends. A state at
+// either end of the bar, or of the same place, is none if it says the same as the one before. A
+// line that cannot be stored now is read again a second later. A last line without a newline counts
+// at the end; one of over 1 MiB is passed over.
 //
 // On the loop's thread, which reads at most 256 KiB at a time. Destroy it there, but not from
 // inside of `take`.
@@ -58,6 +60,21 @@ class OutputReader {
   std::string Read() const;
   // The reports in whole lines; also in the last one without a newline if the file is at its end.
   bool TakeFrom(std::string_view bytes, bool is_last);
+  // The end of the line that begins there, npos if it is not there yet; where the next one begins.
+  struct LineEnd {
+    std::size_t end, next;
+    bool is_overwritten;  // It ends with \r: only a bar's state counts.
+  };
+  LineEnd EndOf(std::string_view bytes, std::size_t begin, bool is_last) const;
+  struct State {
+    BarState bar;
+    std::int64_t end = 0;  // Offset behind it.
+    std::size_t begin = 0;
+  };
+  // Adds the state of a bar that is not overwritten by one of the same place.
+  static void AddState(const State& state, BarState& before, std::vector<Line>& lines);
+  // The state of a bar that ends at the first offset, if one does.
+  BarState StateBefore() const;
   void Add(std::string_view line, std::int64_t end, std::vector<Line>& lines) const;
 
   const Options options_;
@@ -65,6 +82,7 @@ class OutputReader {
       offset_;         // Behind the last whole line that was taken, or behind a part of a long one.
   std::int64_t seen_;  // How far the file was read.
   bool in_long_line_ = false;  // That is to be passed over to its end.
+  BarState last_state_;        // The state of a bar that was taken last.
   std::size_t want_;           // Bytes to read the next time.
   std::function<void(bool took_all)> done_;
   bool gives_up_ = false;

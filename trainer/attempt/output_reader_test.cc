@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -36,13 +38,13 @@ class OutputReaderTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  void Open(std::int64_t offset = 0) {
+  void Open(std::int64_t offset = 0, const std::string& format = "values") {
     On([&] {
       reader_ = std::make_unique<OutputReader>(
           OutputReader::Options{.loop = loop_.loop(),
                                 .path = directory_ + "/out",
                                 .offset = offset,
-                                .format = *OutputFormat::From("values"),
+                                .format = *OutputFormat::From(format),
                                 .take = [this](const std::vector<OutputReader::Line>& lines) {
                                   ++calls_;
                                   if (!takes_) return false;
@@ -197,6 +199,112 @@ TEST_F(OutputReaderTest, MuchOutputIsReadInPieces) {
   ASSERT_THAT(taken_, SizeIs(100'000));
   EXPECT_EQ(taken_.back(), absl::StrCat(text.size(), " {\"a\":99999}"));
   EXPECT_GT(calls_, 2);
+}
+
+// A bar of four steps with their losses, and where each of its states ends.
+class OutputReaderBarTest : public OutputReaderTest {
+ protected:
+  static std::string State(int done, const std::string& values) {
+    return absl::StrCat("\rfit:  ", 25 * done, "%|##  | ", done, "/4 [00:00<00:00, 9.1it/s",
+                        values.empty() ? "" : ", ", values, "]");
+  }
+  std::vector<std::string> Metrics() const {
+    std::vector<std::string> metrics;
+    for (const std::string& line : taken_) metrics.push_back(line.substr(line.find(' ') + 1));
+    return metrics;
+  }
+};
+
+TEST_F(OutputReaderBarTest, EachStateIsAReportOnceTheBarGoesOn) {
+  Open(0, "tqdm");
+  Write(State(0, "") + State(1, "loss=0.5") + State(1, "loss=0.4"));
+  Look();
+  EXPECT_THAT(Metrics(), SizeIs(0)) << "it may be written over";
+  Write(State(2, "loss=0.3"));
+  Look();
+  EXPECT_THAT(Metrics(), SizeIs(0)) << "it may not be whole";
+  Write(State(3, "loss=0.3"));
+  Look();
+  EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":0.4})"));
+  // The bar's end says once more what was said before.
+  Write(State(4, "loss=0.3") + "\nloss=7\n");
+  Look();
+  EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":0.4})", R"({"loss":0.3})", R"({"loss":0.3})"));
+  Write(State(1, "loss=0.2"));
+  Finish();
+  EXPECT_THAT(Metrics(), SizeIs(4));
+  EXPECT_TRUE(took_all_);
+}
+
+TEST_F(OutputReaderBarTest, ABarThatWasClearedAndDrawnAgainSaysNothingNew) {
+  Open(0, "auto");
+  const std::string clear = "\r          \r";
+  Write(State(1, "loss=0.5") + clear + "acc=0.9\n" + State(1, "loss=0.5") + State(2, "loss=0.25") +
+        clear + State(2, "loss=0.25") + "\r\n");
+  Look();
+  EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":0.5})", R"({"acc":0.9})", R"({"loss":0.25})"));
+}
+
+TEST_F(OutputReaderBarTest, ARestartAnywhereTakesEachStateOnce) {
+  std::string text = "begin\r\n";
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int done = 0; done <= 4; ++done) {
+      text += State(done, absl::StrCat("loss=", epoch * 4 + std::min(done, 3)));
+    }
+    text += "\nval=1\r\n";
+  }
+  Write(text);
+  Open(0, "auto");
+  Look();
+  Finish();
+  const std::vector<std::string> whole = taken_;
+  EXPECT_THAT(whole, SizeIs(15));
+  for (const std::string& line : whole) {
+    taken_.clear();
+    On([&] { reader_.reset(); });
+    Open(std::stoll(line), "auto");
+    Finish();
+    std::vector<std::string> rest(whole.end() - static_cast<std::ptrdiff_t>(taken_.size()),
+                                  whole.end());
+    EXPECT_EQ(taken_, rest) << "behind " << line;
+    EXPECT_EQ(rest.size() + 1,
+              static_cast<std::size_t>(whole.end() - std::find(whole.begin(), whole.end(), line)));
+  }
+}
+
+TEST_F(OutputReaderBarTest, WrittenByteByByteItSaysTheSame) {
+  const std::string text = State(1, "loss=0.5") + State(2, "loss=0.25") +
+                           "\r\nacc=1\r\n{'a': 2}\r\n" + State(4, "loss=1") + "\n";
+  Open(0, "auto");
+  for (const char c : text) {
+    Write(std::string(1, c));
+    Look();
+  }
+  EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":0.5})", R"({"loss":0.25})", R"({"acc":1})",
+                                     R"({"a":2})", R"({"loss":1})"));
+}
+
+TEST_F(OutputReaderBarTest, TheBarsOfTqdmAndLightning) {
+  for (const auto& [file, reports] : {std::pair("tqdm", 7), std::pair("lightning", 24)}) {
+    taken_.clear();
+    On([&] { reader_.reset(); });
+    std::filesystem::remove(directory_ + "/out");
+    Write(*runtime::ReadFile(absl::StrCat("trainer/report/testdata/printed/", file, ".txt"),
+                             1 << 20));
+    Open(0, "auto");
+    Finish();
+    EXPECT_THAT(taken_, SizeIs(static_cast<std::size_t>(reports))) << file;
+  }
+}
+
+TEST_F(OutputReaderBarTest, ABarWithoutEndsOfLinesStaysWithinBounds) {
+  Open(0, "tqdm");
+  for (int i = 0; i < 3; ++i) Write(std::string(1 << 20, 'x'));
+  Look();
+  Write(State(1, "loss=1") + "\n" + State(2, "loss=2") + "\n");
+  Look();
+  EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":2})"))
+      << "the rest of the long line is passed over";
 }
 
 }  // namespace

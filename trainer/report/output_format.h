@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "trainer/report/library_lines.h"
 
 namespace trainer {
 
@@ -16,6 +18,10 @@ namespace trainer {
 //   "json"      a line that is a JSON object with members; NaN, Infinity and -Infinity may occur
 //   "values"    a line with NAME=NUMBER in it, once or more: "epoch 3: loss=0.12, acc = 91.5"
 //   "tag:WORD"  a line that begins with WORD, and then either of these
+//   "keras", "xgboost", "lightgbm", "dict"
+//               a line as these libraries, or Python of a dictionary, print it (library_lines.h)
+//   "tqdm"      each state of a bar with NAME=NUMBER in it
+//   "auto"      any of them without a tag
 //
 // A NAME is letters, digits and any of _ - . /, begins with a letter or _, and stands at the line's
 // beginning or behind a space or one of ,;|([{: ; a number ends the line or stands before a space
@@ -31,12 +37,19 @@ class OutputFormat {
   // is no report.
   std::optional<std::string> MetricsIn(std::string_view line) const;
 
- private:
-  OutputFormat(bool json, bool values, std::string tag)
-      : json_(json), values_(values), tag_(std::move(tag)) {}
+  // Whether what is overwritten later may be a report, too: a state of a bar.
+  bool reads_bars() const { return reads_bars_; }
+  // Only if it reads bars.
+  std::optional<BarState> BarIn(std::string_view text) const;
 
-  bool json_;
-  bool values_;
+ private:
+  using Reader = std::optional<std::string> (*)(std::string_view line);
+
+  OutputFormat(std::vector<Reader> readers, bool reads_bars, std::string tag)
+      : readers_(std::move(readers)), reads_bars_(reads_bars), tag_(std::move(tag)) {}
+
+  std::vector<Reader> readers_;  // The first one that finds something counts.
+  bool reads_bars_;
   std::string tag_;  // Empty: every line.
 };
 

@@ -94,7 +94,8 @@ TEST(OutputFormatTest, WhatIsNoFormatIsRefused) {
     EXPECT_EQ(format.status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
   EXPECT_THAT(OutputFormat::From("xml").status().message(),
-              HasSubstr("output \"xml\" is not json, values or tag:WORD"));
+              HasSubstr("output \"xml\" is not auto, json, values, tag:WORD, keras, xgboost, "
+                        "lightgbm, dict or tqdm"));
 }
 
 TEST(OutputFormatTest, HostileLinesStayWithinBounds) {
