@@ -49,7 +49,7 @@ class ProgramConfigurationTest(yard_case.YardCase):
         return json.loads(pathlib.Path(self.directory, "runs", name, "params.json").read_text())
 
     def kill_trainer(self):
-        """The one that was started after the last kill; it may not have registered yet."""
+        """Kills the newest trainer, which may not have registered yet."""
         answers = []
 
         def answered():
@@ -85,7 +85,7 @@ class ProgramConfigurationTest(yard_case.YardCase):
             self.assertEqual(run.stdout.readline(), "%d\n" % count)
             if count % 4 == 0:
                 self.kill_trainer()
-            # What was answered is in the file.
+            # An answered change is in the file.
             self.assertEqual(self.params_of("counts")["at%d" % count], True)
         self.assertEqual(run.stdout.readline(), "True\n")
         self.finish(run)

@@ -1,4 +1,4 @@
-// What a program says of its own configuration, labels, note and name: in the store, in the run's
+// A program changes its own configuration, labels, note and name: in the store, in the run's
 // directory, and in the trial's details.
 
 #include <gmock/gmock.h>

@@ -20,6 +20,7 @@
 #include "glog/logging.h"
 #include "runtime/file/file.h"
 #include "runtime/file/own_directory.h"
+#include "runtime/process/process_stacks.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "trainer/attempt/attempt_nonces.h"
@@ -71,6 +72,10 @@ namespace {
 using msg::TrialState;
 
 constexpr int kRowsPerRead = 256;
+// An attempt that is silent is stopped after so long at the latest, whether it says where it is or
+// not; bytes of what it says.
+constexpr absl::Duration kStacksTime = absl::Seconds(4);
+constexpr std::size_t kMostStacks = 64 << 10;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 // After a loss of power there may be thousands: others have their turn between them.
 constexpr int kLateFilesPerTurn = 16;
@@ -1162,7 +1167,17 @@ class TrialsImpl : public Trials {
   }
 
   // The launcher gives its tasks what they asked for, or says why not yet.
+  static std::vector<pid_t> LeadersOf(const msg::JobT& job) {
+    std::vector<pid_t> leaders;
+    for (const auto& task : job.tasks) {
+      const bool runs = !task->attempts.empty() && task->attempts.back()->ended_us == 0;
+      if (runs && task->attempts.back()->pid > 0) leaders.push_back(task->attempts.back()->pid);
+    }
+    return leaders;
+  }
+
   void OnJobChanged(Trial& trial, const msg::JobT& job) {
+    trial.leaders = LeadersOf(job);
     if (!WaitsForResources(trial.record)) return;
     if (const auto started_us = StartOf(job)) {
       return BeginAt(trial, *started_us == 0 ? NowMicros() : *started_us);
@@ -1300,7 +1315,50 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     LOG(WARNING) << "trial " << trial.record.id() << ": " << trial.record.failure
                  << TraceWords(trial.record);
-    StopFromOutside(trial);
+    StopWithStacks(trial);
+  }
+
+  // Puts into its log where its processes are, and stops it after that: within kStacksTime.
+  void StopWithStacks(Trial& trial) {
+    if (!options_.background || trial.leaders.empty()) return StopFromOutside(trial);
+    const AttemptKey attempt{trial.record.number, trial.record.attempt};
+    const auto stacks = std::make_shared<std::string>();
+    BackgroundOf(this, options_.background)(
+        [stacks, leaders = trial.leaders, mark = "YARD_TRIAL_ID=" + trial.record.id()] {
+          *stacks = StacksOfAll(leaders, mark);
+        },
+        [this, attempt, stacks] {
+          Trial* const silent = table_.AtHand(attempt.trial);
+          if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
+          KeepStacks(*silent, *stacks);
+          StopFromOutside(*silent);
+        });
+    options_.loop->RunAfter(kStacksTime, [this, attempt, alive = alive_] {
+      Trial* const silent = *alive ? table_.AtHand(attempt.trial) : nullptr;
+      if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
+      StopFromOutside(*silent);
+    });
+  }
+  static std::string StacksOfAll(const std::vector<pid_t>& leaders, const std::string& mark) {
+    runtime::StacksOptions options;
+    options.answer_timeout = absl::Milliseconds(500);
+    options.native_timeout = absl::ZeroDuration();
+    options.total_timeout = kStacksTime / 2;
+    std::string text;
+    for (const pid_t leader : leaders) {
+      const auto stacks = runtime::StacksOfTask(leader, mark, options);
+      if (stacks.ok() && text.size() < kMostStacks) text += runtime::StacksText(*stacks);
+    }
+    return text.substr(0, kMostStacks);
+  }
+  void KeepStacks(const Trial& trial, const std::string& stacks) {
+    if (stacks.empty()) return;
+    StoreBatch batch;
+    batch.logs.push_back(
+        {trial.record.number, NowMicros(),
+         absl::StrCat("yard: ", trial.record.failure, "; it was here:\n", stacks)});
+    const absl::Status stored = options_.store->Write(batch);
+    LOG_IF(ERROR, !stored.ok()) << stored;
   }
 
   void OnEnded(Trial& trial, AttemptEnd end) {

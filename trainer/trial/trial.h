@@ -1,10 +1,13 @@
 #ifndef TRAINER_TRIAL_TRIAL_H_
 #define TRAINER_TRIAL_TRIAL_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "bus/schema/trainer_generated.h"
@@ -30,6 +33,8 @@ struct Trial {
   std::int64_t lost_output = 0;          // Bytes of the attempt's that were not stored.
   runtime::EventLoop::TimerId stop_timer = 0;
   std::string stop_trace;  // Empty: that of the trial.
+  // The main processes of the attempt's tasks, as the launcher has told them.
+  std::vector<pid_t> leaders;
   // While the next attempt is held back.
   runtime::EventLoop::TimerId restart_timer = 0;
   bool config_behind = false;     // params.json lacks a change that is stored.

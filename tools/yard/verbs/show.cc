@@ -19,6 +19,7 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/follow/trial_words.h"
+#include "tools/yard/job/task_stacks.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/run/run_view.h"
 #include "tools/yard/services/failure.h"
@@ -52,6 +53,9 @@ class Show : public Verb {
     options.Flag("--schedule", schedule_, "How the best trial of a sweep came to where it is.");
     options.Flag("--environment", environment_,
                  "Show the environment of a trial or job, without secrets.");
+    options.Flag("--stacks", stacks_,
+                 "Where each process of a trial or job is now: its Python stacks, or what it waits "
+                 "for.");
   }
 
   int Run(Context& context) override {
@@ -63,6 +67,7 @@ class Show : public Verb {
                   absl::FailedPreconditionError(
                       absl::StrCat(name_, " is no sweep: only a sweep has a schedule")));
     }
+    if (thing.ok() && stacks_) return ShowStacks(context, *thing);
     if (thing.ok() && environment_) return ShowEnvironment(context, *thing);
     if (thing.ok() && thing->trial.has_value()) return ShowTrial(context, *thing->trial);
     if (thing.ok()) {
@@ -118,7 +123,43 @@ class Show : public Verb {
     return kDone;
   }
 
+  int ShowStacks(Context& context, const Thing& thing) const {
+    auto job = JobOf(context, thing);
+    if (!job.ok()) return Fail(context, "show", AsLookup(job.status()));
+    const std::size_t slash = name_.find('/');
+    const auto stacks =
+        StacksOfJob(*job, slash == std::string::npos ? "" : job->id + name_.substr(slash));
+    if (!stacks.ok()) return Fail(context, "show", stacks.status());
+    if (context.json) {
+      PrintJson(context, {{"id", thing.id()}, {"tasks", StacksToJson(*stacks)}});
+    } else {
+      *context.out << StacksText(*stacks);
+    }
+    return kDone;
+  }
+
+  // Returns the job of the trial's attempt, or the job itself.
+  static absl::StatusOr<msg::JobT> JobOf(Context& context, const Thing& thing) {
+    if (thing.job.has_value()) return *thing.job;
+    if (thing.trial->job.empty() || HasEnded(thing.trial->state)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "trial ", thing.id(), " is ", StateName(thing.trial->state), ": nothing of it runs now"));
+    }
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    msg::JobsRequestT request;
+    request.job = thing.trial->job;
+    auto reply = (*client)->Call<rpc::Launcher::Jobs>(request, Patient());
+    if (!reply.ok()) return reply.status();
+    return std::move(*reply->jobs.at(0));
+  }
+
   int ShowSweep(Context& context, const msg::SweepT& sweep) const {
+    if (stacks_) {
+      return Fail(context, "show",
+                  absl::FailedPreconditionError(
+                      absl::StrCat(name_, " is a sweep: each of its trials has processes")));
+    }
     if (environment_) {
       return Fail(context, "show",
                   absl::FailedPreconditionError(
@@ -344,7 +385,7 @@ class Show : public Verb {
   }
 
   std::string name_;
-  bool run_ = false, files_ = false, environment_ = false, schedule_ = false;
+  bool run_ = false, stacks_ = false, files_ = false, environment_ = false, schedule_ = false;
 };
 
 }  // namespace
