@@ -220,6 +220,7 @@ absl::Status AddTrial(bus::Client& client, const std::string& id, json& text) {
   msg::TrialDetailsRequestT request;
   request.trial = id;
   request.log_lines = kFirstLogLines;
+  request.environment = msg::EnvironmentView::Names;
   const auto details = Call<rpc::Trainer::TrialDetails>(client, request);
   if (!details.ok()) return details.status();
   if (details->trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
@@ -232,6 +233,7 @@ absl::Status AddTrial(bus::Client& client, const std::string& id, json& text) {
   for (const auto& said : details->log) {
     text["log"].push_back({{"time", bus::TimeToJson(said->time_us)}, {"text", said->text}});
   }
+  text["environment"] = details->environment;
   text["max_restarts"] = details->max_restarts;
   text["seed"] = details->seed;
   if (details->options != nullptr) {

@@ -114,7 +114,8 @@ class RoutedApi : public Api {
 
  private:
   static bool IsView(const std::string& name) {
-    constexpr std::string_view kViews[] = {"runs", "run", "sweeps", "sweep", "processes", "logs"};
+    constexpr std::string_view kViews[] = {"runs",      "run",  "sweeps", "sweep",
+                                           "processes", "logs", "compare"};
     return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
   }
 

@@ -5,6 +5,7 @@ import { Chart, cursor, isMetric, nearest, toCsv, toSvg, xOf, xText } from './ch
 import { askSeries } from './api.js';
 import { paced } from './live.js';
 import { number, plural, textOfTag } from './format.js';
+import { meanOf } from './groups.js';
 
 function save(name, content, type) {
   const link = document.createElement('a');
@@ -41,10 +42,10 @@ function useVisible(ref) {
   return visible;
 }
 
-// `runs`: [{run, name, colour, dash}]; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
+// `runs`: [{run, name, colour, dash}]; `groups`: [{text, colour, runs: [names]}], which are drawn instead of the runs; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
 // {mode, log, logX, smooth}; `changed(tag, f)`: calls f when points of the tag have come, returns a
 // function that ends this.
-export function Card({ tag, runs, cloud = null, options, changed, height = 200, pin }) {
+export function Card({ tag, runs, groups = null, cloud = null, options, changed, height = 200, pin }) {
   const figure = useRef(), plot = useRef(), over = useRef(), chart = useRef(), request = useRef();
   const visible = useVisible(figure);
   const [series, setSeries] = useState({ lines: [], cloud: [] });
@@ -102,6 +103,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
     const run = runs.find(one => one.run === line.run);
     if (run) lines.push({ ...line, colour: run.colour, dash: run.dash, name: run.name || run.run });
   }
+  if (groups) lines.splice(0, lines.length, ...groupLines(groups, lines));
   useEffect(() => {
     if (table) return;
     if (!chart.current || chart.current.plot !== plot.current) chart.current = new Chart(plot.current, over.current);
@@ -206,6 +208,12 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
       ${lines.length > 12 && html`<li>and ${lines.length - 12} more</li>`}
       ${series.cloud.length > 0 && html`<li class="faint">${plural(series.cloud.length, 'run')} behind</li>`}</ul>
   </figure>`;
+}
+
+// A line a group: the mean of its runs, and one standard deviation to either side.
+function groupLines(groups, lines) {
+  return groups.map(one => ({ one, mean: meanOf(lines.filter(line => one.runs.includes(line.run))) })).filter(({ mean }) => mean)
+    .map(({ one, mean }) => ({ ...mean, run: one.text, name: one.text, colour: one.colour, dash: [], band: true }));
 }
 
 function Numbers({ lines, mode }) {

@@ -223,13 +223,28 @@ export class Chart {
     context.stroke();
   }
 
+  // Between the least and the greatest values, from column to column.
+  fillBand(context, view, line) {
+    const { mode, log, logX } = this.data, points = [];
+    for (let i = 0; i < line.n; ++i) {
+      const x = xOf(line, mode, i), high = line.max[i], low = log && !(line.min[i] > 0) ? view.y0 : line.min[i];
+      if (Number.isFinite(x) && Number.isFinite(high) && (!log || high > 0) && (!logX || x > 0)) points.push([view.x(x), view.y(high), view.y(low)]);
+    }
+    context.globalAlpha = 0.2;
+    context.beginPath();
+    for (const [x, high] of points) context.lineTo(x, high);
+    for (const [x, , low] of points.reverse()) context.lineTo(x, low);
+    context.fill();
+  }
+
   drawLine(context, view, line) {
     const { mode, log, logX } = this.data;
     context.strokeStyle = context.fillStyle = line.colour;
     context.lineJoin = 'round';
     context.globalAlpha = line.smooth ? 0.18 : 0.3;
     context.lineWidth = 1.2;
-    for (let i = 0; i < line.n; ++i) {
+    if (line.band) this.fillBand(context, view, line);
+    for (let i = 0; i < line.n && !line.band; ++i) {
       let low = line.min[i];
       const high = line.max[i];
       if (!(low < high) || (log && !(high > 0))) continue;

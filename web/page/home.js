@@ -92,12 +92,13 @@ function useGpus() {
   return gpus;
 }
 
-function Gpus({ gpus }) {
+// `held`: what each GPU is held by, if that is shown.
+export function Gpus({ gpus, held = null }) {
   const figure = (value, unit) => value === null ? '–' : `${number(Math.round(value))} ${unit}`;
   return html`<section aria-label="GPUs"><h2>GPUs <small>${number(gpus.length)}</small></h2>
-    <table class="trials"><thead><tr><th>GPU</th><th class="n">busy</th><th class="n">memory</th><th class="n">temperature</th><th class="n">power</th></tr></thead>
+    <table class="trials"><thead><tr><th>GPU</th>${held && html`<th>held by</th>`}<th class="n">busy</th><th class="n">memory</th><th class="n">temperature</th><th class="n">power</th></tr></thead>
     <tbody>${gpus.map(gpu => html`<tr key=${gpu.gpu}><td title=${gpu.uuid}>${gpu.gpu} ${gpu.model || html`<span class="error">does not answer</span>`}</td>
-      <td class="n" data-label="busy">${figure(gpu.utilization_percent, '%')}</td>
+      ${held && html`<td data-label="held by">${held(gpu)}</td>`}<td class="n" data-label="busy">${figure(gpu.utilization_percent, '%')}</td>
       <td class="n" data-label="memory">${gpu.memory_total_bytes === null ? '–' : `${bytes(gpu.memory_bytes)} of ${bytes(gpu.memory_total_bytes)}`}</td>
       <td class="n" data-label="temperature">${figure(gpu.temperature_celsius, '°C')}</td>
       <td class="n" data-label="power">${figure(gpu.power_watts, 'W')}</td></tr>`)}</tbody></table></section>`;

@@ -6,6 +6,7 @@ import * as live from './live.js';
 import { Home } from './home.js';
 import { Runs } from './runs.js';
 import { Run } from './run.js';
+import { Compare } from './compare.js';
 import { Logs } from './logs.js';
 import { Processes } from './processes.js';
 import { Sweeps } from './sweeps.js';
@@ -28,6 +29,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => disp
 const VIEWS = {
   '': { title: 'Home', key: 'h', view: Home }, runs: { title: 'Runs', key: 'r', view: Runs }, sweeps: { title: 'Sweeps', key: 's', view: Sweeps },
   processes: { title: 'Processes', key: 'p', view: Processes }, logs: { title: 'Logs', key: 'l', view: Logs },
+  compare: { title: 'Compare', key: 'c', view: Compare },
 };
 const ONE = { run: Run, sweep: Sweep };
 

@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { act, ask } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, clock, duration, number, plain, plural, sign } from './format.js';
-import { Services } from './home.js';
+import { Gpus, Services } from './home.js';
 import { Confirm, Link, listOf, SIGNALS, textOf, Trouble, useAddress, useNow } from './parts.js';
 
 const ENDED = 50, MOST = 1000;
@@ -30,7 +30,7 @@ export function Processes() {
   const live = jobs.filter(job => isLive(job.state)).length;
   return html`<div class="processes">${error && html`<${Trouble} error=${error} />`}
     ${services && html`<${Services} services=${services.services || []} missing=${services.missing || []} />`}
-    <${Gpus} usage=${usage} jobs=${jobs} />
+    ${usage && usage.gpus.length > 0 && html`<${Gpus} gpus=${usage.gpus} held=${holderOf(usage, jobs)} />`}
     <section aria-label="jobs"><h2>Jobs <small>${number(live)} running or waiting, ${number(jobs.length - live)} ended</small></h2>
       <p class="bar"><input type="search" aria-label="jobs" placeholder="name, command, reason" value=${find} onInput=${event => set({ q: event.target.value })} />
         <label>ended <select aria-label="ended jobs" value=${String(ended)} onChange=${event => set({ ended: event.target.value === String(ENDED) ? '' : event.target.value })}>
@@ -83,27 +83,21 @@ function holders(jobs) {
       if (!isLive(task.state)) continue;
       for (const text of task.resources) {
         const [set, members] = text.split('=');
-        for (const member of (members || '').split(',').filter(Boolean)) of.set(`${set}=${member}`, [...(of.get(`${set}=${member}`) || []), [job, task]]);
+        for (const member of (members || '').split(',').filter(Boolean)) of.set(`${set}=${member}`, [...(of.get(`${set}=${member}`) || []), task.id]);
       }
     }
   }
   return of;
 }
 
-function Gpus({ usage, jobs }) {
-  if (!usage || usage.gpus.length === 0) return null;
-  const held = holders(jobs), figure = (value, unit) => value === null ? '–' : `${number(Math.round(value))} ${unit}`;
-  const used = gpu => usage.tasks.filter(task => task.gpus.includes(gpu.gpu)).map(task => task.task);
-  return html`<section aria-label="GPUs"><h2>GPUs <small>${number(usage.gpus.length)}</small></h2>
-    <table class="trials"><thead><tr><th>GPU</th><th>held by</th><th class="n">busy</th><th class="n">memory</th><th class="n">temperature</th><th class="n">power</th></tr></thead>
-    <tbody>${usage.gpus.map(gpu => {
-      const by = [...new Set([...(held.get(`gpu=${gpu.gpu}`) || []).map(([, task]) => task.id), ...used(gpu)])];
-      return html`<tr key=${gpu.gpu}><td title=${gpu.uuid}>${gpu.gpu} ${gpu.model || html`<span class="error">does not answer</span>`}</td>
-        <td data-label="held by">${by.length === 0 ? html`<span class="faint">nobody</span>` : by.map(id => html`<${Link} key=${id} to=${`/processes?q=${encodeURIComponent(id.split('/')[0])}`}>${id}<//> `)}</td>
-        <td class="n" data-label="busy">${figure(gpu.utilization_percent, '%')}</td>
-        <td class="n" data-label="memory">${gpu.memory_total_bytes === null ? '–' : `${bytes(gpu.memory_bytes)} of ${bytes(gpu.memory_total_bytes)}`}</td>
-        <td class="n" data-label="temperature">${figure(gpu.temperature_celsius, '°C')}</td><td class="n" data-label="power">${figure(gpu.power_watts, 'W')}</td></tr>`;
-    })}</tbody></table></section>`;
+// Links to the tasks that hold a GPU.
+function holderOf(usage, jobs) {
+  const held = holders(jobs);
+  return gpu => {
+    const tasks = usage.tasks.filter(task => task.gpus.includes(gpu.gpu)).map(task => task.task);
+    const by = [...new Set([...(held.get(`gpu=${gpu.gpu}`) || []), ...tasks])];
+    return by.length === 0 ? html`<span class="faint">nobody</span>` : by.map(id => html`<${Link} key=${id} to=${`/processes?q=${encodeURIComponent(id.split('/')[0])}`}>${id}<//> `);
+  };
 }
 
 const WORDS = { stop: 'Stop', restart: 'Restart', signal: 'Signal', rm: 'Remove' };

@@ -49,7 +49,7 @@ export function Runs() {
           sort=${sort} sortBy=${sortBy} selected=${selected} toggle=${toggle} runs=${runs} />`}
         <p class="faint count">${table.known ? `${number(table.match)} of ${plural(table.total, 'run')}` : '…'}
           ${table.undecided > 0 && ` · ${plural(table.undecided, 'run')} not read yet`}
-          ${selected.length > 0 && html` · ${number(selected.length)} selected <button onClick=${() => set({ sel: '' })}>none</button>`}</p>
+          ${selected.length > 0 && html` · ${number(selected.length)} selected${selected.length > 1 && html` <${Link} class="button" to=${`/compare?runs=${encodeURIComponent(textOf(selected.slice(0, 20)))}`}>compare<//>`} <button onClick=${() => set({ sel: '' })}>none</button>`}</p>
       </section>
       <section class="right" aria-label="charts">
         <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${names.tags} />
