@@ -14,6 +14,7 @@ namespace trainer {
 namespace {
 
 constexpr std::size_t kMaxProvenance = 512 << 10;
+constexpr char kDiffFile[] = "/uncommitted.diff";
 constexpr std::size_t kMaxGroup = 200;
 
 absl::Status TooLong(std::string_view field, std::size_t size, std::size_t limit) {
@@ -74,8 +75,11 @@ absl::Status WriteProvenance(const std::string& run_directory, const std::string
   auto status = runtime::WriteFileAtomically(run_directory + "/provenance.json",
                                              runtime::PrettyJson(*json) + "\n", mode);
   if (!status.ok() || options.provenance_diff.empty()) return status;
-  return runtime::WriteFileAtomically(run_directory + "/uncommitted.diff", options.provenance_diff,
-                                      mode);
+  return runtime::WriteFileAtomically(run_directory + kDiffFile, options.provenance_diff, mode);
+}
+
+std::string ReadUncommittedDiff(const std::string& run_directory) {
+  return runtime::ReadFile(run_directory + kDiffFile, kMaxProvenance).value_or("");
 }
 
 }  // namespace trainer

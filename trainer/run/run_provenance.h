@@ -23,6 +23,9 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options);
 absl::Status WriteProvenance(const std::string& run_directory, const std::string& trial,
                              const msg::TrialOptionsT& options);
 
+// The text of uncommitted.diff; empty if the run has no such file.
+std::string ReadUncommittedDiff(const std::string& run_directory);
+
 }  // namespace trainer
 
 #endif  // TRAINER_RUN_RUN_PROVENANCE_H_

@@ -534,6 +534,12 @@ TEST_F(TrialLifeTest, WhereItComesFromIsInItsDirectory) {
                          "\"trial\": \"",
                          id, "\"\n}\n"));
   EXPECT_EQ(File("p/uncommitted.diff"), "--- a\n+++ b\n");
+  On([&] {
+    trials_->Details(id, [](const absl::StatusOr<msg::TrialDetailsReplyT>& details) {
+      ASSERT_TRUE(details.ok()) << details.status();
+      EXPECT_EQ(details->options->provenance_diff, "--- a\n+++ b\n");
+    });
+  });
   EndJob("j-1", 1, 0);
   Restart();
   ASSERT_TRUE(Resume(id).ok());

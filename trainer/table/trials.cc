@@ -964,8 +964,13 @@ class TrialsImpl : public Trials {
                                                     const MetricStatistics& statistics) const {
     const auto checkpoints = options_.store->Checkpoints(trial.record.number);
     if (!checkpoints.ok()) return checkpoints.status();
-    return DetailsMessage(trial.record, view_.Whole(trial), statistics, *checkpoints,
-                          trial.reports->events().waiting());
+    auto details = DetailsMessage(trial.record, view_.Whole(trial), statistics, *checkpoints,
+                                  trial.reports->events().waiting());
+    // Once it is in the run's directory, the record does not have it any more.
+    if (details.options != nullptr && details.options->provenance_diff.empty()) {
+      details.options->provenance_diff = ReadUncommittedDiff(trial.record.spec.run_directory);
+    }
+    return details;
   }
 
   void ReportsComplete(const AttemptKey& key) {
