@@ -28,6 +28,7 @@ from tests import browser, event_records
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 YARD = os.path.join(ROOT, "tools/yard/yard")
 WRITER = os.path.join(ROOT, "bench/write_event_files")
+SDK = os.path.join(ROOT, "sdk/python")
 PATIENCE = 300  # Seconds.
 TABLE_RUNS, LIVE_RUNS, STREAMS, COLUMNS = 10_000, 20, 200, 600
 TURNS = 5
@@ -47,7 +48,12 @@ LIMITS = {
     "growth of the heap from minute 10 on, MB": (5, True),
     **{"%s of %d runs of %d points, %s, ms" % (what, TRACKER_RUNS, TRACKER_POINTS, whose): (None, True)
        for what in ("table", "curves") for whose in ("ours", "aim", "mlflow")},
+    "every point into numpy by yard.runs(), % of the time of yard export": (200, True),
 }
+READ = """
+import yard
+print(sum(len(run.scalars(tag).values) for run in yard.runs() for tag in run.tags()))
+"""
 # Reports as fast as it may for some seconds, or a few times a second; both until it is stopped.
 REPORTS = r"""
 import json, os, sys, time
@@ -316,8 +322,23 @@ def watch_heap(yard, page, minutes, figures):
         yard.yard("stop", name)
 
 
+def read_points(logdir, runs, steps, figures):
+    with Yard(logdir) as yard:
+        began = time.monotonic()
+        with open(os.devnull, "w") as nowhere:
+            subprocess.run([YARD, "export"], cwd=yard.directory, env=yard.environment, stdout=nowhere, check=True, timeout=PATIENCE)
+        exported = time.monotonic() - began
+        began = time.monotonic()
+        read = subprocess.run(["/usr/bin/python3", "-c", READ], env={**yard.environment, "PYTHONPATH": SDK}, stdout=subprocess.PIPE,
+                              check=True, timeout=PATIENCE, text=True).stdout
+        figures["every point into numpy by yard.runs(), % of the time of yard export"] = (
+            100 * (time.monotonic() - began) / exported)
+        assert int(read) == runs * steps * 5, read
+
+
 def measure(flags, logdir, many, opened):
     figures = {}
+    read_points(os.path.join(os.path.dirname(logdir), "points"), 3, flags.points, figures)
     with Yard(logdir) as yard:
         run = json.loads(yard.ask("GET", "runs?limit=1")[1])["rows"][0]["run"]
         tag = json.loads(yard.ask("GET", "runs/%s/tags" % run)[1])["tags"][0]["tag"]
@@ -353,6 +374,8 @@ def main():
         stack.callback(shutil.rmtree, directory)
         logdir, many = os.path.join(directory, "runs"), os.path.join(directory, "many")
         write_runs(logdir, flags.runs, flags.points)
+        subprocess.run([WRITER, os.path.join(directory, "points"), "old", "3", str(flags.points), "5"], check=True,
+                       stdout=subprocess.DEVNULL)
         for number in range(flags.table):
             os.makedirs(os.path.join(many, "run_%05d" % number))
             with open(os.path.join(many, "run_%05d" % number, "events.out.tfevents.1.a"), "wb") as file:

@@ -40,7 +40,7 @@ HELD_ELSEWHERE = {
     "tools/test": "//tools/checks:main_test",
 }
 # Environments of $YARD_PEERS that a page's commands need.
-PEERS = {"docs/python.md": "sklearn", "docs/tutorial.md": "tensorboard"}
+PEERS = {"docs/python.md": "sklearn", "docs/reading.md": "tensorboard", "docs/tutorial.md": "tensorboard"}
 # Words of `yard up` for a page.
 UP_WORDS = {"docs/jobs.md": ("--resources", "gpu=0,1,2")}
 LONG = yard_case.LONG  # Seconds, for a block.

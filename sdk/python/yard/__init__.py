@@ -31,9 +31,18 @@ import threading
 import time
 import traceback
 import types
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple, Type, TypeVar, Union
+from typing import (TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple, Type, TypeVar,
+                    Union)
+
+if TYPE_CHECKING:
+    from yard.reading import Event as Event, LogLine as LogLine, Media as Media, Point as Point, Run as Run
+    from yard.reading import Scalars as Scalars, frame as frame, run as run, runs as runs
+    from yard.reading import subscribe as subscribe, watch as watch
 
 __all__ = ["Error", "Reply", "Reporter"]
+
+# These names are those of yard.reading, which is imported when one is used first.
+_READING = ("Event", "LogLine", "Media", "Point", "Run", "Scalars", "frame", "run", "runs", "subscribe", "watch")
 
 _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
 _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
@@ -43,6 +52,14 @@ _MAX_CONFIG = 4 << 20
 _CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # The errors that json raises.
 
 _T = TypeVar("_T")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _READING:
+        from yard import reading
+        return getattr(reading, name)
+    raise AttributeError("module 'yard' has no attribute %r" % name)
+
 
 # The process that has a Reporter on the inherited socket, by the socket's inode. A forked child has
 # it, too.

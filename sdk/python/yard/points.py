@@ -55,12 +55,12 @@ def read(runs: Sequence[str] = (), tags: Sequence[str] = (), query: str = "", fi
     asked: List[Tuple[str, object]] = [("format", "columns")]
     asked += [("run", run) for run in runs] + [("tag", tag) for tag in tags]
     asked += [(name, value) for name, value in (("q", query), ("from", first_step), ("to", last_step)) if value not in ("", None)]
-    connection = _Connection(socket_file or socket_path(), timeout)
+    connection = Connection(socket_file or socket_path(), timeout)
     try:
         connection.request("GET", "/api/v1/export?" + urlencode(asked))
         response = connection.getresponse()
         if response.status != 200:
-            raise ValueError(_reason(response.read()) or "the yard answers with %d" % response.status)
+            raise ValueError(reason(response.read()) or "the yard answers with %d" % response.status)
         try:
             yield from read_blocks(response)
         except http.client.IncompleteRead as error:
@@ -97,7 +97,7 @@ def read_blocks(file: BinaryIO) -> Iterator[Series]:
         yield before
 
 
-class _Connection(http.client.HTTPConnection):
+class Connection(http.client.HTTPConnection):
     """HTTP over a unix socket."""
 
     def __init__(self, path: str, timeout: float):
@@ -121,7 +121,7 @@ def _take(file: BinaryIO, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _reason(body: bytes) -> str:
+def reason(body: bytes) -> str:
     try:
         return str(json.loads(body)["title"])
     except (ValueError, KeyError, TypeError):
