@@ -4,10 +4,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 #include "trainer/sweep/sweep_message.h"
 #include "tuning/engine/trial_command.h"
 
 namespace trainer {
+namespace {
+
+// The provenance of a run whose difference is that of another one.
+std::string WithDiffOf(std::string provenance, const std::string& other) {
+  auto json = nlohmann::ordered_json::parse(provenance, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("git") || !json["git"].is_object()) return provenance;
+  json["git"]["diff_of"] = other;
+  json["git"].erase("untracked");
+  json["git"].erase("filtered");
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
 
 absl::StatusOr<msg::RunTrialRequestT> SweepTrialRequest(const SweepRecord& sweep,
                                                         std::uint64_t number,
@@ -32,6 +46,10 @@ absl::StatusOr<msg::RunTrialRequestT> SweepTrialRequest(const SweepRecord& sweep
   options.sweep = sweep.id;
   options.sweep_trial = number;
   options.from = from;
+  if (number > 0 && !options.provenance_diff.empty()) {
+    options.provenance_diff.clear();
+    options.provenance = WithDiffOf(std::move(options.provenance), NameOfSweepTrial(sweep.name, 0));
+  }
   return request;
 }
 

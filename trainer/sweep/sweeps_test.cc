@@ -519,6 +519,25 @@ TEST_F(SweepsTest, ResultsThatAreKnownAreNotTriedAgain) {
   EXPECT_EQ(Sweep(id).state, SweepState::Done);
 }
 
+TEST_F(SweepsTest, TheDifferenceToTheCommitIsWithTheFirstTrialAlone) {
+  msg::RunSweepRequestT request = Asked(kRandom);
+  if (request.trial->options == nullptr) {
+    request.trial->options = std::make_unique<msg::TrialOptionsT>();
+  }
+  request.trial->options->provenance = R"({"git":{"commit":"abc","untracked":["x"]}})";
+  request.trial->options->provenance_diff = "--- a\n+++ b\n";
+  ASSERT_TRUE(TryBegin(request).ok());
+  const auto file = [&](const std::string& trial, const std::string& name) {
+    return runtime::ReadFile(absl::StrCat(directory_, "/runs/", trial, "/", name), 1 << 20);
+  };
+  EXPECT_EQ(file("study-0000", "uncommitted.diff").value_or(""), "--- a\n+++ b\n");
+  EXPECT_FALSE(file("study-0001", "uncommitted.diff").ok());
+  EXPECT_THAT(file("study-0001", "provenance.json").value_or(""),
+              HasSubstr(R"("diff_of": "study-0000")"));
+  EXPECT_THAT(file("study-0000", "provenance.json").value_or(""),
+              ::testing::Not(HasSubstr("diff_of")));
+}
+
 TEST_F(SweepsTest, SomebodyMayStopATrialOfIt) {
   const std::string id = BeginWithArgs(kRandom);
   Stop(Details(id).trials.front()->trial);
