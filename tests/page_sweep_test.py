@@ -210,6 +210,27 @@ class PageSweepTest(page_case.PageCase):
         self.page.key("Enter")
         self.page.wait("location.pathname.startsWith('/run/')")
 
+    def test_of_two_metrics_the_front_is_drawn_and_who_breaks_a_constraint_is_not_in_it(self):
+        self._sweep({**FILE, "name": "two", "method": "tpe", "run_cap": 20, "metric": None, "early_terminate": None,
+                     "metrics": [{"name": "loss"}, {"name": "seconds"}], "constraints": ["accuracy >= 0.7"]})
+        self.addCleanup(self._run_yard, "rm", "two")
+        details = json.loads(self.yard("show", "two", "--json")[0])
+        self.assertTrue(details["front"])
+        self.assertTrue(any(trial["breaks"] for trial in details["trial_list"]))
+        self.go("/sweep/two", "document.querySelectorAll('.axis').length === 6")
+        self.assertIn("best: a front of %d trial" % len(details["front"]), self.page.evaluate("document.querySelector('.head').innerText"))
+        self.assertIn("minimize loss, minimize seconds", self.page.evaluate("document.querySelector('.head').innerText"))
+        figure = "[...document.querySelectorAll('figure')].find(one => one.querySelector('b').textContent === 'scatter')"
+        label = self.page.evaluate("(%s).getAttribute('aria-label')" % figure)
+        self.assertTrue(label.startswith("seconds by loss"), label)
+        self.assertIn("%d trial" % len(details["front"]), label.split(", ")[1])
+        self.assertIn("in the front", label)
+        self.picture("two-metrics")
+        # It can be put away, and the address keeps that.
+        self.page.evaluate("(%s).querySelector('input[type=checkbox]').click()" % figure)
+        self.page.wait("location.search.includes('front=0') && !(%s).getAttribute('aria-label').includes('in the front')" % figure)
+        self.assertIn("breaks accuracy >= 0.7", self.page.evaluate("document.querySelector('section[aria-label=trials]').innerText"))
+
     def test_a_trial_leads_to_its_sweep_and_back(self):
         self.open_study()
         self.click("document.querySelector('section[aria-label=trials] tbody a')")

@@ -22,6 +22,28 @@ parameters:
   width: {values: [8, 16, 32]}
 trial: {output: json}
 """
+TWO = """
+name: two
+method: tpe
+metrics: [{name: loss}, {name: speed, goal: maximize}]
+constraints: ["ms <= 15"]
+run_cap: 16
+seed: 7
+parameters:
+  x: {min: 0.0, max: 1.0}
+  y: {min: 0.0, max: 20.0}
+trial: {output: json}
+"""
+ONE = """
+name: %(name)s
+method: tpe
+metric: {name: loss}
+run_cap: 3
+parallel: 1
+%(warm)sparameters:
+  x: {values: [0.1, 0.2, 0.3, 0.4, 0.5]}
+trial: {output: json}
+"""
 # The same search in three languages, none of which knows of a yard.
 PYTHON = """
 import json, os, sys, time
@@ -88,6 +110,45 @@ class SweepTest(yard_case.YardCase):
             configs[name] = [trial["config"] for trial in trials]
         self.assertEqual(configs["python"], configs["shell"])
         self.assertEqual(configs["python"], configs["cpp"])
+
+    def test_two_metrics_have_a_front_and_constraints_hold_for_it(self):
+        file = self.write("two.yaml", TWO)
+        out, err = self.yard("sweep", file, "--parallel", "2", "--", "sh", "-c", "echo '{\"loss\": {x}, \"speed\": {x}, \"ms\": {y}}'")
+        self.assertIn("ms is no parameter: it is a metric", err)
+        self.assertIn("(in the front so far)", out)
+        shown = json.loads(self.yard("show", "two", "--json")[0])
+        trials = {trial["number"]: trial for trial in shown["trial_list"]}
+        fitting = {number for number, trial in trials.items() if trial["config"]["y"] <= 15}
+        self.assertEqual({number for number, trial in trials.items() if trial["breaks"] == "ms <= 15"}, trials.keys() - fitting)
+        # (A trial that is good for one metric is bad for the other.)
+        self.assertEqual(set(shown["front"]), fitting)
+        self.assertEqual(shown["best"]["number"], shown["front"][0])
+        self.assertEqual(shown["objectives"], [{"metric": "loss", "goal": "minimize"}, {"metric": "speed", "goal": "maximize"}])
+        text = self.yard("show", "two")[0]
+        self.assertIn("a front of %d trials" % len(fitting), text)
+        self.assertRegex(text, r"breaks +%d trials?: ms <= 15" % (16 - len(fitting)))
+        plot = json.loads(self.yard("plot", "two", "--json")[0])
+        self.assertEqual(len(plot["front"]), len(fitting))
+        self.assertIn("front: speed over loss", self.yard("plot", "two", "--width", "60", "--height", "10")[0])
+        rows = list(csv.DictReader(io.StringIO(self.yard("export", "two")[0])))
+        self.assertEqual({row["name"] for row in rows if not row["breaks"]}, {"two-%04d" % number for number in fitting})
+        self.assertEqual(rows[0]["value/speed"], rows[0]["value"])
+
+    def test_the_results_of_runs_are_known_to_a_sweep(self):
+        command = ("--", "sh", "-c", "echo '{\"loss\": {x}}'")
+        one = self.write("one.yaml", ONE % {"name": "first", "warm": ""})
+        self.yard("sweep", one, *command)
+        self.yard("run", "--name", "other", "--label", "known", "--", "sh", "-c", "exit 0")
+        self.yard("call", "datamanager", "Reload", "{}")
+        warm = self.write("warm.yaml", ONE % {"name": "second", "warm": "warm_start: {runs: 'label:\"sweep=first\" | label:known'}\n"})
+        _, err = self.yard("sweep", warm, *command)
+        self.assertIn("warm_start.runs: 3 of 4 runs fit the space and have the metric, and count", err)
+        tried = {name: {row["config"]["config/x"] for row in self.trials(name)} for name in ("first", "second")}
+        self.assertEqual(len(tried["first"] | tried["second"]), 5)
+        self.assertEqual(tried["first"] & tried["second"], set())
+        nothing = self.write("nothing.yaml", ONE % {"name": "third", "warm": "warm_start: {runs: 'label:nobody'}\n"})
+        _, err = self.yard("sweep", nothing, *command)
+        self.assertIn("so nothing is known from one", err)
 
     def test_a_sweep_outlives_the_services_that_run_it(self):
         file = self.sweep_file("killed", method="tpe", run_cap=40)

@@ -64,6 +64,8 @@ const char* StateName(msg::SweepStage stage) {
 }
 
 nlohmann::json ToJson(const msg::SweepTrialT& trial) {
+  nlohmann::json values;
+  for (const double value : trial.values) values.push_back(NumberToJson(value));
   return {{"number", trial.number},
           {"kind", "sweep trial"},
           {"trial", TextOrNull(trial.trial)},
@@ -78,10 +80,17 @@ nlohmann::json ToJson(const msg::SweepTrialT& trial) {
           {"ended", TimeToJson(trial.ended_us)},
           {"member", trial.member},
           {"generation", trial.generation},
-          {"from", trial.has_from ? nlohmann::json(trial.from) : nlohmann::json()}};
+          {"from", trial.has_from ? nlohmann::json(trial.from) : nlohmann::json()},
+          {"values", std::move(values)},
+          {"breaks", TextOrNull(trial.breaks)}};
 }
 
 nlohmann::json ToJson(const msg::SweepT& sweep) {
+  nlohmann::json objectives;
+  for (const auto& objective : sweep.objectives) {
+    objectives.push_back(
+        {{"metric", objective->metric}, {"goal", objective->maximize ? "maximize" : "minimize"}});
+  }
   return {{"id", sweep.id},
           {"kind", "sweep"},
           {"name", sweep.name},
@@ -104,7 +113,9 @@ nlohmann::json ToJson(const msg::SweepT& sweep) {
           {"stopped", sweep.stopped},
           {"failed", sweep.failed},
           {"best", sweep.best == nullptr ? nlohmann::json() : ToJson(*sweep.best)},
-          {"events", sweep.events}};
+          {"events", sweep.events},
+          {"objectives", std::move(objectives)},
+          {"front", sweep.objectives.empty() ? nlohmann::json() : nlohmann::json(sweep.front)}};
 }
 
 nlohmann::json ToJson(const msg::SweepDetailsReplyT& details) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "trainer/sweep/sweep_event.h"
 #include "trainer/sweep/sweep_plan.h"
+#include "tuning/engine/plan_reader.h"
 #include "tuning/space/config.h"
 
 namespace trainer {
@@ -28,9 +29,12 @@ absl::StatusOr<std::unique_ptr<Sweep>> Sweep::Begin(const SweepRecord& record, s
   if (!engine.ok()) return engine.status();
   std::unique_ptr<Sweep> sweep(new Sweep(record, *std::move(engine)));
   StoreBatch batch;
-  for (const auto& [config, value] : plan->known) {
-    sweep->Apply({.kind = Kind::kLearn, .value = value, .text = tuning::ConfigText(config)}, now_us,
-                 batch);
+  for (const tuning::KnownResult& known : plan->known) {
+    sweep->Apply({.kind = Kind::kLearn,
+                  .value = known.value,
+                  .others = known.others,
+                  .text = tuning::ConfigText(known.config)},
+                 now_us, batch);
   }
   for (const tuning::Config& config : plan->enqueue) {
     sweep->Apply({.kind = Kind::kEnqueue, .text = tuning::ConfigText(config)}, now_us, batch);

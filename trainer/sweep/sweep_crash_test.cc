@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -42,11 +43,12 @@ bool IsOnTheWay(const std::string& point, const std::string& method) {
 }
 
 std::string PlanOf(const std::string& method, const std::string& rule) {
-  return absl::StrCat(R"({"method":")", method, R"(","metric":{"name":"loss"},"run_cap":14,)",
-                      method == "pbt" ? R"("parallel":3,)" : R"("parallel":1,)", R"("seed":5,)",
-                      rule,
-                      R"("parameters":{"x":{"values":[0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9],)",
-                      R"("ordered":true},"y":{"values":["a","b"]}}})");
+  const bool has_two = absl::StrContains(rule, "metrics");
+  return absl::StrCat(
+      R"({"method":")", method, R"(",)", has_two ? "" : R"("metric":{"name":"loss"},)",
+      R"("run_cap":14,)", method == "pbt" ? R"("parallel":3,)" : R"("parallel":1,)", R"("seed":5,)",
+      rule, R"("parameters":{"x":{"values":[0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9],)",
+      R"("ordered":true},"y":{"values":["a","b"]}}})");
 }
 
 class SweepCrashTest : public testing::TestWithParam<std::pair<const char*, const char*>> {
@@ -124,6 +126,11 @@ TEST_F(CrashedSamplerTest, ASamplerThatEndsTheTrainerThreeTimesFailsTheSweep) {
 constexpr char kAsha[] = R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2},)";
 constexpr char kPromote[] =
     R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2,"promote":true},)";
+constexpr char kHyperband[] = R"("early_terminate":{"type":"sync_hyperband","max":6,"eta":3},)";
+constexpr char kMetrics[] = R"("metrics":[{"name":"loss"},{"name":"cost"}],)";
+constexpr char kMetricsAndAsha[] = R"("metrics":[{"name":"loss"},{"name":"cost"}],)"
+                                   R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2},)";
+constexpr char kConstraint[] = R"("constraints":["cost <= 0.5"],)";
 constexpr char kMedian[] = R"("early_terminate":{"type":"median","min_trials":2,"warmup":1},)";
 
 constexpr char kPopulation[] = R"("population":{"members":3,"interval":2,"quantile":0.34},)";
@@ -132,14 +139,16 @@ constexpr char kOptimiserAndAsha[] =
     R"("external":{"command":["optimiser"]},)"
     R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2},)";
 
-INSTANTIATE_TEST_SUITE_P(MethodsAndRules, SweepCrashTest,
-                         testing::Values(std::pair("random", ""), std::pair("grid", ""),
-                                         std::pair("sobol", ""), std::pair("tpe", ""),
-                                         std::pair("gp", ""), std::pair("random", kAsha),
-                                         std::pair("tpe", kPromote), std::pair("random", kMedian),
-                                         std::pair("pbt", kPopulation),
-                                         std::pair("external", kOptimiser),
-                                         std::pair("external", kOptimiserAndAsha)));
+INSTANTIATE_TEST_SUITE_P(
+    MethodsAndRules, SweepCrashTest,
+    testing::Values(std::pair("random", ""), std::pair("grid", ""), std::pair("sobol", ""),
+                    std::pair("tpe", ""), std::pair("gp", ""), std::pair("cmaes", ""),
+                    std::pair("tpe", kMetrics), std::pair("gp", kMetrics),
+                    std::pair("tpe", kMetricsAndAsha), std::pair("bayes", kConstraint),
+                    std::pair("random", kHyperband), std::pair("random", kAsha),
+                    std::pair("tpe", kPromote), std::pair("random", kMedian),
+                    std::pair("pbt", kPopulation), std::pair("external", kOptimiser),
+                    std::pair("external", kOptimiserAndAsha)));
 
 }  // namespace
 }  // namespace trainer

@@ -10,6 +10,7 @@
 #include "tuning/analysis/importance.h"
 #include "tuning/analysis/marginals.h"
 #include "tuning/engine/engine.h"
+#include "tuning/engine/plan.h"
 #include "tuning/space/config.h"
 #include "tuning/space/space.h"
 
@@ -142,6 +143,13 @@ msg::SweepTrialT SweepTrialMessage(const SweepRecord& record, const Sweep& sweep
   shown.from = trial.from.value_or(0);
   shown.started_us = facts.started_us;
   shown.ended_us = facts.ended_us;
+  if (sweep.engine().plan().second) {
+    const auto second = trial.others.empty() ? std::nullopt : trial.others.front();
+    for (const auto& value : {trial.value, second}) {
+      shown.values.push_back(value.value_or(std::nan("")));
+    }
+  }
+  shown.breaks = sweep.engine().Breaks(trial);
   return shown;
 }
 
@@ -189,6 +197,15 @@ msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep) {
   }
   if (const auto best = engine.Best()) {
     shown.best = std::make_unique<msg::SweepTrialT>(SweepTrialMessage(record, sweep, *best));
+  }
+  if (plan.second) {
+    for (const tuning::Metric* const metric : {&plan.metric, &*plan.second}) {
+      auto objective = std::make_unique<msg::SweepObjectiveT>();
+      objective->metric = metric->name;
+      objective->maximize = metric->maximize;
+      shown.objectives.push_back(std::move(objective));
+    }
+    shown.front = engine.Front();
   }
   shown.events = static_cast<std::uint64_t>(sweep.events());
   return shown;

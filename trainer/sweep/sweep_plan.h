@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tuning/engine/plan.h"
+#include "tuning/engine/plan_reader.h"
 #include "tuning/space/config.h"
 
 namespace trainer {
@@ -18,8 +18,7 @@ namespace trainer {
 struct SweepPlan {
   std::shared_ptr<const tuning::Plan> plan;
   std::vector<tuning::Config> enqueue = {};  // To be tried first.
-  // Results that are known from somewhere else.
-  std::vector<std::pair<tuning::Config, double>> known = {};
+  std::vector<tuning::KnownResult> known = {};
 };
 
 // Reads the JSON object of a RunSweepRequest. InvalidArgument names every key that is wrong.

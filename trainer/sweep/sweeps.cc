@@ -15,6 +15,7 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
+#include "trainer/report/report_line.h"
 #include "trainer/sweep/optimiser.h"
 #include "trainer/sweep/sweep.h"
 #include "trainer/sweep/sweep_message.h"
@@ -46,6 +47,28 @@ constexpr std::int64_t kMostTries = 3;
 constexpr int kRemovedPerTurn = 8;
 // Retries of removals are answered for so many.
 constexpr std::size_t kRemovalsKept = 100;
+
+// The report as the sweep sees it; nothing: it has none of the sweep's metrics.
+std::optional<Event> ReportIn(const tuning::Plan& plan, const std::vector<Metric>& fields) {
+  const auto find = [&](const std::string& name) -> std::optional<double> {
+    for (const Metric& field : fields) {
+      if (field.name == name && field.number) return *field.number;
+    }
+    return std::nullopt;
+  };
+  Event event = {.kind = Event::Kind::kMeasured};
+  bool has_others = false;
+  for (const std::string& name : tuning::OtherMetrics(plan)) {
+    event.others.push_back(find(name));
+    has_others = has_others || event.others.back();
+  }
+  if (!has_others) event.others.clear();
+  const auto value = find(plan.metric.name);
+  if (!value) return has_others ? std::optional(event) : std::nullopt;
+  event.kind = Event::Kind::kReported;
+  event.value = *value;
+  return event;
+}
 
 bool MayTryAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
@@ -252,16 +275,11 @@ class SweepsImpl : public Sweeps {
                 StoreBatch& batch) override {
     Entry* const entry = EntryOf(trial.spec.options.sweep);
     if (entry == nullptr || entry->sweep == nullptr) return {};
-    const std::string& name = entry->sweep->engine().plan().metric.name;
-    const auto metric = std::find_if(fields.begin(), fields.end(), [&](const Metric& field) {
-      return field.name == name && field.number.has_value();
-    });
-    if (metric == fields.end()) return {};
-    const Engine::Outcome outcome = entry->sweep->Apply({.kind = Event::Kind::kReported,
-                                                         .trial = trial.spec.options.sweep_trial,
-                                                         .resource = static_cast<double>(row.step),
-                                                         .value = *metric->number},
-                                                        NowMicros(), batch);
+    auto event = ReportIn(entry->sweep->engine().plan(), fields);
+    if (!event) return {};
+    event->trial = trial.spec.options.sweep_trial;
+    event->resource = static_cast<double>(row.step);
+    const Engine::Outcome outcome = entry->sweep->Apply(*event, NowMicros(), batch);
     Verdict verdict;
     for (const Action& action : outcome.actions) {
       if (action.kind != Action::Kind::kAnswer) {

@@ -192,8 +192,9 @@ class Programs : public bus::JobControl {
     if (Save(job, *attempt, lines)) return;
     const std::int64_t step = program.lines / length + 1;
     const double loss = (program.x - 0.3) * (program.x - 0.3) + 1.0 / static_cast<double>(step);
-    const std::string text = absl::StrFormat(
-        R"({"t":"report","step":%d,"seq":%d,"m":{"loss":%.17g}})", step, step, loss);
+    const std::string text =
+        absl::StrFormat(R"({"t":"report","step":%d,"seq":%d,"m":{"loss":%.17g,"cost":%.17g}})",
+                        step, step, loss, 1 - program.x);
     const auto answers = lines.Receive({{*attempt, program.lines + 1, text, false}});
     CHECK(answers.front().ok()) << answers.front().status();
     const bool leaves = absl::StrContains(*answers.front(), R"("t":"stop")") ||
@@ -226,10 +227,10 @@ class Programs : public bus::JobControl {
 void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id) {
   const absl::Status read = store.ForEachSweepEvent(1, [](const trainer::SweepEventRow& row) {
     // (The text of a start is the trial's id.)
-    std::printf("%d %d %d %d %g %.17g %d %d %s\n", static_cast<int>(row.seq),
+    std::printf("%d %d %d %d %g %.17g %d %d %s %s\n", static_cast<int>(row.seq),
                 static_cast<int>(row.kind), static_cast<int>(row.trial),
                 static_cast<int>(row.number), row.resource, row.value,
-                static_cast<int>(row.decided), static_cast<int>(row.end),
+                static_cast<int>(row.decided), static_cast<int>(row.end), row.others.c_str(),
                 row.kind == 3 ? "" : row.text.c_str());
     return absl::OkStatus();
   });
@@ -239,6 +240,10 @@ void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id
   for (const auto& trial : details->trials) {
     std::printf("%d %s %s %.17g %s\n", static_cast<int>(trial->number), trial->config.c_str(),
                 msg::EnumNameSweepStage(trial->stage), trial->value, trial->reason.c_str());
+    if (!trial->breaks.empty()) std::printf("breaks %s\n", trial->breaks.c_str());
+  }
+  for (const std::uint64_t number : details->sweep->front) {
+    std::printf("front %d\n", static_cast<int>(number));
   }
 }
 

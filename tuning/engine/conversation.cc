@@ -1,6 +1,6 @@
 #include "tuning/engine/conversation.h"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -9,6 +9,7 @@
 #include "tuning/engine/plan.h"
 #include "tuning/sample/sampler.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 
 namespace tuning {
@@ -75,14 +76,24 @@ Json StartOf(const Plan& plan) {
   for (std::size_t i = 0; i < plan.space->size(); ++i) {
     space[(*plan.space)[i].name] = ParameterJson((*plan.space)[i]);
   }
-  return {
-      {"t", "start"},
-      {"v", 1},
-      {"seed", plan.seed},
-      {"space", std::move(space)},
-      {"objectives",
-       {{{"name", plan.metric.name}, {"goal", plan.metric.maximize ? "maximize" : "minimize"}}}},
-      {"options", JsonOf(plan.external.options)}};
+  Json objectives = Json::array();
+  const auto add = [&](const Metric& metric) {
+    objectives.push_back(
+        {{"name", metric.name}, {"goal", metric.maximize ? "maximize" : "minimize"}});
+  };
+  add(plan.metric);
+  if (plan.second) add(*plan.second);
+  Json json = {{"t", "start"},
+               {"v", 1},
+               {"seed", plan.seed},
+               {"space", std::move(space)},
+               {"objectives", std::move(objectives)},
+               {"options", JsonOf(plan.external.options)}};
+  if (!plan.metric_constraints.empty()) {
+    json["constraints"] = Json::array();
+    for (const Constraint& one : plan.metric_constraints) json["constraints"].push_back(one.text());
+  }
+  return json;
 }
 
 const char* WordOf(TrialState state) {
@@ -104,9 +115,12 @@ Json ResultOf(const Engine::Told& told) {
   json["state"] = WordOf(told.state);
   json["values"] = Json::array();
   // (JSON has no infinity.)
-  if (told.value && std::isfinite(*told.value)) json["values"].push_back(*told.value);
-  if (told.value && std::isinf(*told.value)) {
-    json["values"].push_back(*told.value > 0 ? 1e308 : -1e308);
+  const auto finite = [](double value) { return std::clamp(value, -1e308, 1e308); };
+  if (told.value) json["values"].push_back(finite(*told.value));
+  if (told.second) json["values"].push_back(finite(*told.second));
+  if (!told.excesses.empty()) {
+    json["constraints"] = Json::array();
+    for (const double excess : told.excesses) json["constraints"].push_back(finite(excess));
   }
   json["at"] = told.resource;
   json["config"] = ConfigJson(told.config);

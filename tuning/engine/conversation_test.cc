@@ -18,6 +18,7 @@
 #include "tuning/engine/event.h"
 #include "tuning/engine/plan.h"
 #include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 
 namespace tuning {
@@ -274,6 +275,38 @@ TEST(ConversationTest, AConfigurationIsTriedOnceUnlessItMayBeTwice) {
       EXPECT_THAT(std::string(again.status().message()), HasSubstr("trial 0"));
     }
   }
+}
+
+TEST(ConversationTest, TwoMetricsAndConstraintsAreTold) {
+  Plan plan = *PlanOf(20, 1);
+  plan.second = Metric{.name = "speed", .maximize = true};
+  plan.metric_constraints = {*Constraint::Parse("ms <= 20")};
+  plan.watched = {"ms"};
+  Engine engine = *Engine::Create(std::make_shared<const Plan>(plan));
+  engine.Apply({.kind = Event::Kind::kBegin});
+  Conversation conversation;
+  const auto next = [&] { return Json::parse(conversation.Next(engine).value()); };
+  const Json start = next();
+  EXPECT_EQ(start["objectives"][1], Json::parse(R"({"name":"speed","goal":"maximize"})"));
+  EXPECT_EQ(start["constraints"], Json::parse(R"(["ms <= 20"])"));
+  conversation.Take(engine, R"({"t":"ready"})");
+  next();
+  const auto answer =
+      conversation.Take(engine, R"({"t":"config","config":{"x":0.5,"n":1,"opt":"a"}})");
+  ASSERT_EQ(answer.kind, Meaning::kSuggested);
+  engine.Apply({.kind = Event::Kind::kSuggested,
+                .trial = answer.trial,
+                .number = answer.number,
+                .text = answer.text});
+  engine.Apply({.kind = Event::Kind::kReported,
+                .trial = 0,
+                .resource = 1,
+                .value = 0.5,
+                .others = {3.0, 25.0}});
+  engine.Apply({.kind = Event::Kind::kEnded, .trial = 0, .end = End::kDone});
+  const Json told = next();
+  EXPECT_EQ(told["values"], Json::parse("[0.5,3.0]"));
+  EXPECT_EQ(told["constraints"], Json::parse("[5.0]"));
 }
 
 TEST(ConversationTest, WhatIsNoAnswerBreaksIt) {

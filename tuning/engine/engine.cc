@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tuning/analysis/front.h"
 #include "tuning/engine/event.h"
 #include "tuning/engine/plan.h"
 #include "tuning/engine/population.h"
@@ -196,6 +197,9 @@ Engine::Outcome Engine::Apply(const Event& event) {
     case Event::Kind::kRefused:
       TakeRefused(event, outcome);
       break;
+    case Event::Kind::kMeasured:
+      TakeMeasured(event, outcome);
+      break;
   }
   if (outcome.changed) {
     Fill(outcome.actions);
@@ -294,7 +298,7 @@ void Engine::Tell(std::uint64_t number) {
   Trial& trial = trials_[number];
   if (plan_->method != Method::kExternal || !trial.point || trial.standings.empty()) return;
   const TrialState state = trial.standings.back().state;
-  const bool has_value = state != TrialState::kFailed && trial.value && !std::isnan(*trial.value);
+  const bool has_value = state != TrialState::kFailed && Missing(trial).empty();
   const bool was_asked_for = std::exchange(trial.is_asked_for, false);
   if (!was_asked_for && !has_value) return;
   told_.push_back({.since = events_,
@@ -303,7 +307,9 @@ void Engine::Tell(std::uint64_t number) {
                    .config = trial.config,
                    .state = state,
                    .value = has_value ? trial.value : std::nullopt,
-                   .resource = trial.resource});
+                   .second = has_value ? SecondOf(trial.others) : std::nullopt,
+                   .resource = trial.resource,
+                   .excesses = trial.standings.back().excesses});
 }
 
 // The optimiser of another plan hears of all that is known.
@@ -315,7 +321,10 @@ void Engine::TellAgain() {
   if (plan_->method != Method::kExternal) return;
   for (const Known& known : known_) {
     if (!known.point) continue;
-    told_.push_back({.since = events_, .config = known.config, .value = Signed(known.value)});
+    told_.push_back({.since = events_,
+                     .config = known.config,
+                     .value = Signed(known.value),
+                     .second = SecondOf(known.others)});
   }
   for (std::uint64_t number = 0; number < trials_.size(); ++number) {
     trials_[number].is_asked_for = false;
@@ -440,6 +449,31 @@ Judgement Engine::Judge(Trial& trial, const Event& event, double value) {
   return rule_->Report(event.trial, event.resource, value, event.decided);
 }
 
+// Whether it changes what is known of them.
+bool Engine::TakeOthers(const Event& event, Trial& trial) {
+  bool changed = false;
+  trial.others.resize(std::max(trial.others.size(), event.others.size()));
+  for (std::size_t i = 0; i < event.others.size(); ++i) {
+    if (!event.others[i]) continue;
+    const double value = *event.others[i];
+    std::optional<double>& known = trial.others[i];
+    const bool keeps_best = i == 0 && plan_->second && !plan_->second->last;
+    // (Two that are NaN differ, which costs an event and no more.)
+    const bool is_news =
+        keeps_best ? !std::isnan(value) &&
+                         (!known || (plan_->second->maximize ? value > *known : value < *known))
+                   : !known || *known != value;
+    if (is_news) known = value;
+    changed = changed || is_news;
+  }
+  return changed;
+}
+
+void Engine::TakeMeasured(const Event& event, Outcome& outcome) {
+  if (event.trial >= trials_.size() || !IsActive(trials_[event.trial])) return;
+  outcome.changed = TakeOthers(event, trials_[event.trial]);
+}
+
 void Engine::TakeReported(const Event& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Action answer = {.kind = Action::Kind::kAnswer, .trial = event.trial};
@@ -456,6 +490,7 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
   const double value = Signed(event.value);
   const Judgement judgement = Judge(trial, event, value);
   outcome.changed = judgement.changed;
+  if (TakeOthers(event, trial)) outcome.changed = true;
   const bool is_better = !std::isnan(event.value) && (!trial.value || value < Signed(*trial.value));
   if (plan_->metric.last ? !trial.value || *trial.value != event.value : is_better) {
     // (Two that are NaN differ, which costs an event and no more.)
@@ -481,7 +516,8 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
   }
   outcome.actions.push_back(std::move(answer));
   const auto& target = plan_->metric.target;
-  if (target && !std::isnan(event.value) && value <= Signed(*target) && IsOpenEnded()) {
+  if (target && !std::isnan(event.value) && value <= Signed(*target) && MeetsAll(trial) &&
+      IsOpenEnded()) {
     outcome.changed = true;
     Conclude(State::kDone,
              absl::StrCat("trial ", event.trial, " has reached the target: ", plan_->metric.name,
@@ -490,14 +526,94 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
   }
 }
 
+std::optional<double> Engine::SecondOf(const std::vector<std::optional<double>>& others) const {
+  return plan_->second && !others.empty() ? others.front() : std::nullopt;
+}
+
+// Says in words which metric a trial that is over has not reported; empty: it has reported all.
+std::string Engine::Missing(const Trial& trial) const {
+  const auto missing = [](const std::string& name, const std::optional<double>& value) {
+    if (value && !std::isnan(*value)) return std::string();
+    return absl::StrCat(name, value ? " is NaN at the end" : " was never reported as a number");
+  };
+  const std::string& name = plan_->metric.name;
+  std::string first = missing(name.empty() ? "its value" : name, trial.value);
+  if (!first.empty() || !plan_->second) return first;
+  return missing(plan_->second->name, SecondOf(trial.others));
+}
+
+// By constraint of metrics how far it is from holding; nothing: a metric is not known.
+std::vector<std::optional<double>> Engine::Excesses(
+    const Config& config, std::optional<double> value,
+    const std::vector<std::optional<double>>& others) const {
+  std::vector<std::optional<double>> excesses;
+  if (plan_->metric_constraints.empty()) return excesses;
+  std::vector<MetricValue> metrics;
+  std::vector<std::string> unknown;
+  const auto add = [&](const std::string& name, const std::optional<double>& one) {
+    if (one) metrics.emplace_back(name, *one);
+    if (!one) unknown.push_back(name);
+  };
+  add(plan_->metric.name, value);
+  const std::vector<std::string> names = OtherMetrics(*plan_);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    add(names[i], i < others.size() ? others[i] : std::nullopt);
+  }
+  for (const Constraint& constraint : plan_->metric_constraints) {
+    const bool is_known = std::none_of(
+        constraint.names().begin(), constraint.names().end(), [&](const std::string& name) {
+          return std::find(unknown.begin(), unknown.end(), name) != unknown.end();
+        });
+    // (It says nothing of parameters that are not active.)
+    excesses.push_back(is_known ? std::optional(constraint.Excess(config, metrics).value_or(0))
+                                : std::nullopt);
+  }
+  return excesses;
+}
+
+bool Engine::MeetsAll(const Trial& trial) const {
+  const auto excesses = Excesses(trial.config, trial.value, trial.others);
+  return std::all_of(excesses.begin(), excesses.end(),
+                     [](const std::optional<double>& excess) { return excess && *excess <= 0; });
+}
+
+std::string Engine::Breaks(const Trial& trial) const {
+  const auto excesses = Excesses(trial.config, trial.value, trial.others);
+  std::string text;
+  for (std::size_t i = 0; i < excesses.size(); ++i) {
+    const bool is_over = !trial.standings.empty();
+    if (excesses[i] ? *excesses[i] <= 0 : !is_over) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", plan_->metric_constraints[i].text(),
+                    excesses[i] ? "" : " (not reported)");
+  }
+  return text;
+}
+
 void Engine::Stand(Trial& trial, TrialState state) {
-  const bool has_value = trial.value && !std::isnan(*trial.value);
-  if (state == TrialState::kStoppedEarly && !has_value) state = TrialState::kFailed;
+  if (state == TrialState::kStoppedEarly && !Missing(trial).empty()) state = TrialState::kFailed;
   trial.standings.push_back(
       {.since = events_,
        .state = state,
        .value = trial.value ? Signed(*trial.value) : std::numeric_limits<double>::quiet_NaN(),
        .resource = trial.resource});
+  Place(trial);
+}
+
+// Sets what the last standing of the trial says by its further metrics.
+void Engine::Place(Trial& trial) const {
+  Standing& standing = trial.standings.back();
+  standing.second = SignedSecond(trial.others);
+  standing.excesses.clear();
+  if (standing.state == TrialState::kFailed) return;
+  for (const auto& excess : Excesses(trial.config, trial.value, trial.others)) {
+    standing.excesses.push_back(excess.value_or(std::numeric_limits<double>::infinity()));
+  }
+}
+
+double Engine::SignedSecond(const std::vector<std::optional<double>>& others) const {
+  const auto second = SecondOf(others);
+  if (!second) return std::numeric_limits<double>::quiet_NaN();
+  return plan_->second->maximize ? -*second : *second;
 }
 
 void Engine::TakeEnded(const Event& event, Outcome& outcome) {
@@ -514,13 +630,11 @@ void Engine::TakeEnded(const Event& event, Outcome& outcome) {
   trial.is_started = true;
   if (trial.reason.empty() || event.end == End::kFailed) trial.reason = event.text;
   const bool by_rule = trial.answer != Answer::kContinue;
-  const bool has_value = trial.value && !std::isnan(*trial.value);
   bool failed = event.end == End::kFailed;
-  if (event.end == End::kDone && !has_value) {
+  const std::string missing = Missing(trial);
+  if (event.end == End::kDone && !missing.empty()) {
     failed = true;
-    trial.reason =
-        absl::StrCat(plan_->metric.name.empty() ? "its value" : plan_->metric.name,
-                     trial.value ? " is NaN at the end" : " was never reported as a number");
+    trial.reason = missing;
   }
   if (failed) {
     trial.stage = Stage::kFailed;
@@ -663,6 +777,7 @@ void Engine::TakeChange(const Event& event, Outcome& outcome) {
   if (!changed.Prepare().ok()) return;
   outcome.changed = true;
   const bool same_rule = HaveSameRule(*plan_, *event.plan);
+  const std::vector<std::string> before = OtherMetrics(*plan_), now = OtherMetrics(*event.plan);
   plan_ = event.plan;
   sampler_ = std::move(changed.sampler_);
   // (The old rule's knowledge cannot be given to one with other levels; the same one keeps it.)
@@ -673,13 +788,28 @@ void Engine::TakeChange(const Event& event, Outcome& outcome) {
     const auto point = PointOf(*plan_->space, config);
     return point.ok() ? std::optional(*point) : std::nullopt;
   };
+  // Values of further metrics in the new order.
+  const auto arrange = [&](std::vector<std::optional<double>>& others) {
+    std::vector<std::optional<double>> arranged(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const auto old = static_cast<std::size_t>(std::find(before.begin(), before.end(), now[i]) -
+                                                before.begin());
+      if (old < others.size()) arranged[i] = others[old];
+    }
+    others = std::move(arranged);
+  };
   for (Trial& trial : trials_) {
     trial.point = place(trial.config);
+    arrange(trial.others);
     if (trial.standings.empty()) continue;
+    Place(trial);
     ++ended;
     fit += trial.point ? 1 : 0;
   }
-  for (Known& known : known_) known.point = place(known.config);
+  for (Known& known : known_) {
+    known.point = place(known.config);
+    arrange(known.others);
+  }
   TellAgain();
   outcome.actions.push_back({.kind = Action::Kind::kNotice,
                              .text = absl::StrCat("of ", ended, " trials with a result ", fit,
@@ -721,12 +851,15 @@ void Engine::TakeLearn(const Event& event, Outcome& outcome) {
   auto config = ParseConfig(event.text);
   if (!config.ok() || std::isnan(event.value)) return;
   const auto point = PointOf(*plan_->space, *config);
-  if (!point.ok()) return;
+  if (!point.ok() || (plan_->second && !SecondOf(event.others))) return;
   outcome.changed = true;
   if (plan_->method == Method::kExternal) {
-    told_.push_back({.since = events_, .config = *config, .value = event.value});
+    told_.push_back({.since = events_,
+                     .config = *config,
+                     .value = event.value,
+                     .second = SecondOf(event.others)});
   }
-  known_.push_back({*std::move(config), Signed(event.value), *point});
+  known_.push_back({*std::move(config), Signed(event.value), event.others, *point});
 }
 
 bool Engine::MoreCome() const {
@@ -875,9 +1008,17 @@ std::vector<Action> Engine::Open() const {
 std::vector<Observation> Engine::History(std::uint64_t basis) const {
   std::vector<Observation> history;
   for (const Known& known : known_) {
-    if (known.point) {
-      history.push_back({*known.point, TrialState::kDone, known.value});
+    if (!known.point) continue;
+    history.push_back({.point = *known.point,
+                       .state = TrialState::kDone,
+                       .value = known.value,
+                       .second = SignedSecond(known.others)});
+    const auto excesses = Excesses(known.config, Signed(known.value), known.others);
+    for (const auto& excess : excesses) {
+      // (If one is not known, all are left out.)
+      if (excess) history.back().excesses.push_back(*excess);
     }
+    if (history.back().excesses.size() < excesses.size()) history.back().excesses.clear();
   }
   const std::size_t settled = plan_->fixed_order && trials_.size() >= plan_->parallel
                                   ? trials_.size() - plan_->parallel + 1
@@ -891,7 +1032,9 @@ std::vector<Observation> Engine::History(std::uint64_t basis) const {
       if (standing.since > basis || i >= settled) break;
       observation.state = standing.state;
       observation.value = standing.value;
+      observation.second = standing.second;
       observation.resource = standing.resource;
+      observation.excesses = standing.excesses;
     }
     history.push_back(std::move(observation));
   }
@@ -911,12 +1054,31 @@ std::optional<Question> Engine::OpenQuestion() const {
                   .history = History(question_->number)};
 }
 
+std::vector<std::uint64_t> Engine::Front() const {
+  std::vector<Pair> values;
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t number = 0; plan_->second && number < trials_.size(); ++number) {
+    const Trial& trial = trials_[number];
+    if (trial.stage == Stage::kFailed || !Missing(trial).empty() || !MeetsAll(trial)) continue;
+    values.push_back({Signed(*trial.value), SignedSecond(trial.others)});
+    numbers.push_back(number);
+  }
+  std::vector<std::uint64_t> front;
+  for (const std::size_t i : tuning::Front(values)) front.push_back(numbers[i]);
+  return front;
+}
+
 std::optional<std::uint64_t> Engine::Best() const {
+  if (plan_->second) {
+    const std::vector<std::uint64_t> front = Front();
+    return front.empty() ? std::nullopt : std::optional(front.front());
+  }
   std::optional<std::uint64_t> best;
   for (std::uint64_t number = 0; number < trials_.size(); ++number) {
     const Trial& trial = trials_[number];
     if (trial.stage == Stage::kFailed || !trial.value || std::isnan(*trial.value)) continue;
-    if (!best || Signed(*trial.value) < Signed(*trials_[*best].value)) best = number;
+    if (best && !(Signed(*trial.value) < Signed(*trials_[*best].value))) continue;
+    if (MeetsAll(trial)) best = number;
   }
   return best;
 }

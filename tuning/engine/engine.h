@@ -75,8 +75,10 @@ class Engine {
   struct Standing {
     std::uint64_t since = 0;
     TrialState state = TrialState::kRunning;
-    double value = std::numeric_limits<double>::quiet_NaN();  // Smaller is better.
+    double value = std::numeric_limits<double>::quiet_NaN();   // Smaller is better.
+    double second = std::numeric_limits<double>::quiet_NaN();  // The same of the second objective.
     double resource = 0;
+    std::vector<double> excesses = {};  // As in an Observation.
   };
   struct Trial {
     Config config = {};
@@ -85,7 +87,9 @@ class Engine {
     bool is_started = false;  // The attempt is known to have begun.
     double resource = 0;      // Its last report that changed something was there.
     std::optional<double> value = std::nullopt;  // Its best or last one, as it was reported.
-    Answer answer = Answer::kContinue;           // To its last report.
+    // The same of OtherMetrics(), in its order.
+    std::vector<std::optional<double>> others = {};
+    Answer answer = Answer::kContinue;  // To its last report.
     std::string reason = {};
     std::vector<Standing> standings = {};
     std::uint64_t suggested = 0;                // The event.
@@ -103,8 +107,14 @@ class Engine {
   // How many trials take room now, with the one that is asked for.
   std::size_t Active() const { return active_ + (question_ ? 1 : 0); }
   std::uint64_t failed() const { return failed_; }
-  // The best trial that has a value, done or not; nothing: none has.
+  // The best trial that has a value and meets the constraints of metrics, done or not; nothing:
+  // none does. With a second objective the first one of the front.
   std::optional<std::uint64_t> Best() const;
+  // With a second objective: those such trials that no other one is better than in both, the best
+  // of the first objective first.
+  std::vector<std::uint64_t> Front() const;
+  // The constraints of metrics that the trial breaks, in words; empty: none that can be judged.
+  std::string Breaks(const Trial& trial) const;
   std::vector<StoppingRule::Level> Levels() const;
   // How trial `number` came to where it is: configurations, each from its resource on.
   std::vector<std::pair<double, Config>> Schedule(std::uint64_t number) const;
@@ -123,8 +133,10 @@ class Engine {
     bool is_asked_for = false;  // Else it was enqueued, or is known from somewhere else.
     Config config = {};
     TrialState state = TrialState::kDone;
-    std::optional<double> value = std::nullopt;  // As it was reported.
+    std::optional<double> value = std::nullopt;  // As it was reported, as the next.
+    std::optional<double> second = std::nullopt;
     double resource = 0;
+    std::vector<double> excesses = {};
   };
   // Oldest first, since the plan was last changed.
   const std::vector<Asked>& asked() const { return asked_; }
@@ -146,6 +158,7 @@ class Engine {
   struct Known {
     Config config = {};
     double value = 0;  // Smaller is better.
+    std::vector<std::optional<double>> others = {};
     std::optional<Point> point = std::nullopt;
   };
   explicit Engine(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
@@ -156,6 +169,8 @@ class Engine {
   void TakeExhausted(const Event& event, Outcome& outcome);
   void TakeStarted(const Event& event, Outcome& outcome);
   void TakeReported(const Event& event, Outcome& outcome);
+  void TakeMeasured(const Event& event, Outcome& outcome);
+  bool TakeOthers(const Event& event, Trial& trial);
   void TakeEnded(const Event& event, Outcome& outcome);
   void TakePause(const Event& event, Outcome& outcome);
   void TakeResume(const Event& event, Outcome& outcome);
@@ -186,6 +201,14 @@ class Engine {
   Judgement Judge(Trial& trial, const Event& event, double value);
   Answer TakeOver(std::uint64_t number, const Event& event, double value);
   std::string Why(const Trial& trial, const Judgement& judgement) const;
+  std::string Missing(const Trial& trial) const;
+  std::optional<double> SecondOf(const std::vector<std::optional<double>>& others) const;
+  double SignedSecond(const std::vector<std::optional<double>>& others) const;
+  std::vector<std::optional<double>> Excesses(
+      const Config& config, std::optional<double> value,
+      const std::vector<std::optional<double>>& others) const;
+  void Place(Trial& trial) const;
+  bool MeetsAll(const Trial& trial) const;
   double Signed(double value) const { return plan_->metric.maximize ? -value : value; }
   bool IsOpenEnded() const { return state_ == State::kRunning || state_ == State::kPaused; }
 

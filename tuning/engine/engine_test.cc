@@ -162,7 +162,8 @@ class World {
                       " from ", trial.from.value_or(999));
       for (const Engine::Standing& standing : trial.standings) {
         absl::StrAppend(&text, " ", standing.since, ":", static_cast<int>(standing.state), ":",
-                        standing.value, ":", standing.resource);
+                        standing.value, ":", standing.resource, ":", standing.second);
+        for (const double excess : standing.excesses) absl::StrAppend(&text, "/", excess);
       }
       absl::StrAppend(&text, "\n");
     }
@@ -868,6 +869,143 @@ TEST(EngineTest, WhoGoesOnWithATrialThatWasStoppedEarlyIsListenedTo) {
   EXPECT_EQ(world.engine().trials()[1].stage, Stage::kDone);
 }
 
+Plan WithTwoMetrics() {
+  Plan plan = Small();
+  plan.method = Method::kTpe;
+  plan.metric = {.name = "loss", .last = true};
+  plan.second = Metric{.name = "speed", .maximize = true, .last = true};
+  return plan;
+}
+
+void ReportBoth(World& world, std::uint64_t trial, double first, std::optional<double> second) {
+  world.Take({.kind = Event::Kind::kReported,
+              .trial = trial,
+              .resource = 1,
+              .value = first,
+              .others = {second}});
+}
+
+TEST(EngineTest, TwoMetricsHaveAFrontAndTheBestOfTheFirstIsShown) {
+  World world(WithTwoMetrics());
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  ReportBoth(world, 0, 0.5, 10);
+  ReportBoth(world, 1, 0.25, 5);
+  ReportBoth(world, 2, 0.6, 9);
+  EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0));
+  EXPECT_EQ(world.engine().Best(), 1u);
+  // The last value counts, and one that comes in a report of its own does, too.
+  world.Take({.kind = Event::Kind::kMeasured, .trial = 2, .others = {20.0}});
+  EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0, 2));
+  const auto again = world.Take({.kind = Event::Kind::kMeasured, .trial = 2, .others = {20.0}});
+  EXPECT_FALSE(again.changed);
+  world.Kill();
+  EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0, 2));
+  for (std::uint64_t trial = 0; trial < 3; ++trial) world.End(trial, End::kDone);
+  const auto history = world.engine().History(1000);
+  EXPECT_EQ(history[2].value, 0.6);
+  EXPECT_EQ(history[2].second, -20);
+}
+
+TEST(EngineTest, ATrialThatLacksOneOfTwoMetricsHasFailed) {
+  World world(WithTwoMetrics());
+  for (int i = 0; i < 2; ++i) world.AnswerQuestion();
+  ReportBoth(world, 0, 0.5, std::nullopt);
+  ReportBoth(world, 1, 0.5, kNan);
+  EXPECT_TRUE(world.engine().Front().empty());
+  world.End(0, End::kDone);
+  world.End(1, End::kDone);
+  EXPECT_EQ(world.engine().trials()[0].stage, Stage::kFailed);
+  EXPECT_EQ(world.engine().trials()[0].reason, "speed was never reported as a number");
+  EXPECT_EQ(world.engine().trials()[1].reason, "speed is NaN at the end");
+}
+
+Plan WithAConstraint() {
+  Plan plan = Small();
+  plan.metric.target = 0.1;
+  plan.metric_constraints = {*Constraint::Parse("ms <= 20 + 0 * x")};
+  plan.watched = {"ms"};
+  return plan;
+}
+
+TEST(EngineTest, ATrialThatBreaksAConstraintOfAMetricIsNeverTheBest) {
+  World world(WithAConstraint());
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  ReportBoth(world, 0, 0.3, 25);
+  ReportBoth(world, 1, 0.4, std::nullopt);
+  // It cannot be judged yet.
+  EXPECT_EQ(world.engine().Best(), std::nullopt);
+  EXPECT_EQ(world.engine().Breaks(world.engine().trials()[0]), "ms <= 20 + 0 * x");
+  EXPECT_EQ(world.engine().Breaks(world.engine().trials()[1]), "");
+  // The target is not reached by it.
+  ReportBoth(world, 0, 0.05, 25);
+  EXPECT_EQ(world.engine().state(), State::kRunning);
+  ReportBoth(world, 2, 0.6, 15);
+  EXPECT_EQ(world.engine().Best(), 2u);
+  world.Kill();
+  EXPECT_EQ(world.engine().Best(), 2u);
+  for (std::uint64_t trial = 0; trial < 3; ++trial) world.End(trial, End::kDone);
+  EXPECT_EQ(world.engine().trials()[0].stage, Stage::kDone);
+  EXPECT_EQ(world.engine().Breaks(world.engine().trials()[1]), "ms <= 20 + 0 * x (not reported)");
+  const auto history = world.engine().History(1000);
+  EXPECT_THAT(history[0].excesses, testing::ElementsAre(5));
+  EXPECT_TRUE(std::isinf(history[1].excesses.front()));
+  EXPECT_THAT(history[2].excesses, testing::ElementsAre(-5));
+  // A trial that meets it reaches the target.
+  world.AnswerQuestion();
+  ReportBoth(world, 3, 0.05, 20);
+  EXPECT_EQ(world.engine().state(), State::kStopping);
+}
+
+TEST(EngineTest, AChangedPlanTakesValuesOfFurtherMetricsAlongByTheirNames) {
+  World world(WithTwoMetrics());
+  world.AnswerQuestion();
+  ReportBoth(world, 0, 0.5, 10);
+  world.End(0, End::kDone);
+  Plan changed = WithAConstraint();
+  changed.metric = {.name = "loss", .last = true};
+  changed.metric_constraints = {*Constraint::Parse("ms <= 20"), *Constraint::Parse("speed > 50")};
+  changed.watched = {"ms", "speed"};
+  world.Take({.kind = Event::Kind::kChange, .plan = std::make_shared<const Plan>(changed)});
+  EXPECT_EQ(world.engine().Breaks(world.engine().trials()[0]),
+            "ms <= 20 (not reported); speed > 50");
+  EXPECT_EQ(world.engine().History(1000)[0].excesses.back(), 40);
+}
+
+TEST(EngineTest, TwoMetricsAndConstraintsGoOnTheSameAfterAnyKill) {
+  for (const Method method : {Method::kTpe, Method::kGp, Method::kBayes}) {
+    Plan plan = WithTwoMetrics();
+    plan.method = method;
+    plan.max_trials = 24;
+    plan.metric_constraints = {*Constraint::Parse("ms <= 0.8")};
+    plan.watched = {"ms"};
+    std::string whole;
+    for (const bool kills : {false, true}) {
+      World world(plan);
+      for (int i = 0; i < 1000 && !world.IsOver(); ++i) {
+        if (kills && i % 3 == 0) world.Kill();
+        world.AnswerQuestion();
+        if (world.Running().empty()) continue;
+        const std::uint64_t trial = world.Running().begin()->first;
+        const Point& point = *world.engine().trials()[trial].point;
+        world.Take({.kind = Event::Kind::kReported,
+                    .trial = trial,
+                    .resource = 1,
+                    .value = point[0] * point[0],
+                    .others = {-std::pow(point[0] - 1, 2), std::abs(point[1])}});
+        world.End(trial, End::kDone);
+      }
+      EXPECT_EQ(world.engine().state(), State::kDone);
+      const std::string text = World::Text(world.engine());
+      if (whole.empty()) whole = text;
+      EXPECT_EQ(text, whole);
+      EXPECT_GT(world.engine().Front().size(), 3u);
+      for (const std::uint64_t number : world.engine().Front()) {
+        EXPECT_LE(std::abs(world.engine().trials()[number].point->at(1)), 0.8);
+      }
+    }
+  }
+}
+
 TEST(EngineTest, APlanThatCannotBeIsRefused) {
   const auto why = [](const Plan& plan) {
     return std::string(Engine::Create(std::make_shared<const Plan>(plan)).status().message());
@@ -890,6 +1028,9 @@ TEST(EngineTest, APlanThatCannotBeIsRefused) {
   plan.fixed_order = true;
   plan.stopping = Stopping::kHyperband;
   EXPECT_THAT(why(plan), HasSubstr("order is fixed"));
+  plan = WithTwoMetrics();
+  plan.method = Method::kCmaes;
+  EXPECT_THAT(why(plan), HasSubstr("cmaes looks for the best of one metric"));
 }
 
 }  // namespace

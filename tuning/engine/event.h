@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuning/engine/plan.h"
 #include "tuning/stop/stopping_rule.h"
@@ -22,23 +23,27 @@ struct Event {
     kSuggested,  // trial, number (Action::number of the question), text (the configuration)
     kExhausted,  // trial, number, text (why): there is nothing more to suggest.
     kStarted,    // trial, number (the attempt), resource (what it goes on from; 0: from nothing)
-    kReported,   // trial, resource, value; decided once it is stored
+    kReported,   // trial, resource, value, others; decided once it is stored
     kEnded,      // trial, end, text (why)
     kPause,      // whether
     kResume,     // whether
     kStop,       // text (why)
     kChange,     // plan
     kEnqueue,    // text (a configuration that is tried next)
-    kLearn,      // text (a configuration), value: known from somewhere else
+    kLearn,      // text (a configuration), value, others: known from somewhere else
     kSpent,      // text (what is spent): no more trials begin
     kFail,       // text (why): it cannot go on
     kRefused,    // trial, number, text (why): what an external optimiser suggests is not taken
+    kMeasured,   // trial, others: a report without the metric
   };
   Kind kind = Kind::kBegin;
   std::uint64_t trial = 0;
   std::uint64_t number = 0;
   double resource = 0;
   double value = std::numeric_limits<double>::quiet_NaN();  // As it was reported.
+  // Values of the metrics of OtherMetrics(), in its order; nothing: the report does not have it.
+  // Empty: the report has none of them.
+  std::vector<std::optional<double>> others = {};
   // With kPause, running trials go on to their end; with kResume, failed trials run again.
   bool whether = false;
   End end = End::kDone;

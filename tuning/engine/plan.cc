@@ -4,11 +4,16 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "tuning/sample/bayes_sampler.h"
+#include "tuning/sample/cmaes_sampler.h"
+#include "tuning/sample/front_sampler.h"
 #include "tuning/sample/gp_sampler.h"
 #include "tuning/sample/grid_sampler.h"
 #include "tuning/sample/random_sampler.h"
@@ -49,22 +54,31 @@ class WithSpace : public Sampler {
 
 absl::StatusOr<std::unique_ptr<Sampler>> SamplerOf(const Plan& plan) {
   const Space* const space = plan.space.get();
+  const bool is_single = plan.method == Method::kPbt || plan.method == Method::kCmaes;
+  if (plan.second && is_single) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        plan.method == Method::kPbt ? "pbt" : "cmaes",
+        " looks for the best of one metric, and there are two: take bayes, tpe or gp"));
+  }
   switch (plan.method) {
     case Method::kGrid:
       return MakeGridSampler(space);
     case Method::kSobol:
       return MakeSobolSampler(space, plan.seed);
     case Method::kTpe:
-      return MakeTpeSampler(space, {.seed = plan.seed});
-    case Method::kGp:
-      return MakeGpSampler(space, {.seed = plan.seed});
+      return MakeFrontSamplerByRank(MakeTpeSampler(space, {.seed = plan.seed}));
+    case Method::kGp: {
+      auto sampler = MakeGpSampler(space, {.seed = plan.seed});
+      if (!sampler.ok()) return sampler.status();
+      return MakeFrontSamplerByWeights(*std::move(sampler), plan.seed);
+    }
     case Method::kBayes:
       return MakeBayesSampler(space, plan.seed);
     case Method::kRandom:
     case Method::kPbt:
       return MakeRandomSampler(space, plan.seed);
     case Method::kCmaes:
-      return absl::UnimplementedError("the method cmaes is not there yet: take bayes");
+      return MakeCmaesSampler(space, plan.seed);
     case Method::kExternal:
       return nullptr;
   }
@@ -72,6 +86,13 @@ absl::StatusOr<std::unique_ptr<Sampler>> SamplerOf(const Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<std::string> OtherMetrics(const Plan& plan) {
+  std::vector<std::string> names;
+  if (plan.second) names.push_back(plan.second->name);
+  names.insert(names.end(), plan.watched.begin(), plan.watched.end());
+  return names;
+}
 
 absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan) {
   switch (plan.stopping) {

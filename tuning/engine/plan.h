@@ -66,11 +66,19 @@ struct Plan {
   Config constants = {};  // Given to each trial, and nothing to search for.
   Method method = Method::kRandom;
   Metric metric = {};
+  // A second objective: what is looked for is the front of both. Its last value counts, and so does
+  // that of `metric`, unless they say otherwise.
+  std::optional<Metric> second = std::nullopt;
   std::uint64_t seed = 0;
   std::uint64_t max_trials = 0;              // 0: no limit.
   std::vector<Constraint> constraints = {};  // A trial meets all of them.
-  std::uint64_t max_epochs = 0;              // Reports of all trials together; 0: no limit.
-  std::size_t parallel = 1;                  // Trials at once.
+  // Constraints that look at metrics: a trial may turn out to break one, and is never the best
+  // then.
+  std::vector<Constraint> metric_constraints = {};
+  // Metrics that only they name; the last value counts.
+  std::vector<std::string> watched = {};
+  std::uint64_t max_epochs = 0;  // Reports of all trials together; 0: no limit.
+  std::size_t parallel = 1;      // Trials at once.
   Stopping stopping = Stopping::kNone;
   Asha::Options asha = {};
   MedianRule::Options median = {};
@@ -84,6 +92,10 @@ struct Plan {
   // Suggestions depend on the trials' numbers alone, not on which ended first; slots may idle.
   bool fixed_order = false;
 };
+
+// The names of the metrics beside Plan::metric whose values matter: the second objective, then
+// those that constraints name. Event::others has values in this order.
+std::vector<std::string> OtherMetrics(const Plan& plan);
 
 // InvalidArgument says what cannot be. No rule: nothing is stopped early.
 absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan);

@@ -92,9 +92,8 @@ class Reader {
       }
     }
     Refuse(file, "scheduler", "is W&B's; an optimiser of your own is `external`");
-    Refuse(file, "metrics", "is not there yet: one metric is searched for");
     ReadMethod(file);
-    ReadMetric(file);
+    ReadMetrics(file);
     Count(file, "", "run_cap", plan_.max_trials);
     Count(file, "", "seed", plan_.seed);
     std::uint64_t parallel = plan_.parallel;
@@ -203,40 +202,74 @@ class Reader {
                {"bayes", "random", "grid", "sobol", "tpe", "gp", "pbt", "external", "cmaes"}));
   }
 
-  void ReadMetric(const Node& file) {
-    const Node* const metric = Find(file, "metric");
-    if (metric == nullptr) {
-      if (plan_.method != Method::kGrid && plan_.method != Method::kRandom &&
-          plan_.method != Method::kSobol) {
-        Problem(file, "metric", "there is no metric, which the method looks at");
+  void ReadMetrics(const Node& file) {
+    const Node *const metric = Find(file, "metric"), *const metrics = Find(file, "metrics");
+    if (metric != nullptr && metrics != nullptr) {
+      return Problem(*metric, "metric", "is there, and metrics too: name it there alone");
+    }
+    if (metrics != nullptr) return ReadTwoMetrics(file, *metrics);
+    if (metric != nullptr) return ReadMetric(*metric, "metric", "best", plan_.metric);
+    if (plan_.method != Method::kGrid && plan_.method != Method::kRandom &&
+        plan_.method != Method::kSobol) {
+      Problem(file, "metric", "there is no metric, which the method looks at");
+    }
+  }
+
+  void ReadTwoMetrics(const Node& file, const Node& metrics) {
+    const bool is_list = metrics.kind == Node::Kind::kList;
+    if (!is_list || metrics.items.size() != 2) {
+      return Problem(
+          metrics, "metrics",
+          is_list && metrics.items.size() > 2
+              ? absl::StrCat("are ", metrics.items.size(), ", and two are the most")
+              : "is a list of two, like [{name: loss}, {name: latency_ms}]; one alone is "
+                "`metric`");
+    }
+    plan_.second.emplace();
+    ReadMetric(metrics.items[0], "metrics", "last", plan_.metric);
+    ReadMetric(metrics.items[1], "metrics", "last", *plan_.second);
+    for (const Node& item : metrics.items) {
+      const Node* const target = Find(item, "target");
+      if (target != nullptr) {
+        Problem(*target, "metrics.target", "belongs to one metric alone: a front has no target");
       }
-      return;
     }
-    if (metric->kind != Node::Kind::kMap)
-      return Problem(*metric, "metric", "has a name and a goal");
-    CheckKeys(*metric, "metric",
-              {"name", "goal", "target", "impute", "impute_while_running", "at"});
-    const Node* const name = Find(*metric, "name");
+    if (!plan_.metric.name.empty() && plan_.metric.name == plan_.second->name) {
+      Problem(metrics.items[1], "metrics", absl::StrCat(plan_.metric.name, " is there twice"));
+    }
+    if (plan_.method == Method::kPbt || plan_.method == Method::kCmaes) {
+      Problem(*Find(file, "method"), "method",
+              absl::StrCat(plan_.method == Method::kPbt ? "pbt" : "cmaes",
+                           " looks for the best of one metric: with metrics take bayes, tpe, gp, "
+                           "random, grid, sobol or external"));
+    }
+  }
+
+  // `counts`: which value of a trial counts, if the file does not say so.
+  void ReadMetric(const Node& node, const std::string& path, std::string_view counts,
+                  Metric& metric) {
+    if (node.kind != Node::Kind::kMap) return Problem(node, path, "has a name and a goal");
+    CheckKeys(node, path, {"name", "goal", "target", "impute", "impute_while_running", "at"});
+    const Node* const name = Find(node, "name");
     if (name == nullptr) {
-      Problem(*metric, "metric.name", "the metric has no name");
+      Problem(node, Path(path, "name"), "the metric has no name");
     } else {
-      plan_.metric.name = WordOf(*name);
+      metric.name = TextOf(*name);
     }
-    plan_.metric.maximize =
-        Choice(*metric, "metric", "goal", {"minimize", "maximize"}) == "maximize";
-    plan_.metric.last = Choice(*metric, "metric", "at", {"best", "last"}) == "last";
-    if (Find(*metric, "target") != nullptr) {
+    metric.maximize = Choice(node, path, "goal", {"minimize", "maximize"}) == "maximize";
+    const std::string_view otherwise = counts == "best" ? "last" : "best";
+    metric.last = Choice(node, path, "at", {counts, otherwise}) == "last";
+    if (Find(node, "target") != nullptr) {
       double target = 0;
-      Number(*metric, "metric", "target", target);
-      plan_.metric.target = target;
+      Number(node, path, "target", target);
+      metric.target = target;
     }
     for (const std::string_view key : {"impute", "impute_while_running"}) {
-      const Node* const node = Find(*metric, key);
-      if (node == nullptr) continue;
+      const Node* const ignored = Find(node, key);
+      if (ignored == nullptr) continue;
       result_.notices.push_back(
-          {Path("metric", key),
-           "failed trials count as the worst, running ones as what is expected", node->line,
-           node->column});
+          {Path(path, key), "failed trials count as the worst, running ones as what is expected",
+           ignored->line, ignored->column});
     }
   }
 
@@ -391,7 +424,8 @@ class Reader {
     CheckKeys(node, path,
               {"value", "values", "probabilities", "min", "max", "q", "mu", "sigma", "a", "b",
                "distribution", "log", "ordered", "when", "parameters"});
-    if (!plan_.metric.name.empty() && name == plan_.metric.name) {
+    const bool is_second = plan_.second && name == plan_.second->name;
+    if (!name.empty() && (name == plan_.metric.name || is_second)) {
       return Problem(node, path, "is the metric, too");
     }
     if (const Node* const value = Find(node, "value")) {
@@ -539,25 +573,18 @@ class Reader {
     if (constraints->kind != Node::Kind::kList) {
       return Problem(*constraints, "constraints", "is a list, like [\"layers * width <= 1024\"]");
     }
-    Words names;
-    for (const auto& [name, place] : lines_) names.push_back(name);
-    for (const auto& [name, value] : plan_.constants) names.push_back(name);
     for (const Node& item : constraints->items) {
       auto constraint = Constraint::Parse(TextOf(item));
       if (!constraint.ok()) {
         Problem(item, "constraints", std::string(constraint.status().message()));
         continue;
       }
-      bool is_known = true;
+      bool is_of_metrics = false;
       for (const std::string& name : constraint->names()) {
-        if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-        is_known = false;
-        const std::string nearest(runtime::NearestWord(name, names));
-        Problem(item, "constraints",
-                absl::StrCat("there is no parameter ", name,
-                             nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+        if (IsMetricOf(item, *constraint, name)) is_of_metrics = true;
       }
-      if (is_known) plan_.constraints.push_back(*std::move(constraint));
+      (is_of_metrics ? plan_.metric_constraints : plan_.constraints)
+          .push_back(*std::move(constraint));
     }
     if (!result_.problems.empty() || plan_.constraints.empty()) return;
     for (std::uint64_t draw = 0; draw < kMostDraws; ++draw) {
@@ -566,6 +593,32 @@ class Reader {
     }
     Problem(*constraints, "constraints",
             absl::StrCat("allow nothing: none of ", kMostDraws, " configurations meets them"));
+  }
+
+  // Whether the name is no parameter's. (A name that looks like one is probably misspelled.)
+  bool IsMetricOf(const Node& item, const Constraint& constraint, const std::string& name) {
+    Words names;
+    for (const auto& [parameter, place] : lines_) names.push_back(parameter);
+    for (const auto& [parameter, value] : plan_.constants) names.push_back(parameter);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return false;
+    if (name == plan_.metric.name || (plan_.second && name == plan_.second->name)) return true;
+    const std::string quoted = absl::StrCat("`", name, "`");
+    const std::string nearest(runtime::NearestWord(name, names));
+    if (!nearest.empty() && constraint.text().find(quoted) == std::string::npos) {
+      Problem(item, "constraints",
+              absl::StrCat("there is no parameter ", name, "; did you mean ", nearest,
+                           "? (A metric is written ", quoted, ".)"));
+      return true;
+    }
+    if (std::find(plan_.watched.begin(), plan_.watched.end(), name) == plan_.watched.end()) {
+      plan_.watched.push_back(name);
+      result_.notices.push_back({"constraints",
+                                 absl::StrCat(name,
+                                              " is no parameter: it is a metric, whose last "
+                                              "value has to meet the constraint"),
+                                 item.line, item.column});
+    }
+    return true;
   }
 
   void CheckPlan(const Node& file) {
@@ -602,9 +655,9 @@ class Reader {
     const Node* const warm = Find(file, "warm_start");
     if (warm == nullptr) return;
     if (warm->kind != Node::Kind::kMap) {
-      return Problem(*warm, "warm_start", "has sweeps, results, or both");
+      return Problem(*warm, "warm_start", "has sweeps, runs, results, or some of them");
     }
-    CheckKeys(*warm, "warm_start", {"sweeps", "results"});
+    CheckKeys(*warm, "warm_start", {"sweeps", "runs", "results"});
     if (plan_.metric.name.empty()) {
       Problem(*warm, "warm_start", "needs a metric, whose values its results are");
     }
@@ -615,6 +668,12 @@ class Reader {
       for (const Node& item : sweeps->items) result_.warm_sweeps.push_back(TextOf(item));
       if (sweeps->kind == Node::Kind::kText) result_.warm_sweeps.push_back(TextOf(*sweeps));
     }
+    if (const Node* const runs = Find(*warm, "runs")) {
+      if (runs->kind != Node::Kind::kText) {
+        Problem(*runs, "warm_start.runs", "is a query, like 'label:base & state:done'");
+      }
+      result_.warm_runs = TextOf(*runs);
+    }
     const Node* const results = Find(*warm, "results");
     if (results == nullptr) return;
     if (results->kind != Node::Kind::kList) {
@@ -623,17 +682,34 @@ class Reader {
     for (const Node& item : results->items) ReadResult(item);
   }
 
+  // With one metric it has a value; with more, or with constraints of metrics, it may have values
+  // by their names.
   void ReadResult(const Node& item) {
-    const Node *const config = Find(item, "config"), *const value = Find(item, "value");
-    const auto number = value == nullptr ? std::nullopt : NumberOf(*value);
-    if (config == nullptr || config->kind != Node::Kind::kMap || !number) {
+    const Node *const config = Find(item, "config"), *const value = Find(item, "value"),
+                      *const values = Find(item, "values");
+    if (config == nullptr || config->kind != Node::Kind::kMap) {
       return Problem(item, "warm_start.results", "has a config and a value, a number");
     }
-    CheckKeys(item, "warm_start.results", {"config", "value"});
-    Config known;
-    for (const auto& [name, one] : config->entries) known.emplace_back(name, NodeJson(one));
-    const bool fits = plan_.space != nullptr && PointOf(*plan_.space, known).ok();
-    if (fits) result_.known.emplace_back(std::move(known), *number);
+    CheckKeys(item, "warm_start.results", {"config", "value", "values"});
+    KnownResult known;
+    const auto find = [&](const std::string& name) {
+      const Node* const one = values == nullptr ? nullptr : Find(*values, name);
+      return one == nullptr ? std::nullopt : NumberOf(*one);
+    };
+    const auto first = value == nullptr ? find(plan_.metric.name) : NumberOf(*value);
+    if (!first) return Problem(item, "warm_start.results", "has a config and a value, a number");
+    known.value = *first;
+    for (const std::string& name : OtherMetrics(plan_)) known.others.push_back(find(name));
+    if (plan_.second && !known.others.front()) {
+      return Problem(item, "warm_start.results",
+                     absl::StrCat("has a config and values of both metrics, like {",
+                                  plan_.metric.name, ": 0.1, ", plan_.second->name, ": 2}"));
+    }
+    for (const auto& [name, one] : config->entries) {
+      known.config.emplace_back(name, NodeJson(one));
+    }
+    const bool fits = plan_.space != nullptr && PointOf(*plan_.space, known.config).ok();
+    if (fits) result_.known.push_back(std::move(known));
   }
 
   Plan plan_;

@@ -1,6 +1,7 @@
 #ifndef TUNING_ENGINE_PLAN_READER_H_
 #define TUNING_ENGINE_PLAN_READER_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,21 +32,28 @@ struct Problem {
   int column = 0;
 };
 
+// A result that is known from somewhere else.
+struct KnownResult {
+  Config config = {};
+  double value = 0;
+  std::vector<std::optional<double>> others = {};  // As in an Event.
+};
+
 struct ReadPlanResult {
   Plan plan = {};                      // Only if there are no problems.
   std::vector<Problem> problems = {};  // All of them, in the order of the file.
   // Keys that are taken and mean nothing here, such as W&B's `project`.
   std::vector<Problem> notices = {};
-  std::vector<Config> enqueue = {};  // To be tried first.
-  // Results that are known from somewhere else, of those configurations that are in the space.
-  std::vector<std::pair<Config, double>> known = {};
-  std::vector<std::string> warm_sweeps = {};  // To be asked for more of those.
+  std::vector<Config> enqueue = {};     // To be tried first.
+  std::vector<KnownResult> known = {};  // Results whose configurations are in the space.
+  // More of those: trials of these sweeps, and the runs that the query is true of.
+  std::vector<std::string> warm_sweeps = {};
+  std::string warm_runs = {};
 };
 
-// A W&B sweep file, and what it lacks: method (cmaes is not there yet), metric, run_cap,
-// early_terminate, parameters; seed, parallel, enqueue, failures, duplicates, order, population,
-// external, budget.epochs, warm_start,
-// constraints.
+// A W&B sweep file, and what it lacks: method, metric, metrics, run_cap, early_terminate,
+// parameters; seed, parallel, enqueue, failures, duplicates, order, population, external,
+// budget.epochs, warm_start, constraints.
 // The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
 // them.
 ReadPlanResult ReadPlan(const Node& file);

@@ -189,6 +189,67 @@ TEST(PlanReaderTest, WhatIsNotServedIsSaid) {
   EXPECT_THAT(Problems("[]"), SizeIs(1));
 }
 
+TEST(PlanReaderTest, TwoMetricsAreReadAndTheLastValueOfEachCounts) {
+  const auto read = Read(R"({"method": "tpe",
+    "metrics": [{"name": "val/loss"}, {"name": "speed", "goal": "maximize", "at": "best"}],
+    "warm_start": {"results": [{"config": {"x": 0.5}, "values": {"speed": 3, "val/loss": 1}}]},
+    "parameters": {"x": {"min": 0.0, "max": 1.0}}})");
+  ASSERT_THAT(read.problems, IsEmpty());
+  EXPECT_EQ(read.plan.metric.name, "val/loss");
+  EXPECT_TRUE(read.plan.metric.last);
+  ASSERT_TRUE(read.plan.second.has_value());
+  EXPECT_EQ(read.plan.second->name, "speed");
+  EXPECT_TRUE(read.plan.second->maximize);
+  EXPECT_FALSE(read.plan.second->last);
+  ASSERT_THAT(read.known, SizeIs(1));
+  EXPECT_EQ(read.known.front().value, 1);
+  EXPECT_THAT(read.known.front().others, ElementsAre(3));
+}
+
+TEST(PlanReaderTest, MetricsThatCannotBeAreNamedWithTheirLines) {
+  const auto problems = [](const std::string& method, const std::string& metrics) {
+    return Problems(R"({"method": ")" + method + R"(", )" + metrics +
+                    R"(, "parameters": {"x": {"min": 0.0, "max": 1.0}}})");
+  };
+  EXPECT_THAT(problems("tpe", R"("metrics": [{"name": "a"}])"),
+              ElementsAre(HasSubstr("3 metrics: is a list of two")));
+  EXPECT_THAT(problems("tpe", R"("metrics": [{"name": "a"}, {"name": "b"}, {"name": "c"}])"),
+              ElementsAre(HasSubstr("3 metrics: are 3, and two are the most")));
+  EXPECT_THAT(problems("tpe", R"("metric": {"name": "a"}, "metrics": [{"name": "a"}])"),
+              ElementsAre(HasSubstr("3 metric: is there, and metrics too")));
+  EXPECT_THAT(problems("tpe", R"("metrics": [{"name": "a", "target": 1}, {"nam": "b"}])"),
+              ElementsAre(HasSubstr("metrics.name: the metric has no name"),
+                          HasSubstr("metrics.target: belongs to one metric alone"),
+                          HasSubstr("there is no key nam; did you mean name?")));
+  EXPECT_THAT(problems("tpe", R"("metrics": [{"name": "a"}, {"name": "a"}])"),
+              ElementsAre(HasSubstr("metrics: a is there twice")));
+  EXPECT_THAT(problems("tpe", R"("metrics": [{"name": "a"}, {"name": "x"}])"),
+              ElementsAre(HasSubstr("parameters.x: is the metric, too")));
+  EXPECT_THAT(problems("cmaes", R"("metrics": [{"name": "a"}, {"name": "b"}])"),
+              ElementsAre(HasSubstr("2 method: cmaes looks for the best of one metric")));
+}
+
+TEST(PlanReaderTest, ConstraintsOfMetricsAreKeptApart) {
+  const auto read = Read(R"({"method": "tpe", "metric": {"name": "loss"},
+    "constraints": ["x < 0.9", "ms * x <= 20", "`val/loss` < 1 and loss < 5"],
+    "parameters": {"x": {"min": 0.0, "max": 1.0}, "layers": {"values": [1, 2]}}})");
+  ASSERT_THAT(read.problems, IsEmpty());
+  EXPECT_THAT(read.plan.constraints, SizeIs(1));
+  EXPECT_THAT(read.plan.metric_constraints, SizeIs(2));
+  EXPECT_THAT(read.plan.watched, ElementsAre("ms", "val/loss"));
+  EXPECT_THAT(read.notices, SizeIs(2));
+  // A name like a parameter's is one that is misspelled, unless it is quoted.
+  const auto problems = [](const std::string& constraint) {
+    return Problems(R"({"method": "random", "constraints": [")" + constraint +
+                    R"("], "parameters": {"layers": {"values": [1, 2]}}})");
+  };
+  EXPECT_THAT(
+      problems("layer < 2"),
+      ElementsAre(HasSubstr("there is no parameter layer; did you mean layers? (A metric is "
+                            "written `layer`.)")));
+  EXPECT_THAT(problems("`layer` < 2"), IsEmpty());
+}
+
 TEST(PlanReaderTest, ResultsThatFitAreKnownAndABudgetOfEpochsIsRead) {
   const auto read =
       Read(R"({"method":"tpe","metric":{"name":"loss"},"budget":{"time":"1h","epochs":500},)"
@@ -198,7 +259,7 @@ TEST(PlanReaderTest, ResultsThatFitAreKnownAndABudgetOfEpochsIsRead) {
   EXPECT_TRUE(read.problems.empty()) << read.problems.front().what;
   EXPECT_EQ(read.plan.max_epochs, 500u);
   ASSERT_EQ(read.known.size(), 1u);
-  EXPECT_EQ(read.known.front().second, 2);
+  EXPECT_EQ(read.known.front().value, 2);
   EXPECT_EQ(read.warm_sweeps, (std::vector<std::string>{"a", "b"}));
   ASSERT_EQ(read.plan.constraints.size(), 1u);
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "tuning/sample/front_sampler.h"
 #include "tuning/sample/gp_sampler.h"
 #include "tuning/sample/sampler.h"
 #include "tuning/sample/tpe_sampler.h"
@@ -36,11 +37,12 @@ class BayesSampler : public Sampler {
 }  // namespace
 
 std::unique_ptr<Sampler> MakeBayesSampler(const Space* space, std::uint64_t seed) {
-  auto tpe = MakeTpeSampler(space, {.seed = seed});
+  auto tpe = MakeFrontSamplerByRank(MakeTpeSampler(space, {.seed = seed}));
   auto gp = MakeGpSampler(space, {.seed = seed});
   // (It is refused where there is a condition.)
   if (!gp.ok() || space->size() > kMostGpParameters) return tpe;
-  return std::make_unique<BayesSampler>(*std::move(gp), std::move(tpe));
+  return std::make_unique<BayesSampler>(MakeFrontSamplerByWeights(*std::move(gp), seed),
+                                        std::move(tpe));
 }
 
 }  // namespace tuning

@@ -38,12 +38,13 @@ double MaternSlope(double squared_distance) {
   return -5.0 / 6 * (1 + s) * std::exp(-s);
 }
 
-// log h(z) and its derivative, h(z) = phi(z) + z Phi(z): the improvement that is expected in
-// standard deviations.
-struct LogImprovement {
+// A logarithm and its derivative.
+struct Log {
   double value, slope;
 };
-LogImprovement LogImprovementAt(double z) {
+// log h(z), h(z) = phi(z) + z Phi(z): the improvement that is expected in
+// standard deviations.
+Log LogImprovementAt(double z) {
   if (z > -5) {
     const double density = std::exp(-0.5 * z * z - kLogRoot2Pi), below = NormalCdf(z);
     const double improvement = density + z * below;
@@ -54,6 +55,18 @@ LogImprovement LogImprovementAt(double z) {
   const double t = 1 / (z * z);
   const double series = t * (1 - 3 * t + 15 * t * t - 105 * t * t * t);
   return {-0.5 * z * z - kLogRoot2Pi + std::log(series), (1 - series) / -z / series};
+}
+// log Phi(z).
+Log LogCdfAt(double z) {
+  const double log_density = -0.5 * z * z - kLogRoot2Pi;
+  if (z > -5) {
+    const double below = NormalCdf(z);
+    return {std::log(below), std::exp(log_density) / below};
+  }
+  // (As above: Phi = phi(z) / -z (1 - t + 3t^2 - 15t^3).)
+  const double t = 1 / (z * z);
+  const double series = (1 - t + 3 * t * t - 15 * t * t * t) / -z;
+  return {log_density + std::log(series), 1 / series};
 }
 
 }  // namespace
@@ -191,7 +204,7 @@ double GaussianProcess::Mean(const VectorXd& point) const {
   return KernelTo(point).value.dot(weights_);
 }
 
-VectorXd GaussianProcess::LogExpectedImprovements(const MatrixXd& points, double best) const {
+std::vector<GaussianProcess::Belief> GaussianProcess::BeliefsAt(const MatrixXd& points) const {
   MatrixXd squared = MatrixXd::Zero(size(), points.rows());
   for (Index j = 0; j < dimensions(); ++j) {
     const double weight = std::exp(logs_[j]);
@@ -208,39 +221,81 @@ VectorXd GaussianProcess::LogExpectedImprovements(const MatrixXd& points, double
   MatrixXd kernel = squared.unaryExpr([&](double s) { return scale * Matern(s); });
   const VectorXd means = kernel.transpose() * weights_;
   covariance_.matrixL().solveInPlace(kernel);
+  std::vector<Belief> beliefs(static_cast<std::size_t>(points.rows()));
+  for (Index i = 0; i < points.rows(); ++i) {
+    Belief& belief = beliefs[static_cast<std::size_t>(i)];
+    belief.mean = means[i];
+    belief.deviation =
+        std::sqrt(std::max(scale - kernel.col(i).squaredNorm(), 0.0) + kLeastVariance);
+  }
+  return beliefs;
+}
+
+GaussianProcess::Belief GaussianProcess::BeliefAt(const VectorXd& point, bool with_slopes) const {
+  const Kernel kernel = KernelTo(point);
+  const VectorXd half = covariance_.matrixL().solve(kernel.value);
+  const double variance =
+      std::max(std::exp(logs_[dimensions()]) - half.squaredNorm(), 0.0) + kLeastVariance;
+  Belief belief;
+  belief.mean = kernel.value.dot(weights_);
+  belief.deviation = std::sqrt(variance);
+  if (!with_slopes) return belief;
+  belief.mean_slope = VectorXd::Zero(dimensions());
+  belief.deviation_slope = VectorXd::Zero(dimensions());
+  const VectorXd solved = covariance_.matrixU().solve(half);
+  for (Index j = 0; j < dimensions(); ++j) {
+    if (categories_[static_cast<std::size_t>(j)]) continue;
+    const VectorXd by_point = 2 * std::exp(logs_[j]) *
+                              ((point[j] - points_.col(j).array()) * kernel.slope.array()).matrix();
+    belief.mean_slope[j] = by_point.dot(weights_);
+    belief.deviation_slope[j] = -by_point.dot(solved) / belief.deviation;
+  }
+  return belief;
+}
+
+VectorXd GaussianProcess::LogExpectedImprovements(const MatrixXd& points, double best) const {
+  const std::vector<Belief> beliefs = BeliefsAt(points);
   VectorXd logs(points.rows());
   for (Index i = 0; i < points.rows(); ++i) {
-    const double deviation =
-        std::sqrt(std::max(scale - kernel.col(i).squaredNorm(), 0.0) + kLeastVariance);
-    logs[i] = LogImprovementAt((best - means[i]) / deviation).value + std::log(deviation);
+    const Belief& belief = beliefs[static_cast<std::size_t>(i)];
+    logs[i] = LogImprovementAt((best - belief.mean) / belief.deviation).value +
+              std::log(belief.deviation);
   }
   return logs;
 }
 
 double GaussianProcess::LogExpectedImprovement(const VectorXd& point, double best,
                                                VectorXd* slope) const {
-  const Kernel kernel = KernelTo(point);
-  const VectorXd half = covariance_.matrixL().solve(kernel.value);
-  const double variance =
-      std::max(std::exp(logs_[dimensions()]) - half.squaredNorm(), 0.0) + kLeastVariance;
-  const double deviation = std::sqrt(variance);
-  const double z = (best - kernel.value.dot(weights_)) / deviation;
-  const LogImprovement improvement = LogImprovementAt(z);
+  const Belief belief = BeliefAt(point, slope != nullptr);
+  const double z = (best - belief.mean) / belief.deviation;
+  const Log improvement = LogImprovementAt(z);
   if (slope != nullptr) {
-    const VectorXd solved = covariance_.matrixU().solve(half);
-    for (Index j = 0; j < dimensions(); ++j) {
-      (*slope)[j] = 0;
-      if (categories_[static_cast<std::size_t>(j)]) continue;
-      const VectorXd by_point =
-          2 * std::exp(logs_[j]) *
-          ((point[j] - points_.col(j).array()) * kernel.slope.array()).matrix();
-      const double mean_slope = by_point.dot(weights_);
-      const double deviation_slope = -by_point.dot(solved) / deviation;
-      (*slope)[j] = improvement.slope * (-mean_slope - z * deviation_slope) / deviation +
-                    deviation_slope / deviation;
-    }
+    *slope = (improvement.slope * (-belief.mean_slope - z * belief.deviation_slope) +
+              belief.deviation_slope) /
+             belief.deviation;
   }
-  return improvement.value + std::log(deviation);
+  return improvement.value + std::log(belief.deviation);
+}
+
+VectorXd GaussianProcess::LogProbabilitiesBelow(const MatrixXd& points, double limit) const {
+  const std::vector<Belief> beliefs = BeliefsAt(points);
+  VectorXd logs(points.rows());
+  for (Index i = 0; i < points.rows(); ++i) {
+    const Belief& belief = beliefs[static_cast<std::size_t>(i)];
+    logs[i] = LogCdfAt((limit - belief.mean) / belief.deviation).value;
+  }
+  return logs;
+}
+
+double GaussianProcess::LogProbabilityBelow(const VectorXd& point, double limit,
+                                            VectorXd* slope) const {
+  const Belief belief = BeliefAt(point, slope != nullptr);
+  const double z = (limit - belief.mean) / belief.deviation;
+  const Log log = LogCdfAt(z);
+  if (slope != nullptr) {
+    *slope = log.slope * (-belief.mean_slope - z * belief.deviation_slope) / belief.deviation;
+  }
+  return log.value;
 }
 
 }  // namespace tuning

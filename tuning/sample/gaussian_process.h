@@ -35,12 +35,24 @@ class GaussianProcess {
   // wanted (0 in the dimensions of categories).
   double LogExpectedImprovement(const Eigen::VectorXd& point, double best,
                                 Eigen::VectorXd* slope) const;
+  // The same two of the probability that the value is at most `limit`.
+  Eigen::VectorXd LogProbabilitiesBelow(const Eigen::MatrixXd& points, double limit) const;
+  double LogProbabilityBelow(const Eigen::VectorXd& point, double limit,
+                             Eigen::VectorXd* slope) const;
 
  private:
   struct Kernel {
     Eigen::VectorXd value;
     Eigen::VectorXd slope;  // By the squared distance.
   };
+
+  // The value that is expected at a point, how sure that is, and the slopes of both if wanted.
+  struct Belief {
+    double mean = 0, deviation = 0;
+    Eigen::VectorXd mean_slope, deviation_slope;
+  };
+  Belief BeliefAt(const Eigen::VectorXd& point, bool with_slopes) const;
+  std::vector<Belief> BeliefsAt(const Eigen::MatrixXd& points) const;
 
   Eigen::Index size() const { return points_.rows(); }
   Eigen::Index dimensions() const { return points_.cols(); }

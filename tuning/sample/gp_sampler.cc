@@ -44,6 +44,7 @@ constexpr double kNearest = 1e-3;        // The least reach of a candidate near 
 struct Results {
   std::vector<const Point*> points;
   std::vector<double> values;  // Finite.
+  std::vector<const Observation*> trials;
 };
 
 double Median(std::vector<double> values) {
@@ -71,6 +72,7 @@ Results ResultsOf(std::span<const Observation> history) {
     if (trial.state == TrialState::kStoppedEarly) value = std::max(value, middle);
     results.points.push_back(&trial.point);
     results.values.push_back(value);
+    results.trials.push_back(&trial);
   }
   return results;
 }
@@ -96,6 +98,7 @@ Results Thinned(const Results& results, std::size_t limit) {
     if (!chosen[i]) continue;
     thinned.points.push_back(results.points[i]);
     thinned.values.push_back(results.values[i]);
+    thinned.trials.push_back(results.trials[i]);
   }
   return thinned;
 }
@@ -137,6 +140,50 @@ VectorXd Standardised(const std::vector<double>& values) {
   return standard / std::max(deviation, 1e-12);
 }
 
+// How worthwhile a place is: the logarithm of the improvement that is expected there, with the
+// probabilities that each constraint holds there.
+class Gain {
+ public:
+  // `least`: what is improved on; infinite: no trial meets the constraints, and to meet them is all
+  // that counts.
+  Gain(GaussianProcess process, double least) : process_(std::move(process)), least_(least) {}
+  // The constraint holds where the value of `process` is at most `limit`.
+  void AddConstraint(GaussianProcess process, double limit) {
+    constraints_.push_back({std::move(process), limit});
+  }
+
+  VectorXd At(const MatrixXd& places) const {
+    VectorXd gains = std::isinf(least_) ? VectorXd::Zero(places.rows())
+                                        : process_.LogExpectedImprovements(places, least_);
+    for (const Limit& one : constraints_) {
+      gains += one.process.LogProbabilitiesBelow(places, one.limit);
+    }
+    return gains;
+  }
+  // Sets the slope if it is wanted, which has its size already.
+  double At(const VectorXd& place, VectorXd* slope) const {
+    double gain = 0;
+    if (slope != nullptr) slope->setZero();
+    if (!std::isinf(least_)) gain = process_.LogExpectedImprovement(place, least_, slope);
+    VectorXd one_slope(place.size());
+    for (const Limit& one : constraints_) {
+      gain += one.process.LogProbabilityBelow(place, one.limit,
+                                              slope == nullptr ? nullptr : &one_slope);
+      if (slope != nullptr) *slope += one_slope;
+    }
+    return gain;
+  }
+
+ private:
+  struct Limit {
+    GaussianProcess process;
+    double limit;
+  };
+  GaussianProcess process_;
+  double least_;
+  std::vector<Limit> constraints_;
+};
+
 class GpSampler : public Sampler {
  public:
   GpSampler(const Space* space, GpOptions options) : space_(space), options_(options) {
@@ -170,11 +217,16 @@ class GpSampler : public Sampler {
     // A suggestion has to improve on the values that are believed of running trials, too: else all
     // would go where one does.
     const double least = process.Believe(Rows(running));
-    Index best = 0;
-    values.minCoeff(&best);
+    const std::size_t best = BestOf(results, values);
+    const bool is_met = Violation(*results.trials[best]) == 0;
+    const bool is_constrained = std::any_of(results.trials.begin(), results.trials.end(),
+                                            [](const auto* one) { return !one->excesses.empty(); });
+    Gain gain(std::move(process), !is_constrained ? least
+                                  : is_met        ? values[static_cast<Index>(best)]
+                                                  : kInfinity);
+    AddConstraints(results, running, gain);
     const VectorXd found =
-        Search(process, least, Unit(*results.points[static_cast<std::size_t>(best)]),
-               Draws(options_.seed, "gp", number));
+        Search(gain, Unit(*results.points[best]), Draws(options_.seed, "gp", number));
     Point point(space_->size());
     for (std::size_t j = 0; j < point.size(); ++j) point[j] = Value(j, found);
     return point;
@@ -185,6 +237,54 @@ class GpSampler : public Sampler {
     double gain = -kInfinity;
     VectorXd place;
   };
+
+  // The best one that breaks no constraint, or breaks them least.
+  static std::size_t BestOf(const Results& results, const VectorXd& values) {
+    std::size_t best = 0;
+    const auto rank = [&](std::size_t i) {
+      return std::pair(Violation(*results.trials[i]), values[static_cast<Index>(i)]);
+    };
+    for (std::size_t i = 1; i < results.trials.size(); ++i) {
+      if (rank(i) < rank(best)) best = i;
+    }
+    return best;
+  }
+
+  // A process for each constraint, of how far trials were from meeting it.
+  void AddConstraints(const Results& results, const std::vector<const Point*>& running,
+                      Gain& gain) const {
+    for (std::size_t k = 0;; ++k) {
+      std::vector<const Point*> points;
+      std::vector<double> excesses;
+      for (const Observation* const trial : results.trials) {
+        if (k >= trial->excesses.size()) continue;
+        points.push_back(&trial->point);
+        excesses.push_back(trial->excesses[k]);
+      }
+      if (points.empty()) return;
+      Bound(excesses);
+      const double middle = std::accumulate(excesses.begin(), excesses.end(), 0.0) /
+                            static_cast<double>(excesses.size());
+      double squares = 0;
+      for (const double one : excesses) squares += (one - middle) * (one - middle);
+      const double deviation =
+          std::max(std::sqrt(squares / static_cast<double>(excesses.size())), 1e-12);
+      GaussianProcess process(Rows(points), Standardised(excesses), categories_);
+      process.Fit();
+      process.Believe(Rows(running));
+      gain.AddConstraint(std::move(process), -middle / deviation);
+    }
+  }
+  // Makes infinite ones as large as the largest of the others.
+  static void Bound(std::vector<double>& excesses) {
+    double least = 0, largest = 1e-9;
+    for (const double one : excesses) {
+      if (std::isinf(one)) continue;
+      least = std::min(least, one);
+      largest = std::max(largest, one);
+    }
+    for (double& one : excesses) one = std::clamp(one, least, largest);
+  }
 
   VectorXd Unit(const Point& point) const {
     VectorXd unit(static_cast<Index>(point.size()));
@@ -238,15 +338,14 @@ class GpSampler : public Sampler {
     return place;
   }
 
-  VectorXd Search(const GaussianProcess& process, double least, const VectorXd& best,
-                  Draws draws) const {
+  VectorXd Search(const Gain& gain, const VectorXd& best, Draws draws) const {
     MatrixXd places(options_.candidates, static_cast<Index>(space_->size()));
     for (Index i = 0; i < places.rows(); ++i) {
       VectorXd place = i % 4 == 3 ? Near(best, draws) : Anywhere(draws);
       Snap(place);
       places.row(i) = place.transpose();
     }
-    const VectorXd gains = process.LogExpectedImprovements(places, least);
+    const VectorXd gains = gain.At(places);
     std::vector<Candidate> candidates;
     for (Index i = 0; i < places.rows(); ++i) {
       candidates.push_back({gains[i], places.row(i).transpose()});
@@ -257,24 +356,23 @@ class GpSampler : public Sampler {
                       [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
     Candidate top = candidates.front();
     for (auto start = candidates.begin(); start != candidates.begin() + climbs; ++start) {
-      Candidate climbed = Climb(process, least, *start, draws);
+      Candidate climbed = Climb(gain, *start, draws);
       if (climbed.gain > top.gain) top = std::move(climbed);
     }
     return top.place;
   }
 
-  Candidate Climb(const GaussianProcess& process, double least, Candidate candidate,
-                  Draws& draws) const {
+  Candidate Climb(const Gain& gain, Candidate candidate, Draws& draws) const {
     for (int round = 0; round < kRounds; ++round) {
       const double before = candidate.gain;
-      ClimbNumbers(process, least, candidate);
-      const bool has_values = ClimbValues(process, least, candidate, draws);
+      ClimbNumbers(gain, candidate);
+      const bool has_values = ClimbValues(gain, candidate, draws);
       if (!has_values || candidate.gain <= before + 1e-9) break;
     }
     return candidate;
   }
 
-  void ClimbNumbers(const GaussianProcess& process, double least, Candidate& candidate) const {
+  void ClimbNumbers(const Gain& gain, Candidate& candidate) const {
     if (continuous_.empty()) return;
     const auto count = static_cast<Index>(continuous_.size());
     VectorXd whole = candidate.place, whole_slope(whole.size());
@@ -282,11 +380,11 @@ class GpSampler : public Sampler {
     for (Index i = 0; i < count; ++i) start[i] = whole[continuous_[static_cast<std::size_t>(i)]];
     const auto lost = [&](const VectorXd& place, VectorXd& slope) {
       for (Index i = 0; i < count; ++i) whole[continuous_[static_cast<std::size_t>(i)]] = place[i];
-      const double gain = process.LogExpectedImprovement(whole, least, &whole_slope);
+      const double here = gain.At(whole, &whole_slope);
       for (Index i = 0; i < count; ++i) {
         slope[i] = -whole_slope[continuous_[static_cast<std::size_t>(i)]];
       }
-      return -gain;
+      return -here;
     };
     const VectorXd found = Minimize(lost, start,
                                     {.iterations = 30,
@@ -294,13 +392,12 @@ class GpSampler : public Sampler {
                                      .low = VectorXd::Zero(count),
                                      .high = VectorXd::Ones(count)});
     for (Index i = 0; i < count; ++i) whole[continuous_[static_cast<std::size_t>(i)]] = found[i];
-    const double gain = process.LogExpectedImprovement(whole, least, nullptr);
-    if (gain > candidate.gain) candidate = {gain, whole};
+    const double there = gain.At(whole, nullptr);
+    if (there > candidate.gain) candidate = {there, whole};
   }
 
   // Each parameter that is no free number in turn: all of its values, or some.
-  bool ClimbValues(const GaussianProcess& process, double least, Candidate& candidate,
-                   Draws& draws) const {
+  bool ClimbValues(const Gain& gain, Candidate& candidate, Draws& draws) const {
     bool has_values = false;
     for (std::size_t j = 0; j < space_->size(); ++j) {
       const Parameter& parameter = (*space_)[j];
@@ -321,8 +418,8 @@ class GpSampler : public Sampler {
                            ? parameter.ToUnit(parameter.low + static_cast<double>(k) * step)
                            : parameter.ToUnit(parameter.FromUnit(unit));
         }
-        const double gain = process.LogExpectedImprovement(place, least, nullptr);
-        if (gain > candidate.gain) candidate = {gain, std::move(place)};
+        const double there = gain.At(place, nullptr);
+        if (there > candidate.gain) candidate = {there, std::move(place)};
       }
     }
     return has_values;

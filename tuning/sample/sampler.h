@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "tuning/space/space.h"
 
@@ -20,7 +21,22 @@ struct Observation {
   double value = std::numeric_limits<double>::quiet_NaN();
   // Set for kStoppedEarly: how far the trial had come.
   double resource = 0;
+  // With a second objective: its value, as `value` is. NaN without a value.
+  double second = std::numeric_limits<double>::quiet_NaN();
+  // For each constraint of metrics how far it is from holding: 0 or less if it holds. Empty without
+  // constraints, and if they cannot be judged yet.
+  std::vector<double> excesses = {};
 };
+
+inline bool HasResult(const Observation& trial) {
+  return trial.state == TrialState::kDone || trial.state == TrialState::kStoppedEarly;
+}
+// By how much it breaks constraints, all together.
+double Violation(const Observation& trial);
+// Whether `a` is better than `b`; both have results. A trial that breaks no constraint is better
+// than one that does, one that was done better than one that was stopped early, and of two that
+// were stopped the one that came further.
+bool IsBetter(const Observation& a, const Observation& b);
 
 // Suggests what to try next. A suggestion is a pure function of the sampler's options, the history
 // and the trial's number. Any thread; different threads may ask the same sampler at once.

@@ -24,21 +24,6 @@ constexpr double kMostGood = 25;
 constexpr std::size_t kLongHistory =
     2000;  // From there on half of the candidates do: the time is theirs.
 
-bool HasResult(const Observation& trial) {
-  return trial.state == TrialState::kDone || trial.state == TrialState::kStoppedEarly;
-}
-
-// Whether `a` is better than `b`; both have results.
-bool IsBetter(const Observation& a, const Observation& b) {
-  if (a.state != b.state) return a.state == TrialState::kDone;
-  if (a.state == TrialState::kStoppedEarly && a.resource != b.resource) {
-    return a.resource > b.resource;
-  }
-  if (std::isnan(a.value) || std::isnan(b.value))
-    return !std::isnan(a.value) && std::isnan(b.value);
-  return a.value < b.value;
-}
-
 // By trial: whether it belongs to the best tenth.
 std::vector<bool> Good(std::span<const Observation> history) {
   std::vector<std::size_t> results;

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -19,14 +21,29 @@ namespace {
 
 constexpr int kDeepest = 50;  // Parentheses within each other.
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// The excess of what is only just wrong, as in 2 < 2.
+constexpr double kLeast = 1e-12;
+
 // A value of an expression is a number or a text.
 struct Value {
   double number = 0;
   std::optional<std::string> text = std::nullopt;
+  // How far a number that says whether something is true is from that, if it is known.
+  std::optional<double> excess = std::nullopt;
 };
 
 Value Truth(bool is_true) { return {.number = is_true ? 1.0 : 0.0}; }
 bool IsTrue(const Value& value) { return !value.text && value.number != 0; }
+double ExcessOf(const Value& value) { return value.excess.value_or(IsTrue(value) ? -1.0 : 1.0); }
+
+// A value whose excess is at most 0 if it is true, and above 0 if it is not.
+Value TruthWith(bool is_true, double excess) {
+  Value value = Truth(is_true);
+  if (std::isnan(excess)) excess = is_true ? 0 : kInfinity;  // (As of an infinity less itself.)
+  value.excess = is_true ? std::min(excess, 0.0) : std::max(excess, kLeast);
+  return value;
+}
 
 Value ValueOf(const std::string& json_text) {
   const auto json = nlohmann::json::parse(json_text, nullptr, /*allow_exceptions=*/false);
@@ -37,25 +54,35 @@ Value ValueOf(const std::string& json_text) {
 
 }  // namespace
 
-// Its value in a configuration; nothing: the configuration lacks a parameter.
+// The things that names stand for.
+struct Constraint::Names {
+  const Config& config;
+  std::span<const MetricValue> metrics;
+};
+
+// Its value; nothing: a name stands for nothing.
 struct Constraint::Node {
-  std::function<std::optional<Value>(const Config&)> value;
+  std::function<std::optional<Value>(const Names&)> value;
 };
 
 namespace {
 
+using Names = Constraint::Names;
 using NodePtr = std::shared_ptr<const Constraint::Node>;
 using Operation = std::function<Value(const Value&, const Value&)>;
 
 NodePtr Leaf(Value value) {
   return std::make_shared<Constraint::Node>(
-      Constraint::Node{[value = std::move(value)](const Config&) { return std::optional(value); }});
+      Constraint::Node{[value = std::move(value)](const Names&) { return std::optional(value); }});
 }
 
 NodePtr Name(std::string name) {
-  const auto find = [name = std::move(name)](const Config& config) -> std::optional<Value> {
-    for (const auto& [key, json] : config) {
+  const auto find = [name = std::move(name)](const Names& names) -> std::optional<Value> {
+    for (const auto& [key, json] : names.config) {
       if (key == name) return ValueOf(json);
+    }
+    for (const auto& [key, number] : names.metrics) {
+      if (key == name) return Value{.number = number};
     }
     return std::nullopt;
   };
@@ -65,8 +92,8 @@ NodePtr Name(std::string name) {
 NodePtr Both(NodePtr left, NodePtr right, Operation operation) {
   const auto value = [left = std::move(left), right = std::move(right),
                       operation =
-                          std::move(operation)](const Config& config) -> std::optional<Value> {
-    const auto a = left->value(config), b = right->value(config);
+                          std::move(operation)](const Names& names) -> std::optional<Value> {
+    const auto a = left->value(names), b = right->value(names);
     if (!a || !b) return std::nullopt;
     return operation(*a, *b);
   };
@@ -124,16 +151,18 @@ class Parser {
   NodePtr Or() {
     NodePtr left = And();
     while (TakeWord("or")) {
-      left = Both(left, And(),
-                  [](const Value& a, const Value& b) { return Truth(IsTrue(a) || IsTrue(b)); });
+      left = Both(left, And(), [](const Value& a, const Value& b) {
+        return TruthWith(IsTrue(a) || IsTrue(b), std::min(ExcessOf(a), ExcessOf(b)));
+      });
     }
     return left;
   }
   NodePtr And() {
     NodePtr left = Not();
     while (TakeWord("and")) {
-      left = Both(left, Not(),
-                  [](const Value& a, const Value& b) { return Truth(IsTrue(a) && IsTrue(b)); });
+      left = Both(left, Not(), [](const Value& a, const Value& b) {
+        return TruthWith(IsTrue(a) && IsTrue(b), std::max(ExcessOf(a), ExcessOf(b)));
+      });
     }
     return left;
   }
@@ -141,7 +170,8 @@ class Parser {
     if (++depth_ > kDeepest) return Expect("less within each other");
     NodePtr node =
         TakeWord("not")
-            ? Both(Not(), Leaf({}), [](const Value& a, const Value&) { return Truth(!IsTrue(a)); })
+            ? Both(Not(), Leaf({}),
+                   [](const Value& a, const Value&) { return TruthWith(!IsTrue(a), -ExcessOf(a)); })
             : Comparison();
     --depth_;
     return node;
@@ -153,8 +183,16 @@ class Parser {
         if (a.text.has_value() != b.text.has_value()) return Truth(less && greater);
         const int order =
             a.text ? a.text->compare(*b.text) : (a.number > b.number) - (a.number < b.number);
-        if (!a.text && (std::isnan(a.number) || std::isnan(b.number))) return Truth(false);
-        return Truth(order < 0 ? less : order > 0 ? greater : equal);
+        if (!a.text && (std::isnan(a.number) || std::isnan(b.number))) {
+          return TruthWith(false, kInfinity);
+        }
+        const bool holds = order < 0 ? less : order > 0 ? greater : equal;
+        if (a.text) return TruthWith(holds, holds ? -1 : 1);
+        if (less == greater) {
+          const double apart = std::abs(a.number - b.number);
+          return TruthWith(holds, equal ? apart : -apart);
+        }
+        return TruthWith(holds, less ? a.number - b.number : b.number - a.number);
       });
     };
     if (Take("<=")) return compare(true, true, false);
@@ -211,7 +249,14 @@ class Parser {
       NodePtr inside = Or();
       return Take(")") ? inside : Expect("a )");
     }
-    if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) return Text();
+    if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
+      auto text = Quoted("a text that ends");
+      return text ? Leaf({.text = std::move(text)}) : Leaf({});
+    }
+    if (at_ < text_.size() && text_[at_] == '`') {
+      const auto name = Quoted("a name that ends");
+      return name ? NameOf(*name) : Leaf({});
+    }
     double number = 0;
     const auto read = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
     const bool is_number = at_ < text_.size() && (text_[at_] == '.' || std::isdigit(text_[at_]));
@@ -225,16 +270,23 @@ class Parser {
     }
     at_ += word.size();
     if (word == "true" || word == "false") return Leaf(Truth(word == "true"));
-    if (std::find(names_.begin(), names_.end(), word) == names_.end()) names_.push_back(word);
-    return Name(word);
+    return NameOf(word);
   }
-  NodePtr Text() {
+  NodePtr NameOf(const std::string& name) {
+    if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
+    return Name(name);
+  }
+  // Nothing: `expected` is told.
+  std::optional<std::string> Quoted(std::string_view expected) {
     const char quote = text_[at_];
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) return Expect("a text that ends");
+    if (end == std::string_view::npos) {
+      Expect(expected);
+      return std::nullopt;
+    }
     std::string text(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
-    return Leaf({.text = std::move(text)});
+    return text;
   }
 
   const std::string_view text_;
@@ -258,8 +310,15 @@ absl::StatusOr<Constraint> Constraint::Parse(std::string_view text) {
 }
 
 bool Constraint::Holds(const Config& config) const {
-  const auto value = root_->value(config);
+  const auto value = root_->value({config, {}});
   return !value || IsTrue(*value);
+}
+
+std::optional<double> Constraint::Excess(const Config& config,
+                                         std::span<const MetricValue> metrics) const {
+  const auto value = root_->value({config, metrics});
+  if (!value) return std::nullopt;
+  return ExcessOf(*value);
 }
 
 const Constraint* FindBroken(const std::vector<Constraint>& constraints, const Config& config) {

@@ -1,5 +1,8 @@
 #include "tuning/space/constraint.h"
 
+#include <cmath>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +61,37 @@ TEST(ConstraintTest, SaysNothingOfWhatIsNotThere) {
   EXPECT_FALSE(Allow({*constraint, *Constraint::Parse("layers < 4")}, Trial()));
 }
 
+TEST(ConstraintTest, SaysHowFarMetricsAreFromMeetingIt) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<MetricValue> metrics = {
+      {"ms", 25}, {"val/loss", 0.5}, {"nan", std::nan("")}, {"inf", kInfinity}};
+  for (const auto& [text, excess] :
+       std::vector<std::pair<std::string, double>>{{"ms <= 20", 5},
+                                                   {"ms <= 30", -5},
+                                                   {"ms >= 20", -5},
+                                                   {"ms > 30", 5},
+                                                   {"ms == 24", 1},
+                                                   {"ms != 24", -1},
+                                                   {"ms <= 25", 0},
+                                                   {"ms <= 20 and `val/loss` <= 0.25", 5},
+                                                   {"ms <= 20 or `val/loss` <= 0.25", 0.25},
+                                                   {"not ms > 20", 5},
+                                                   {"ms * layers <= 80", 20},
+                                                   {"opt == 'sgd'", 1},
+                                                   {"opt == 'adam'", -1},
+                                                   {"nan <= 1", kInfinity},
+                                                   {"inf <= 1", kInfinity},
+                                                   {"inf <= inf", 0}}) {
+    const auto constraint = Constraint::Parse(text);
+    ASSERT_TRUE(constraint.ok()) << text << ": " << constraint.status();
+    EXPECT_EQ(constraint->Excess(Trial(), metrics), excess) << text;
+  }
+  // The excess is above 0 even if a constraint only just does not hold.
+  EXPECT_GT(Constraint::Parse("ms < 25")->Excess(Trial(), metrics), 0);
+  EXPECT_EQ(Constraint::Parse("other < 25")->Excess(Trial(), metrics), std::nullopt);
+  EXPECT_THAT(Constraint::Parse("`val/loss` < 1")->names(), ElementsAre("val/loss"));
+}
+
 TEST(ConstraintTest, WhatIsWrongHasItsPlace) {
   for (const auto& [text, error] : std::vector<std::pair<std::string, std::string>>{
            {"", "expected a number, a name or a ( at byte 1"},
@@ -65,6 +99,7 @@ TEST(ConstraintTest, WhatIsWrongHasItsPlace) {
            {"layers width", "expected an operator at byte 8"},
            {"(layers", "expected a ) at byte 8"},
            {"opt == 'adam", "expected a text that ends at byte 8"},
+           {"`val/loss <= 1", "expected a name that ends at byte 1"},
            {"layers <= and", "at byte 11"},
            {std::string(1000, '('), "less within each other"},
            {std::string(1000, '-') + "1", "less within each other"}}) {

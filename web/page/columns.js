@@ -58,9 +58,11 @@ export function columnsOf(sweep, trials, more = {}) {
     parameters.push({ ...(values.every(finite) ? numberColumn : choiceColumn)(name, values, read), parameter: true });
   }
   const column = (name, read, text) => numberColumn(name, trials.map(read), read, text);
+  // The second of two metrics.
+  const second = (sweep.objectives || []).slice(1).map(objective => ({ ...column(objective.metric, trial => (trial.values || [])[1]), goal: objective.goal }));
   return {
-    parameters, value: column(sweep.metric || 'value', trial => trial.value),
-    others: [column('number', trial => trial.number), column('iterations', trial => trial.resource), column('time', secondsOf, duration),
+    parameters, value: column(sweep.metric || 'value', trial => trial.value), second: second[0],
+    others: [...second, column('number', trial => trial.number), column('iterations', trial => trial.resource), column('time', secondsOf, duration),
       ...Object.entries(more).map(([tag, values]) => column(tag, trial => values[trial.name]))],
   };
 }

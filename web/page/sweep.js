@@ -24,7 +24,7 @@ export function Sweep({ name }) {
   const tags = useTags(sweep);
   const columns = useMemo(() => sweep && columnsOf(sweep, trials, more), [trials, more, id]);
   if (!sweep) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
-  const axes = [...columns.parameters.slice(0, MOST_AXES), columns.value];
+  const axes = [...columns.parameters.slice(0, MOST_AXES), columns.value, ...(columns.second ? [columns.second] : [])];
   const brush = brushFrom(query.get('brush'), axes);
   const isBrushed = axes.some(axis => brush[axis.name]);
   const chosen = isBrushed ? trials.filter(trial => fits(trial, axes, brush)) : trials;
@@ -100,7 +100,7 @@ function useTags(sweep) {
   useEffect(() => {
     if (!name) return;
     let current = true;
-    ask(runPath(name, '/tags')).then(answer => current && setTags(answer.tags.filter(tag => tag.scalar && tag.tag !== sweep.metric).map(tag => tag.tag)), () => {});
+    ask(runPath(name, '/tags')).then(answer => current && setTags(answer.tags.filter(tag => tag.scalar && tag.tag !== sweep.metric && !(sweep.objectives || []).some(one => one.metric === tag.tag)).map(tag => tag.tag)), () => {});
     return () => { current = false; };
   }, [name]);
   return tags;
@@ -119,11 +119,12 @@ function Head({ sweep, changed }) {
   const done = () => { if (order === 'rm') go('/sweeps'); else changed(); };
   return html`<header class="head"><h1 title=${plain(sweep.name)}>${plain(sweep.name)} <small class="faint">${sweep.name === sweep.id ? '' : sweep.id}</small></h1>
     <p class="facts"><span class="state ${sweep.state}">${sign(sweep.state)} ${sweep.state}</span>
-      <span>${sweep.method}, <bdi class="own">${sweep.goal} ${plain(sweep.metric || 'value')}</bdi></span>
+      <span>${sweep.method}, <bdi class="own">${(sweep.objectives || [{ goal: sweep.goal, metric: sweep.metric || 'value' }]).map(one => `${one.goal} ${plain(one.metric)}`).join(', ')}</bdi></span>
       <span><b>${number(sweep.trials)}</b>${sweep.run_cap ? ` of ${number(sweep.run_cap)}` : ''} trials: ${counts(sweep)}</span>
       <span>${isOver(sweep) ? 'took' : 'runs for'} ${duration(seconds(sweep))}</span></p>
     ${sweep.reason && html`<p class="why ${sweep.state}">${plain(sweep.reason)}</p>`}
-    ${sweep.best && html`<p class="facts best"><span>best <bdi class="own">${plain(sweep.metric || 'value')}</bdi> <b>${number(sweep.best.value)}</b> of ${' '}<${Link} to=${trialAddress(sweep.best)}>${plain(sweep.best.name)}<//></span> <${Config} config=${sweep.best.config} /></p>`}
+    ${sweep.front && sweep.front.length > 0 && html`<p class="facts best"><span>best: a front of <b>${plural(sweep.front.length, 'trial')}</b>, which no other is better than in both</span></p>`}
+    ${sweep.best && !sweep.front && html`<p class="facts best"><span>best <bdi class="own">${plain(sweep.metric || 'value')}</bdi> <b>${number(sweep.best.value)}</b> of ${' '}<${Link} to=${trialAddress(sweep.best)}>${plain(sweep.best.name)}<//></span> <${Config} config=${sweep.best.config} /></p>`}
     <p class="buttons">${actions.map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
       <${Link} class="button" to=${`/runs?q=${encodeURIComponent(queryOf(sweep))}`}>its runs<//></p>
     ${asked && html`<${Confirm} what=${WORDS[asked]} thing=${asked === 'rm' ? `${plain(sweep.name)} and its ${plural(sweep.trials, 'trial')}` : plain(sweep.name)}
@@ -132,8 +133,9 @@ function Head({ sweep, changed }) {
 
 const queryOf = sweep => `label:"sweep=${sweep.name.replace(/["\\]/g, '\\$&')}"`;
 
-const describe = (sweep, trial) => html`<b>${plain(trial.name)}</b> ${sign(trial.state)} ${trial.state}, <bdi class="own">${plain(sweep.metric || 'value')}</bdi> <b>${number(trial.value)}</b>${' at '}${number(trial.resource)} <${Config} config=${trial.config} />`;
-const colourOf = trial => trial.state === 'failed' ? '--bad' : trial.state === 'stopped early' ? '--wait' : trial.state === 'running' ? '--good' : '--link';
+const valuesOf = (sweep, trial) => sweep.objectives ? sweep.objectives.map((one, i) => [one.metric, (trial.values || [])[i]]) : [[sweep.metric || 'value', trial.value]];
+const describe = (sweep, trial) => html`<b>${plain(trial.name)}</b> ${sign(trial.state)} ${trial.state}${valuesOf(sweep, trial).map(([metric, value]) => html`, <bdi class="own">${plain(metric)}</bdi> <b>${number(value)}</b>`)}${trial.breaks ? `, breaks ${plain(trial.breaks)}` : ''}${' at '}${number(trial.resource)} <${Config} config=${trial.config} />`;
+const colourOf = trial => trial.state === 'failed' || trial.breaks ? '--bad' : trial.state === 'stopped early' ? '--wait' : trial.state === 'running' ? '--good' : '--link';
 const pointOf = (sweep, trial, x, y, inside) => ({
   x, y, text: () => describe(sweep, trial), colour: colourOf(trial), faint: !inside.has(trial), open: () => go(trialAddress(trial)),
 });
@@ -149,7 +151,7 @@ const axisOf = (column, points, key) => {
 // Trials in the order in which they ended: over their number, what they have cost together, or the time.
 function BestSoFar({ sweep, trials, columns, inside, query, set }) {
   const over = query.get('over') || 'trials', log = query.get('by') === 'log';
-  const ended = trials.filter(trial => trial.ended && numbersOf(trial) && (!log || trial.value > 0)).sort((a, b) => Date.parse(a.ended) - Date.parse(b.ended) || a.number - b.number);
+  const ended = trials.filter(trial => trial.ended && numbersOf(trial) && !trial.breaks && (!log || trial.value > 0)).sort((a, b) => Date.parse(a.ended) - Date.parse(b.ended) || a.number - b.number);
   const begin = Date.parse(sweep.created);
   let cost = 0;
   const points = ended.map((trial, i) => {
@@ -173,8 +175,10 @@ function Scatter({ sweep, trials, columns, inside, query, set, tags, more, setMo
   const all = [...columns.parameters, columns.value, ...columns.others];
   const find = (key, otherwise) => all.find(column => column.name === query.get(key)) || otherwise;
   const important = Object.entries(sweep.importance || {}).sort((a, b) => b[1] - a[1]).map(([name]) => name)[0];
-  const x = find('sx', columns.parameters.find(column => column.name === important) || columns.parameters[0] || columns.others[0]), y = find('sy', columns.value);
-  const front = query.get('front') === '1';
+  // With two metrics the front of both is what is looked for.
+  const two = columns.second;
+  const x = find('sx', two ? columns.value : columns.parameters.find(column => column.name === important) || columns.parameters[0] || columns.others[0]), y = find('sy', two || columns.value);
+  const front = query.has('front') ? query.get('front') === '1' : Boolean(two);
   const asked = ['sx', 'sy'].map(key => query.get(key)).filter(name => name && tags.includes(name) && !more[name]);
   // Other tags are read from the trials' runs.
   useEffect(() => {
@@ -182,11 +186,12 @@ function Scatter({ sweep, trials, columns, inside, query, set, tags, more, setMo
   }, [asked.join('\n')]);
   const drawn = trials.filter(trial => !Number.isNaN(x.at(trial)) && !Number.isNaN(y.at(trial)));
   const points = drawn.map(trial => pointOf(sweep, trial, x.at(trial), y.at(trial), inside));
-  // The metric has a goal; of all else less is better, unless the front is turned.
+  // Metrics have goals; of all else less is better, unless the front is turned.
   const flips = (query.get('flip') || '').split(',');
-  const signOf = (column, key) => (column === columns.value ? (sweep.goal === 'maximize' ? -1 : 1) : 1) * (flips.includes(key) ? -1 : 1);
+  const goalOf = column => column === columns.value ? sweep.goal : column.goal;
+  const signOf = (column, key) => (goalOf(column) === 'maximize' ? -1 : 1) * (flips.includes(key) ? -1 : 1);
   const signs = [signOf(x, 'x'), signOf(y, 'y')];
-  const best = front ? frontOf(drawn, x, y, signs) : [];
+  const best = front ? frontOf(drawn.filter(trial => !trial.breaks && trial.state !== 'failed'), x, y, signs) : [];
   const steps = best.map(trial => ({ x: x.at(trial), y: y.at(trial) }));
   const choose = (key, now) => html`<select aria-label=${key} value=${now.name} onChange=${event => set({ [key]: event.target.value })}>
     ${[...all.map(column => column.name), ...tags.filter(tag => !more[tag])].slice(0, 500).map(one => html`<option key=${one} value=${one}>${plain(one).slice(0, 60)}</option>`)}</select>`;
@@ -195,7 +200,7 @@ function Scatter({ sweep, trials, columns, inside, query, set, tags, more, setMo
   return html`<${Plot} title="scatter" summary=${`${plain(y.name)} by ${plain(x.name)}: ${plural(points.length, 'trial')}${front ? `, ${plural(best.length, 'trial')} in the front` : ''}`}
     points=${points} steps=${steps} x=${axisOf(x, points, 'x')} y=${axisOf(y, points, 'y')}>
     ${choose('sy', y)}${turn('y', signs[1])} by ${choose('sx', x)}${turn('x', signs[0])}
-    <label title="trials that no other is better than in both"><input type="checkbox" checked=${front} onChange=${event => set({ front: event.target.checked ? '1' : '' })} /> front</label><//>`;
+    <label title="trials that no other is better than in both"><input type="checkbox" checked=${front} onChange=${event => set({ front: event.target.checked ? (two ? '' : '1') : two ? '0' : '' })} /> front</label><//>`;
 }
 
 async function readColumn(sweep, tag) {
@@ -211,7 +216,7 @@ async function readColumn(sweep, tag) {
 
 function Lines({ sweep, trials, inside, isBrushed, axes, brush, setBrush, columns }) {
   const lines = useMemo(() => {
-    const ranked = trials.filter(numbersOf).sort((a, b) => better(sweep, a.value, b.value) ? -1 : 1);
+    const ranked = trials.filter(trial => numbersOf(trial) && !trial.breaks).sort((a, b) => better(sweep, a.value, b.value) ? -1 : 1);
     const rank = new Map(ranked.map((trial, i) => [trial.number, ranked.length > 1 ? i / (ranked.length - 1) : 0]));
     return trials.map(trial => ({
       number: trial.number, units: axes.map(axis => axis.unit(axis.at(trial))), rank: rank.get(trial.number) ?? null, failed: trial.state === 'failed',
@@ -234,7 +239,7 @@ function Importance({ sweep, trials, chosen, isBrushed }) {
       reason=${`it takes ${FEWEST} trials that have ended with a finite value, and there are ${number(ended)}`} />`;
   }
   if (chosen.length < FEWEST) return html`<${Importances} rows=${[]} metric=${metric} reason=${`it takes ${FEWEST} trials, and ${number(chosen.length)} are chosen`} />`;
-  const last = sweep.plan && sweep.plan.metric && sweep.plan.metric.at === 'last';
+  const plan = sweep.plan || {}, at = sweep.objectives ? ((plan.metrics || [])[0] || {}).at || 'last' : (plan.metric || {}).at, last = at === 'last';
   const prefix = `${sweep.name}-`, under = trial => trial.name.startsWith(prefix);
   const value = last ? metric : `${sweep.goal === 'maximize' ? 'max' : 'min'}:${metric}`;
   const question = { value, goal: sweep.goal, prefix, runs: chosen.filter(trial => trial.trial && under(trial)).map(trial => trial.name.slice(prefix.length)) };
@@ -314,12 +319,12 @@ function Cost({ trials }) {
 
 function Table({ sweep, trials }) {
   const [most, setMost] = useState(MOST_ROWS);
-  const sorted = [...trials].sort((a, b) => !numbersOf(a) ? (numbersOf(b) ? 1 : b.number - a.number) : !numbersOf(b) || better(sweep, a.value, b.value) ? -1 : a.value === b.value ? a.number - b.number : 1);
+  const sorted = [...trials].sort((a, b) => !a.breaks !== !b.breaks ? (a.breaks ? 1 : -1) : !numbersOf(a) ? (numbersOf(b) ? 1 : b.number - a.number) : !numbersOf(b) || better(sweep, a.value, b.value) ? -1 : a.value === b.value ? a.number - b.number : 1);
   return html`<section aria-label="trials"><h2>Trials <small>${plural(trials.length, 'trial')}, the best first</small></h2>
-    <table class="trials"><thead><tr><th>trial</th><th>state</th><th class="n">${plain(sweep.metric || 'value').slice(0, 40)}</th><th class="n">iterations</th><th>configuration</th><th>why</th><th class="n">took</th></tr></thead>
+    <table class="trials"><thead><tr><th>trial</th><th>state</th>${valuesOf(sweep, {}).map(([metric]) => html`<th class="n">${plain(metric).slice(0, 40)}</th>`)}<th class="n">iterations</th><th>configuration</th><th>why</th><th class="n">took</th></tr></thead>
     <tbody>${sorted.slice(0, most).map(trial => html`<tr key=${trial.number}><td><${Link} to=${trialAddress(trial)}>${plain(trial.name)}<//></td>
-      <td><span class="state ${trial.state}">${sign(trial.state)} ${trial.state}</span></td><td class="n" data-label=${plain(sweep.metric || 'value').slice(0, 40)}>${number(trial.value)}</td>
-      <td class="n" data-label="at">${number(trial.resource)}</td><td class="metrics"><${Config} config=${trial.config} /></td><td class="wrap why-cell">${plain(trial.reason)}</td>
+      <td><span class="state ${trial.state}">${sign(trial.state)} ${trial.state}</span></td>${valuesOf(sweep, trial).map(([metric, value]) => html`<td class="n" data-label=${plain(metric).slice(0, 40)}>${number(value)}</td>`)}
+      <td class="n" data-label="at">${number(trial.resource)}</td><td class="metrics"><${Config} config=${trial.config} /></td><td class="wrap why-cell">${plain(trial.reason)}${trial.breaks && html` <span class="reason">breaks ${plain(trial.breaks)}</span>`}</td>
       <td class="n" data-label="took" title=${trial.started ? `${age(trial.started)} ago` : ''}>${duration(secondsOf(trial))}</td></tr>`)}</tbody></table>
     ${sorted.length > most && html`<button onClick=${() => setMost(most + 10 * MOST_ROWS)}>more</button>`}</section>`;
 }

@@ -50,7 +50,7 @@ export function Sweeps() {
       <tbody>${sweeps.map(sweep => html`<tr key=${sweep.id}><td><${Link} to=${sweepAddress(sweep)} title=${sweep.id}>${plain(sweep.name)}<//></td>
         <td><span class="state ${sweep.state}" title=${sweep.reason}>${sign(sweep.state)} ${sweep.state}</span></td><td data-label="by">${sweep.method}</td>
         <td class="wrap">${number(sweep.trials)}${sweep.run_cap ? ` of ${number(sweep.run_cap)}` : ''} <small class="faint">${counts(sweep)}</small></td>
-        <td class="n" data-label=${plain(sweep.metric || 'value').slice(0, 40)}>${sweep.best ? number(sweep.best.value) : '–'}</td>
-        <td class="metrics">${sweep.best && html`<${Config} config=${sweep.best.config} />`}</td>
+        <td class="n" data-label=${plain(sweep.metric || 'value').slice(0, 40)}>${sweep.front ? `front of ${number(sweep.front.length)}` : sweep.best ? number(sweep.best.value) : '–'}</td>
+        <td class="metrics">${sweep.best && !sweep.front && html`<${Config} config=${sweep.best.config} />`}</td>
         <td class="n" data-label="took" title=${clock(sweep.created)}>${duration(seconds(sweep))}</td></tr>`)}</tbody></table>`}</section>`;
 }

@@ -226,6 +226,23 @@ std::string Quoted(const std::vector<std::string>& words) {
   return absl::StrJoin(quoted, " ");
 }
 
+// "minimize loss, maximize speed"
+std::string GoalsOf(const tuning::Plan& plan) {
+  const auto goal = [](const tuning::Metric& metric) {
+    return absl::StrCat(metric.maximize ? "maximize " : "minimize ", metric.name);
+  };
+  if (plan.metric.name.empty()) return "";
+  return absl::StrCat(goal(plan.metric), plan.second ? ", " + goal(*plan.second) : "");
+}
+
+std::vector<std::string> ConstraintsOf(const tuning::Plan& plan) {
+  std::vector<std::string> texts;
+  for (const auto* const list : {&plan.constraints, &plan.metric_constraints}) {
+    for (const tuning::Constraint& one : *list) texts.push_back(one.text());
+  }
+  return texts;
+}
+
 }  // namespace
 
 absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
@@ -251,6 +268,8 @@ absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
   preview.json = {{"method", method},
                   {"metric", plan.metric.name.empty() ? Json() : Json(plan.metric.name)},
                   {"goal", plan.metric.maximize ? "maximize" : "minimize"},
+                  {"objectives", Json()},
+                  {"constraints", ConstraintsOf(plan)},
                   {"trials", trials == 0 ? Json() : Json(trials)},
                   {"combinations", all ? Json(*all) : Json()},
                   {"parallel", draft.has_parallel ? Json(plan.parallel) : Json()},
@@ -263,14 +282,17 @@ absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
                   {"first_command", command},
                   {"command", draft.command},
                   {"notices", draft.notices}};
+  if (plan.second) {
+    for (const tuning::Metric* const one : {&plan.metric, &*plan.second}) {
+      preview.json["objectives"].push_back(
+          {{"metric", one->name}, {"goal", one->maximize ? "maximize" : "minimize"}});
+    }
+  }
   std::string& text = preview.text;
   text = absl::StrCat(
       Line("method", absl::StrCat(method, ", seed ", plan.seed)),
-      Line("optimiser", Quoted(plan.external.command)),
-      Line("metric",
-           plan.metric.name.empty()
-               ? ""
-               : absl::StrCat(plan.metric.maximize ? "maximize " : "minimize ", plan.metric.name)),
+      Line("optimiser", Quoted(plan.external.command)), Line("metric", GoalsOf(plan)),
+      Line("limits", absl::StrJoin(ConstraintsOf(plan), "; ")),
       Line("trials", absl::StrCat(trials == 0 ? "no limit" : absl::StrCat(trials), ", ",
                                   draft.has_parallel ? absl::StrCat(plan.parallel, " at once")
                                                      : "as many at once as the yard has slots")),

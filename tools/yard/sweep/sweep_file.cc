@@ -141,6 +141,7 @@ class SweepReader {
     draft_.enqueue = std::move(read.enqueue);
     draft_.known = std::move(read.known);
     draft_.warm_sweeps = std::move(read.warm_sweeps);
+    draft_.warm_runs = std::move(read.warm_runs);
     draft_.has_parallel = root.Find("parallel") != nullptr;
     std::erase_if(node.entries, [](const auto& entry) { return entry.first == "warm_start"; });
     draft_.plan_json = tuning::NodeJson(node);

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "tuning/engine/plan.h"
+#include "tuning/engine/plan_reader.h"
 #include "tuning/space/config.h"
 
 namespace yard {
@@ -27,9 +28,11 @@ struct SweepDraft {
   std::string name = {};  // Empty: none was given.
   tuning::Plan plan = {};
   std::vector<tuning::Config> enqueue = {};
-  // Results that are known when it begins, and sweeps whose results are, too (warm_start.h).
-  std::vector<std::pair<tuning::Config, double>> known = {};
+  // Results that are known when it begins, and sweeps and a query of runs whose results are, too
+  // (warm_start.h).
+  std::vector<tuning::KnownResult> known = {};
   std::vector<std::string> warm_sweeps = {};
+  std::string warm_runs = {};
   bool has_parallel = false;   // Else the yard's slots.
   std::string plan_json = {};  // The file as JSON without warm_start, for the trainer to read.
   std::string source = {};     // The file as it is written.

@@ -281,7 +281,6 @@ command: [python3, "${arg}"]
 TEST(SweepFileTest, WhatIsNotServedIsSaid) {
   const std::string rest = "parameters: {x: {values: [1]}}\nmetric: {name: l}\nprogram: t.py\n";
   const std::vector<std::pair<std::string, std::string>> refused = {
-      {"method: cmaes", "method: the method cmaes is not there yet: take bayes"},
       {"method: external", "method: external suggests nothing by itself: name the program"},
       {"method: external\nexternal: {command: x}", "external.command: is a list of words"},
       {"method: external\nexternal: {command: [x], timout: 5}", "did you mean timeout?"},
@@ -294,10 +293,10 @@ TEST(SweepFileTest, WhatIsNotServedIsSaid) {
       {"method: tpe\nconstraints: ['x <']", "constraints: expected a number, a name or a ("},
       {"method: tpe\nconstraints: [x > 1]", "constraints: allow nothing: none of 10000"},
       {"method: tpe\nconstraints: [x > 0]\nenqueue: [{x: 2}]", "enqueue: "},
-      {"method: tpe\nwarm_start: {runs: x}", "warm_start.runs: there is no key runs"},
+      {"method: tpe\nwarm_start: {runs: [x]}", "warm_start.runs: is a query, like"},
       {"method: tpe\nwarm_start: {results: [{value: 1}]}", "warm_start.results: has a config"},
       {"method: tpe\nexternal: {command: [x]}", "external: suggests nothing: the method is not"},
-      {"method: tpe\nmetrics: [{name: a}]", "metrics is not there yet"},
+      {"method: tpe\nmetrics: [{name: a}]", "metric: is there, and metrics too"},
       {"method: tpe\nscheduler: {engine: x}", "scheduler: scheduler is W&B's"},
       {"method: tpe\nresources: {gpu: 1}", "resources: belongs under trial"}};
   for (const auto& [text, error] : refused) {
@@ -305,6 +304,23 @@ TEST(SweepFileTest, WhatIsNotServedIsSaid) {
     EXPECT_THAT(lines, Contains(HasSubstr(error))) << text;
     for (const std::string& line : lines) EXPECT_THAT(line, StartsWith("s.yaml:")) << text;
   }
+}
+
+TEST(SweepFileTest, WhatIsWrongWithMetricsAndConstraintsHasItsPlace) {
+  const auto errors = [](const std::string& text) {
+    return Errors(absl::StrCat("method: tpe\nprogram: t.py\n", text,
+                               "\nparameters: {layers: {values: [1, 2]}}\n"));
+  };
+  EXPECT_THAT(errors("metrics: [{name: a}]"),
+              ElementsAre(StartsWith("s.yaml:3:1: metrics: is a list of two, like")));
+  EXPECT_THAT(errors("metrics: [{name: a}, {name: b, gaol: minimize}]"),
+              ElementsAre("s.yaml:3:32: metrics.gaol: there is no key gaol; did you mean goal?"));
+  EXPECT_THAT(errors("metrics:\n  - {name: a, target: 1}\n  - {name: layers}"),
+              ElementsAre(StartsWith("s.yaml:4:15: metrics.target: belongs to one metric alone"),
+                          StartsWith("s.yaml:6:14: parameters.layers: is the metric, too")));
+  EXPECT_THAT(errors("metric: {name: a}\nconstraints:\n  - ms <= 20\n  - layer < 2"),
+              ElementsAre(StartsWith("s.yaml:6:5: constraints: there is no parameter layer; did "
+                                     "you mean layers?")));
 }
 
 TEST(SweepFileTest, ThereIsSomethingToRun) {

@@ -49,6 +49,30 @@ std::string MetricOf(const msg::SweepT& sweep) {
   return sweep.metric.empty() ? "value" : sweep.metric;
 }
 
+std::vector<std::string> MetricsOf(const msg::SweepT& sweep) {
+  if (sweep.objectives.empty()) return {MetricOf(sweep)};
+  std::vector<std::string> names;
+  for (const auto& objective : sweep.objectives) names.push_back(objective->metric);
+  return names;
+}
+
+// The trial's value of one of MetricsOf(), by its place; NaN if it has no value.
+double ValueOf(const msg::SweepTrialT& trial, std::size_t metric) {
+  if (metric < trial.values.size()) return trial.values[metric];
+  return metric == 0 && trial.has_value ? trial.value : std::nan("");
+}
+
+// "loss 0.0811, latency_ms 12"; empty: it has no value.
+std::string ValuesText(const msg::SweepT& sweep, const msg::SweepTrialT& trial) {
+  const std::vector<std::string> metrics = MetricsOf(sweep);
+  std::vector<std::string> words;
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    const bool is_there = metrics.size() == 1 ? trial.has_value : !std::isnan(ValueOf(trial, m));
+    if (is_there) words.push_back(absl::StrCat(metrics[m], " ", ShortNumber(ValueOf(trial, m))));
+  }
+  return absl::StrJoin(words, ", ");
+}
+
 bool HasFiniteValue(const msg::SweepTrialT& trial) {
   return trial.has_value && std::isfinite(trial.value);
 }
@@ -57,13 +81,16 @@ bool IsBetter(const msg::SweepT& sweep, double a, double b) {
   return sweep.maximize ? a > b : a < b;
 }
 
-// Trials with a value, best first; NaN last.
+// Trials with a value, best first; those that break a constraint last, and before them NaN. With
+// two metrics the front.
 std::vector<const msg::SweepTrialT*> Ranked(const msg::SweepDetailsReplyT& details) {
+  if (!details.sweep->objectives.empty()) return FrontOf(details);
   std::vector<const msg::SweepTrialT*> ranked;
   for (const auto& trial : details.trials) {
     if (trial->has_value) ranked.push_back(trial.get());
   }
   std::stable_sort(ranked.begin(), ranked.end(), [&](const auto* a, const auto* b) {
+    if (a->breaks.empty() != b->breaks.empty()) return a->breaks.empty();
     if (std::isnan(a->value) || std::isnan(b->value))
       return std::isnan(b->value) > std::isnan(a->value);
     return IsBetter(*details.sweep, a->value, b->value);
@@ -102,16 +129,27 @@ std::string BestTable(const msg::SweepDetailsReplyT& details, const SweepReportO
   const std::vector<const msg::SweepTrialT*> best(
       ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown));
   const std::vector<std::string> names = Varying(ranked);
-  std::vector<double> numbers;
-  for (const auto* trial : best) numbers.push_back(trial->value);
-  const std::vector<std::string> values = ShortNumbers(numbers);
-  std::vector<std::string> headers = {"TRIAL", absl::StrCat(">", MetricOf(*details.sweep)), ">AT",
-                                      "STATE"};
+  const std::vector<std::string> metrics = MetricsOf(*details.sweep);
+  std::vector<std::vector<std::string>> values;  // By metric.
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    std::vector<double> numbers;
+    for (const auto* trial : best) numbers.push_back(ValueOf(*trial, m));
+    values.push_back(ShortNumbers(numbers));
+  }
+  const bool has_broken = std::any_of(best.begin(), best.end(),
+                                      [](const auto* trial) { return !trial->breaks.empty(); });
+  std::vector<std::string> headers = {"TRIAL"};
+  for (const std::string& metric : metrics) headers.push_back(">" + metric);
+  headers.insert(headers.end(), {">AT", "STATE"});
+  if (has_broken) headers.emplace_back("BREAKS");
   headers.insert(headers.end(), names.begin(), names.end());
   Table table(headers);
   for (std::size_t i = 0; i < shown; ++i) {
-    std::vector<std::string> cells = {best[i]->name, values[i], ShortNumber(best[i]->resource),
-                                      bus::StateName(best[i]->stage)};
+    std::vector<std::string> cells = {best[i]->name};
+    for (const auto& of_metric : values) cells.push_back(of_metric[i]);
+    cells.push_back(ShortNumber(best[i]->resource));
+    cells.emplace_back(bus::StateName(best[i]->stage));
+    if (has_broken) cells.push_back(best[i]->breaks);
     const tuning::Config config = ConfigOf(best[i]->config);
     for (const std::string& name : names) cells.push_back(ValueIn(config, name));
     table.AddRow(std::move(cells));
@@ -209,7 +247,26 @@ std::string Failures(const msg::SweepDetailsReplyT& details) {
   return text.empty() ? "" : absl::StrCat("\n", text);
 }
 
+// "12 trials: latency_ms <= 20", by what they break.
+std::string BrokenConstraints(const msg::SweepDetailsReplyT& details) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& trial : details.trials) {
+    if (!trial->breaks.empty()) ++counts[trial->breaks];
+  }
+  std::string text;
+  for (const auto& [what, count] : counts) {
+    absl::StrAppend(&text,
+                    Line("breaks", absl::StrCat(runtime::Counted(count, "trial"), ": ", what)));
+  }
+  return text.empty() ? "" : absl::StrCat("\n", text);
+}
+
 std::string Goal(const msg::SweepT& sweep) {
+  std::vector<std::string> goals;
+  for (const auto& one : sweep.objectives) {
+    goals.push_back(absl::StrCat(one->maximize ? "maximize " : "minimize ", one->metric));
+  }
+  if (!goals.empty()) return absl::StrJoin(goals, ", ");
   if (sweep.metric.empty()) return "";
   return absl::StrCat(sweep.maximize ? "maximize " : "minimize ", sweep.metric);
 }
@@ -265,6 +322,9 @@ std::string SweepCounts(const msg::SweepT& sweep) {
 
 std::string SweepBest(const msg::SweepT& sweep) {
   if (sweep.best == nullptr || !sweep.best->has_value) return "";
+  if (!sweep.objectives.empty()) {
+    return absl::StrCat("a front of ", runtime::Counted(sweep.front.size(), "trial"));
+  }
   return Printable(
       absl::StrCat(MetricOf(sweep), " ", ShortNumber(sweep.best->value), " of ", sweep.best->name));
 }
@@ -287,11 +347,11 @@ std::string ConfigLine(const std::string& config) {
 
 std::string SweepTrialLine(const msg::SweepT& sweep, const msg::SweepTrialT& trial) {
   std::vector<std::string> words = {Printable(trial.name), bus::StateName(trial.stage)};
-  if (trial.has_value) {
-    words.push_back(Printable(absl::StrCat(MetricOf(sweep), " ", ShortNumber(trial.value), " at ",
-                                           ShortNumber(trial.resource))));
+  if (const std::string values = ValuesText(sweep, trial); !values.empty()) {
+    words.push_back(Printable(absl::StrCat(values, " at ", ShortNumber(trial.resource))));
   }
   words.push_back(ConfigLine(trial.config));
+  if (!trial.breaks.empty()) words.push_back(Printable(absl::StrCat("breaks ", trial.breaks)));
   if (!trial.reason.empty()) words.push_back(Printable(trial.reason));
   return absl::StrJoin(words, "  ");
 }
@@ -310,10 +370,11 @@ std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepRepor
   absl::StrAppend(&text, Line("trials", SweepCounts(sweep)),
                   Line("spent", CostLine(details, false)), Line("", CostLine(details, true)),
                   Line("best", SweepBest(sweep)));
-  if (sweep.best != nullptr) absl::StrAppend(&text, Line("", ConfigLine(sweep.best->config)));
+  const bool has_one_best = sweep.best != nullptr && sweep.objectives.empty();
+  if (has_one_best) absl::StrAppend(&text, Line("", ConfigLine(sweep.best->config)));
   return absl::StrCat(text, BestTable(details, options), LevelTable(details),
-                      ImportanceTable(details), MarginalTable(details), Failures(details),
-                      NextLine(sweep));
+                      ImportanceTable(details), MarginalTable(details), BrokenConstraints(details),
+                      Failures(details), NextLine(sweep));
 }
 
 std::string SweepSchedule(const msg::SweepDetailsReplyT& details) {
@@ -341,7 +402,8 @@ std::vector<SweepProgress> ProgressOf(const msg::SweepDetailsReplyT& details) {
   if (details.sweep == nullptr) return progress;
   for (const auto& trial : details.trials) {
     const bool has_ended = trial->stage >= Stage::Done;
-    if (has_ended && HasFiniteValue(*trial)) progress.push_back({.trial = trial.get()});
+    const bool counts = has_ended && HasFiniteValue(*trial) && trial->breaks.empty();
+    if (counts) progress.push_back({.trial = trial.get()});
   }
   std::stable_sort(progress.begin(), progress.end(), [](const auto& a, const auto& b) {
     return a.trial->ended_us < b.trial->ended_us;
@@ -354,19 +416,40 @@ std::vector<SweepProgress> ProgressOf(const msg::SweepDetailsReplyT& details) {
   return progress;
 }
 
-std::string SweepCsv(const std::vector<const msg::SweepTrialT*>& trials, bool for_terminal) {
+std::vector<const msg::SweepTrialT*> FrontOf(const msg::SweepDetailsReplyT& details) {
+  std::vector<const msg::SweepTrialT*> front;
+  if (details.sweep == nullptr) return front;
+  std::map<std::uint64_t, const msg::SweepTrialT*> by_number;
+  for (const auto& trial : details.trials) by_number[trial->number] = trial.get();
+  for (const std::uint64_t number : details.sweep->front) {
+    const auto found = by_number.find(number);
+    if (found != by_number.end()) front.push_back(found->second);
+  }
+  return front;
+}
+
+std::string SweepCsv(const msg::SweepDetailsReplyT& details, bool for_terminal) {
+  const auto& trials = details.trials;
+  const bool has_two = details.sweep != nullptr && details.sweep->objectives.size() > 1;
+  const bool has_broken = std::any_of(trials.begin(), trials.end(),
+                                      [](const auto& trial) { return !trial->breaks.empty(); });
   std::vector<std::string> names;
   std::set<std::string> known;
-  for (const auto* trial : trials) {
+  for (const auto& trial : trials) {
     for (const auto& [name, value] : ConfigOf(trial->config)) {
       if (known.insert(name).second) names.push_back(name);
     }
   }
   std::string text = "number,trial,name,state,value,resource,attempt,started,ended,reason";
+  if (has_two) {
+    absl::StrAppend(&text, ",",
+                    CsvCell("value/" + details.sweep->objectives[1]->metric, for_terminal));
+  }
+  if (has_broken) text += ",breaks";
   for (const std::string& name : names)
     absl::StrAppend(&text, ",", CsvCell("config/" + name, for_terminal));
   text += "\r\n";
-  for (const auto* trial : trials) {
+  for (const auto& trial : trials) {
     std::vector<std::string> cells = {absl::StrCat(trial->number),
                                       trial->trial,
                                       trial->name,
@@ -377,6 +460,9 @@ std::string SweepCsv(const std::vector<const msg::SweepTrialT*>& trials, bool fo
                                       IsoTime(trial->started_us),
                                       IsoTime(trial->ended_us),
                                       trial->reason};
+    const double second = has_two ? ValueOf(*trial, 1) : 0;
+    if (has_two) cells.push_back(std::isnan(second) ? "" : Number(second));
+    if (has_broken) cells.push_back(trial->breaks);
     const tuning::Config config = ConfigOf(trial->config);
     for (const std::string& name : names) cells.push_back(ValueIn(config, name));
     for (std::size_t i = 0; i < cells.size(); ++i) {

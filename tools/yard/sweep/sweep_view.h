@@ -14,7 +14,8 @@ namespace yard {
 
 // "12 of 60 trials: 3 running, 8 done, 1 failed"
 std::string SweepCounts(const msg::SweepT& sweep);
-// "loss 0.0811 of digits-0007"; empty: no trial has a value.
+// "loss 0.0811 of digits-0007", of two metrics "a front of 5 trials"; empty: no trial has a value
+// that counts.
 std::string SweepBest(const msg::SweepT& sweep);
 // "s-abcde digits running, 12 of 60 trials: ..., best loss 0.0811 of digits-0007", on one line.
 std::string SweepLine(const msg::SweepT& sweep);
@@ -42,10 +43,13 @@ struct SweepProgress {
 };
 std::vector<SweepProgress> ProgressOf(const msg::SweepDetailsReplyT& details);
 
+// The trials of the front, the best of the first metric first; empty with one metric.
+std::vector<const msg::SweepTrialT*> FrontOf(const msg::SweepDetailsReplyT& details);
+
 // A row a trial (RFC 4180): number, trial, name, state, value, resource, attempt, started, ended,
-// reason, and a column "config/NAME" for each parameter. For a terminal cells are printable, else
-// they are exact.
-std::string SweepCsv(const std::vector<const msg::SweepTrialT*>& trials, bool for_terminal = false);
+// reason, "value/NAME" of a second metric, breaks if a trial breaks a constraint, and a column
+// "config/NAME" for each parameter. For a terminal cells are printable, else they are exact.
+std::string SweepCsv(const msg::SweepDetailsReplyT& details, bool for_terminal = false);
 
 }  // namespace yard
 

@@ -141,13 +141,53 @@ TEST(SweepViewTest, AScheduleIsAChainOfTrials) {
 }
 
 TEST(SweepViewTest, CsvHasAColumnAParameter) {
-  const auto details = Details();
-  const std::string text = SweepCsv({details.trials[1].get(), details.trials[2].get()});
+  auto details = Details();
+  details.trials.erase(details.trials.begin());
+  const std::string text = SweepCsv(details);
   EXPECT_THAT(text, HasSubstr("number,trial,name,state,value,resource,attempt,started,ended,reason,"
                               "config/lr,config/opt,config/epochs\r\n1,t-0001,digits-0001,stopped "
                               "early,0.25,3,1,"));
   EXPECT_THAT(text, HasSubstr(",exit code 1\x1b,1,\"a,b\",9\r\n"));
-  EXPECT_THAT(SweepCsv({details.trials[2].get()}, true), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(SweepCsv(details, true), Not(HasSubstr("\x1b")));
+}
+
+void SetSecond(msg::SweepDetailsReplyT& details) {
+  for (const bool maximize : {false, true}) {
+    details.sweep->objectives.push_back(std::make_unique<msg::SweepObjectiveT>());
+    details.sweep->objectives.back()->metric = maximize ? "speed" : "loss";
+    details.sweep->objectives.back()->maximize = maximize;
+  }
+  details.trials[0]->values = {0.5, 40};
+  details.trials[1]->values = {0.25, 30};
+  details.sweep->front = {1, 0};
+}
+
+TEST(SweepViewTest, OfTwoMetricsTheFrontIsTheBest) {
+  auto details = Details();
+  SetSecond(details);
+  const std::string text = SweepReport(details, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("metric     minimize loss, maximize speed"),
+                          HasSubstr("best       a front of 2 trials\n"),
+                          HasSubstr("TRIAL        loss  speed  AT  STATE"),
+                          HasSubstr("digits-0001  0.25     30   3  stopped early")));
+  EXPECT_LT(text.find("digits-0001  "), text.find("digits-0000  "));
+  EXPECT_THAT(SweepTrialLine(*details.sweep, *details.trials[0]),
+              HasSubstr("loss 0.5, speed 40 at 9"));
+  EXPECT_THAT(SweepCsv(details), AllOf(HasSubstr(",reason,value/speed,config/lr"),
+                                       HasSubstr(",stopped at iteration 3,30,0.001")));
+}
+
+TEST(SweepViewTest, WhoBreaksAConstraintComesLastAndIsCounted) {
+  auto details = Details();
+  details.trials[1]->breaks = "ms <= 20";
+  details.sweep->best = std::make_unique<msg::SweepTrialT>(*details.trials[0]);
+  const std::string text = SweepReport(details, {});
+  EXPECT_LT(text.find("digits-0000  "), text.find("digits-0001  "));
+  EXPECT_THAT(text, AllOf(HasSubstr("BREAKS"), HasSubstr("breaks     1 trial: ms <= 20\n")));
+  EXPECT_THAT(SweepTrialLine(*details.sweep, *details.trials[1]), HasSubstr("breaks ms <= 20"));
+  EXPECT_THAT(SweepCsv(details), AllOf(HasSubstr(",reason,breaks,config/lr"),
+                                       HasSubstr(",stopped at iteration 3,ms <= 20,0.001")));
+  EXPECT_EQ(ProgressOf(details).size(), 1u);
 }
 
 }  // namespace

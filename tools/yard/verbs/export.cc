@@ -62,19 +62,17 @@ class Export : public Verb {
   int ExportSweep(Context& context, const std::string& sweep) const {
     const auto details = SweepDetails(context, sweep);
     if (!details.ok()) return Fail(context, "export", details.status());
-    std::vector<const msg::SweepTrialT*> trials;
-    for (const auto& trial : details->trials) trials.push_back(trial.get());
     if (style_.format == bus::ExportStyle::Format::kCsv) {
-      *context.out << SweepCsv(trials, style_.for_terminal);
+      *context.out << SweepCsv(*details, style_.for_terminal);
     } else {
-      for (const auto* trial : trials) PrintJson(context, ToJson(*trial));
+      for (const auto& trial : details->trials) PrintJson(context, ToJson(*trial));
     }
     context.out->flush();
     if (!context.out->good()) {
       return Fail(context, "export",
                   absl::InternalError("cannot write the trials; is the disk full?"));
     }
-    *context.err << runtime::Counted(trials.size(), "trial") << "\n";
+    *context.err << runtime::Counted(details->trials.size(), "trial") << "\n";
     return kDone;
   }
 

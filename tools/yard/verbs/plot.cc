@@ -165,12 +165,52 @@ class Plot : public Verb {
     return sweeps;
   }
 
+  // Draws the front of a sweep with two metrics: the second metric over the first.
+  absl::Status DrawFront(Context& context, const msg::SweepDetailsReplyT& details) const {
+    const msg::SweepT& sweep = *details.sweep;
+    const std::vector<const msg::SweepTrialT*> front = FrontOf(details);
+    if (front.empty() && !context.json) {
+      return absl::NotFoundError(
+          absl::StrCat("no trial of ", sweep.name, " has values of both metrics that count yet"));
+    }
+    PlotCurve curve{
+        .label = sweep.name, .behind = absl::StrCat("  ", SweepBest(sweep)), .columns = {}};
+    nlohmann::json points = nlohmann::json::array();
+    for (const auto* const trial : front) {
+      const double x = trial->values[0], y = trial->values[1];
+      points.push_back({{"trial", TextOrNull(trial->trial)},
+                        {"name", trial->name},
+                        {"values", {NumberToJson(x), NumberToJson(y)}}});
+      if (!std::isfinite(x) || !std::isfinite(y)) continue;
+      curve.columns.push_back(
+          {.first_x = x, .last_x = x, .first = y, .last = y, .min = y, .max = y});
+    }
+    // (The front begins with the best, which may be the greatest.)
+    std::sort(curve.columns.begin(), curve.columns.end(),
+              [](const auto& a, const auto& b) { return a.first_x < b.first_x; });
+    const std::string &first = sweep.objectives[0]->metric, &second = sweep.objectives[1]->metric;
+    if (context.json) {
+      PrintJson(context, {{"sweep", sweep.id},
+                          {"name", sweep.name},
+                          {"metrics", {first, second}},
+                          {"front", std::move(points)}});
+      return absl::OkStatus();
+    }
+    *context.out << DrawPlot({curve},
+                             Options(context, absl::StrCat("front: ", second, " over ", first)));
+    return absl::OkStatus();
+  }
+
   // The best value so far over the trials that have ended, in the order of their ends.
   absl::Status DrawSweeps(Context& context, const std::vector<msg::SweepT>& sweeps) const {
     std::vector<PlotCurve> curves;
     for (const msg::SweepT& sweep : sweeps) {
       const auto details = SweepDetails(context, sweep.id);
       if (!details.ok()) return details.status();
+      if (details->sweep->objectives.size() > 1) {
+        if (auto drawn = DrawFront(context, *details); !drawn.ok()) return drawn;
+        continue;
+      }
       const std::vector<SweepProgress> progress = ProgressOf(*details);
       if (progress.empty() && !context.json) {
         return absl::NotFoundError(
@@ -200,7 +240,7 @@ class Plot : public Verb {
                             {"points", std::move(points)}});
       }
     }
-    if (context.json) return absl::OkStatus();
+    if (context.json || curves.empty()) return absl::OkStatus();
     const std::string metric = sweeps[0].metric.empty() ? "value" : sweeps[0].metric;
     *context.out << DrawPlot(curves,
                              Options(context, absl::StrCat("best ", metric, " over ended trials")));

@@ -288,11 +288,16 @@ class SweepVerb : public Verb {
       // (A trainer that was restarted sends some again.)
       if (!shown_.insert({trial->number, trial->attempt, trial->stage}).second) continue;
       const bool is_best = sweep.best != nullptr && sweep.best->number == trial->number;
+      const bool is_in_front =
+          std::find(sweep.front.begin(), sweep.front.end(), trial->number) != sweep.front.end();
       if (context.json) {
         screen.Object(ToJson(*trial));
       } else {
         screen.Output(msg::LogStream::Stdout, absl::StrCat(SweepTrialLine(sweep, *trial),
-                                                           is_best ? "  (best so far)" : "", "\n"));
+                                                           is_in_front ? "  (in the front so far)"
+                                                           : is_best   ? "  (best so far)"
+                                                                       : "",
+                                                           "\n"));
       }
       if (trial->stage == msg::SweepStage::Failed && !has_failed_) {
         has_failed_ = true;
@@ -330,8 +335,9 @@ class SweepVerb : public Verb {
     } else {
       *context.err << SweepLine(sweep) << "\n";
       if (sweep.best != nullptr) {
-        *context.out << "best " << SweepBest(sweep) << "  " << ConfigLine(sweep.best->config)
-                     << "\n";
+        const bool has_front = !sweep.objectives.empty();
+        *context.out << "best " << SweepBest(sweep)
+                     << (has_front ? "" : "  " + ConfigLine(sweep.best->config)) << "\n";
       }
       *context.err << "next: " << YardCommand("show", sweep.name) << "   "
                    << YardCommand("plot", sweep.name) << "\n";
