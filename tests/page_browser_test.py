@@ -128,6 +128,18 @@ class PageBrowserTest(page_case.PageCase):
         self.await_ink("train/loss")
         self.assertIn("1 not finite", self.text())
         self.picture("run")
+        # The curves have the colours of the theme, and the chosen tab is in sight.
+        colours = []
+        for theme in ("light", "dark"):
+            self.page.theme(theme)
+            self.page.wait("getComputedStyle(document.querySelector('.legend i')).backgroundColor !== '%s'" % (colours or [""])[-1])
+            colours.append(self.page.evaluate("getComputedStyle(document.querySelector('.legend i')).backgroundColor"))
+        self.page.theme("light")
+        self.page.resize(390, 800)
+        self.go("/run/base?tab=files", "document.querySelector('[role=tabpanel] table')")
+        self.page.resize(300, 800)
+        self.page.wait("(() => { const tab = document.getElementById('tab-files').getBoundingClientRect(); return tab.right <= innerWidth; })()")
+        self.page.resize(1280, 800)
         self.go("/run/base?s=0.8&y=log&x=relative", "location.search.includes('x=relative')")
         self.await_ink("train/loss")
         self.picture("smooth")

@@ -40,12 +40,17 @@ export function Run({ name }) {
   }, [name]);
   const chosen = query.get('tab') || 'charts', isThere = Boolean(run);
   useEffect(() => {
-    const tab = document.getElementById(`tab-${chosen}`);
-    if (tab) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    const show = () => {
+      const tab = document.getElementById(`tab-${chosen}`);
+      if (tab) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    };
+    show();
+    addEventListener('resize', show);
+    return () => removeEventListener('resize', show);
   }, [chosen, isThere]);
   // What changes with each report is above the charts: they are not drawn anew for it.
   const own = run && (run.run || name), there = Boolean(run && run.run);
-  const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString()]);
+  const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString(), colour(0)]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
   const tabs = TABS.filter(tab => tab === 'charts' || tab === 'parameters' || has(run, tab));
   const tab = tabs.includes(chosen) ? chosen : 'charts';
