@@ -48,7 +48,7 @@ export function Run({ name }) {
     addEventListener('resize', show);
     return () => removeEventListener('resize', show);
   }, [chosen, isThere]);
-  // What changes with each report is above the charts: they are not drawn anew for it.
+  // A report changes only the facts above the charts, so that the charts are not drawn anew for it.
   const own = run && (run.run || name), there = Boolean(run && run.run);
   const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString(), colour(0)]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
