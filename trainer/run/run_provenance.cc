@@ -79,7 +79,16 @@ absl::Status WriteProvenance(const std::string& run_directory, const std::string
 }
 
 std::string ReadUncommittedDiff(const std::string& run_directory) {
-  return runtime::ReadFile(run_directory + kDiffFile, kMaxProvenance).value_or("");
+  auto own = runtime::ReadFile(run_directory + kDiffFile, kMaxProvenance);
+  if (own.ok()) return *std::move(own);
+  const auto text = runtime::ReadFile(run_directory + "/provenance.json", 2 * kMaxProvenance);
+  const auto json = runtime::ParseJson(text.ok() ? std::string_view(*text) : "{}");
+  const auto* const git = json.ok() ? json->Find("git") : nullptr;
+  const auto* const other = git == nullptr ? nullptr : git->Find("diff_of");
+  const std::string name = other == nullptr ? "" : runtime::StringOf(*other);
+  if (name.empty() || name.find('/') != std::string::npos) return "";
+  const std::string beside = run_directory.substr(0, run_directory.rfind('/') + 1);
+  return runtime::ReadFile(absl::StrCat(beside, name, kDiffFile), kMaxProvenance).value_or("");
 }
 
 }  // namespace trainer

@@ -23,7 +23,8 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options);
 absl::Status WriteProvenance(const std::string& run_directory, const std::string& trial,
                              const msg::TrialOptionsT& options);
 
-// The text of uncommitted.diff; empty if the run has no such file.
+// The text of uncommitted.diff, of the run or of the one beside it that its provenance names; empty
+// without such a file.
 std::string ReadUncommittedDiff(const std::string& run_directory);
 
 }  // namespace trainer

@@ -274,7 +274,13 @@ class SweepsImpl : public Sweeps {
   Verdict Judge(const TrialRecord& trial, const ResultRow& row, const std::vector<Metric>& fields,
                 StoreBatch& batch) override {
     Entry* const entry = EntryOf(trial.spec.options.sweep);
-    if (entry == nullptr || entry->sweep == nullptr) return {};
+    if (entry == nullptr) return {};
+    if (entry->sweep == nullptr && entry->record.ended_us == 0) {
+      // (If the report can be stored, the sweep can be read; the timer takes it up.)
+      LoadEngine(*entry);
+      entry->is_lost = true;
+    }
+    if (entry->sweep == nullptr) return {};
     auto event = ReportIn(entry->sweep->engine().plan(), fields);
     if (!event) return {};
     event->trial = trial.spec.options.sweep_trial;
@@ -325,6 +331,7 @@ class SweepsImpl : public Sweeps {
     SweepRecord record;
     // A sweep that has ended has none; null after an error of the store.
     std::shared_ptr<Sweep> sweep;
+    bool is_lost = false;  // It has to be taken up, once it is at hand.
     std::deque<Action> todo;
     std::vector<Action> drafted;           // Ordered by reports that are not stored yet.
     bool acts = false;                     // Act() is at work, or will be soon.
@@ -469,6 +476,7 @@ class SweepsImpl : public Sweeps {
 
   // After its engine is loaded.
   void TakeUp(Entry& entry) {
+    entry.is_lost = false;
     entry.todo.clear();
     entry.drafted.clear();
     WatchBudget(entry);
@@ -501,8 +509,8 @@ class SweepsImpl : public Sweeps {
     entry.retry_timer = options_.loop->RunAfter(kRetry, [this, id = entry.record.id] {
       Entry& late = entries_.at(id);
       late.retry_timer = 0;
-      if (late.sweep != nullptr) return Act(late);
-      LoadEngine(late);
+      if (late.sweep != nullptr && !late.is_lost) return Act(late);
+      if (late.sweep == nullptr) LoadEngine(late);
       if (late.sweep == nullptr) return RetryLater(late);
       TakeUp(late);
     });

@@ -2,6 +2,8 @@
 
 #include "trainer/sweep/sweeps.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -149,10 +151,11 @@ class SweepsTest : public TrialsFixture {
     ++lines;
     if (saves_) Save(id);
     const double loss = curve(XOf(job), first + lines);
-    const std::string answer =
-        Say(id, ++numbers_[id],
-            absl::StrCat(R"({"t":"report","seq":1,"step":)", first + lines, R"(,"m":{"loss":)",
-                         std::isnan(loss) ? "NaN" : absl::StrCat(loss), "}}"));
+    const std::string report =
+        absl::StrCat(R"({"t":"report","seq":1,"step":)", first + lines, R"(,"m":{"loss":)",
+                     std::isnan(loss) ? "NaN" : absl::StrCat(loss), "}}");
+    if (before_report_) before_report_(id, numbers_[id] + 1, report);
+    const std::string answer = Say(id, ++numbers_[id], report);
     for (const char* const word : {"stop", "pause"}) {
       if (absl::StrContains(answer, absl::StrCat("\"t\":\"", word, "\""))) told_[id] = word;
     }
@@ -206,6 +209,8 @@ class SweepsTest : public TrialsFixture {
   std::map<std::string, std::vector<std::string>> answers_;
   std::map<std::string, int> first_steps_;
   bool keeps_steps_ = false;  // Programs go on after a pause, as from a checkpoint.
+  // Gets each report that is about to be said: its job, its line's number, and the line.
+  std::function<void(const std::string&, std::int64_t, const std::string&)> before_report_ = {};
 };
 
 TEST_F(SweepsTest, RunsAsManyTrialsAsThePlanSaysAndNoMoreAtOnce) {
@@ -385,6 +390,49 @@ TEST_F(SweepsTest, AKillAtAnyMomentChangesNothingOfWhatASweepDoes) {
   EXPECT_EQ(configs(true), whole);
 }
 
+// The table of events is away, as if there were no room for it: the report is refused, and said
+// again, by a program that may be quicker than the sweep.
+TEST_F(SweepsTest, WhileEventsCannotBeStoredNoneIsLostOrStoredByHalf) {
+  const auto trials = [&](bool is_short_of_room, bool is_quick) {
+    const std::string id = BeginWithArgs(
+        R"({"method":"tpe","metric":{"name":"loss","at":"last"},"run_cap":20,"parallel":1,)"
+        R"("seed":3,"early_terminate":{"type":"asha","min":1,"max":9,"eta":3},)"
+        R"("parameters":{"x":{"min":0.0,"max":1.0}}})",
+        is_quick           ? "quick"
+        : is_short_of_room ? "short"
+                           : "whole");
+    int reports = 0;
+    before_report_ = [&](const std::string& job, std::int64_t line, const std::string& text) {
+      if (!is_short_of_room || ++reports % 3 != 0) return;
+      SQLite::Database other(directory_ + "/trainer.db", SQLite::OPEN_READWRITE);
+      other.exec("ALTER TABLE sweep_events RENAME TO away");
+      EXPECT_THAT(Say(job, line, text), HasSubstr("ERR"));
+      other.exec("ALTER TABLE away RENAME TO sweep_events");
+      if (!is_quick) Advance(absl::Seconds(1));
+    };
+    for (int i = 0; i < 1'000; ++i) {
+      std::string running;
+      for (const auto& [job, what] : jobs_.jobs) {
+        if (!what.ended) running = job;
+      }
+      if (running.empty()) break;
+      Step(running, 9, Parabola);
+      Advance(absl::Seconds(1));
+    }
+    EXPECT_EQ(Sweep(id).state, SweepState::Done);
+    std::vector<std::string> all;
+    for (const auto& trial : Details(id).trials) {
+      all.push_back(absl::StrCat(trial->config, " ", trial->value, " ", trial->resource, " ",
+                                 msg::EnumNameSweepStage(trial->stage), " ", trial->reason));
+    }
+    return all;
+  };
+  const auto whole = trials(false, false);
+  EXPECT_EQ(whole.size(), 20u);
+  EXPECT_EQ(trials(true, false), whole);
+  EXPECT_EQ(trials(true, true), whole);
+}
+
 TEST_F(SweepsTest, FailuresInARowEndItWithTheFirstOnesReason) {
   const std::string id =
       BeginWithArgs(R"({"method":"random","metric":{"name":"loss"},"run_cap":50,"parallel":1,)"
@@ -536,6 +584,17 @@ TEST_F(SweepsTest, TheDifferenceToTheCommitIsWithTheFirstTrialAlone) {
               HasSubstr(R"("diff_of": "study-0000")"));
   EXPECT_THAT(file("study-0000", "provenance.json").value_or(""),
               ::testing::Not(HasSubstr("diff_of")));
+  // Whoever asks for the details of another one has it.
+  On([&] {
+    const auto trials = trials_->List({});
+    ASSERT_EQ(trials.size(), 2u);
+    for (const auto& trial : trials) {
+      trials_->Details(trial.id, [](const absl::StatusOr<msg::TrialDetailsReplyT>& details) {
+        ASSERT_TRUE(details.ok()) << details.status();
+        EXPECT_EQ(details->options->provenance_diff, "--- a\n+++ b\n");
+      });
+    }
+  });
 }
 
 TEST_F(SweepsTest, SomebodyMayStopATrialOfIt) {
