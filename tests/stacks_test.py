@@ -71,8 +71,13 @@ class StacksTest(yard_case.YardCase):
     def test_another_program_says_what_it_waits_for(self):
         self.yard("run", "--detach", "--name", "shell", "--", "sh", "-c", "echo begins; sleep 1000 & wait")
         self.await_output("shell", "begins")
-        processes = json.loads(self.yard("show", "shell", "--stacks", "--json")[0])["tasks"][0]["processes"]
-        self.assertEqual([process["command"] for process in processes], ["sh", "sleep"])
+        processes = []
+
+        def both_run():  # The second one is sh, too, until it has begun.
+            processes[:] = json.loads(self.yard("show", "shell", "--stacks", "--json")[0])["tasks"][0]["processes"]
+            return [process["command"] for process in processes] == ["sh", "sleep"]
+
+        self.await_true(both_run, processes)
         for process in processes:
             self.assertEqual(process["threads"][0]["state"], "S")
             self.assertTrue(process["native"] or process["note"], process)

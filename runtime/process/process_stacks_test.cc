@@ -35,7 +35,7 @@ class ProcessStacksTest : public ::testing::Test {
   pid_t Start(std::vector<std::string> argv) {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    const UniqueFd reader(ends[0]);
+    reader_ = UniqueFd(ends[0]);
     UniqueFd writer(ends[1]);
     Subprocess::Options options;
     options.argv = std::move(argv);
@@ -47,7 +47,7 @@ class ProcessStacksTest : public ::testing::Test {
     child_ = std::move(*child);
     writer.reset();
     char byte;
-    EXPECT_EQ(read(reader.get(), &byte, 1), 1) << "it did not start";
+    EXPECT_EQ(read(reader_.get(), &byte, 1), 1) << "it did not start";
     return child_->pid();
   }
   // As the module yard does it.
@@ -64,6 +64,7 @@ class ProcessStacksTest : public ::testing::Test {
                          program)};
   }
 
+  UniqueFd reader_;  // Nobody reads more of it: a program that writes on waits.
   std::optional<Subprocess> child_;
 };
 
@@ -112,7 +113,7 @@ TEST_F(ProcessStacksTest, ASignalThatNobodyHandlesAnyMoreIsNotSent) {
 }
 
 TEST_F(ProcessStacksTest, OfOtherProgramsAndThoseBelowThemItSaysWhatTheyWaitFor) {
-  const pid_t pid = Start({"sh", "-c", "sleep 1000 & echo; wait"});
+  const pid_t pid = Start({"sh", "-c", "yes & wait"});
   StacksOptions options;
   options.native_timeout = absl::ZeroDuration();
   const auto stacks = StacksOfTask(pid, kMark, options);
@@ -124,11 +125,11 @@ TEST_F(ProcessStacksTest, OfOtherProgramsAndThoseBelowThemItSaysWhatTheyWaitFor)
     EXPECT_EQ(process.threads[0].tid, process.pid);
     EXPECT_EQ(process.threads[0].name, process.command);
   }
-  EXPECT_THAT(commands, ElementsAre("sh", "sleep"));
+  EXPECT_THAT(commands, ElementsAre("sh", "yes"));
 }
 
 TEST_F(ProcessStacksTest, WithoutADebuggerItSaysWhichOnesThereAre) {
-  const pid_t pid = Start({"sh", "-c", "echo; read line"});
+  const pid_t pid = Start({"yes"});
   StacksOptions options;
   options.path = "/nowhere";
   const auto stacks = StacksOfTask(pid, kMark, options);
@@ -137,7 +138,7 @@ TEST_F(ProcessStacksTest, WithoutADebuggerItSaysWhichOnesThereAre) {
 }
 
 TEST_F(ProcessStacksTest, AStrangerIsNotAsked) {
-  const pid_t pid = Start({"sh", "-c", "echo; read line"});
+  const pid_t pid = Start({"yes"});
   EXPECT_TRUE(absl::IsNotFound(StacksOfTask(pid, "YARD_TRIAL_ID=t-other").status()));
   EXPECT_TRUE(absl::IsNotFound(StacksOfTask(pid, "").status())) << "its parent is no shim";
   EXPECT_TRUE(absl::IsNotFound(StacksOfTask(0, kMark).status()));
