@@ -326,7 +326,8 @@ def read_points(logdir, runs, steps, figures):
     with Yard(logdir) as yard:
         began = time.monotonic()
         with open(os.devnull, "w") as nowhere:
-            subprocess.run([YARD, "export"], cwd=yard.directory, env=yard.environment, stdout=nowhere, check=True, timeout=PATIENCE)
+            names = ["run_%03d" % number for number in range(runs)]
+            subprocess.run([YARD, "export", *names], cwd=yard.directory, env=yard.environment, stdout=nowhere, check=True, timeout=PATIENCE)
         exported = time.monotonic() - began
         began = time.monotonic()
         read = subprocess.run(["/usr/bin/python3", "-c", READ], env={**yard.environment, "PYTHONPATH": SDK}, stdout=subprocess.PIPE,
