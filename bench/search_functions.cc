@@ -1,6 +1,7 @@
 #include "bench/search_functions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -106,7 +107,37 @@ Space MixedSpace() {
        {.name = "dropout", .low = 0, .high = 0.8}});
 }
 
+std::array<double, 2> Fonseca(const Point& p) {
+  const double place = 1 / std::sqrt(static_cast<double>(p.size()));
+  double first = 0, second = 0;
+  for (const double x : p) {
+    first += (x - place) * (x - place);
+    second += (x + place) * (x + place);
+  }
+  return {1 - std::exp(-first), 1 - std::exp(-second)};
+}
+
+std::array<double, 2> Zdt1(const Point& p) {
+  double sum = 0;
+  for (std::size_t i = 1; i < p.size(); ++i) sum += p[i];
+  const double g = 1 + 9 * sum / static_cast<double>(p.size() - 1);
+  return {p[0], g * (1 - std::sqrt(p[0] / g))};
+}
+
+std::array<double, 2> BraninCurrin(const Point& p) {
+  const double x = p[0], cubic = 100 * x * x * x + 500 * x * x + 4 * x + 20;
+  const double share = p[1] > 0 ? 1 - std::exp(-1 / (2 * p[1])) : 1;
+  return {Branin({15 * x - 5, 15 * p[1]}),
+          share * (2300 * x * x * x + 1900 * x * x + 2092 * x + 60) / cubic};
+}
+
 }  // namespace
+
+std::vector<FrontFunction> FrontFunctions() {
+  return {{"fonseca4", Cube(4, -4, 4), Fonseca, {1, 1}},
+          {"zdt6", Cube(6, 0, 1), Zdt1, {1.1, 6}},
+          {"branin_currin", Cube(2, 0, 1), BraninCurrin, {18, 6}}};
+}
 
 std::vector<SearchFunction> SearchFunctions() {
   return {

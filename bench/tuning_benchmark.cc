@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +26,11 @@
 #include "bench/comparison_app.h"
 #include "bench/search_functions.h"
 #include "bench/sweep_simulator.h"
+#include "tuning/analysis/front.h"
 #include "tuning/analysis/importance.h"
 #include "tuning/engine/plan.h"
+#include "tuning/sample/cmaes_sampler.h"
+#include "tuning/sample/front_sampler.h"
 #include "tuning/sample/gp_sampler.h"
 #include "tuning/sample/random_sampler.h"
 #include "tuning/sample/sampler.h"
@@ -84,6 +88,34 @@ const std::vector<GoldenGp>& OptunaGp() {
   return *kRows;
 }
 
+// (Optuna needs the package cmaes 0.13 for it; seeds 0 to 19.)
+const std::vector<Golden>& OptunaCmaes() {
+  static const auto* const kRows =
+      new std::vector<Golden>{{"branin", 1, {2.4, 0.75, 0.013, 1e-5}},
+                              {"hartmann6", 1, {1.5, 0.73, 0.27, 0.042}},
+                              {"ackley5", 1, {15, 12, 7.1, 3}},
+                              {"rosenbrock4", 1, {360, 120, 45, 4.8}},
+                              {"mixed6", 1, {0.016, 0.012, 0.0046, 0.002}},
+                              {"rastrigin5", 1, {38, 31, 23, 16}}};
+  return *kRows;
+}
+
+// Areas of the fronts of functions of two values, medians of seeds 100 to 114, with Optuna 4.6: its
+// TPESampler, which is the same for two values in 5.0, and its NSGAIISampler.
+struct GoldenFront {
+  std::string function;
+  std::array<double, 3> by_tpe, by_nsga2;  // After 50, 100 and 200 trials.
+};
+constexpr std::array<std::size_t, 3> kFrontAfter = {50, 100, 200};
+
+const std::vector<GoldenFront>& OptunaFronts() {
+  static const auto* const kRows = new std::vector<GoldenFront>{
+      {"fonseca4", {0.007973, 0.1172, 0.2317}, {0.0004629, 0.001568, 0.02879}},
+      {"zdt6", {4.698, 5.29, 5.656}, {3.818, 4.265, 4.936}},
+      {"branin_currin", {44.25, 52.07, 56.43}, {13.18, 28.42, 36.16}}};
+  return *kRows;
+}
+
 double CpuSeconds() {
   timespec now = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -127,8 +159,18 @@ using MakeSampler =
 std::unique_ptr<tuning::Sampler> Tpe(const tuning::Space* space, std::uint64_t seed) {
   return tuning::MakeTpeSampler(space, {.seed = seed});
 }
+std::unique_ptr<tuning::Sampler> Cmaes(const tuning::Space* space, std::uint64_t seed) {
+  return *tuning::MakeCmaesSampler(space, seed);
+}
+std::unique_ptr<tuning::Sampler> FrontTpe(const tuning::Space* space, std::uint64_t seed) {
+  return tuning::MakeFrontSamplerByRank(Tpe(space, seed));
+}
 std::unique_ptr<tuning::Sampler> Gp(const tuning::Space* space, std::uint64_t seed) {
   return *tuning::MakeGpSampler(space, {.seed = seed});
+}
+
+std::unique_ptr<tuning::Sampler> FrontGp(const tuning::Space* space, std::uint64_t seed) {
+  return tuning::MakeFrontSamplerByWeights(Gp(space, seed), seed);
 }
 
 // Medians over the seeds, by function, pending trials and trials; searched when the first of a
@@ -183,7 +225,7 @@ const SearchFunction* Named(const std::vector<SearchFunction>& functions, const 
 }
 
 void AddRegrets(Comparison& comparison, const std::vector<SearchFunction>& functions, Medians* tpe,
-                Medians* gp) {
+                Medians* gp, Medians* cmaes) {
   const auto add = [&](const std::string& sampler, const Golden& golden, Medians* medians,
                        std::size_t trials,
                        const std::function<Comparison::Limit(std::size_t)>& limit) {
@@ -207,11 +249,83 @@ void AddRegrets(Comparison& comparison, const std::vector<SearchFunction>& funct
       return Comparison::Limit{Kind::kRatioAtMost, 1.25};
     });
   }
+  // (It is for hundreds of trials; fewer are some generations.)
+  for (const Golden& golden : OptunaCmaes()) {
+    add("CMA-ES", golden, cmaes, 200, [&](std::size_t i) {
+      return kAfter[i] < 200 ? Comparison::Limit{} : Comparison::Limit{Kind::kRatioAtMost, 1.25};
+    });
+  }
   for (const GoldenGp& golden : OptunaGp()) {
     add("GP", golden.row, gp, 100, [&](std::size_t i) {
       if (golden.limits[i] == 0) return Comparison::Limit{};
       return Comparison::Limit{Kind::kValueAtMost, 1e3 * golden.limits[i]};
     });
+  }
+}
+
+// The area of the front after each number of trials of kFrontAfter, as the median over the seeds.
+std::array<double, 3> Areas(const FrontFunction& function, const MakeSampler& make,
+                            std::uint64_t first_seed, std::uint64_t seeds, std::size_t trials) {
+  std::array<std::vector<double>, 3> areas;
+  for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    const auto sampler = make(&function.space, seed);
+    std::vector<tuning::Observation> history;
+    std::vector<tuning::Pair> values;
+    while (history.size() < trials) {
+      tuning::Point point = *sampler->Suggest(history, history.size());
+      values.push_back(function.values(point));
+      history.push_back({.point = std::move(point),
+                         .state = tuning::TrialState::kDone,
+                         .value = values.back()[0],
+                         .second = values.back()[1]});
+      for (std::size_t i = 0; i < kFrontAfter.size(); ++i) {
+        if (values.size() == kFrontAfter[i]) {
+          areas[i].push_back(tuning::Hypervolume(values, function.worst));
+        }
+      }
+    }
+  }
+  std::array<double, 3> medians = {};
+  for (std::size_t i = 0; i < areas.size(); ++i) {
+    if (!areas[i].empty()) medians[i] = Median(areas[i]);
+  }
+  return medians;
+}
+
+void AddFronts(Comparison& comparison, const std::vector<FrontFunction>& functions,
+               std::uint64_t first_seed, std::uint64_t seeds, std::uint64_t gp_seeds) {
+  const struct {
+    std::string sampler;
+    MakeSampler make;
+    std::size_t trials;
+    std::uint64_t seeds;
+  } kSamplers[] = {{"TPE", FrontTpe, 200, seeds},
+                   {"GP", FrontGp, 100, std::min<std::uint64_t>(gp_seeds, 10)}};
+  for (const GoldenFront& golden : OptunaFronts()) {
+    const FrontFunction* const function =
+        &*std::find_if(functions.begin(), functions.end(),
+                       [&](const FrontFunction& one) { return one.name == golden.function; });
+    for (const auto& one : kSamplers) {
+      const auto found = std::make_shared<std::optional<std::array<double, 3>>>();
+      for (std::size_t i = 0; i < kFrontAfter.size() && kFrontAfter[i] <= one.trials; ++i) {
+        const std::string what =
+            absl::StrCat("area of the front, ", golden.function, ", ", kFrontAfter[i], " trials");
+        const std::string ours = absl::StrCat("our ", one.sampler, ": ", what);
+        comparison.Add(ours, [=, make = one.make, trials = one.trials, count = one.seeds] {
+          if (!*found) *found = Areas(*function, make, first_seed, count, trials);
+          return absl::StatusOr<double>(1e3 * (**found)[i]);
+        });
+        for (const auto& [peer, areas] :
+             {std::pair("TPE", golden.by_tpe), std::pair("NSGA-II", golden.by_nsga2)}) {
+          const std::string its = absl::StrCat("Optuna's ", peer, ": ", what);
+          const std::string line = absl::StrCat(one.sampler, " beside ", peer, ", ", what);
+          if (&one == &kSamplers[0]) {
+            comparison.Add(its, [area = areas[i]] { return absl::StatusOr<double>(1e3 * area); });
+          }
+          comparison.Compare(line, "thousandths", ours, its, {Kind::kRatioAtLeast, 0.98});
+        }
+      }
+    }
   }
 }
 
@@ -342,11 +456,14 @@ int main(int argc, char** argv) {
                            "Searches of each function by TPE; the median counts.");
   app.options().add_option("--gp_seeds", gp_seeds, "The same by a Gaussian process.");
   const auto functions = bench::SearchFunctions();
-  std::unique_ptr<bench::Medians> tpe, gp;
+  const auto fronts = bench::FrontFunctions();
+  std::unique_ptr<bench::Medians> tpe, gp, cmaes;
   return app.Run(argc, argv, [&](bench::Comparison& comparison) {
     tpe = std::make_unique<bench::Medians>(bench::Tpe, first_seed, seeds);
     gp = std::make_unique<bench::Medians>(bench::Gp, first_seed, gp_seeds);
-    bench::AddRegrets(comparison, functions, tpe.get(), gp.get());
+    cmaes = std::make_unique<bench::Medians>(bench::Cmaes, first_seed, seeds);
+    bench::AddRegrets(comparison, functions, tpe.get(), gp.get(), cmaes.get());
+    bench::AddFronts(comparison, fronts, first_seed, seeds, gp_seeds);
     bench::AddAsks(comparison, bench::Named(functions, "hartmann6"));
     bench::AddSimulations(comparison, first_seed);
     bench::AddVerdicts(comparison);

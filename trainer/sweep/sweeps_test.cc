@@ -584,7 +584,7 @@ TEST_F(SweepsTest, TheDifferenceToTheCommitIsWithTheFirstTrialAlone) {
               HasSubstr(R"("diff_of": "study-0000")"));
   EXPECT_THAT(file("study-0000", "provenance.json").value_or(""),
               ::testing::Not(HasSubstr("diff_of")));
-  // Whoever asks for the details of another one has it.
+  // The details of another trial have it.
   On([&] {
     const auto trials = trials_->List({});
     ASSERT_EQ(trials.size(), 2u);
