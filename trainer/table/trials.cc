@@ -1328,20 +1328,21 @@ class TrialsImpl : public Trials {
     if (!options_.background || trial.leaders.empty()) return StopFromOutside(trial);
     const AttemptKey attempt{trial.record.number, trial.record.attempt};
     const auto stacks = std::make_shared<std::string>();
+    const auto is_stopped = std::make_shared<bool>(false);
     BackgroundOf(this, options_.background)(
         [stacks, leaders = trial.leaders, mark = "YARD_TRIAL_ID=" + trial.record.id()] {
           *stacks = StacksOfAll(leaders, mark);
         },
-        [this, attempt, stacks] {
+        [this, attempt, stacks, is_stopped] {
           Trial* const silent = table_.AtHand(attempt.trial);
           if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
           KeepStacks(*silent, *stacks);
-          StopFromOutside(*silent);
+          if (!std::exchange(*is_stopped, true)) StopFromOutside(*silent);
         });
-    options_.loop->RunAfter(kStacksTime, [this, attempt, alive = alive_] {
+    options_.loop->RunAfter(kStacksTime, [this, attempt, is_stopped, alive = alive_] {
       Trial* const silent = *alive ? table_.AtHand(attempt.trial) : nullptr;
       if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
-      StopFromOutside(*silent);
+      if (!std::exchange(*is_stopped, true)) StopFromOutside(*silent);
     });
   }
   static std::string StacksOfAll(const std::vector<pid_t>& leaders, const std::string& mark) {
