@@ -75,6 +75,10 @@ class PageCompareTest(page_case.PageCase):
     def test_runs_of_the_same_setting_are_a_group(self):
         self.go("/compare?runs=a-1,a-3,b-1&group=config.lr", "document.querySelector('section[aria-label=groups]')")
         self.assertEqual(self.cells("loss"), ["3 ± 1.4", "6"])
+        # The command line says the same.
+        rows = map(json.loads, self.yard("compare", "a-1", "a-3", "b-1", "--group", "config.lr", "--tags", "loss", "--json")[0].splitlines())
+        self.assertEqual([(row["value"], row["runs"], row["mean"], row["deviation"] and round(row["deviation"], 4)) for row in rows],
+                         [(1, ["a-1", "a-3"], 3, 1.4142), (5, ["b-1"], 6, None)])
         self.go("/compare?runs=a-1,a-3,b-1&group=config.lr&tab=curves", "document.querySelectorAll('figure .legend .name').length >= 4")
         figure = "[...document.querySelectorAll('figure')].find(f => f.querySelector('b').textContent === 'loss')"
         self.page.wait("(%s).querySelectorAll('.legend .value').length === 2" % figure)

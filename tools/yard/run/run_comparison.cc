@@ -1,10 +1,13 @@
 #include "tools/yard/run/run_comparison.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "runtime/text/number_text.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/utf8.h"
@@ -203,6 +206,111 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
     begin = end;
   }
   return text;
+}
+
+namespace {
+
+// Numbers by size, then everything else by its text; a run without the parameter comes last.
+bool IsBefore(const std::optional<std::string>& a, const std::optional<std::string>& b) {
+  if (!a.has_value() || !b.has_value()) return a.has_value() && !b.has_value();
+  const json x = Parse(*a), y = Parse(*b);
+  if (x.is_number() != y.is_number()) return x.is_number();
+  return x.is_number() ? x < y : Dump(x) < Dump(y);
+}
+
+GroupedMetric::Figures FiguresOf(std::span<const ComparedRun> runs, const RunGroup& group,
+                                 const std::string& tag) {
+  std::vector<double> values;
+  for (const ComparedRun& run : runs) {
+    const auto metric = run.metrics.find(tag);
+    const bool is_member =
+        std::find(group.runs.begin(), group.runs.end(), run.name) != group.runs.end();
+    if (!is_member || metric == run.metrics.end()) continue;
+    if (std::isfinite(metric->second.last)) values.push_back(metric->second.last);
+  }
+  GroupedMetric::Figures figures{.runs = values.size()};
+  if (values.empty()) return figures;
+  const auto count = static_cast<double>(values.size());
+  figures.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (values.size() < 2) return figures;
+  double squares = 0;
+  for (const double value : values) squares += (value - figures.mean) * (value - figures.mean);
+  figures.deviation = std::sqrt(squares / (count - 1));
+  return figures;
+}
+
+}  // namespace
+
+absl::StatusOr<GroupComparison> CompareGroups(std::span<const ComparedRun> runs,
+                                              const std::string& parameter) {
+  constexpr std::string_view kConfig = "config.";
+  const std::string key =
+      parameter.starts_with(kConfig) ? parameter.substr(kConfig.size()) : parameter;
+  GroupComparison comparison{.parameter = std::string(kConfig) + key};
+  for (const ComparedRun& run : runs) {
+    const auto value = ValueOf(run.config, key);
+    const auto group =
+        std::find_if(comparison.groups.begin(), comparison.groups.end(), [&](const RunGroup& one) {
+          return one.value.has_value() == value.has_value() &&
+                 (!value.has_value() || Parse(*one.value) == Parse(*value));
+        });
+    if (group != comparison.groups.end()) {
+      group->runs.push_back(run.name);
+    } else {
+      comparison.groups.push_back({value, {run.name}});
+    }
+  }
+  std::stable_sort(comparison.groups.begin(), comparison.groups.end(),
+                   [](const RunGroup& a, const RunGroup& b) { return IsBefore(a.value, b.value); });
+  if (comparison.groups.empty() || !comparison.groups.front().value.has_value()) {
+    return absl::InvalidArgumentError("no run has the parameter " + comparison.parameter);
+  }
+  for (const std::string& tag : Names(runs, &ComparedRun::metrics)) {
+    GroupedMetric metric{.tag = tag};
+    for (const RunGroup& group : comparison.groups) {
+      metric.groups.push_back(FiguresOf(runs, group, tag));
+    }
+    comparison.metrics.push_back(std::move(metric));
+  }
+  return comparison;
+}
+
+std::string GroupTable(const GroupComparison& comparison) {
+  std::vector<std::string> headers = {runtime::Printable(comparison.parameter)};
+  std::vector<std::string> counts = {"runs"};
+  for (const RunGroup& group : comparison.groups) {
+    headers.push_back(">" + Short(group.value));
+    counts.push_back(std::to_string(group.runs.size()));
+  }
+  Table table(headers);
+  table.AddRow(std::move(counts));
+  for (const GroupedMetric& metric : comparison.metrics) {
+    std::vector<std::string> line = {runtime::Printable(metric.tag)};
+    for (const GroupedMetric::Figures& figures : metric.groups) {
+      std::string text = figures.runs == 0 ? kAbsent : ShortNumber(figures.mean);
+      if (figures.runs > 1) text += " +- " + ShortNumber(figures.deviation);
+      line.push_back(std::move(text));
+    }
+    table.AddRow(std::move(line));
+  }
+  return table.ToString();
+}
+
+std::vector<json> GroupsToJson(const GroupComparison& comparison) {
+  const auto figure = [](double value) { return std::isnan(value) ? json() : json(value); };
+  std::vector<json> rows;
+  for (const GroupedMetric& metric : comparison.metrics) {
+    for (std::size_t i = 0; i < comparison.groups.size(); ++i) {
+      const RunGroup& group = comparison.groups[i];
+      rows.push_back({{"name", metric.tag},
+                      {"group", comparison.parameter},
+                      {"value", group.value.has_value() ? Parse(*group.value) : json()},
+                      {"runs", group.runs},
+                      {"mean", figure(metric.groups[i].mean)},
+                      {"deviation", figure(metric.groups[i].deviation)}});
+    }
+  }
+  return rows;
 }
 
 json RowToJson(const RunComparison& comparison, const ComparisonRow& row) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 
 namespace yard {
@@ -53,6 +54,35 @@ RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all);
 // values of the row that differ would look alike. "-" is what a run does not have. Each block has
 // at least one run. Empty without rows.
 std::string ComparisonTable(const RunComparison& comparison, std::size_t width);
+
+// Runs with the same value of a parameter, as one: such as differ in their seeds alone.
+struct RunGroup {
+  std::optional<std::string> value;  // JSON; nothing: runs without the parameter.
+  std::vector<std::string> runs;
+};
+// The last values of a metric: their mean and standard deviation (of a sample) in each group.
+struct GroupedMetric {
+  struct Figures {
+    std::size_t runs = 0;  // That have a finite value.
+    double mean = std::numeric_limits<double>::quiet_NaN();
+    double deviation = std::numeric_limits<double>::quiet_NaN();  // NaN with less than two.
+  };
+  std::string tag;
+  std::vector<Figures> groups;
+};
+struct GroupComparison {
+  std::string parameter;         // "config.lr"
+  std::vector<RunGroup> groups;  // By value: numbers by size, then texts.
+  std::vector<GroupedMetric> metrics;
+};
+// `parameter` is "config.lr" or "lr". InvalidArgument: no run has it.
+absl::StatusOr<GroupComparison> CompareGroups(std::span<const ComparedRun> runs,
+                                              const std::string& parameter);
+// As ComparisonTable: a line a metric, a column a group.
+std::string GroupTable(const GroupComparison& comparison);
+// {"name":TAG,"group":"config.lr","value":VALUE,"runs":[RUN...],"mean":M,"deviation":D}, one a
+// group and metric.
+std::vector<nlohmann::json> GroupsToJson(const GroupComparison& comparison);
 
 // {"name":...,"values":{RUN:VALUE}}, with null for what a run does not have.
 nlohmann::json RowToJson(const RunComparison& comparison, const ComparisonRow& row);

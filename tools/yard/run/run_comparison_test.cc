@@ -1,11 +1,13 @@
 #include "tools/yard/run/run_comparison.h"
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -29,6 +31,37 @@ std::vector<std::string> NamesOf(const RunComparison& comparison) {
   std::vector<std::string> names;
   for (const ComparisonRow& row : comparison.rows) names.push_back(row.name);
   return names;
+}
+
+TEST(RunComparisonTest, RunsOfTheSameSettingAreAGroup) {
+  const auto run = [](const char* name, std::map<std::string, std::string> config, double loss) {
+    return RunOf(name, std::move(config), {{"loss", {.last = loss}}});
+  };
+  const std::vector<ComparedRun> runs = {run("a", {{"lr", "10"}}, 1), run("b", {{"lr", "9.0"}}, 2),
+                                         run("c", {{"lr", "1e1"}}, 3),
+                                         run("d", {{"lr", "10"}}, kNan), run("e", {}, 7)};
+  const auto groups = CompareGroups(runs, "config.lr");
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_EQ(groups->groups.size(), 3u);
+  EXPECT_THAT(groups->groups[0].runs, ElementsAre("b"));
+  EXPECT_THAT(groups->groups[1].runs, ElementsAre("a", "c", "d"));
+  EXPECT_THAT(groups->groups[2].runs, ElementsAre("e"));
+  const auto& figures = groups->metrics.at(0).groups;
+  EXPECT_EQ(figures[1].runs, 2u);
+  EXPECT_DOUBLE_EQ(figures[1].mean, 2);
+  EXPECT_DOUBLE_EQ(figures[1].deviation, std::sqrt(2.0));
+  EXPECT_EQ(GroupTable(*groups),
+            "config.lr  9            10  -\n"
+            "runs       1             3  1\n"
+            "loss       2  2 +- 1.41421  7\n");
+  const auto rows = GroupsToJson(*groups);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["value"], 9.0);
+  EXPECT_EQ(rows[0]["deviation"], nullptr);
+  EXPECT_EQ(rows[1]["mean"], 2.0);
+  EXPECT_EQ(rows[1]["runs"].size(), 3u);
+  EXPECT_EQ(rows[2]["value"], nullptr);
+  EXPECT_TRUE(absl::IsInvalidArgument(CompareGroups(runs, "seed").status()));
 }
 
 TEST(RunComparisonTest, OnlyWhatDiffersIsThere) {

@@ -26,6 +26,8 @@ class Compare : public Verb {
     options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.");
     options.Add("--query", query_, "Also the runs it is true of: 'label:base & loss<0.1'.");
     options.Add("--tags", pattern_, "Only metrics that it finds (RE2); without it none of sys/.");
+    options.Add("--group", group_,
+                "Means of runs with the same value of this parameter: config.lr.");
     options.Flag("--all", all_, "Also what is the same in all of them.");
   }
 
@@ -39,6 +41,7 @@ class Compare : public Verb {
     }
     auto runs = Read(context, reader, *names);
     if (!runs.ok()) return Fail(context, "compare", runs.status());
+    if (!group_.empty()) return PrintGroups(context, *runs);
     const RunComparison comparison = CompareRuns(*runs, all_);
     if (context.json) {
       for (const ComparisonRow& row : comparison.rows) {
@@ -122,7 +125,18 @@ class Compare : public Verb {
   }
 
   std::vector<std::string> names_;
-  std::string query_, pattern_;
+  int PrintGroups(Context& context, const std::vector<ComparedRun>& runs) const {
+    const auto groups = CompareGroups(runs, group_);
+    if (!groups.ok()) return Fail(context, "compare", groups.status());
+    if (!context.json) {
+      *context.out << GroupTable(*groups);
+      return kDone;
+    }
+    for (const nlohmann::json& row : GroupsToJson(*groups)) PrintJson(context, row);
+    return kDone;
+  }
+
+  std::string query_, pattern_, group_;
   bool all_ = false;
 };
 
