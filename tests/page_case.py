@@ -54,7 +54,8 @@ class PageCase(yard_case.YardCase):
         return self.page.evaluate("document.body.innerText")
 
     def picture(self, name, whole=False, high=800):
-        """In light and dark, wide and narrow; `whole`: as high as the page is."""
+        """In light and dark, wide and narrow; `whole`: as high as the page is. Each view has one heading of the first level."""
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('h1').length"), 1)
         for theme in ("light", "dark"):
             for width, height in ((1280, high), (390, high)):
                 self.page.theme(theme)

@@ -84,7 +84,7 @@ function App() {
       <span class="live ${state}" role="status" title=${state === 'live' ? 'changes come by themselves' : 'waits for the web service'}>${state === 'live' ? '● live' : '◌ waiting'}</span>
       <button onClick=${turn} title="light or dark (t)" aria-label="theme: ${theme}">${theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◐'}</button>
       <button onClick=${() => setHelp(!help)} title="keys (?)" aria-label="keys">?</button></nav>
-    <main>${error && html`<${Trouble} error=${error} />`}
+    <main>${!isOne && html`<h1 class="hidden">${VIEWS[here].title}</h1>`}${error && html`<${Trouble} error=${error} />`}
       ${ready && (isOne ? html`<${View} key=${path.join('/')} name=${path[1]} />` : html`<${View} key=${here} />`)}</main>
     ${help && html`<aside class="help" aria-label="keys"><h2>Keys</h2><dl>${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
       <button onClick=${() => setHelp(false)}>close</button></aside>`}</div>`;

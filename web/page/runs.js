@@ -163,7 +163,7 @@ function Table({ table, cols, sort, sortBy, selected, toggle, runs }) {
       ${cols.map(name => html`<td key=${name} class=${isNumber(name) ? 'n' : ''}>${cell(row, name)}</td>`)}</tr>`);
   }
   return html`<div class="table" ref=${box} onScroll=${event => setTop(event.currentTarget.scrollTop)} onKeyDown=${key}>
-    <table aria-rowcount=${table.match}><thead><tr><th></th>${head('run', 'run')}${cols.map(name => head(name, FIELDS[name] || name))}</tr></thead>
+    <table aria-rowcount=${table.match}><thead><tr><th><span class="hidden">selected</span></th>${head('run', 'run')}${cols.map(name => head(name, FIELDS[name] || name))}</tr></thead>
     <tbody>${first > 0 && html`<tr style=${{ height: `${first * ROW}px` }}></tr>`}${rows}
       ${last < table.match && html`<tr style=${{ height: `${(table.match - last) * ROW}px` }}></tr>`}</tbody></table>
     ${table.known && table.match === 0 && html`<p class="empty">${table.total === 0 ? html`No runs yet: <code>yard run -- PROGRAM</code>` : 'No run is so.'}</p>`}</div>`;
