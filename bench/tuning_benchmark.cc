@@ -25,6 +25,7 @@
 #include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/search_functions.h"
+#include "bench/sweep_figures.h"
 #include "bench/sweep_simulator.h"
 #include "tuning/analysis/front.h"
 #include "tuning/analysis/importance.h"
@@ -444,6 +445,28 @@ void AddImportance(Comparison& comparison) {
   comparison.Compare(what, "ms CPU", what, "", {Kind::kValueAtMost, 100});
 }
 
+// The sweep of 10,000 trials in the trainer's database; measured once.
+void AddStorage(Comparison& comparison) {
+  const auto found = std::make_shared<std::optional<absl::StatusOr<SweepFigures>>>();
+  const struct {
+    std::string what, unit;
+    double SweepFigures::*figure;
+    double scale, limit;
+  } kLines[] = {
+      {"an event of a sweep, 10 trials", "us", &SweepFigures::event_us_at_10, 1, 60},
+      {"an event of a sweep, 10000 trials", "us", &SweepFigures::event_us_at_10000, 1, 60},
+      {"a trial in the events of a sweep", "bytes", &SweepFigures::bytes_per_trial, 1, 1000},
+      {"loading a sweep of 10000 trials", "ms", &SweepFigures::load_seconds, 1e3, 1000}};
+  for (const auto& line : kLines) {
+    comparison.Add(line.what, [=, figure = line.figure, scale = line.scale] {
+      if (!*found) *found = MeasureSweepStorage();
+      if (!(*found)->ok()) return absl::StatusOr<double>((*found)->status());
+      return absl::StatusOr<double>(scale * (***found).*figure);
+    });
+    comparison.Compare(line.what, line.unit, line.what, "", {Kind::kValueAtMost, line.limit});
+  }
+}
+
 }  // namespace
 }  // namespace bench
 
@@ -468,6 +491,7 @@ int main(int argc, char** argv) {
     bench::AddSimulations(comparison, first_seed);
     bench::AddVerdicts(comparison);
     bench::AddImportance(comparison);
+    bench::AddStorage(comparison);
     return absl::OkStatus();
   });
 }

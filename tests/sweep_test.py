@@ -198,5 +198,29 @@ class SweepTest(yard_case.YardCase):
         self.assertIn("5 trials in a row have failed", self.yard("show", "fails")[0])
 
 
+class SharedSlotsTest(yard_case.YardCase):
+    up_words = ("--slots", "2")
+
+    def test_two_sweeps_and_a_trial_share_the_slots_and_none_starves(self):
+        path = pathlib.Path(self.directory, "shared.yaml")
+        path.write_text(ONE.replace("[0.1, 0.2, 0.3, 0.4, 0.5]", str([i / 10 for i in range(20)])) % {"name": "shared", "warm": ""}, encoding="utf-8")
+        words = ("--parallel", "2", "--run_cap", "20", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo '{\"loss\": {x}}'")
+        for name in ("one", "two"):
+            self.yard("sweep", str(path), "--detach", "--name", name, *words)
+        self.yard("run", "--detach", "--name", "urgent", "--priority", "5", "--", "sh", "-c", "exit 0")
+        pathlib.Path(self.directory, "go").touch()
+        self.yard("wait", "one", "two", "urgent")
+        began = {}
+        for name in ("one", "two"):
+            trials = json.loads(self.yard("show", name, "--json")[0])["trial_list"]
+            self.assertEqual([trial["state"] for trial in trials], ["done"] * 20)
+            began[name] = sorted(trial["started"] for trial in trials)
+        # Each has begun before the other had begun its last trials, and the urgent one before nearly all.
+        self.assertLess(began["two"][10], began["one"][19])
+        self.assertLess(began["one"][10], began["two"][19])
+        shown = json.loads(self.yard("show", "urgent", "--json")[0])
+        self.assertLess(shown["started"], began["one"][10])
+
+
 if __name__ == "__main__":
     xml_runner.main()

@@ -398,6 +398,19 @@ TEST(EngineTest, NoTrialBreaksAConstraint) {
   }
 }
 
+TEST(EngineTest, AThousandSuggestionsMeetAConstraintThatOnePercentMeets) {
+  Plan plan = Small();
+  plan.method = Method::kTpe;
+  plan.max_trials = 1000;
+  plan.constraints = {*Constraint::Parse("x < 0.1 and y > 0.8")};
+  World world(plan);
+  world.RunAll(1, [](const Point& point, double) { return point[0] + point[1]; });
+  EXPECT_EQ(world.engine().trials().size(), 1000u);
+  for (const auto& trial : world.engine().trials()) {
+    EXPECT_TRUE(Allow(plan.constraints, trial.config));
+  }
+}
+
 TEST(EngineTest, ASweepThatIsTakenUpAfterAnyEventGoesOnTheSame) {
   for (const Stopping stopping : {Stopping::kAsha, Stopping::kAshaPromotion, Stopping::kMedian}) {
     Plan plan = Small();

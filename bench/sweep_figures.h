@@ -1,0 +1,20 @@
+#ifndef BENCH_SWEEP_FIGURES_H_
+#define BENCH_SWEEP_FIGURES_H_
+
+#include "absl/status/statusor.h"
+
+namespace bench {
+
+// A sweep of 10,000 trials and six events each in the trainer's database, which is in a directory
+// of its own.
+struct SweepFigures {
+  double event_us_at_10 = 0;  // To apply and store an event when there are so many trials.
+  double event_us_at_10000 = 0;
+  double bytes_per_trial = 0;  // Of the database.
+  double load_seconds = 0;     // To open the database, and to have the sweep as it was.
+};
+absl::StatusOr<SweepFigures> MeasureSweepStorage();
+
+}  // namespace bench
+
+#endif  // BENCH_SWEEP_FIGURES_H_
