@@ -51,7 +51,8 @@ class Error(Exception):
 
 def split(text, include):
     """(header, source) of a generated header; the source includes `include`."""
-    lines = iter(text.split("\n"))
+    # The comments of the schema are read there; in the header they would compile everything anew when one changes.
+    lines = iter([line for line in text.split("\n") if not line.lstrip().startswith("///")])
     header, source, table, namespace = [], [], None, None
 
     def through(first, last):

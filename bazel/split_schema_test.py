@@ -13,7 +13,10 @@ _SCHEMA = """
 namespace ns;
 enum Color : ubyte { Red, Green }
 struct Point { x:int; y:int; }
-table A { name:string; points:[Point]; color:Color; }
+/// A remark about A.
+table A {
+  /// A remark about its name.
+  name:string; points:[Point]; color:Color; }
 struct Wide { z:double; }
 table B { as:[A]; one:A; words:[string]; numbers:[ulong]; wides:[Wide]; }
 union Any { A, B }
@@ -75,6 +78,12 @@ class SplitSchemaTest(unittest.TestCase):
         for text in ("fbb_.StartTable", "_fbb.CreateVector", "verifier.EndTable", "switch (type)"):
             self.assertIn(text, source)
             self.assertNotIn(text, header)
+
+    def test_a_remark_that_changes_changes_no_code(self):
+        self.assertIn("A remark about A", self.generated)
+        self.assertIn("A remark about its name", self.generated)
+        for text in split_schema.split(self.generated, "x_generated.h"):
+            self.assertNotIn("remark", text)
 
     def test_both_together_do_what_the_whole_did(self):
         header, source = split_schema.split(self.generated, "x_generated.h")

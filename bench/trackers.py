@@ -74,7 +74,7 @@ def _aim(program, directory):
 def _mlflow(program, directory):
     port = _free_port()
     with _Server([program, "server", "--backend-store-uri", "sqlite:///%s/mlflow.db" % directory, "--artifacts-destination", directory,
-                  "--host", "127.0.0.1", "--port", str(port), "--workers", "1"], directory, port) as server:
+                  "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--gunicorn-opts", "--limit-request-line 8190"], directory, port) as server:
         question = {"experiment_ids": ["1"], "max_results": LIMIT, "order_by": ["metrics.`%s` DESC" % fill_tracker.TAG]}
         server.ask("POST", "/api/2.0/mlflow/runs/search", question)
         took, answer = server.ask("POST", "/api/2.0/mlflow/runs/search", question)
