@@ -709,6 +709,17 @@ class ConfigTest(YardTest):
              "number": 4, "array": [1.0, 2.0], "matrix": [[1, 2], [3, 4]], "7": {"a": [{"b": "ADAM"}]}, "none": None, "other": 0.5,
              "settings": [{"lr": 1, "path": "/", "inner": None}], "object": 0.25, "b": "b'x'"})
 
+    def test_numbers_that_json_lacks_become_text(self):
+        added = self.updated({"nan": math.nan, "net": [math.inf, {"low": -math.inf}], "array": array.array("d", [math.nan, 1]),
+                              "like": NumberLike(math.nan)})
+        self.assertEqual(added, {"nan": "nan", "net": ["inf", {"low": "-inf"}], "array": ["nan", 1.0], "like": "nan"})
+
+    def test_a_configuration_of_all_levels_is_sent(self):
+        deep = 1
+        for _ in range(32):
+            deep = {"a": deep}
+        self.assertEqual(self.updated(deep), deep)
+
     def test_a_later_value_replaces_the_one_before(self):
         reporter, _ = self.reporter(lambda message: dict(WELCOME, config={"lr": 1, "net": {"a": 1}})
                                     if message["t"] == "hello" else taking_all(message))
@@ -725,8 +736,9 @@ class ConfigTest(YardTest):
                 reporter.config_update(wrong)
         deep = {}
         deep["deep"] = deep
-        with self.assertRaisesRegex(ValueError, "more than 30 levels"):
+        with self.assertRaisesRegex(yard.Error, "^INVALID_ARGUMENT: the configuration has more than 32 levels$") as caught:
             reporter.config_update(deep)
+        self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
         with self.assertRaisesRegex(yard.Error, "over the limit"):
             reporter.config_update(text="x" * (1 << 20))
 

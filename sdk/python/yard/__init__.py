@@ -48,6 +48,7 @@ _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
 _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
 _MAX_FAIL_TEXT = 64 << 10
 _MAX_CONFIG = 4 << 20
+_MAX_LEVELS = 32  # Of a configuration.
 
 _CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # The errors that json raises.
 
@@ -289,7 +290,8 @@ class Reporter:
 
         Returns once the yard has stored it: params.json has it from then on, and so have
         comparisons, queries and the next attempt of this run. A value replaces that of its name as
-        a whole. Values that JSON does not have become text (a path, the name of an enum or a class).
+        a whole. Values that JSON does not have become text (a path, the name of an enum or a class,
+        "nan", "inf").
 
         Args:
             config: a mapping, a dataclass, an argparse.Namespace, or what OmegaConf or absl.flags
@@ -297,7 +299,7 @@ class Reporter:
             values: more, by name.
 
         Raises:
-            Error: the whole configuration would be over 512 KiB, 20,000 values, or 30 levels deep
+            Error: the whole configuration would be over 512 KiB, 20,000 values, or 32 levels deep
                 (INVALID_ARGUMENT; nothing has changed), or the yard is older than this call.
             TypeError: `config` is of another kind.
         """
@@ -705,8 +707,10 @@ def _members(value: Any) -> Any:
 
 def _plain_config(value: Any, depth: int) -> Any:
     """The value as JSON has it; text of what JSON has not."""
-    if depth > 30:
-        raise ValueError("the configuration has more than 30 levels")
+    if depth > _MAX_LEVELS:
+        raise Error("the configuration has more than %d levels" % _MAX_LEVELS, "INVALID_ARGUMENT")
+    if type(value) is float and not math.isfinite(value):
+        return str(value)
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, enum.Enum):
