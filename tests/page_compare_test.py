@@ -88,6 +88,15 @@ class PageCompareTest(page_case.PageCase):
             "(() => { const c = (%s).querySelector('canvas'), w = c.width; const row = c.getContext('2d').getImageData(70, Math.round(c.height * 0.45), w - 90, 1).data; "
             "return row.filter((v, i) => i %% 4 === 3 && v > 0).length / (w - 90); })()" % figure), 0.95)
         self.picture("groups", whole=True)
+        # Without groups each run is a curve again, at once.
+        drawn = "(() => { const c = (%s).querySelector('canvas'); return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].join(); })()" % figure
+        self.page.evaluate("(globalThis.grouped = %s).length" % drawn)
+        self.page.evaluate("(() => { const one = document.querySelector('select[aria-label=\"group by\"]'); one.value = ''; "
+                           "one.dispatchEvent(new Event('change', {bubbles: true})); })()")
+        self.page.wait("(%s).querySelectorAll('.legend .value').length === 3" % figure)
+        self.page.wait("%s !== globalThis.grouped" % drawn)
+        self.go("/compare?runs=a-1,a-3,b-1&group=config.lr&tab=curves", "document.querySelectorAll('figure .legend .name').length >= 4")
+        self.page.wait("(%s).querySelectorAll('.legend .value').length === 2" % figure)
         # The band is one standard deviation to either side.
         self.page.evaluate("(%s).querySelector('.tools button').click()" % figure)
         self.page.wait("document.querySelector('.numbers tbody tr')")

@@ -30,7 +30,9 @@ constexpr std::uint64_t kChunk = 256 * 1024;
 constexpr std::size_t kMostOfALine = 64 * 1024;
 constexpr std::size_t kStandardLines = 200;
 constexpr std::size_t kMostPatternBytes = 4 << 10;
-constexpr int kMostPatternMemory = 8 << 20;
+// A pattern whose automaton needs more is refused, or searched more slowly than a caller waits.
+constexpr int kMostPatternMemory = 1 << 20;
+constexpr int kLinesBetweenLooks = 64;  // At whether the caller has gone.
 constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::max();
 
 RE2::Options PatternOptions() {
@@ -328,8 +330,11 @@ absl::StatusOr<msg::SearchLogsReplyT> SearchStreams(const std::vector<SearchedSt
       continue;
     }
     has_searched = true;
-    bool is_full = false;
+    bool is_full = false, has_left = false;
+    int looked_at = 0;
     const auto take = [&](Source::Line line) {
+      if (++looked_at % kLinesBetweenLooks == 0) has_left = is_cancelled();
+      if (has_left) return false;
       if (line.text.ends_with('\r')) line.text.remove_suffix(1);
       if (!RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), pattern)) {
         return true;
@@ -341,6 +346,7 @@ absl::StatusOr<msg::SearchLogsReplyT> SearchStreams(const std::vector<SearchedSt
     };
     const Place place = source->place();
     const bool has_more = source->Step(take, &reply.read_bytes);
+    if (has_left) return absl::CancelledError("the caller has gone");
     if (is_full) {
       Place end = place;
       end.offset = reply.lines.back()->offset;

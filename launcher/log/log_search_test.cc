@@ -244,6 +244,22 @@ TEST_F(LogSearchTest, WhoHasGoneIsNotSearchedFor) {
   EXPECT_TRUE(absl::IsCancelled(Ask().status()));
 }
 
+TEST_F(LogSearchTest, WhoGoesInTheMiddleIsNotSearchedForAnyLonger) {
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += "a line\n";
+  Write(Add("j-a/worker-0"), 1, lines);
+  request_.pattern = "nothing";
+  int looks = 0;
+  const auto reply = SearchStreams(
+      streams_, request_, [&looks] { return ++looks > 1; }, most_bytes_);
+  EXPECT_TRUE(absl::IsCancelled(reply.status())) << reply.status();
+}
+
+TEST_F(LogSearchTest, APatternThatTakesMuchMemoryIsRefused) {
+  for (int i = 0; i < 100; ++i) request_.pattern += "\\pL{900}";
+  EXPECT_TRUE(absl::IsInvalidArgument(Ask().status()));
+}
+
 TEST_F(LogSearchTest, AFaultIsNamed) {
   request_.pattern = "(";
   EXPECT_TRUE(absl::IsInvalidArgument(Ask().status()));

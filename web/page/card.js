@@ -57,7 +57,7 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
   const [waits, setWaits] = useState(true);
   const { mode, log, logX, smooth } = options;
   const names = runs.map(run => run.run).join('\n');
-  const looks = runs.map(run => [run.run, run.name, run.colour, run.dash].join(' ')).join('\n');
+  const looks = JSON.stringify([runs, groups]);
 
   const read = useRef();
   read.current = async () => {

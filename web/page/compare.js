@@ -6,7 +6,7 @@ import { subscribe } from './live.js';
 import { colour, dash, group, isSystem, number, plain, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
 import { groupsOf, lineDiff } from './groups.js';
-import { AnsiText, Link, listOf, optionsOf, optionsTo, textOf, Trouble, useAddress } from './parts.js';
+import { AnsiText, Link, listOf, marks, optionsOf, optionsTo, textOf, Trouble, useAddress } from './parts.js';
 
 const MOST = 20, MOST_CARDS = 40, LINES = 400;
 
@@ -125,7 +125,7 @@ function Curves({ runs, query, set, by }) {
   return html`<div><p class="bar"><input type="search" aria-label="tags" placeholder="tags" value=${filter} onInput=${event => set({ tags: event.target.value })} /> <span class="faint">${plural(tags.length, 'tag')}</span></p>
     <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${tags} />
     <div class="cards">${tags.slice(0, MOST_CARDS).map(tag => html`<${Card} key=${tag} tag=${tag} runs=${drawn} groups=${groups} options=${options} changed=${changed} />`)}</div>
-    ${tags.length === 0 && html`<p class="empty">No tag is called so.</p>`}</div>`;
+    ${tags.length === 0 && html`<p class="empty">No tag matches.</p>`}</div>`;
 }
 
 // The newest lines of each run at the steps at which they were written, as exactly as the time of output is known.
@@ -138,12 +138,23 @@ function Output({ runs, query, set }) {
     const read = async run => {
       const job = run.facts.job && run.facts.job.id, name = run.facts.run || run.name;
       if (!job) return [];
-      const tag = run.tags.find(one => !isSystem(one.tag));
-      const [answer, [series]] = await Promise.all([ask(`logs?${new URLSearchParams({ job, grep: find, limit: LINES })}`, { signal: abort.signal }),
-        tag ? askSeries({ n: 2000, sel: [[name, tag.tag]] }, abort.signal) : [null]]);
-      return answer.lines.reverse().map(line => ({ text: line.text, stream: line.stream, step: stepAt(series, Date.parse(line.time) / 1000) }));
+      const tag = run.tags.find(one => !isSystem(one.tag)), found = [];
+      let asked = { job, grep: find, limit: LINES };
+      while (asked) {
+        const answer = await ask(`logs?${new URLSearchParams(asked)}`, { signal: abort.signal });
+        found.push(...answer.lines);
+        asked = answer.next && found.length < LINES && { ...asked, limit: LINES - found.length, cursor: answer.next };
+      }
+      const [series] = tag ? await askSeries({ n: 2000, sel: [[name, tag.tag]] }, abort.signal) : [null];
+      return found.reverse().map(line => ({ text: line.text, stream: line.stream, step: stepAt(series, Date.parse(line.time) / 1000) }));
     };
-    Promise.all(runs.map(read)).then(all => { setLines(all); setError(null); }, problem => abort.signal.aborted || setError(problem));
+    // One after the other: the launcher searches for a few callers at a time.
+    (async () => {
+      const all = [];
+      for (const run of runs) all.push(await read(run));
+      setLines(all);
+      setError(null);
+    })().catch(problem => abort.signal.aborted || setError(problem));
     return () => abort.abort();
   }, [runs.map(run => run.name).join('\n'), find]);
   if (error) return html`<${Trouble} error=${error} />`;
@@ -152,8 +163,8 @@ function Output({ runs, query, set }) {
   return html`<div><p class="bar"><input type="search" aria-label="search" placeholder="regular expression" value=${find} onChange=${event => set({ grep: event.target.value })} />
       <span class="faint">the newest ${number(LINES)} lines of each, at the step that was newest when they were written</span></p>
     <div class="scroll sides" tabindex="0" aria-label="output by step"><table><thead><tr><th class="n">step</th>${runs.map(run => html`<th key=${run.name}>${plain(run.facts.display_name || run.name)}</th>`)}</tr></thead>
-      <tbody>${steps.map(step => html`<tr key=${step}><th scope="row" class="n">${step < 0 ? '–' : number(step)}</th>${lines.map((some, i) => html`<td key=${i}>${some.filter(line => line.step === step).map((line, k) => html`<div key=${k} class=${line.stream}><${AnsiText} text=${line.text} find=${find} /></div>`)}</td>`)}</tr>`)}</tbody></table></div>
-    ${steps.length === 0 && html`<p class="empty">No line is so, or its job is not known any more.</p>`}</div>`;
+      <tbody>${steps.map(step => html`<tr key=${step}><th scope="row" class="n">${step < 0 ? '–' : number(step)}</th>${lines.map((some, i) => html`<td key=${i}>${some.filter(line => line.step === step).map((line, k) => html`<div key=${k} class=${line.stream}><${AnsiText} text=${line.text} find=${marks(line.text, find)} /></div>`)}</td>`)}</tr>`)}</tbody></table></div>
+    ${steps.length === 0 && html`<p class="empty">No line matches, or its job is not known any more.</p>`}</div>`;
 }
 
 // The newest step that had been reported by then; -1 before the first one.

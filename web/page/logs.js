@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { ask } from './api.js';
 import { bytes, clock, number, plain, plural } from './format.js';
-import { AnsiText, Link, Trouble, useAddress } from './parts.js';
+import { AnsiText, Link, marks, Trouble, useAddress } from './parts.js';
 
 const PAGE = 200, MOST = 5000;
 const SINCE = [['', 'whenever'], ['600', 'the last 10 minutes'], ['3600', 'the last hour'], ['86400', 'the last day'], ['604800', 'the last week']];
@@ -36,7 +36,7 @@ export function Logs() {
       <span class="faint" role="status">${busy ? html`searching… ${plural(lines.length, 'line')}, ${bytes(read)} read` : `${plural(lines.length, 'line')}${next ? ' so far' : ''}, ${bytes(read)} read`}</span>
       ${busy && html`<button onClick=${stop}>stop</button>`}</p>
     ${error && html`<${Trouble} error=${error} />`}
-    ${!busy && !error && lines.length === 0 && !next && html`<p class="empty">No line is so.</p>`}
+    ${!busy && !error && lines.length === 0 && !next && html`<p class="empty">No line matches.</p>`}
     ${lines.length > 0 && html`<ol class="found" ref=${list} onKeyDown=${key} aria-label="lines, the newest first">${lines.map(line => html`<${Line} key=${`${line.task}.${line.attempt}.${line.stream}.${line.offset}`} line=${line} find=${find} />`)}</ol>`}
     ${!busy && next && html`<p><button onClick=${() => go(false)} disabled=${lines.length >= MOST}>${lines.length >= MOST ? 'that is all that fits: ask for less' : 'older lines'}</button></p>`}</div>`;
 }
@@ -78,14 +78,6 @@ function useSearch({ find, job, errors, since }) {
     return () => abort.current && abort.current.abort();
   }, [find, job, errors, since]);
   return [found, go, () => { abort.current.abort(); put({ busy: false }); }];
-}
-
-// The part of a line that the pattern finds, as far as the browser's own language of patterns is the same.
-function marks(text, find) {
-  try {
-    const match = find && new RegExp(find.replace(/^\(\?i\)/, ''), find.startsWith('(?i)') ? 'i' : '').exec(text);
-    return match ? match[0] : '';
-  } catch { return ''; }
 }
 
 function Line({ line, find }) {

@@ -91,6 +91,14 @@ export function Confirm({ what, thing, field = null, run, close }) {
     <p class="buttons"><button onClick=${close}>no</button> <button class="sure" onClick=${sure}>${what.toLowerCase()}</button></p></dialog>`;
 }
 
+// The part of a line that the pattern finds, as far as the browser's own language of patterns is the same.
+export function marks(text, find) {
+  try {
+    const match = find && new RegExp(find.replace(/^\(\?i\)/, ''), find.startsWith('(?i)') ? 'i' : '').exec(text);
+    return match ? match[0] : '';
+  } catch { return ''; }
+}
+
 // A line of a terminal: colours become classes, all other control sequences are left out.
 const COLOUR_CODE = /\x1b\[([0-9;]*)m/g;
 const OTHER_CODES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -35,7 +35,7 @@ export function Processes() {
       <p class="bar"><input type="search" aria-label="jobs" placeholder="name, command, reason" value=${find} onInput=${event => set({ q: event.target.value })} />
         <label>ended <select aria-label="ended jobs" value=${String(ended)} onChange=${event => set({ ended: event.target.value === String(ENDED) ? '' : event.target.value })}>
           ${[0, ENDED, 500, 10000].map(one => html`<option key=${one} value=${String(one)}>${one === 0 ? 'none' : `the newest ${number(one)}`}</option>`)}</select></label></p>
-      ${shown.length === 0 ? html`<p class="empty">${jobs.length === 0 ? html`No job has been started: <code>yard launch JOB.yaml</code>, <code>yard run -- PROGRAM</code>` : 'No job is so.'}</p>`
+      ${shown.length === 0 ? html`<p class="empty">${jobs.length === 0 ? html`No job has been started: <code>yard launch JOB.yaml</code>, <code>yard run -- PROGRAM</code>` : 'No job matches.'}</p>`
         : html`<${Tree} jobs=${shown} usage=${usage} query=${query} set=${set} changed=${read} />`}</section></div>`;
 }
 

@@ -195,7 +195,7 @@ function Charts({ run, there, query, set }) {
     ${[...groups].sort(([a], [b]) => (a === 'sys') - (b === 'sys') || (a < b ? -1 : 1)).map(([title, names]) => html`<details open key=${title}>
       <summary>${title || 'metrics'} <small>${names.length}</small></summary>
       <div class="cards">${names.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${one} options=${options} changed=${watch.changed} />`)}</div></details>`)}
-    ${scalars.length === 0 && html`<p class="empty">${filter ? 'No tag is called so.' : 'No scalars.'}</p>`}</div>`;
+    ${scalars.length === 0 && html`<p class="empty">${filter ? 'No tag matches.' : 'No scalars.'}</p>`}</div>`;
 }
 
 const MOST_LINES = 2000;

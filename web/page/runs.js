@@ -166,7 +166,7 @@ function Table({ table, cols, sort, sortBy, selected, toggle, runs }) {
     <table aria-rowcount=${table.match}><thead><tr><th><span class="hidden">selected</span></th>${head('run', 'run')}${cols.map(name => head(name, FIELDS[name] || name))}</tr></thead>
     <tbody>${first > 0 && html`<tr style=${{ height: `${first * ROW}px` }}></tr>`}${rows}
       ${last < table.match && html`<tr style=${{ height: `${(table.match - last) * ROW}px` }}></tr>`}</tbody></table>
-    ${table.known && table.match === 0 && html`<p class="empty">${table.total === 0 ? html`No runs yet: <code>yard run -- PROGRAM</code>` : 'No run is so.'}</p>`}</div>`;
+    ${table.known && table.match === 0 && html`<p class="empty">${table.total === 0 ? html`No runs yet: <code>yard run -- PROGRAM</code>` : 'No run matches.'}</p>`}</div>`;
 }
 
 const isNumber = name => name !== 'labels' && name !== 'note' && name !== 'trial_state' && name !== 'run';
