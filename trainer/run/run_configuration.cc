@@ -1,5 +1,6 @@
 #include "trainer/run/run_configuration.h"
 
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -21,6 +22,22 @@ absl::Status CheckSize(std::string_view text) {
       absl::StrCat("config has ", text.size(), " bytes, more than ", kMaxConfiguration));
 }
 
+// Makes numbers that are not finite text, as JSON has none. Returns whether there was one.
+bool MakeFinite(JsonValue& value) {
+  if (value.kind == JsonValue::Kind::kDouble && !std::isfinite(value.number)) {
+    value.raw = std::isnan(value.number) ? "\"NaN\""
+                : value.number > 0       ? "\"Infinity\""
+                                         : "\"-Infinity\"";
+    value.kind = JsonValue::Kind::kString;
+    return true;
+  }
+  bool has_changed = false;
+  for (JsonValue& item : value.items) has_changed |= MakeFinite(item);
+  for (auto& [name, member] : value.members) has_changed |= MakeFinite(member);
+  if (has_changed) value.is_compact = false;
+  return has_changed;
+}
+
 absl::StatusOr<JsonValue> ParseObject(std::string_view text) {
   auto json = runtime::ParseJson(text);
   if (!json.ok()) {
@@ -29,6 +46,7 @@ absl::StatusOr<JsonValue> ParseObject(std::string_view text) {
   if (json->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("config must be a JSON object");
   }
+  MakeFinite(*json);
   return json;
 }
 

@@ -11,8 +11,9 @@
 namespace trainer {
 
 // The configuration of a run: a JSON object that the trial was asked for with, and that its program
-// may change. The store has it as compact JSON, the run's directory as params.json. On the loop's
-// thread.
+// may change. Its numbers are finite: others, which JSON does not have, are kept as the texts
+// "NaN", "Infinity" and "-Infinity". The store has it as compact JSON, the run's directory as
+// params.json. On the loop's thread.
 
 // Bytes of the compact JSON.
 inline constexpr std::size_t kMaxConfiguration = 512 << 10;

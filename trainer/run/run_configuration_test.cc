@@ -24,7 +24,14 @@ TEST(RunConfigurationTest, AMemberReplacesThatOfItsNameAsAWhole) {
   EXPECT_EQ(Updated(R"({"lr":0.1,"net":{"depth":2,"width":3}})", R"({"net":{"depth":4},"a":[1]})"),
             R"({"lr":0.1,"net":{"depth":4},"a":[1]})");
   EXPECT_EQ(Updated(R"({"lr":0.1})", "{}"), R"({"lr":0.1})");
-  EXPECT_EQ(Updated("{}", R"({"a":NaN,"b":-Infinity,"\u0061":1})"), R"({"b":-Infinity,"a":1})");
+  EXPECT_EQ(Updated("{}", R"({"a":2,"b":3,"\u0061":1})"), R"({"b":3,"a":1})");
+}
+
+TEST(RunConfigurationTest, NumbersThatAreNotFiniteBecomeText) {
+  EXPECT_EQ(Updated("{}", R"({"a":NaN,"b":[1,{"c":-Infinity}],"d":1e400})"),
+            R"({"a":"NaN","b":[1,{"c":"-Infinity"}],"d":"Infinity"})");
+  EXPECT_EQ(Updated(R"({"a":Infinity})", R"({"b":0.10})"), R"({"a":"Infinity","b":0.10})");
+  EXPECT_EQ(ParseConfiguration(R"({"a":NaN})").value_or("refused"), R"({"a":"NaN"})");
 }
 
 TEST(RunConfigurationTest, WhatIsNoObjectIsRefused) {
