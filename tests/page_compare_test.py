@@ -94,7 +94,8 @@ class PageCompareTest(page_case.PageCase):
         self.page.evaluate("(() => { const one = document.querySelector('select[aria-label=\"group by\"]'); one.value = ''; "
                            "one.dispatchEvent(new Event('change', {bubbles: true})); })()")
         self.page.wait("(%s).querySelectorAll('.legend .value').length === 3" % figure)
-        self.page.wait("%s !== globalThis.grouped" % drawn)
+        self.assertTrue(self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
+                                           "done(%s !== globalThis.grouped))))" % drawn))
         self.go("/compare?runs=a-1,a-3,b-1&group=config.lr&tab=curves", "document.querySelectorAll('figure .legend .name').length >= 4")
         self.page.wait("(%s).querySelectorAll('.legend .value').length === 2" % figure)
         # The band is one standard deviation to either side.
