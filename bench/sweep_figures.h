@@ -10,7 +10,7 @@ namespace bench {
 struct SweepFigures {
   double event_us_at_10 = 0;  // To apply and store an event when there are so many trials.
   double event_us_at_10000 = 0;
-  double bytes_per_trial = 0;  // Figures of the database.
+  double bytes_per_trial = 0;  // Its share of the database.
   double load_seconds = 0;     // To open the database, and to have the sweep as it was.
 };
 absl::StatusOr<SweepFigures> MeasureSweepStorage();

@@ -48,7 +48,7 @@ _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
 _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
 _MAX_FAIL_TEXT = 64 << 10
 _MAX_CONFIG = 4 << 20
-_MAX_LEVELS = 32  # Of a configuration.
+_MAX_LEVELS = 32  # A configuration has no more levels of lists and objects.
 
 _CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # The errors that json raises.
 
