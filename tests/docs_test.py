@@ -23,7 +23,7 @@ SHOWN_ONLY = {
     "docs/multi_process_runner.md": "parts of //examples/all_reduce:ring_test (tools/test --check=pages)",
     "docs/operating.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, "
                          "//tests:backup_test",
-    "docs/page.md": "what it says of HTTP //tests:page_test asks, what it says of the page //tests:page_browser_test looks at",
+    "docs/page.md": "//tests:page_test types its curl lines, //tests:page_browser_test looks at what it says of the page",
     "docs/performance.md": "its figures take minutes; the benchmarks have smoke tests, tools/test --check=pages "
                            "looks for the labels",
     "docs/systemd.md": "a test has no systemd of its own; in tools/test --check=install systemd-analyze reads the units",

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import struct
+import subprocess
 import urllib.parse
 
 from bazel.python import xml_runner
@@ -144,6 +145,27 @@ class PageTest(yard_case.YardCase):
         self.assertEqual(oct(os.stat(self.socket_path()).st_mode & 0o777), "0o600")
         status, page = self.ask("GET", "/", None, self.port())
         self.assertEqual((status, page[:15]), (200, b"<!doctype html>"))
+
+    def test_the_page_of_http_is_as_it_says(self):
+        self.yard("run", "--name", "base", "--config", '{"lr": 0.5}', "--", "sh", "-c",
+                  'printf \'{"t":"report","m":{"loss":0.0625}}\\n\' >&3; read -r ok <&3')
+        self.yard("call", "datamanager", "Reload", "{}")
+        with open("docs/page.md", encoding="utf-8") as page:
+            lines = [line for line in page.read().splitlines() if line.startswith("curl ")]
+        self.assertEqual(len(lines), 4)
+        answers = []
+        for line in lines:
+            done = subprocess.run(["/bin/sh", "-c", line + " -sS --fail-with-body"], cwd=self.directory, env=self.environment, capture_output=True,
+                                  text=True, timeout=yard_case.LONG, check=False)
+            self.assertEqual(done.returncode, 0, line + done.stdout + done.stderr)
+            answers.append(done.stdout)
+        (row,) = json.loads(answers[0])["rows"]
+        self.assertEqual((row["run"], row["cols"]), ("base", {"loss": 0.0625, "config.lr": 0.5}))
+        with open(os.path.join(self.directory, "points.csv"), encoding="utf-8") as file:
+            self.assertEqual([float(point["value"]) for point in csv.DictReader(file)], [0.0625])
+        with open(os.path.join(self.directory, "curves.series"), "rb") as file:
+            self.assertEqual([curve["last"] for curve in series(file.read())], [[0.0625]])
+        self.assertEqual(self.get("runs/base")["labels"], ["good"])
 
     def test_curves_are_what_export_says(self):
         self.run_program("exact", 300)
