@@ -43,8 +43,14 @@ constexpr double kNearest = 1e-3;        // The least reach of a candidate near 
 
 struct Results {
   std::vector<const Point*> points;
-  std::vector<double> values;  // Finite.
+  std::vector<double> values;      // Finite.
+  std::vector<double> violations;  // Infinite: it is not known that constraints hold.
   std::vector<const Observation*> trials;
+
+  // Those that meet the constraints come first, then those that break them least.
+  bool IsBetter(std::size_t a, std::size_t b) const {
+    return std::pair(violations[a], values[a]) < std::pair(violations[b], values[b]);
+  }
 };
 
 double Median(std::vector<double> values) {
@@ -63,6 +69,8 @@ Results ResultsOf(std::span<const Observation> history) {
   if (finite.empty()) return {};
   const auto [least, largest] = std::minmax_element(finite.begin(), finite.end());
   const double middle = Median(finite);
+  const bool is_constrained = std::any_of(
+      history.begin(), history.end(), [](const auto& trial) { return !trial.excesses.empty(); });
   Results results;
   for (const Observation& trial : history) {
     if (trial.state == TrialState::kRunning) continue;
@@ -72,6 +80,8 @@ Results ResultsOf(std::span<const Observation> history) {
     if (trial.state == TrialState::kStoppedEarly) value = std::max(value, middle);
     results.points.push_back(&trial.point);
     results.values.push_back(value);
+    const bool is_unknown = is_constrained && trial.excesses.empty();
+    results.violations.push_back(!HasResult(trial) || is_unknown ? kInfinity : Violation(trial));
     results.trials.push_back(&trial);
   }
   return results;
@@ -83,9 +93,8 @@ Results Thinned(const Results& results, std::size_t limit) {
   if (results.values.size() <= limit) return results;
   std::vector<std::size_t> order(results.values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return results.values[a] < results.values[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return results.IsBetter(a, b); });
   std::vector<bool> chosen(order.size(), false);
   for (std::size_t i = 0; i < limit / 2; ++i) chosen[order[i]] = true;
   std::size_t left = limit - limit / 2;
@@ -98,6 +107,7 @@ Results Thinned(const Results& results, std::size_t limit) {
     if (!chosen[i]) continue;
     thinned.points.push_back(results.points[i]);
     thinned.values.push_back(results.values[i]);
+    thinned.violations.push_back(results.violations[i]);
     thinned.trials.push_back(results.trials[i]);
   }
   return thinned;
@@ -217,8 +227,8 @@ class GpSampler : public Sampler {
     // A suggestion has to improve on the values that are believed of running trials, too: else all
     // would go where one does.
     const double least = process.Believe(Rows(running));
-    const std::size_t best = BestOf(results, values);
-    const bool is_met = Violation(*results.trials[best]) == 0;
+    const std::size_t best = BestOf(results);
+    const bool is_met = results.violations[best] == 0;
     const bool is_constrained = std::any_of(results.trials.begin(), results.trials.end(),
                                             [](const auto* one) { return !one->excesses.empty(); });
     Gain gain(std::move(process), !is_constrained ? least
@@ -239,13 +249,10 @@ class GpSampler : public Sampler {
   };
 
   // The best one that breaks no constraint, or breaks them least.
-  static std::size_t BestOf(const Results& results, const VectorXd& values) {
+  static std::size_t BestOf(const Results& results) {
     std::size_t best = 0;
-    const auto rank = [&](std::size_t i) {
-      return std::pair(Violation(*results.trials[i]), values[static_cast<Index>(i)]);
-    };
     for (std::size_t i = 1; i < results.trials.size(); ++i) {
-      if (rank(i) < rank(best)) best = i;
+      if (results.IsBetter(i, best)) best = i;
     }
     return best;
   }

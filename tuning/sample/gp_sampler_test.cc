@@ -238,6 +238,42 @@ TEST(GpSamplerTest, MoreResultsThanItLooksAtAreThinned) {
   EXPECT_THAT((*sampler->Suggest(history, 300))[0], DoubleNear(0.42, 0.1));
 }
 
+// The value is least at 0; the constraint holds from 0.5 on.
+std::vector<Observation> BelowTheLimit(int count) {
+  std::vector<Observation> history;
+  for (int i = 0; i < count; ++i) {
+    const double x = std::fmod(i * 0.618, 0.4);
+    history.push_back(
+        {.point = {x}, .state = TrialState::kDone, .value = x, .excesses = {0.5 - x}});
+  }
+  return history;
+}
+
+TEST(GpSamplerTest, WhatIsNotKnownToMeetConstraintsCountsAsBreakingThem) {
+  const Space space = *Space::Create({Number("x", 0, 1)});
+  const auto sampler = *MakeGpSampler(&space, {});
+  for (const TrialState state : {TrialState::kDone, TrialState::kFailed}) {
+    auto history = BelowTheLimit(16);
+    // One without excesses.
+    history.push_back({.point = {0.05}, .state = state, .value = -1});
+    // Nothing but to meet the constraint counts: not far from where it is known to be nearly met.
+    EXPECT_THAT((*sampler->Suggest(history, 17))[0], DoubleNear(0.6, 0.1))
+        << static_cast<int>(state);
+  }
+}
+
+TEST(GpSamplerTest, ThinnedResultsKeepThoseThatMeetConstraints) {
+  const Space space = *Space::Create({Number("x", 0, 1)});
+  const auto sampler = *MakeGpSampler(&space, {.max_results = 40});
+  std::vector<Observation> history;
+  for (const double x : {0.6, 0.7, 0.8}) {
+    history.push_back(
+        {.point = {x}, .state = TrialState::kDone, .value = x, .excesses = {0.5 - x}});
+  }
+  for (Observation& trial : BelowTheLimit(200)) history.push_back(std::move(trial));
+  EXPECT_THAT((*sampler->Suggest(history, 203))[0], DoubleNear(0.5, 0.05));
+}
+
 TEST(GpSamplerTest, ConditionsAreRefused) {
   Parameter category = {.name = "c", .kind = Kind::kCategory, .values = {"1", "2"}};
   Parameter inner = Number("x", 0, 1);

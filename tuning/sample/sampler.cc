@@ -12,6 +12,7 @@ double Violation(const Observation& trial) {
 }
 
 bool IsBetter(const Observation& a, const Observation& b) {
+  if (a.excesses.empty() != b.excesses.empty()) return b.excesses.empty();
   const double wrong_a = Violation(a), wrong_b = Violation(b);
   if (wrong_a != wrong_b) return wrong_a < wrong_b;
   if (a.state != b.state) return a.state == TrialState::kDone;

@@ -34,8 +34,9 @@ inline bool HasResult(const Observation& trial) {
 // By how much it breaks constraints, all together.
 double Violation(const Observation& trial);
 // Whether `a` is better than `b`; both have results. A trial that breaks no constraint is better
-// than one that does, one that was done better than one that was stopped early, and of two that
-// were stopped the one that came further.
+// than one that does, one whose constraints can be judged better than one whose cannot, one that
+// was done better than one that was stopped early, and of two that were stopped the one that came
+// further.
 bool IsBetter(const Observation& a, const Observation& b);
 
 // Suggests what to try next. A suggestion is a pure function of the sampler's options, the history

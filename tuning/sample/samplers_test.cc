@@ -14,6 +14,7 @@
 #include "tuning/sample/grid_sampler.h"
 #include "tuning/sample/latin_hypercube.h"
 #include "tuning/sample/random_sampler.h"
+#include "tuning/sample/sampler.h"
 #include "tuning/space/space.h"
 
 namespace tuning {
@@ -45,6 +46,15 @@ TEST(RandomSamplerTest, AParameterThatIsAddedMovesNoOther) {
     EXPECT_EQ(a[0], b[2]);
     EXPECT_EQ(a[1], b[1]);
   }
+}
+
+TEST(SamplerTest, WhatCannotBeJudgedByConstraintsIsBehindWhatCan) {
+  const Observation breaks = {.state = TrialState::kDone, .value = 3, .excesses = {5}};
+  const Observation unknown = {.state = TrialState::kDone, .value = 1};
+  const Observation worse = {.state = TrialState::kDone, .value = 2};
+  EXPECT_TRUE(IsBetter(breaks, unknown));
+  EXPECT_FALSE(IsBetter(unknown, breaks));
+  EXPECT_TRUE(IsBetter(unknown, worse));
 }
 
 TEST(RandomSamplerTest, WhatIsNotActiveHasNoValue) {
