@@ -67,6 +67,7 @@ std::vector<std::size_t> FrontsOf(const std::vector<Values>& results) {
 }
 
 // Moves those of `front` that add most to the area to its beginning, each beside those before it.
+// (One that is not finite adds none.)
 void ChooseByArea(const std::vector<Values>& results, std::vector<std::size_t>& front) {
   Values least = {kInfinity, kInfinity}, worst = {-kInfinity, -kInfinity};
   for (const std::size_t i : front) {
@@ -82,7 +83,8 @@ void ChooseByArea(const std::vector<Values>& results, std::vector<std::size_t>& 
   std::map<double, double> chosen = {{-kInfinity, worst[1]}, {worst[0], -kInfinity}};
   const auto area = [&](std::size_t i) {
     const auto& [first, second] = results[i];
-    if (!(first < worst[0]) || !(second < worst[1])) return 0.0;
+    if (!std::isfinite(first) || !std::isfinite(second)) return 0.0;
+    if (first >= worst[0] || second >= worst[1]) return 0.0;
     const auto next = chosen.lower_bound(first);
     const double above = std::prev(next)->second;
     return (next->first - first) * std::max(above - second, 0.0);
@@ -127,6 +129,11 @@ std::vector<Observation> ByRank(std::span<const Observation> history) {
 // The least of each objective, and how much there is between it and what the front has.
 struct Scale {
   Values least, width;
+
+  // What is better than the least without end is better by one width.
+  double Place(std::size_t k, double value) const {
+    return std::max((value - least[k]) / width[k], -1.0);
+  }
 };
 Scale ScaleOf(std::span<const Observation> history) {
   std::vector<Values> results;
@@ -134,6 +141,7 @@ Scale ScaleOf(std::span<const Observation> history) {
     const Values values = ValuesOf(history[i]);
     if (std::isfinite(values[0]) && std::isfinite(values[1])) results.push_back(values);
   }
+  if (results.empty()) return {{0, 0}, {1, 1}};
   const std::vector<std::size_t> front_of = FrontsOf(results);
   Scale scale = {{kInfinity, kInfinity}, {1, 1}};
   Values of_front = {-kInfinity, -kInfinity}, of_all = of_front;
@@ -157,8 +165,8 @@ std::vector<Observation> ByWeights(std::span<const Observation> history, double 
   for (Observation& trial : weighed) {
     if (!HasResult(trial)) continue;
     const Values values = ValuesOf(trial);
-    const double first = weight * (values[0] - scale.least[0]) / scale.width[0];
-    const double second = (1 - weight) * (values[1] - scale.least[1]) / scale.width[1];
+    const double first = weight * scale.Place(0, values[0]);
+    const double second = (1 - weight) * scale.Place(1, values[1]);
     trial.value = std::max(first, second) + kOfSum * (first + second);
   }
   return weighed;

@@ -68,6 +68,22 @@ TEST(FrontSamplerTest, EqualOnesShareAFrontAndNanIsTheWorst) {
   EXPECT_EQ(heard[4], 4);
 }
 
+TEST(FrontSamplerTest, InfiniteOnesStandBehindTheFiniteOnesOfTheirFront) {
+  std::vector<double> heard;
+  const auto sampler = MakeFrontSamplerByRank(std::make_unique<Listener>(&heard));
+  sampler->Suggest(History({{-INFINITY, 9}, {1, 2}, {2, 1}, {9, -INFINITY}, {-INFINITY, 9}}), 5);
+  EXPECT_LT(std::max(heard[1], heard[2]), std::min({heard[0], heard[3], heard[4]}));
+  sampler->Suggest(History({{-INFINITY, -INFINITY}, {-INFINITY, INFINITY}, {1, INFINITY}}), 3);
+  EXPECT_EQ(heard[0], 0);
+}
+
+TEST(FrontSamplerTest, WeightsOfInfiniteValuesAreOrdered) {
+  std::vector<double> heard;
+  const auto sampler = MakeFrontSamplerByWeights(std::make_unique<Listener>(&heard), 1);
+  sampler->Suggest(History({{0, 1}, {1, 0}, {-INFINITY, INFINITY}, {INFINITY, -INFINITY}}), 4);
+  EXPECT_FALSE(std::isnan(heard[2]) || std::isnan(heard[3]));
+}
+
 TEST(FrontSamplerTest, OneObjectiveIsLeftAsItIs) {
   std::vector<double> heard;
   const auto sampler = MakeFrontSamplerByRank(std::make_unique<Listener>(&heard));
