@@ -219,7 +219,7 @@ class PageTest(yard_case.YardCase):
         self.assertEqual(list(loss.steps), [int(row["step"]) for row in rows])
         self.assertEqual(list(loss.values), [float(row["value"]) for row in rows])
         self.assertEqual(list(loss.times), [float(row["wall_time"]) for row in rows])
-        with self.assertRaisesRegex(ValueError, "none"):
+        with self.assertRaisesRegex(LookupError, "none"):
             list(points.read(runs=["none"], socket_file=self.socket_path()))
         whole = self.ask("GET", "/api/v1/export?run=read-back&tag=loss&format=columns")[1]
         self.assertEqual(list(points.read_blocks(io.BytesIO(whole))), [loss])

@@ -22,7 +22,7 @@ import tempfile
 from typing import BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from urllib.parse import urlencode
 
-__all__ = ["Series", "read", "read_blocks", "socket_path"]
+__all__ = ["Series", "Unavailable", "read", "read_blocks", "socket_path"]
 
 _MAGIC = b"YSC1\0\0\0\0"
 
@@ -35,6 +35,10 @@ class Series(NamedTuple):
     steps: "array.array[int]"
     times: "array.array[float]"  # Seconds since 1970.
     values: "array.array[float]"
+
+
+class Unavailable(OSError):
+    """The yard cannot answer now, as it is busy or a service of it is being restarted: ask again."""
 
 
 def socket_path() -> str:
@@ -50,21 +54,17 @@ def socket_path() -> str:
 def read(runs: Sequence[str] = (), tags: Sequence[str] = (), query: str = "", first_step: Optional[int] = None,
          last_step: Optional[int] = None, socket_file: Optional[str] = None, timeout: float = 60.0) -> Iterator[Series]:
     """Yields one Series after the other: of the runs that are named, or that the query is true of;
-    without both, of all. OSError: no yard is up here; ValueError says what was wrong in the question;
-    EOFError: the answer was cut off."""
+    without both, of all. OSError: no yard is up here; Unavailable: it cannot answer now; ValueError
+    says what was wrong in the question; LookupError what is missing; EOFError: the answer was cut off."""
     asked: List[Tuple[str, object]] = [("format", "columns")]
     asked += [("run", run) for run in runs] + [("tag", tag) for tag in tags]
     asked += [(name, value) for name, value in (("q", query), ("from", first_step), ("to", last_step)) if value not in ("", None)]
     connection = Connection(socket_file or socket_path(), timeout)
     try:
         connection.request("GET", "/api/v1/export?" + urlencode(asked))
-        response = connection.getresponse()
-        if response.status != 200:
-            raise ValueError(reason(response.read()) or "the yard answers with %d" % response.status)
-        try:
-            yield from read_blocks(response)
-        except http.client.IncompleteRead as error:
-            raise EOFError("the points were cut off: read them again") from error
+        yield from read_blocks(answer_of(connection))
+    except http.client.HTTPException as error:
+        raise EOFError("the points were cut off: read them again") from error
     finally:
         connection.close()
 
@@ -121,7 +121,20 @@ def _take(file: BinaryIO, count: int) -> bytes:
     return b"".join(parts)
 
 
-def reason(body: bytes) -> str:
+def answer_of(connection: Connection) -> http.client.HTTPResponse:
+    """The answer, if the yard gives what was asked for; else raises the error that says why not."""
+    response = connection.getresponse()
+    if response.status == 200:
+        return response
+    why = _reason(response.read()) or "the yard answers with %d" % response.status
+    if response.status == 404:
+        raise LookupError(why)
+    if response.status == 429 or response.status >= 500:
+        raise Unavailable(why + ": ask again")
+    raise ValueError(why)
+
+
+def _reason(body: bytes) -> str:
     try:
         return str(json.loads(body)["title"])
     except (ValueError, KeyError, TypeError):

@@ -11,8 +11,9 @@ It asks the web service through its unix socket, as `yard ui` does: $YARD_HTTP, 
 yard's runtime directory. Standard library only; numpy and the libraries of data frames are imported
 by the calls that return theirs. Queries are those of `yard runs` (docs/datamanager_queries.md).
 
-Errors: OSError if no yard is up here; ValueError says what is wrong with a query; LookupError names
-what is missing; EOFError if an answer was cut off, as when the yard is being restarted: ask again.
+Errors: OSError if no yard is up here; points.Unavailable, an OSError, if it cannot answer now;
+ValueError says what is wrong with a query; LookupError names what is missing; EOFError if an answer
+was cut off, as when the yard is being restarted: ask again.
 """
 
 from __future__ import annotations
@@ -142,11 +143,8 @@ class Run:
 
     def scalars(self, tag: str) -> Scalars:
         """Every point of a tag, in numpy arrays. LookupError: it has none."""
-        try:
-            for series in points.read(runs=[self.name], tags=[tag], socket_file=self._socket_file):
-                return _arrays(series)
-        except ValueError as error:
-            raise LookupError(str(error)) from None
+        for series in points.read(runs=[self.name], tags=[tag], socket_file=self._socket_file):
+            return _arrays(series)
         raise LookupError("run %s has no points of %s" % (self.name, tag))
 
     def logs(self, grep: str = "", limit: int = 1000, stderr: bool = False) -> List[LogLine]:
@@ -225,21 +223,24 @@ def frame(query: str = "", tags: Sequence[str] = (), runs: Sequence[str] = (), w
 def subscribe(*topics: str, last_id: str = "", socket_file: Optional[str] = None) -> Iterator[Event]:
     """Yields changes as they come, for ever: of the topics "yard", "run:RUN", "logs:JOB", "sweep:ID".
 
-    It connects again after a break and goes on where it was; OSError if there is no web service for a
-    minute. The first event is a "resync": from there on each change of its data["topics"] is told, so
+    It connects again after a break and goes on where it was; OSError if there is no web service, or
+    none that can answer, for a minute. The first event is a "resync": from there on each change of its data["topics"] is told, so
     they are to be read now. It comes again if changes were missed all the same.
     """
     if not topics:
         raise ValueError("subscribe() needs a topic: yard, run:RUN, logs:JOB or sweep:ID")
-    deadline = time.monotonic()
+    was_there = False
+    deadline = time.monotonic() + _PATIENCE
     while True:
         try:
             for event in _events(topics, last_id, socket_file):
-                deadline = time.monotonic() + _PATIENCE
-                last_id = event.id or last_id
-                yield event
-        except (OSError, EOFError, http.client.HTTPException):
-            if time.monotonic() >= deadline:
+                was_there, deadline = True, time.monotonic() + _PATIENCE
+                if event is not None:
+                    last_id = event.id or last_id
+                    yield event
+        except (OSError, EOFError, http.client.HTTPException) as error:
+            was_there = was_there or isinstance(error, points.Unavailable)
+            if not was_there or time.monotonic() >= deadline:
                 raise
         time.sleep(0.1)
 
@@ -373,30 +374,21 @@ def _get(path: str, asked: Sequence[Tuple[str, str]], socket_file: Optional[str]
     connection = points.Connection(socket_file or points.socket_path(), _TIMEOUT)
     try:
         connection.request("GET", "/api/v1/%s%s" % (path, "?" + urlencode(asked) if asked else ""))
-        response = connection.getresponse()
-        body = response.read()
-        if response.status == 404:
-            raise LookupError(points.reason(body) or "there is no %s" % path)
-        if response.status != 200:
-            raise ValueError(points.reason(body) or "the yard answers with %d" % response.status)
-        return json.loads(body)
+        return json.loads(points.answer_of(connection).read())
     except http.client.HTTPException as error:
         raise EOFError("the answer was cut off: ask again") from error
     finally:
         connection.close()
 
 
-def _events(topics: Sequence[str], last_id: str, socket_file: Optional[str]) -> Iterator[Event]:
-    """Server-sent events of one connection."""
+def _events(topics: Sequence[str], last_id: str, socket_file: Optional[str]) -> Iterator[Optional[Event]]:
+    """Server-sent events of one connection; None where it says only that it is there."""
     connection = points.Connection(socket_file or points.socket_path(), _TIMEOUT)
     try:
         asked = urlencode([("topic", topic) for topic in topics])
         connection.request("GET", "/api/v1/events?" + asked, headers={"Last-Event-ID": last_id} if last_id else {})
-        response = connection.getresponse()
-        if response.status != 200:
-            raise ValueError(points.reason(response.read()) or "the yard answers with %d" % response.status)
-        if not last_id:
-            yield Event("resync", {"topics": list(topics)}, "")
+        response = points.answer_of(connection)
+        yield None if last_id else Event("resync", {"topics": list(topics)}, "")
         fields: Dict[str, str] = {}
         for line in response:
             text = line.decode("utf-8", "replace").rstrip("\r\n")
@@ -404,8 +396,8 @@ def _events(topics: Sequence[str], last_id: str, socket_file: Optional[str]) -> 
             if text:
                 fields[name] = value.lstrip(" ")
                 continue
-            if "data" in fields:
-                yield Event(fields.get("event", ""), json.loads(fields["data"]), fields.get("id", ""))
+            has_data = "data" in fields
+            yield Event(fields.get("event", ""), json.loads(fields["data"]), fields.get("id", "")) if has_data else None
             fields = {}
     finally:
         connection.close()
