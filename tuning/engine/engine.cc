@@ -472,6 +472,7 @@ bool Engine::TakeOthers(const Event& event, Trial& trial) {
 void Engine::TakeMeasured(const Event& event, Outcome& outcome) {
   if (event.trial >= trials_.size() || !IsActive(trials_[event.trial])) return;
   outcome.changed = TakeOthers(event, trials_[event.trial]);
+  if (outcome.changed) CheckTarget(event.trial, outcome);
 }
 
 void Engine::TakeReported(const Event& event, Outcome& outcome) {
@@ -515,15 +516,21 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
     answer.text = trial.reason;
   }
   outcome.actions.push_back(std::move(answer));
+  CheckTarget(event.trial, outcome);
+}
+
+// Ends the sweep if the trial has reached the target and meets all constraints, whichever report
+// made it so.
+void Engine::CheckTarget(std::uint64_t number, Outcome& outcome) {
+  const Trial& trial = trials_[number];
   const auto& target = plan_->metric.target;
-  if (target && !std::isnan(event.value) && value <= Signed(*target) && MeetsAll(trial) &&
-      IsOpenEnded()) {
-    outcome.changed = true;
-    Conclude(State::kDone,
-             absl::StrCat("trial ", event.trial, " has reached the target: ", plan_->metric.name,
-                          " ", Number(event.value)),
-             outcome.actions);
-  }
+  if (!target || !trial.value || std::isnan(*trial.value) || !IsOpenEnded()) return;
+  if (Signed(*trial.value) > Signed(*target) || !MeetsAll(trial)) return;
+  outcome.changed = true;
+  Conclude(State::kDone,
+           absl::StrCat("trial ", number, " has reached the target: ", plan_->metric.name, " ",
+                        Number(*trial.value)),
+           outcome.actions);
 }
 
 std::optional<double> Engine::SecondOf(const std::vector<std::optional<double>>& others) const {

@@ -169,6 +169,7 @@ class Engine {
   void TakeExhausted(const Event& event, Outcome& outcome);
   void TakeStarted(const Event& event, Outcome& outcome);
   void TakeReported(const Event& event, Outcome& outcome);
+  void CheckTarget(std::uint64_t number, Outcome& outcome);
   void TakeMeasured(const Event& event, Outcome& outcome);
   bool TakeOthers(const Event& event, Trial& trial);
   void TakeEnded(const Event& event, Outcome& outcome);

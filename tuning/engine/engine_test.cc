@@ -969,6 +969,25 @@ TEST(EngineTest, ATrialThatBreaksAConstraintOfAMetricIsNeverTheBest) {
   EXPECT_EQ(world.engine().state(), State::kStopping);
 }
 
+TEST(EngineTest, TheTargetIsReachedOnceALaterReportSaysThatTheConstraintHolds) {
+  World world(WithAConstraint());
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  ReportBoth(world, 0, 0.05, std::nullopt);
+  world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {25.0}});
+  EXPECT_EQ(world.engine().state(), State::kRunning);
+  world.Take({.kind = Event::Kind::kMeasured, .trial = 1, .others = {10.0}});
+  EXPECT_EQ(world.engine().state(), State::kRunning);
+  const auto outcome = world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {20.0}});
+  EXPECT_EQ(world.engine().state(), State::kStopping);
+  EXPECT_EQ(world.engine().reason(), "trial 0 has reached the target: loss 0.05");
+  EXPECT_FALSE(outcome.actions.empty());
+  world.Kill();
+  EXPECT_EQ(world.engine().state(), State::kStopping);
+  // What comes while it stops changes no reason.
+  world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {19.0}});
+  EXPECT_EQ(world.engine().state(), State::kStopping);
+}
+
 TEST(EngineTest, AChangedPlanTakesValuesOfFurtherMetricsAlongByTheirNames) {
   World world(WithTwoMetrics());
   world.AnswerQuestion();
