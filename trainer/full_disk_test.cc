@@ -302,6 +302,25 @@ TEST_P(FullRunDiskTest, AChangeOfTheConfigurationWaitsUntilItIsInTheFile) {
   EXPECT_EQ(store_->LoadTrial(1)->spec.config, R"({"lr":0.1})");
 }
 
+TEST_P(FullRunDiskTest, AChangeOfTheConfigurationIsInTheFileOfATrialThatEndedMeanwhile) {
+  const std::string id = Run("a");
+  ASSERT_TRUE(Report("j-1"));
+  Fill();
+  EXPECT_FALSE(Say("j-1", R"({"t":"config","c":{"lr":0.1},"seq":5})"));
+  On([&] { EXPECT_TRUE(trials_->Stop(id, absl::Seconds(5), "").ok()); });
+  On([&] { jobs_.End("j-1", 1); });
+  Advance(absl::Seconds(3));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  Restart();
+  Advance(absl::Seconds(3));
+  EXPECT_EQ(Read(runs_ + "/a/params.json"), "{}\n");
+  MakeRoom();
+  Advance(absl::Seconds(2));
+  // (If there was no room for its state either, its shim has the line still.)
+  if (GetParam().has_state) On([&] { Deliver("j-1"); });
+  EXPECT_EQ(Read(runs_ + "/a/params.json"), "{\n  \"lr\": 0.1\n}\n");
+}
+
 TEST_P(FullDiskTest, AStopIsCarriedOutAtOnceAndStoredLater) {
   const std::string id = Run("a");
   Report("j-1");

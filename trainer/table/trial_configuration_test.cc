@@ -93,6 +93,21 @@ TEST_F(TrialConfigurationTest, ATrainerThatWasKilledBeforeItWroteTheFileWritesIt
   ExpectChanged(id, "one");
 }
 
+TEST_F(TrialConfigurationTest, TheFileOfATrialThatHasEndedIsWrittenAtTheNextStart) {
+  const std::string id = Run(Configured("one"));
+  EXPECT_EQ(Say("j-1", 1, Config(R"({"lr":0.5,"seed":7})")), kOk);
+  SayEnd("j-1", 2);
+  On([&] { jobs_.End("j-1", 0, ""); });
+  Advance(absl::Minutes(5));
+  Kill();
+  // As if there had been no room for the change.
+  ASSERT_TRUE(
+      runtime::WriteFileAtomically(directory_ + "/runs/one/params.json", "{}\n", 0644).ok());
+  Start();
+  On([] {});
+  ExpectChanged(id, "one");
+}
+
 TEST_F(TrialConfigurationTest, AChangeThatIsRefusedChangesNothing) {
   const std::string id = Run(Configured("one"));
   EXPECT_EQ(Say("j-1", 1, Config(R"({"lr":0.5,"seed":7})")), kOk);

@@ -546,6 +546,10 @@ class TrialsImpl : public Trials {
     // (Or may be, as the store cannot be read now.)
     if (!record.ok() || HasShortFiles(*record)) WriteFilesLate(number);
     if (!record.ok()) return;
+    const absl::Status written =
+        BringConfigurationUpToDate(record->spec.run_directory, record->spec.config);
+    LOG_IF(ERROR, !written.ok()) << "trial " << record->id() << ": " << written;
+    if (absl::IsResourceExhausted(written)) WriteFilesLate(number);
     RepairAnnotations(*record);
     WriteOutcome(*record);
   }
@@ -746,6 +750,7 @@ class TrialsImpl : public Trials {
       if (absl::IsUnavailable(found.status())) WriteFilesLate(number);
       if (!found.ok()) continue;
       Trial& trial = **found;
+      trial.config_behind = true;  // (Maybe: one that was loaded anew does not know.)
       BringFilesUpToDate(trial);
       if (trial.record.launching || trial.record.attempt > 1) WriteErrorFile(trial.record);
       WriteOutcome(trial.record);
