@@ -256,10 +256,11 @@ ProcessStacks StacksOf(pid_t pid, absl::Time deadline, const StacksOptions& opti
     return stacks;
   }
   if (const auto file = StacksFileOf(pid)) {
-    stacks.python = PythonStacks(pid, *file, options.answer_timeout);
+    const absl::Duration left = absl::Ceil(deadline - absl::Now(), absl::Milliseconds(1));
+    const absl::Duration timeout = std::min(options.answer_timeout, left);
+    stacks.python = PythonStacks(pid, *file, timeout);
     if (!stacks.python.empty()) return stacks;
-    stacks.note =
-        absl::StrCat("it did not answer within ", absl::FormatDuration(options.answer_timeout));
+    stacks.note = absl::StrCat("it did not answer within ", absl::FormatDuration(timeout));
   }
   if (options.native_timeout > absl::ZeroDuration()) AddNativeStacks(options, stacks);
   return stacks;
@@ -301,6 +302,20 @@ std::string StacksText(const std::vector<ProcessStacks>& stacks) {
     if (!process.note.empty()) absl::StrAppend(&text, "  ", process.note, "\n");
   }
   return text;
+}
+
+std::string StacksTextOfTasks(const std::vector<pid_t>& leaders, std::string_view mark,
+                              std::size_t most, const StacksOptions& options) {
+  const absl::Time deadline = absl::Now() + options.total_timeout;
+  std::string text;
+  for (const pid_t leader : leaders) {
+    StacksOptions rest = options;
+    rest.total_timeout = deadline - absl::Now();
+    if (rest.total_timeout <= absl::ZeroDuration() || text.size() >= most) break;
+    const auto stacks = StacksOfTask(leader, mark, rest);
+    if (stacks.ok()) text += StacksText(*stacks);
+  }
+  return text.substr(0, most);
 }
 
 }  // namespace runtime

@@ -16,9 +16,9 @@ namespace runtime {
 // Says where a program hangs, from outside of it and without stopping it for longer than a moment.
 //
 // A Python process that has imported the module `yard` in a task has registered faulthandler for a
-// signal, and has an open file without a name, "yard-stacks-SIGNAL", that the stacks go to. Nobody
-// else is sent a signal: of other programs there is what the kernel says each thread waits for, and
-// the stacks that gdb or eu-stack (elfutils) reads, if one of them is installed and may look.
+// signal, and has an open file without a name, "yard-stacks-SIGNAL", that the stacks go to. No
+// other process gets a signal. For other programs the kernel says what each thread waits for, and
+// gdb or eu-stack (elfutils) reads the stacks, if one of them is installed and may look.
 struct ThreadWait {
   pid_t tid = 0;
   std::string name;
@@ -55,6 +55,11 @@ absl::StatusOr<std::vector<ProcessStacks>> StacksOfTask(pid_t leader, std::strin
 
 // As text for a person: a heading for each process, then its stacks.
 std::string StacksText(const std::vector<ProcessStacks>& stacks);
+
+// The text of several tasks that run, one after the other, cut to `most` bytes. The total timeout
+// is that of all together: once it has passed, or the text has its size, no further one is asked.
+std::string StacksTextOfTasks(const std::vector<pid_t>& leaders, std::string_view mark,
+                              std::size_t most, const StacksOptions& options = {});
 
 }  // namespace runtime
 

@@ -102,6 +102,29 @@ TEST_F(ProcessStacksTest, AProcessThatIsStoppedDoesNotAnswerAndIsNotKilled) {
   EXPECT_EQ(stacks->front().python, "");
 }
 
+TEST_F(ProcessStacksTest, TheTimeoutIsThatOfAllTasksTogether) {
+  const pid_t pid = Start(Python("hang_here()\n"));
+  ASSERT_EQ(kill(pid, SIGSTOP), 0);
+  StacksOptions options;
+  options.answer_timeout = absl::Seconds(20);
+  options.native_timeout = absl::ZeroDuration();
+  options.total_timeout = absl::Milliseconds(200);
+  const std::vector<pid_t> leaders(3, pid);
+  const std::string text = StacksTextOfTasks(leaders, kMark, 1000, options);
+  EXPECT_THAT(text, HasSubstr("it did not answer"));
+  EXPECT_EQ(text.find("process "), text.rfind("process ")) << text;
+}
+
+TEST_F(ProcessStacksTest, TheTextOfTasksEndsAtItsSize) {
+  const pid_t pid = Start({"yes"});
+  StacksOptions options;
+  options.native_timeout = absl::ZeroDuration();
+  const std::vector<pid_t> leaders = {1 << 30, pid, pid};
+  const std::string text = StacksTextOfTasks(leaders, kMark, 1000, options);
+  EXPECT_NE(text.find("process "), text.rfind("process ")) << text;
+  EXPECT_EQ(StacksTextOfTasks(leaders, kMark, 12, options), text.substr(0, 12));
+}
+
 TEST_F(ProcessStacksTest, ASignalThatNobodyHandlesAnyMoreIsNotSent) {
   const pid_t pid = Start(Python("faulthandler.unregister(number)\nhang_here()\n"));
   StacksOptions options;

@@ -1355,12 +1355,7 @@ class TrialsImpl : public Trials {
     options.answer_timeout = absl::Milliseconds(500);
     options.native_timeout = absl::ZeroDuration();
     options.total_timeout = kStacksTime / 2;
-    std::string text;
-    for (const pid_t leader : leaders) {
-      const auto stacks = runtime::StacksOfTask(leader, mark, options);
-      if (stacks.ok() && text.size() < kMostStacks) text += runtime::StacksText(*stacks);
-    }
-    return text.substr(0, kMostStacks);
+    return runtime::StacksTextOfTasks(leaders, mark, kMostStacks, options);
   }
   void KeepStacks(const Trial& trial, const std::string& stacks) {
     if (stacks.empty()) return;
