@@ -34,6 +34,19 @@ std::string OwnMembers(const std::string& trial, const msg::TrialOptionsT& optio
   return text + "}";
 }
 
+// Text: the name of the run whose difference is this one's, too; empty: it names none.
+std::string DiffOf(const runtime::JsonValue& provenance) {
+  const auto* const git = provenance.Find("git");
+  const auto* const other = git == nullptr ? nullptr : git->Find("diff_of");
+  return other == nullptr ? "" : runtime::StringOf(*other);
+}
+
+// So that it is the name of a directory beside the run's.
+bool IsRunName(std::string_view name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == name.npos &&
+         name.find('\0') == name.npos;
+}
+
 }  // namespace
 
 absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
@@ -55,6 +68,11 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
   }
   if (json->kind != runtime::JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("provenance must be a JSON object");
+  }
+  if (const std::string other = DiffOf(*json); !other.empty() && !IsRunName(other)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("provenance: git.diff_of ", runtime::Quote(other),
+                     " is not the name of a run: it must not begin with a dot or hold a slash"));
   }
   return absl::OkStatus();
 }
@@ -83,10 +101,8 @@ std::string ReadUncommittedDiff(const std::string& run_directory) {
   if (own.ok()) return *std::move(own);
   const auto text = runtime::ReadFile(run_directory + "/provenance.json", 2 * kMaxProvenance);
   const auto json = runtime::ParseJson(text.ok() ? std::string_view(*text) : "{}");
-  const auto* const git = json.ok() ? json->Find("git") : nullptr;
-  const auto* const other = git == nullptr ? nullptr : git->Find("diff_of");
-  const std::string name = other == nullptr ? "" : runtime::StringOf(*other);
-  if (name.empty() || name.find('/') != std::string::npos) return "";
+  const std::string name = json.ok() ? DiffOf(*json) : "";
+  if (!IsRunName(name)) return "";
   const std::string beside = run_directory.substr(0, run_directory.rfind('/') + 1);
   return runtime::ReadFile(absl::StrCat(beside, name, kDiffFile), kMaxProvenance).value_or("");
 }

@@ -12,8 +12,9 @@ namespace trainer {
 // params.json. Ray Tune keeps neither. On the loop's thread; blocks for the disk.
 
 // InvalidArgument names the field: `provenance` is a JSON object of at most 512 KiB,
-// `provenance_diff` has at most 512 KiB, labels, note and display name are such as
-// bus::CheckAnnotations() takes, and `group` has at most 200 bytes. A `fail_fast` needs a group.
+// whose git.diff_of, if it has one, is the name of a run, `provenance_diff` has at most 512 KiB,
+// labels, note and display name are such as bus::CheckAnnotations() takes, and `group` has at most
+// 200 bytes. A `fail_fast` needs a group.
 absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options);
 
 // Writes provenance.json: what the caller says (command, arguments, directory, host, git commit,
