@@ -18,10 +18,10 @@ namespace trainer {
 //
 // A report is numbered by the offset of its line's end in the file, so a receiver that stores the
 // number with the report takes each once, over any restart. If the format reads bars, each state
-// of a bar is a report, numbered by its own end, once the bar goes on or the line ends. A state at
-// either end of the bar, or of the same place, is none if it says the same as the one before. A
-// line that cannot be stored now is read again a second later. A last line without a newline counts
-// at the end; one of over 1 MiB is passed over.
+// of a bar is a report, numbered by its own end, once the bar goes on or the line ends. A state
+// that repeats the metrics of the state before is not reported if it is at an end of the bar or at
+// the same place. A line that cannot be stored now is read again a second later. A last line
+// without a newline counts at the end; one of over 1 MiB is passed over.
 //
 // On the loop's thread, which reads at most 256 KiB at a time. Destroy it there, but not from
 // inside of `take`.

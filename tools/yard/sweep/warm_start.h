@@ -13,7 +13,7 @@ namespace yard {
 // those of trials of the sweeps that the file names, and those of the runs that its query is true
 // of (how many fit is said on stderr). Blocks until the trainer and the data manager have answered.
 // NotFound: there is no such sweep; InvalidArgument: it searches for another metric, or the query
-// is none; ResourceExhausted: the query is true of more than 10,000 runs.
+// is not valid; ResourceExhausted: the query is true of more than 10,000 runs.
 absl::StatusOr<std::string> PlanWithWarmStart(Context& context, const SweepDraft& draft);
 
 }  // namespace yard
