@@ -983,7 +983,7 @@ TEST(EngineTest, TheTargetIsReachedOnceALaterReportSaysThatTheConstraintHolds) {
   EXPECT_FALSE(outcome.actions.empty());
   world.Kill();
   EXPECT_EQ(world.engine().state(), State::kStopping);
-  // What comes while it stops changes no reason.
+  // A report while it stops changes no reason.
   world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {19.0}});
   EXPECT_EQ(world.engine().state(), State::kStopping);
 }

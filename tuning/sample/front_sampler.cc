@@ -67,7 +67,7 @@ std::vector<std::size_t> FrontsOf(const std::vector<Values>& results) {
 }
 
 // Moves those of `front` that add most to the area to its beginning, each beside those before it.
-// (One that is not finite adds none.)
+// (A result that is not finite adds none.)
 void ChooseByArea(const std::vector<Values>& results, std::vector<std::size_t>& front) {
   Values least = {kInfinity, kInfinity}, worst = {-kInfinity, -kInfinity};
   for (const std::size_t i : front) {
@@ -130,7 +130,7 @@ std::vector<Observation> ByRank(std::span<const Observation> history) {
 struct Scale {
   Values least, width;
 
-  // What is better than the least without end is better by one width.
+  // An infinitely good value is better than the least by one width.
   double Place(std::size_t k, double value) const {
     return std::max((value - least[k]) / width[k], -1.0);
   }

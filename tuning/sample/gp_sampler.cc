@@ -47,7 +47,7 @@ struct Results {
   std::vector<double> violations;  // Infinite: it is not known that constraints hold.
   std::vector<const Observation*> trials;
 
-  // Those that meet the constraints come first, then those that break them least.
+  // Results that meet the constraints come first, then those that break them least.
   bool IsBetter(std::size_t a, std::size_t b) const {
     return std::pair(violations[a], values[a]) < std::pair(violations[b], values[b]);
   }

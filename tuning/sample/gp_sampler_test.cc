@@ -254,7 +254,7 @@ TEST(GpSamplerTest, WhatIsNotKnownToMeetConstraintsCountsAsBreakingThem) {
   const auto sampler = *MakeGpSampler(&space, {});
   for (const TrialState state : {TrialState::kDone, TrialState::kFailed}) {
     auto history = BelowTheLimit(16);
-    // One without excesses.
+    // The last trial has no excesses.
     history.push_back({.point = {0.05}, .state = state, .value = -1});
     // Nothing but to meet the constraint counts: not far from where it is known to be nearly met.
     EXPECT_THAT((*sampler->Suggest(history, 17))[0], DoubleNear(0.6, 0.1))
