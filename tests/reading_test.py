@@ -116,6 +116,27 @@ print("end", flush=True)
 print(json.dumps([[point.step, point.value] for point in yard.watch("watched", tags=["loss"])]))""")[0],
                          [[step, step / 8] for step in range(10)])
 
+    def test_lines_that_are_printed_at_once_are_watched_each_once(self):
+        program = "read go < %s; for step in $(seq %d %d); do echo step=$step loss=0.5; done"
+        os.mkfifo(self.directory + "/first")
+        os.mkfifo(self.directory + "/second")
+        self.yard("run", "--detach", "--name", "at-once", "--output", "values", "--", "sh", "-c",
+                  "%s; %s" % (program % ("first", 1, 1000), program % ("second", 1001, 2000)))
+        # It has printed nothing yet.
+        reader = self.start("/usr/bin/python3", "-u", "-c", """
+import yard
+for point in yard.watch("at-once", tags=["loss"]): print(point.tag, point.step, point.value, flush=True)
+""")
+        lines = []
+        for fifo in ("first", "second"):
+            pathlib.Path(self.directory, fifo).write_text("go\n")
+            while fifo == "first" and len(lines) < 1000:
+                lines.append(reader.stdout.readline())
+        lines += self.finish(reader)[0].splitlines(keepends=True)
+        self.assertEqual(lines, ["loss %d 0.5\n" % step for step in range(1, 2001)])
+        again = self.read('print(json.dumps([point.step for point in yard.watch("at-once")]))')[0]
+        self.assertEqual(again, list(range(1, 2001)))
+
     def test_a_subscription_goes_on_after_a_kill_of_the_web_service(self):
         reader = self.start("/usr/bin/python3", "-u", "-c", """
 import yard

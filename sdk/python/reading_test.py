@@ -4,6 +4,7 @@
 """
 
 import array
+import datetime
 import http.server
 import json
 import os
@@ -13,6 +14,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import unittest.mock
 from urllib.parse import urlsplit
@@ -167,6 +169,98 @@ class SubscribeTest(WebCase):
             has_come.set()
             while next(events).data != 2:
                 pass
+
+
+def trial(state, reports=3, age=10.0):
+    """The trial of the run "one"; if it has ended, `age` seconds ago."""
+    ended = datetime.datetime.fromtimestamp(time.time() - age, datetime.timezone.utc)
+    return {"name": "one", "state": state, "reports": reports, "directory": "/runs/one", "labels": ["base"], "note": None,
+            "display_name": None, "ended": ended.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+
+
+def run_of(its_trial, read_bytes=100, **more):
+    return found({"run": "one", "bytes": 100, "read_bytes": read_bytes, "trial": its_trial, **more})
+
+
+def told(*rows):
+    """The event of points of the tag "loss" that came by themselves."""
+    steps, times, values = zip(*rows)
+    return "points", {"run": "one", "tag": "loss", "steps": steps, "times": times, "values": values}
+
+
+ENDED = ("trial", {"name": "one", "state": "done"})
+ROWS = [(step, 5.0, step / 2) for step in range(4)]  # At one time.
+BEGUN = found({"run": None, "trial": trial("pending", reports=0)})
+NO_RUN = problem(404, 'no run "one"')
+
+
+class WatchTest(WebCase):
+
+    def watched(self, tags=(), **answers):
+        socket = self.serve(**answers)
+        return [(point.tag, point.step, point.value) for point in yard.watch("one", tags=tags, socket_file=socket)]
+
+    def losses(self, rows):
+        return [("loss", step, value) for step, _, value in rows]
+
+    def test_points_of_one_time_come_once_each(self):
+        running, done = run_of(trial("running")), run_of(trial("done"))
+        self.assertEqual(self.watched(runs__one=[running, running, done], export=[columns(loss=ROWS[:2]), columns(loss=ROWS)],
+                                      events=[stream(told(*ROWS[1:3]), told(*ROWS[:2]), ENDED)]), self.losses(ROWS))
+
+    def test_points_at_one_step_and_time_come_once_each(self):
+        rows = [(1, 5.0, 0.5), (1, 5.0, float("inf")), (1, 5.0, 0.5)]
+        running, done = run_of(trial("running")), run_of(trial("done"))
+        self.assertEqual(self.watched(runs__one=[running, running, done], export=[columns(), columns(loss=rows)],
+                                      events=[stream(told(*rows[:1]), told(*rows[:1]), ENDED)]), self.losses(rows))
+
+    def test_what_was_not_read_yet_at_the_end_comes(self):
+        running, done = run_of(trial("running")), run_of(trial("done"))
+        behind = run_of(trial("done"), read_bytes=60)
+        unread = found({"run": None, "trial": trial("done")})
+        some, all_of_them = columns(loss=ROWS[:1]), columns(loss=ROWS)
+        for before, exports in {behind: [some, some, all_of_them], unread: [NO_RUN, NO_RUN, all_of_them]}.items():
+            with self.subTest(before=before):
+                self.assertEqual(self.watched(runs__one=[running, running, before, done], export=exports,
+                                              events=[stream(ENDED)]), self.losses(ROWS))
+                # It may have ended before it was watched.
+                self.assertEqual(self.watched(runs__one=[before, before, done], export=exports[1:],
+                                              events=[stream()]), self.losses(ROWS))
+
+    def test_a_trial_that_has_just_ended_is_read_until_it_has_settled(self):
+        moment = time.time()
+        just = lambda: run_of(trial("done", age=time.time() - moment))
+        with unittest.mock.patch.object(reading, "_SETTLED", 0.4):
+            self.assertEqual(self.watched(runs__one=[just], events=[stream()], export=[
+                lambda: columns(loss=ROWS[:1] if time.time() < moment + 0.4 else ROWS)]), self.losses(ROWS))
+
+    def test_what_is_never_read_is_not_waited_for_without_end(self):
+        with unittest.mock.patch.object(reading, "_PATIENCE", 9):
+            self.assertEqual(self.watched(runs__one=[run_of(trial("done", age=10), read_bytes=60)], events=[stream()],
+                                          export=[columns(loss=ROWS)]), self.losses(ROWS))
+
+    def test_a_trial_that_nobody_has_read_yet_is_watched_from_its_first_point(self):
+        self.assertEqual(self.watched(tags=["loss"], runs__one=[BEGUN, BEGUN, run_of(trial("done"))],
+                                      export=[NO_RUN, columns(acc=ROWS, loss=ROWS)],
+                                      events=[stream(told(*ROWS[:2]), ENDED)]), self.losses(ROWS))
+        self.assertTrue(all("tag=" not in target for target in self.web.asked), self.web.asked)
+
+    def test_a_trial_that_nobody_has_read_yet_is_a_run(self):
+        run = yard.run("one", self.serve(runs__one=[BEGUN]))
+        self.assertEqual((run.name, run.state, run.directory, run.labels, run.display_name, run.config),
+                         ("one", "pending", "/runs/one", ["base"], "one", {}))
+
+    def test_services_that_are_gone_for_a_moment_are_waited_for(self):
+        without_trainer = found({"run": "one", "bytes": 1, "read_bytes": 1, "missing": ["trainer"]})
+        running, done = run_of(trial("running")), run_of(trial("done"))
+        self.assertEqual(self.watched(
+            runs__one=[problem(503), without_trainer, running, problem(503), running, without_trainer, problem(503), done],
+            export=[problem(429), columns(loss=ROWS[:1]), problem(503), columns(loss=ROWS)],
+            events=[problem(503), stream(ENDED)]), self.losses(ROWS))
+
+    def test_a_run_that_there_is_not_is_said_at_once(self):
+        with self.assertRaisesRegex(LookupError, "no run"):
+            self.watched(runs__one=[NO_RUN])
 
 
 if __name__ == "__main__":

@@ -18,12 +18,13 @@ was cut off, as when the yard is being restarted: ask again.
 
 from __future__ import annotations
 
+import datetime
 import http.client
 import json
-import math
 import os
 import time
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple,
+                    Type, TypeVar, Union)
 from urllib.parse import quote, urlencode
 
 from yard import points
@@ -37,7 +38,10 @@ __all__ = ["Event", "LogLine", "Media", "Point", "Run", "Scalars", "frame", "run
 _PAGE = 500  # Rows of one answer.
 _ENDED = ("done", "stopped", "failed")
 _TIMEOUT = 60.0  # Seconds; a stream says something every 15 s.
-_PATIENCE = 60.0  # Seconds that a stream waits for a web service that is being restarted.
+_PATIENCE = 60.0  # Seconds that a service which is being restarted is waited for.
+_PAUSE = 0.1  # Seconds before it is asked again.
+_SETTLED = 2.0  # Seconds after the end of a trial in which what it wrote is read.
+_PAUSE_AT_END = 0.25  # Seconds between two readings in that time.
 
 
 class Scalars(NamedTuple):
@@ -193,7 +197,12 @@ def runs(query: str = "", sort: str = "", limit: Optional[int] = None, socket_fi
 def run(name: str, socket_file: Optional[str] = None) -> Run:
     """The run of that name, or of the trial with that id. LookupError: no run has it."""
     info = _details(name, socket_file)
-    info.setdefault("trial_state", (info.get("trial") or {}).get("state"))
+    trial = info.get("trial") or {}
+    info.setdefault("trial_state", trial.get("state"))
+    if info["run"] is None:  # Nothing of it has been read yet: only the trainer knows it.
+        info["run"] = trial["name"]
+        for member in ("directory", "labels", "note", "display_name"):
+            info.setdefault(member, trial.get(member))
     return Run(info, socket_file)
 
 
@@ -242,35 +251,97 @@ def subscribe(*topics: str, last_id: str = "", socket_file: Optional[str] = None
             was_there = was_there or isinstance(error, points.Unavailable)
             if not was_there or time.monotonic() >= deadline:
                 raise
-        time.sleep(0.1)
+        time.sleep(_PAUSE)
 
 
 def watch(name: str, tags: Sequence[str] = (), socket_file: Optional[str] = None) -> Iterator[Point]:
-    """Yields each point of a run, those that are there and those that come, until its trial has ended.
+    """Yields each point of a run once, those that are there and those that come, until its trial has ended.
 
-    A run that has no trial has no end.
+    The trial may have only begun, or wait to begin. The iterator ends two seconds after the trial,
+    when all that it wrote has been read. A run that has no trial has no end.
     """
-    known = run(name, socket_file)
-    after: Dict[str, float] = {}  # The time of the last point of each tag.
+    known = _patiently(lambda: _run_with_trial(name, socket_file), points.Unavailable)
+    yielded = _Yielded(tags)
     for event in subscribe("run:" + known.name, "yard", socket_file=socket_file):
         if event.kind == "points" and event.data["run"] == known.name:
-            if not tags or event.data["tag"] in tags:
-                yield from _new_points(_points_of(event.data), after)
-        elif event.kind == "resync":
-            ended = known.refresh().state in _ENDED  # Before its points are read: then they are all.
-            yield from _new_points(_all_points(known.name, tags, socket_file), after)
-            if ended:
+            yield from yielded.new_of_told(_points_of(event.data))
+        if not _is_cause_to_read(event, known.name):
+            continue
+        while True:
+            known = _patiently(lambda: _run_with_trial(known.name, socket_file), OSError, EOFError)
+            has_ended = known.state in _ENDED  # Before its points are read: then they are all.
+            settled = has_ended and _is_settled(known.info)
+            yield from yielded.new_of_all(_all_points(known.name, socket_file))
+            if settled:
                 return
-        elif event.kind == "trial" and event.data["name"] == known.name and event.data["state"] in _ENDED:
-            yield from _new_points(_all_points(known.name, tags, socket_file), after)
-            return
+            if not has_ended:
+                break
+            time.sleep(_PAUSE_AT_END)
 
 
-def _new_points(found: Iterable[Point], after: Dict[str, float]) -> Iterator[Point]:
-    for point in sorted(found, key=lambda one: one.time):
-        if point.time > after.get(point.tag, -math.inf):
-            after[point.tag] = point.time
-            yield point
+def _is_cause_to_read(event: Event, name: str) -> bool:
+    """Whether all the points of the run are to be read: some were missed, or its trial has ended."""
+    has_ended = event.kind == "trial" and event.data["name"] == name and event.data["state"] in _ENDED
+    return event.kind == "resync" or has_ended
+
+
+class _Yielded:
+    """The points that watch() has yielded. Several may have one time, and even one step at it."""
+
+    def __init__(self, tags: Sequence[str]) -> None:
+        self._tags = tags
+        self._counts: Dict[Tuple[str, int, float], int] = {}  # By tag, step and time.
+
+    def new_of_all(self, found: Iterable[Point]) -> Iterator[Point]:
+        """The new ones among all the points of the run."""
+        counts: Dict[Tuple[str, int, float], int] = {}
+        for place, point in self._in_order(found):
+            counts[place] = counts.get(place, 0) + 1
+            if counts[place] > self._counts.get(place, 0):
+                self._counts[place] = counts[place]
+                yield point
+
+    def new_of_told(self, found: Iterable[Point]) -> Iterator[Point]:
+        """The new ones among points that came by themselves. A point at a known place may be one
+        that was yielded, so it is left to the next reading of all."""
+        for place, point in self._in_order(found):
+            if place not in self._counts:
+                self._counts[place] = 1
+                yield point
+
+    def _in_order(self, found: Iterable[Point]) -> Iterator[Tuple[Tuple[str, int, float], Point]]:
+        for point in sorted(found, key=lambda one: (one.time, one.step)):
+            if not self._tags or point.tag in self._tags:
+                yield (point.tag, point.step, point.time), point
+
+
+def _is_settled(info: Dict[str, Any]) -> bool:
+    """Whether all that an ended trial wrote has been read, or is not waited for any more."""
+    ended = datetime.datetime.fromisoformat(info["trial"]["ended"].replace("Z", "+00:00"))
+    has_more = info["read_bytes"] < info["bytes"] if "bytes" in info else info["trial"]["reports"] > 0
+    return time.time() - ended.timestamp() >= (_PATIENCE if has_more else _SETTLED)
+
+
+def _run_with_trial(name: str, socket_file: Optional[str]) -> Run:
+    found = run(name, socket_file)
+    if "trainer" in found.info.get("missing", ()):
+        raise points.Unavailable("the trainer does not answer: ask again")
+    return found
+
+
+_T = TypeVar("_T")
+
+
+def _patiently(ask: Callable[[], _T], *errors: Type[Exception]) -> _T:
+    """The answer; after one of these errors it asks again, for a minute."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return ask()
+        except errors:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _points_of(data: Dict[str, Any]) -> Iterator[Point]:
@@ -278,10 +349,13 @@ def _points_of(data: Dict[str, Any]) -> Iterator[Point]:
         yield Point(data["run"], data["tag"], step, moment, float(value))
 
 
-def _all_points(name: str, tags: Sequence[str], socket_file: Optional[str]) -> Iterator[Point]:
-    for series in points.read(runs=[name], tags=tags, socket_file=socket_file):
-        for step, moment, value in zip(series.steps, series.times, series.values):
-            yield Point(series.run, series.tag, step, moment, value)
+def _all_points(name: str, socket_file: Optional[str]) -> List[Point]:
+    try:
+        read = _patiently(lambda: list(points.read(runs=[name], socket_file=socket_file)), OSError, EOFError)
+    except LookupError:
+        return []  # It has none yet.
+    return [Point(series.run, series.tag, step, moment, value) for series in read
+            for step, moment, value in zip(series.steps, series.times, series.values)]
 
 
 def _arrays(series: points.Series) -> Scalars:
