@@ -134,7 +134,7 @@ for point in yard.watch("at-once", tags=["loss"]): print(point.tag, point.step, 
                 lines.append(reader.stdout.readline())
         lines += self.finish(reader)[0].splitlines(keepends=True)
         self.assertEqual(lines, ["loss %d 0.5\n" % step for step in range(1, 2001)])
-        again = self.read('print(json.dumps([point.step for point in yard.watch("at-once")]))')[0]
+        again = self.read('print(json.dumps([point.step for point in yard.watch("at-once", tags=["loss"])]))')[0]
         self.assertEqual(again, list(range(1, 2001)))
 
     def test_a_subscription_goes_on_after_a_kill_of_the_web_service(self):

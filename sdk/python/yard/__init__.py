@@ -48,6 +48,7 @@ _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
 _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
 _MAX_FAIL_TEXT = 64 << 10
 _MAX_CONFIG = 4 << 20
+_HIGH_DESCRIPTOR = 100
 _MAX_LEVELS = 32  # A configuration has no more levels of lists and objects.
 
 _CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # The errors that json raises.
@@ -598,7 +599,10 @@ def _register_faulthandler() -> None:
         if not faulthandler.is_enabled():
             faulthandler.enable()
         number = int(signal.SIGRTMIN) + 20
-        file = os.memfd_create("yard-stacks-%d" % number)
+        lowest = os.memfd_create("yard-stacks-%d" % number)
+        # Programs expect the low numbers for files of their own, and 3 for the channel.
+        file = fcntl.fcntl(lowest, fcntl.F_DUPFD_CLOEXEC, _HIGH_DESCRIPTOR)
+        os.close(lowest)
         fcntl.fcntl(file, fcntl.F_SETFL, os.O_RDWR | os.O_APPEND)
         faulthandler.register(number, file=file, all_threads=True, chain=False)
     except (ImportError, OSError, RuntimeError, ValueError, AttributeError):
