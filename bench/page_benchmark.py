@@ -268,13 +268,19 @@ _NOTE_STEPS = """(() => { globalThis.shown = {}; const look = () => { const valu
     requestAnimationFrame(look); }; look(); })()"""
 
 
+def fresh(name):
+    """A name that no round before has given to a run."""
+    return "%s-%s" % (name, os.urandom(3).hex())
+
+
 def follow_reports(yard, page, seconds, figures):
+    name = fresh("reports")
     notes = os.path.join(yard.directory, "notes")
-    yard.yard("run", "--detach", "--name", "reports", "--", "python3", "-c", REPORTS, "0.3", str(seconds), notes)
-    page.open(yard.address("/run/reports"))
+    yard.yard("run", "--detach", "--name", name, "--", "python3", "-c", REPORTS, "0.3", str(seconds), notes)
+    page.open(yard.address("/run/" + name))
     page.wait("document.querySelector('.legend .value')")
     page.evaluate(_NOTE_STEPS)
-    yard.yard("wait", "reports")
+    yard.yard("wait", name)
     shown = page.evaluate("shown")
     with open(notes, encoding="ascii") as file:
         said = dict(line.split() for line in file)
@@ -284,15 +290,16 @@ def follow_reports(yard, page, seconds, figures):
 
 def compare_rates(yard, page, seconds, figures):
     """One program, looked at and not in turns: how fast it is does not depend on what loads, or on what ran before."""
+    name = fresh("rates")
     notes = os.path.join(yard.directory, "rates")
-    yard.yard("run", "--detach", "--name", "rates", "--", "python3", "-c", REPORTS, "0", str(PATIENCE), notes)
+    yard.yard("run", "--detach", "--name", name, "--", "python3", "-c", REPORTS, "0", str(PATIENCE), notes)
 
     def lines():
         with open(notes, "rb") as file:
             return file.read().count(b"\n")
 
     def rate(is_watched):
-        page.open(yard.address("/run/rates") if is_watched else "about:blank")
+        page.open(yard.address("/run/" + name) if is_watched else "about:blank")
         if is_watched:
             page.wait("document.querySelector('.legend .value')")
         time.sleep(1)
@@ -303,12 +310,12 @@ def compare_rates(yard, page, seconds, figures):
     for _ in range(TURNS):
         alone = rate(False)
         ratios.append(rate(True) / alone)
-    yard.yard("stop", "rates")
+    yard.yard("stop", name)
     figures["rate of a trainer that is looked at, % of the rate alone"] = 100 * statistics.median(ratios)
 
 
 def watch_heap(yard, page, minutes, figures):
-    names = ["live-%d" % number for number in range(LIVE_RUNS)]
+    names = [fresh("live") for _ in range(LIVE_RUNS)]
     for name in names:
         yard.yard("run", "--detach", "--name", name, "--", "python3", "-c", REPORTS, "0.5", str(60 * minutes),
                   os.path.join(yard.directory, name))
@@ -341,12 +348,10 @@ def measure(flags, logdir, many, opened):
     figures = {}
     read_points(os.path.join(os.path.dirname(logdir), "points"), 3, flags.points, figures)
     with Yard(logdir) as yard:
-        run = json.loads(yard.ask("GET", "runs?limit=1")[1])["rows"][0]["run"]
-        tag = json.loads(yard.ask("GET", "runs/%s/tags" % run)[1])["tags"][0]["tag"]
-        time_answers(yard, tag, figures)
+        time_answers(yard, TAG, figures)
         hold_streams(yard, figures)
         if opened:
-            show_first_chart(yard, opened.page(), tag, figures)
+            show_first_chart(yard, opened.page(), TAG, figures)
             follow_reports(yard, opened.page(), flags.seconds, figures)
             compare_rates(yard, opened.page(), flags.seconds, figures)
             if flags.heap_minutes:
