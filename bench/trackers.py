@@ -68,7 +68,7 @@ def _aim(program, directory):
         table = "/api/runs/search/run/?" + urllib.parse.urlencode({"q": "", "limit": LIMIT})
         curves = "/api/runs/search/metric/?" + urllib.parse.urlencode({"q": "metric.name == '%s'" % fill_tracker.TAG, "p": POINTS})
         server.ask("GET", table)  # The first answer makes its caches.
-        yield server.ask("GET", table)[0], server.ask("GET", curves)[0]
+        return server.ask("GET", table)[0], server.ask("GET", curves)[0]
 
 
 def _mlflow(program, directory):
@@ -81,7 +81,7 @@ def _mlflow(program, directory):
         # (It takes no more than 100 runs in one question.)
         runs = [("run_ids", run["info"]["run_id"]) for run in json.loads(answer)["runs"]]
         words = urllib.parse.urlencode(runs + [("metric_key", fill_tracker.TAG), ("max_results", POINTS)])
-        yield took, server.ask("GET", "/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval?" + words)[0]
+        return took, server.ask("GET", "/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval?" + words)[0]
 
 
 def measure(name, directory, runs, points):
@@ -94,4 +94,4 @@ def measure(name, directory, runs, points):
     os.makedirs(directory)
     subprocess.run([os.path.join(programs, "python"), FILL, name, directory, str(runs)], input=points, text=True, cwd=directory,
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return next({"aim": _aim, "mlflow": _mlflow}[name](os.path.join(programs, name), directory))
+    return {"aim": _aim, "mlflow": _mlflow}[name](os.path.join(programs, name), directory)

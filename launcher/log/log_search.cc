@@ -30,7 +30,7 @@ constexpr std::uint64_t kChunk = 256 * 1024;
 constexpr std::size_t kMostOfALine = 64 * 1024;
 constexpr std::size_t kStandardLines = 200;
 constexpr std::size_t kMostPatternBytes = 4 << 10;
-// A pattern whose automaton needs more is refused, or searched more slowly than a caller waits.
+// RE2 refuses a pattern that compiles to more bytes.
 constexpr int kMostPatternMemory = 1 << 20;
 constexpr int kLinesBetweenLooks = 64;  // At whether the caller has gone.
 constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::max();
