@@ -27,6 +27,7 @@
 #include "web/api/series_format.h"
 #include "web/api/series_reader.h"
 #include "web/api/sweep_answers.h"
+#include "web/api/value_answers.h"
 #include "web/events/bus_topics.h"
 #include "web/events/event_streams.h"
 #include "web/http/guard.h"
@@ -114,8 +115,8 @@ class RoutedApi : public Api {
 
  private:
   static bool IsView(const std::string& name) {
-    constexpr std::string_view kViews[] = {"runs",      "run",  "sweeps", "sweep",
-                                           "processes", "logs", "compare"};
+    constexpr std::string_view kViews[] = {"runs",      "run",  "sweeps",  "sweep",
+                                           "processes", "logs", "compare", "parameters"};
     return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
   }
 
@@ -257,6 +258,16 @@ class RoutedApi : public Api {
     if (path.size() == 3 && path[0] == "runs" && path[2] == "tags") {
       return JsonResponse(TagsAnswer(*options_.client, path[1]));
     }
+    if (path.size() == 3 && path[0] == "runs") {
+      if (path[2] == "values") {
+        return JsonResponse(ValuesAnswer(*options_.client, path[1], request.target));
+      }
+      if (path[2] == "blob") return Blob(request.target, path[1]);
+      if (path[2] == "graph") {
+        return JsonResponse(GraphAnswer(*options_.client, path[1], request.target));
+      }
+      if (path[2] == "lineage") return JsonResponse(LineageAnswer(*options_.client, path[1]));
+    }
     const bool has_output =
         path.size() == 3 && (path[0] == "runs" || path[0] == "trials" || path[0] == "jobs");
     if (has_output && path[2] == "logs") return Logs(request.target, path[1]);
@@ -305,6 +316,11 @@ class RoutedApi : public Api {
                                       .find = TextOf(target, "grep"),
                                       .limit = *limit,
                                       .errors_only = target.Find("stderr") == "1"}));
+  }
+
+  Response Blob(const Target& target, const std::string& run) const {
+    auto blob = BlobAnswer(*options_.client, run, target);
+    return blob.ok() ? *std::move(blob) : ProblemOf(blob.status());
   }
 
   Response Series(const Request& request) const {

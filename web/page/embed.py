@@ -1,4 +1,4 @@
-"""Writes page_files.cc: the files of the page as bytes of the program.
+"""Writes page_files.cc: the files of the page as bytes of the program, without comments and indentation.
 
 usage: embed.py OUTPUT.cc FILE...
 """
@@ -16,6 +16,16 @@ _TYPES = {
 _BYTES_A_LINE = 40
 
 
+def served(path):
+    """What a browser gets: each line is where it was, so that a browser's console names the right one."""
+    with open(path, "rb") as file:
+        content = file.read()
+    if path.startswith("third_party/") or "/third_party/" in path:
+        return content  # As its authors published it.
+    lines = [line.strip() for line in content.split(b"\n")]
+    return b"\n".join(b"" if line.startswith(b"//") else line for line in lines)
+
+
 def array(name, content):
     """A C++ array of the bytes; as numbers, because a literal may have 64 KiB at most."""
     lines = [",".join(str(byte) for byte in content[i:i + _BYTES_A_LINE])
@@ -26,8 +36,7 @@ def array(name, content):
 def source(paths):
     arrays, rows = [], []
     for number, path in enumerate(paths):
-        with open(path, "rb") as file:
-            content = file.read()
+        content = served(path)
         arrays.append(array(f"kFile{number}", content))
         kind = _TYPES[os.path.splitext(path)[1]]
         rows.append(f'    {{"{os.path.basename(path)}", "{kind}", kFile{number}, {len(content)}}},\n')

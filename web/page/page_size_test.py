@@ -8,6 +8,7 @@ import re
 import unittest
 
 from bazel.python import xml_runner
+from web.page import embed
 
 _PAGE = "web/page"
 _PINNED = "third_party/page"
@@ -21,9 +22,19 @@ def files():
 
 class PageTest(unittest.TestCase):
     def test_it_is_small(self):
-        size = sum(len(gzip.compress(content)) for content in files().values())
+        size = sum(len(gzip.compress(embed.served(path))) for path in files())
         self.assertLess(size, _MOST)
         self.assertGreater(size, 20_000, "some file is not looked at")
+
+    def test_what_is_served_lacks_comments_and_indentation_alone(self):
+        for path, content in files().items():
+            if not path.startswith(_PAGE):
+                self.assertEqual(embed.served(path), content, path)
+                continue
+            lines, served = content.decode().split("\n"), embed.served(path).decode().split("\n")
+            self.assertEqual(len(lines), len(served), path)
+            for line, one in zip(lines, served):
+                self.assertEqual(one, "" if line.strip().startswith("//") else line.strip(), path)
 
     def test_what_others_wrote_is_what_they_published(self):
         sums = dict(reversed(line.split()) for line in open(f"{_PINNED}/SHA256SUMS", encoding="utf-8"))
