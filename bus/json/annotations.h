@@ -23,9 +23,9 @@ struct Annotations {
   static constexpr std::size_t kMaxNote = 4096;
   static constexpr std::size_t kMaxDisplayName = 256;
 
-  std::vector<std::string> labels;  // In the order in which they came.
-  std::string note;                 // May have any number of lines.
-  std::string display_name;
+  std::vector<std::string> labels = {};  // In the order in which they came.
+  std::string note = {};                 // May have any number of lines.
+  std::string display_name = {};
 
   bool operator==(const Annotations&) const = default;
 };

@@ -32,21 +32,21 @@ class Optimiser {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the two below; all outlive it.
     bus::JobControl* jobs = nullptr;
     OptimiserLines* lines = nullptr;
-    std::string relay;       // Path of the report channel's socket.
-    std::string sweep_id;    // As its request ids and labels have it,
-    std::string sweep_name;  // and as its jobs are called: NAME-optimiser-1, ...
-    std::string trace;
-    msg::RunTrialRequestT trial;  // Environment, directory and caller are those of the trials.
+    std::string relay = {};       // Path of the report channel's socket.
+    std::string sweep_id = {};    // As its request ids and labels have it,
+    std::string sweep_name = {};  // and as its jobs are called: NAME-optimiser-1, ...
+    std::string trace = {};
+    msg::RunTrialRequestT trial = {};  // Environment, directory and caller are those of the trials.
     // So many of its programs were started by earlier trainers. The last one is ended.
     std::int64_t started_before = 0;
     // Stores that so many have been started.
-    std::function<absl::Status(std::int64_t started)> store_start;
+    std::function<absl::Status(std::int64_t started)> store_start = {};
     // The sweep's engine; null: it is not at hand. It outlives the call that it is for.
-    std::function<const tuning::Engine*()> engine;
+    std::function<const tuning::Engine*()> engine = {};
     // Something for the engine. It has taken it when this returns.
-    std::function<void(const tuning::Conversation::Answer&)> on_answer;
+    std::function<void(const tuning::Conversation::Answer&)> on_answer = {};
     // It is given up, with the reason. Later than the call that has led to it.
-    std::function<void(std::string why)> on_failed;
+    std::function<void(std::string why)> on_failed = {};
   };
   static std::shared_ptr<Optimiser> Create(Options options);
   virtual ~Optimiser() = default;

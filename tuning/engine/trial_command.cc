@@ -57,8 +57,8 @@ std::string PythonRepr(const Json& value) {
 
 // A parameter as a command spells it.
 struct Argument {
-  std::string name;
-  std::string value;
+  std::string name = {};
+  std::string value = {};
   bool is_bool = false;
   bool is_true = false;
 };

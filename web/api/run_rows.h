@@ -29,9 +29,11 @@ struct RunColumn {
 
 // Facts about a run that the table shows.
 struct RunRow {
-  std::unique_ptr<msg::RunT> run;  // Never null; with the metrics and parameters of the columns.
-  std::string trial_state;  // Empty: no trial wrote the run, or the trial is not known any more.
-  std::string reason;
+  std::unique_ptr<msg::RunT> run =
+      {};  // Never null; with the metrics and parameters of the columns.
+  std::string trial_state =
+      {};  // Empty: no trial wrote the run, or the trial is not known any more.
+  std::string reason = {};
 };
 
 // The value of a column: null where the run has none.

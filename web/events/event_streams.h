@@ -29,7 +29,7 @@ class EventStreams {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the streams.
-    std::string epoch;                   // Epoch of this process.
+    std::string epoch = {};              // Epoch of this process.
     absl::Duration keep_alive = absl::Seconds(15);
     // Called when the first stream names a topic, and when no stream has named it for `linger`.
     // Between the two calls, every event of the topic must be published.
