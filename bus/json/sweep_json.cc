@@ -81,6 +81,7 @@ nlohmann::json ToJson(const msg::SweepTrialT& trial) {
           {"member", trial.member},
           {"generation", trial.generation},
           {"from", trial.has_from ? nlohmann::json(trial.from) : nlohmann::json()},
+          {"from_resource", trial.has_from ? NumberToJson(trial.from_resource) : nlohmann::json()},
           {"values", std::move(values)},
           {"breaks", TextOrNull(trial.breaks)}};
 }

@@ -141,6 +141,7 @@ msg::SweepTrialT SweepTrialMessage(const SweepRecord& record, const Sweep& sweep
   shown.generation = trial.generation;
   shown.has_from = trial.from.has_value();
   shown.from = trial.from.value_or(0);
+  shown.from_resource = trial.from_resource;
   shown.started_us = facts.started_us;
   shown.ended_us = facts.ended_us;
   if (sweep.engine().plan().second) {
