@@ -6,7 +6,9 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,11 +20,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-// glibc 2.36 forgets to declare these for C++.
-extern "C" {
-#include <sys/pidfd.h>
-}
-
 namespace runtime {
 namespace {
 
@@ -31,6 +28,13 @@ constexpr char kDefaultPath[] = "/bin:/usr/bin";
 
 absl::Status SystemError(int error, const std::string& what) {
   return absl::ErrnoToStatus(error, what);
+}
+
+// glibc has these since 2.36, and installed programs run with 2.35.
+int PidfdOpen(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+int PidfdSendSignal(int pidfd, int signal) {
+  return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
 }
 
 class FileActions {
@@ -237,7 +241,7 @@ absl::StatusOr<Subprocess> Subprocess::Start(const Options& options) {
   if (error != 0) return StartError(error, From(options.working_directory, *program));
   // The child cannot be reaped by anybody else, so this is the right process even if it has
   // ended already.
-  UniqueFd pidfd(pidfd_open(pid, 0));
+  UniqueFd pidfd(PidfdOpen(pid));
   if (!pidfd.valid()) {
     const int open_error = errno;
     KillAndReap(pid);
@@ -269,7 +273,7 @@ absl::Status Subprocess::Signal(int signal) const {
   const std::string what = absl::StrCat("sending signal ", signal, " to process ", pid_);
   // A dead process that waits to be reaped takes signals and ignores them.
   if (reaped_ || AwaitReadable(pidfd_.get(), absl::ZeroDuration())) return SystemError(ESRCH, what);
-  if (pidfd_send_signal(pidfd_.get(), signal, nullptr, 0) == 0) return absl::OkStatus();
+  if (PidfdSendSignal(pidfd_.get(), signal) == 0) return absl::OkStatus();
   return SystemError(errno, what);
 }
 
