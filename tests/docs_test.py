@@ -33,8 +33,9 @@ SHOWN_ONLY = {
 # Commands that a test cannot type, in whatever page they stand, and the check that runs each: they
 # build, or want root.
 HELD_ELSEWHERE = {
-    "python3 -m venv": "tools/test --check=install: installed.pip_installs",
+    "python3 -m venv": "tools/test --check=install: installed.pip_installs; of the wheel tools/test --check=containers",
     "tools/install": "tools/test --check=install",
+    "tools/package": "tools/test --check=packages",
     "tools/quickstart": "tools/test --check=install",
     "tools/setup": "tools/quickstart, in tools/test --check=install",
     "tools/test": "//tools/checks:main_test",

@@ -1,5 +1,5 @@
-"""Does the composition of containers run? Fills Bazel's disk cache, with which tests/containers builds the image and
-runs it."""
+"""Does the composition of containers run, and do packages in containers? Fills Bazel's disk cache, with which tests/containers
+builds the image and runs it, and makes the packages."""
 
 import subprocess
 import tempfile
@@ -10,11 +10,13 @@ _LINES = 60
 def check(checkout, run=None):
     """Complaints about the containers, as sentences. `run(words)` runs a command in the checkout; default: for real."""
     run = run or (lambda words: _run(words, checkout))
-    with tempfile.TemporaryDirectory(prefix="trainyard-prefix-") as prefix:
+    with tempfile.TemporaryDirectory(prefix="trainyard-prefix-") as prefix, \
+            tempfile.TemporaryDirectory(prefix="trainyard-packages-") as packages:
         for words in (["tools/setup", "--containers"],
                       # (The cache may have lost what this checkout's own outputs came from.)
                       ["env", "REFILL_CACHE=1", "tools/install", prefix],
-                      ["/usr/bin/python3", "-B", "-m", "tests.containers.composition_test"]):
+                      ["tools/package", packages],
+                      ["/usr/bin/python3", "-B", "-m", "tests.containers.main", packages]):
             answer = run(words)
             if answer.returncode != 0:
                 lines = answer.stdout.strip().splitlines()[-_LINES:]

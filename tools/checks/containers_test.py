@@ -14,7 +14,8 @@ class ContainersTest(unittest.TestCase):
         commands = []
 
         def run(words):
-            commands.append(re.sub(r"/\S*trainyard-prefix-\S+", "PREFIX", " ".join(words)))
+            words = re.sub(r"/\S*trainyard-prefix-\S+", "PREFIX", " ".join(words))
+            commands.append(re.sub(r"/\S*trainyard-packages-\S+", "PACKAGES", words))
             fails = bool(failing) and failing in commands[-1]
             return subprocess.CompletedProcess(words, 3 if fails else 0, "line\n" * 100 + "why\n", "")
         return containers.check("/the/checkout", run), commands
@@ -23,10 +24,10 @@ class ContainersTest(unittest.TestCase):
         complaints, commands = self.check()
         self.assertEqual(complaints, [])
         self.assertEqual(commands, ["tools/setup --containers", "env REFILL_CACHE=1 tools/install PREFIX",
-                                    "/usr/bin/python3 -B -m tests.containers.composition_test"])
+                                    "tools/package PACKAGES", "/usr/bin/python3 -B -m tests.containers.main PACKAGES"])
 
     def test_the_first_step_that_fails_is_told_with_its_last_lines(self):
-        for step in ("tools/setup", "tools/install", "composition_test"):
+        for step in ("tools/setup", "tools/install", "tools/package", "tests.containers.main"):
             with self.subTest(step=step):
                 complaints, commands = self.check(failing=step)
                 self.assertIn(step, complaints[0])

@@ -14,7 +14,7 @@ from tools.checks.build_events import Failure, Verdict
 from tools.checks.interruption import Interruption
 
 CONFIGS = ["default", "long", "gcc", "asan", "tsan", "fuzz"]
-CHECKS = ["layers", "format", "pages", "install", "containers", "tidy"]
+CHECKS = ["layers", "format", "pages", "install", "packages", "containers", "tidy"]
 USUAL = ["layers", "format", "pages", "default"]
 # Stages whose tests talk to programs of other projects.
 NEEDS_PEERS = {"default", "long", "asan", "tsan"}
@@ -43,8 +43,9 @@ checks (--check):
   format   clang-format has nothing to change
   pages    links, labels, C++, quoted errors and named tests of the documentation are there
   install  what tools/install makes runs without the checkout; tools/quickstart trains
+  packages what tools/package makes is the same each time, small, and runs on older systems
   containers
-           docker-compose.yml runs, and each of its containers can be killed
+           docker-compose.yml runs, and each of its containers can be killed; packages are installed and used
   tidy     the short list of .clang-tidy
 """
 

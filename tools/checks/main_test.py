@@ -11,7 +11,7 @@ from bazel.python import xml_runner
 from tools.checks import main
 from tools.checks.build_events import Failure, Verdict
 
-ORDER = ["layers", "format", "pages", "default", "install", "containers", "tidy", "long", "gcc", "asan", "tsan", "fuzz"]
+ORDER = ["layers", "format", "pages", "default", "install", "packages", "containers", "tidy", "long", "gcc", "asan", "tsan", "fuzz"]
 
 
 def chosen(*arguments):

@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import (build_events, compile_commands, compiled, containers, installed, layers, pages, plain_english,
-                          threads, tidy)
+from tools.checks import (build_events, compile_commands, compiled, containers, installed, layers, packaged, pages,
+                          plain_english, threads, tidy)
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -39,6 +39,7 @@ class Stages:
             "pages": self._pages,
             "default": lambda: self._tests("default", "-long"),
             "install": lambda: _one_case("install", installed.check(os.getcwd())),
+            "packages": lambda: _one_case("packages", packaged.check(os.getcwd())),
             "containers": lambda: _one_case("containers", containers.check(os.getcwd())),
             "tidy": self._tidy,
             "long": lambda: self._tests("long", "long", "--build_tests_only"),
