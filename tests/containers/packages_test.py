@@ -17,7 +17,7 @@ from tests import fenced_blocks
 from tests.containers import docker_engine
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-# What there is, but for what the tests themselves put there, and what dpkg and Python note while they work.
+# Lists the files of the container, but for those of the tests, and the notes of dpkg and Python.
 LIST = ("find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path /home/user/work -o -path /home/user/.local "
         "-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache -o -name __pycache__ \\) -prune -o %s -print | sort")
 # (pip removes folders that are empty, also those that were so before.)
@@ -60,7 +60,7 @@ class PackagesTest(unittest.TestCase):
         return self.engine.run("exec", self.name, *words)
 
     def user(self, *words):
-        """What a command of the user prints, in the home directory."""
+        """Runs a command as the user, in the home directory, and returns its output."""
         return self.engine.run("exec", "--user", "user", "--workdir", "/home/user", "--env", "HOME=/home/user", "--env", "LANG=C.UTF-8",
                                self.name, *words)
 

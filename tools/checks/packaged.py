@@ -1,4 +1,4 @@
-"""What tools/package makes: the same bytes each time, small, and free of what the oldest system does not have."""
+"""Checks packages of tools/package: the same bytes each time, small, and no symbol that the oldest system lacks."""
 
 import glob
 import os

@@ -62,7 +62,7 @@ def build(wheel_path, directory):
     _write(os.path.join(root, "DEBIAN/control"), (_CONTROL % (version, architecture, kilobytes)).encode())
     for name, text in _SCRIPTS.items():
         _write(os.path.join(root, "DEBIAN", name), text.encode(), executable=True)
-    for place, _, _ in os.walk(root):  # Whatever the umask is.
+    for place, _, _ in os.walk(root):  # The umask of the builder changes nothing.
         os.chmod(place, 0o755)
     made = os.path.join(directory, "trainyard_%s_%s.deb" % (version, architecture))
     # (-z1: 12 MB in a fifth of the time that 9 MB take.)

@@ -1,4 +1,4 @@
-"""What goes where in a package, with a wheel made by hand."""
+"""The places of files in a package, with a wheel made by hand."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What programs and libraries ask of the system that runs them."""
+"""Reads from programs and libraries which symbols and libraries the system must have."""
 
 import os
 import re

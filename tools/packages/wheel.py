@@ -1,7 +1,7 @@
 """The wheel: the module, and beside the environment's Python what tools/install puts into its PREFIX.
 
-What belongs into PREFIX is in the wheel's `data`, which pip puts there as it is: so `bin/yard` is the program itself, no Python runs
-before it, and it finds the services in `../libexec` as it does elsewhere. Auditwheel puts the libraries there too, finds out
+The wheel's `data` is PREFIX, and pip copies it as it is: `bin/yard` is the program itself, no Python runs before it, and it finds the
+services in `../libexec` as it does elsewhere. Auditwheel puts the libraries there too, finds out
 which systems have what remains, and names the wheel after them.
 """
 
@@ -32,7 +32,7 @@ _SYSTEM = re.compile(r"/(ld-linux[^/]*|lib(c|m|gcc_s|stdc\+\+|pthread|dl|rt|reso
 
 
 class PackageError(Exception):
-    """What could not be made, and why."""
+    """A package cannot be made; the message says which part, and why."""
 
 
 def build(prefix, directory):
@@ -111,7 +111,7 @@ def _check_terms(path):
 
 
 def run(words, environment=None, codes=(0,), directory=None):
-    """What a command prints."""
+    """Returns the output of a command. PackageError: another exit code than `codes`, or no end in time."""
     try:
         answer = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 errors="replace", env=environment, cwd=directory, timeout=_SECONDS, check=False)
