@@ -1,4 +1,4 @@
-"""`python3 -m yard.import_runs`: what other trackers have kept, as the yard reads it then."""
+"""`yard import`: what other trackers have kept, as the yard reads it then."""
 
 import csv
 import io
@@ -43,7 +43,7 @@ class ImportCase(yard_case.YardCase):
     variables = {"PYTHONPATH": SDK, "WANDB_SILENT": "true", "PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def bring(self, *words, exit_code=0):
-        return self.finish(self.start("/usr/bin/python3", "-m", "yard.import_runs", *words), exit_code)
+        return self.finish(self.start(self.yard_program, "import", *words), exit_code)
 
     def write(self, name, text):
         path = pathlib.Path(self.directory, name)
@@ -83,13 +83,64 @@ class CsvTest(ImportCase):
         self.assertEqual(self.points("a"), [("loss", 1, 1714521600.0, 0.5)])
         self.assertEqual([point[:2] for point in self.points("b_c")], [("acc", -3), ("loss", 1)])
 
+    def test_columns_may_be_the_configuration(self):
+        path = self.write("configured.csv", "name,step,metrics.loss,params.lr,config.opt\nc,1,0.5,0.1,adam\nc,2,0.25,,\n")
+        out, _ = self.bring(path)
+        self.assertIn("runs/c: 2 values of 1 tags, 2 parameters\n", out)
+        self.assertEqual(self.kept("c", "params.json"), {"lr": 0.1, "opt": "adam"})
+        self.assertEqual([point[:2] for point in self.points("c")], [("loss", 1), ("loss", 2)])
+
+    def test_frames_of_tbparse_make_one_run(self):
+        scalars = self.write("scalars.csv", "step,tag,value,wall_time,dir_name\n1,loss,0.5,10,t\n2,loss,0.25,20.5,t\n")
+        hparams = self.write("hparams.csv", "tag,value,dir_name\nlr,0.1,t\nopt,adam,t\n")
+        out, _ = self.bring(scalars, hparams)
+        self.assertIn("runs/t: 2 values of 1 tags, 2 parameters\n", out)
+        self.assertEqual(self.kept("t", "params.json"), {"lr": 0.1, "opt": "adam"})
+        known = self.kept("t", "provenance.json")
+        self.assertEqual((known["started"], known["ended"]), (10, 20.5))
+        # Where a tag comes again these are values, whose rows are counted.
+        self.bring(self.write("counted.csv", "tag,value\nloss,0.5\nloss,0.25\n"))
+        self.assertEqual([point[:2] for point in self.points("counted")], [("loss", 1), ("loss", 2)])
+
+    def test_a_frame_of_aim(self):
+        path = self.write("aim.csv", ",idx,step,value,epoch,time,run.hash,run.hparams.lr,run.__system_params.x,metric.name,"
+                                     "metric.context.subset\n0,0,3,1.0,,2024-05-01 00:00:00+00:00,abc,0.1,z,loss,train\n"
+                                     "1,1,3,0.5,,2024-05-01 00:00:00+00:00,abc,0.1,z,loss,\n")
+        self.bring(path)
+        self.assertEqual(self.points("abc"), [("loss", 3, 1714521600.0, 0.5), ("train/loss", 3, 1714521600.0, 1)])
+        self.assertEqual(self.kept("abc", "params.json"), {"hparams.lr": 0.1})
+
+    def test_a_chart_of_wandb(self):
+        path = self.write("chart.csv", '"Step","base - eval/loss","base - eval/loss__MIN","base - eval/loss__MAX","narrow - eval/loss"\n'
+                                       '1,0.5,0.5,0.5,0.75\n2,0.25,0.25,0.25,\n')
+        self.bring(path)
+        self.assertEqual([(tag, step, value) for tag, step, _, value in self.points("base")],
+                         [("eval/loss", 1, 0.5), ("eval/loss", 2, 0.25)])
+        self.assertEqual(len(self.points("narrow")), 1)
+
+    def test_the_module_does_the_same_without_a_yard(self):
+        path = self.write("alone.csv", "step,loss\n1,0.5\n")
+        logdir = os.path.join(self.directory, "elsewhere")
+        words = ("/usr/bin/python3", "-m", "yard.import_runs", "--logdir", logdir, "--json", path)
+        said = json.loads(self.finish(self.start(*words), 0)[0])
+        self.assertEqual((said["run"], said["directory"], said["imported"], said["values"]),
+                         ("alone", logdir + "/alone", True, 1))
+        self.assertFalse(json.loads(self.finish(self.start(*words), 0)[0])["imported"])
+
+    def test_it_needs_python(self):
+        self.addCleanup(self.environment.update, PATH=self.environment["PATH"])
+        self.environment["PATH"] = self.directory
+        _, err = self.bring("x.csv", exit_code=3)
+        self.assertIn("cannot start python3, which reads the files: it is not on PATH; next: install Python 3.8", err)
+
     def test_what_is_no_source_is_said(self):
         os.makedirs(self.directory + "/nothing", exist_ok=True)
         empty = self.write("x/run-abc.wandb", "")
-        for source, said in ((self.directory + "/nothing", "holds no run: neither *.wandb, nor a meta.yaml with metrics/"),
-                             (self.write("one.csv", "a\n1\n"), "it is no CSV file with a header"),
-                             (self.directory + "/missing", "holds no run"), (os.path.dirname(empty), "it holds nothing")):
-            _, err = self.bring("--logdir", self.directory + "/other", source, exit_code=1)
+        for source, said, code in (
+                (self.directory + "/nothing", "holds no run: neither *.wandb, nor a meta.yaml with metrics/", 1),
+                (self.write("one.csv", "a\n1\n"), "it is no CSV file with a header", 1),
+                (self.directory + "/missing", "/missing: it is not there", 3), (os.path.dirname(empty), "it holds nothing", 1)):
+            _, err = self.bring("--logdir", self.directory + "/other", source, exit_code=code)
             self.assertIn(said, err)
 
 

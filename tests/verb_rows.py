@@ -98,6 +98,12 @@ def a_sweep_file(_case):
     return file.name
 
 
+def a_csv_file(_case):
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False) as file:
+        file.write("step,loss\n1,0.5\n")
+    return file.name
+
+
 def a_yard(case):
     case.own("up")
 
@@ -142,6 +148,9 @@ ROWS = {
     "plot": Row(("first", "-m", "loss"), says="loss", shows=(("hostile",), (HOSTILE,))),
     "compare": Row(("first", "second"), says="loss", shows=(("hostile", "first", "--all"),)),
     "export": Row(("first",), says="run,tag,step"),
+    # (It needs no yard, but the file.)
+    "import": Row((THING,), takes_names=False, fresh=a_csv_file, says=r"1 values of 1 tags, 0 parameters",
+                  shows=(("/nowhere/" + HOSTILE,),), without_yard=3, in_silence=(3,)),
     "pub": Row(("e/note/", '{"text": "hi"}'), says="e/note/ seq",
                shows=(("e/note/", "--type", HOSTILE, "1"), ("e/note/", '{"a": ' + HOSTILE)),
                also_json=(("e/again/", "--replay", "dumped", "--speed", "0"),)),

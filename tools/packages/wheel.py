@@ -24,7 +24,8 @@ LICENSES = FOLDER + ".dist-info/licenses/"
 SUMMARY = "Runs training programs, keeps what they report, and shows it"
 _SECONDS = 600
 # (The module is beside the Python that pip installs for; units name an absolute path, which pip knows only later.)
-_PARTS = ("bin/yard", "libexec/*", "include/yard.h", "share/yard/bus/schema/*.bfbs", "share/bash-completion/completions/yard",
+_PARTS = ("bin/yard", "libexec/*", "include/yard.h", "share/yard/bus/schema/*.bfbs",
+          "share/yard/python/yard/import_runs.py", "share/bash-completion/completions/yard",
           "share/zsh/site-functions/_yard", "share/fish/vendor_completions.d/yard.fish")
 _FROM_PREFIX = ("bin/", "libexec/")
 _ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")

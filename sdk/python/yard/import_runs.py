@@ -1,6 +1,6 @@
 """Runs of other trackers, written where the yard reads runs:
 
-    python3 -m yard.import_runs --logdir runs wandb/ mlruns/ points.csv
+    yard import wandb/ mlruns/ points.csv          (or python3 -m yard.import_runs --logdir runs ...)
 
 A SOURCE is a directory of W&B in offline mode (`wandb/`, or one `offline-run-...` in it), a file store of MLflow
 (`mlruns/`, an experiment or a run in it), or a CSV file. Each run becomes a directory of the logdir with an event file (each
@@ -8,9 +8,11 @@ value with its step and its time), `params.json` (its configuration) and `proven
 from, when it began and ended). Files and values that are no numbers are left out, and a line for each run says how many. A run
 that is there already stays as it is. No yard and no other package is needed.
 
-A CSV file has a header, and either a row for each value (columns `tag` and `value`, as of tbparse) or a column for each metric. It
-may have columns `step` (else rows are counted), `wall_time` or `timestamp` (seconds since 1970, or a date of ISO 8601), and
-`run` or `dir_name`.
+A CSV file has a header, and either a row for each value (columns `tag` and `value`, as of tbparse, or `metric.name` and `value`, as of Aim)
+or a column for each metric. It may have columns `step` (else rows are counted), `wall_time`, `timestamp` or `time` (seconds since
+1970, or a date of ISO 8601), and `run`, `dir_name`, `run.hash` or `name`. Columns `config.NAME`, `params.NAME`, `hparams.NAME` and
+those of Aim, `run.NAME`, are the configuration; so is a file of `tag` and `value` in which no tag comes twice for a run. Files that
+are named together and tell of the same run make one run.
 """
 
 from __future__ import annotations
@@ -27,11 +29,14 @@ import socket
 import struct
 import sys
 import zlib
-from typing import Any, BinaryIO, Counter, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, Counter, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 Point = Tuple[str, int, float, float]  # Tag, step, seconds since 1970, value.
 _NAMES = {"step": ("step", "_step", "global_step"), "time": ("wall_time", "timestamp", "_timestamp", "time"),
-          "run": ("run", "dir_name")}
+          "run": ("run", "dir_name", "run.name", "run.hash", "tags.mlflow.runname", "run_id", "name"), "tag": ("tag", "metric.name"), "value": ("value",)}
+_CONFIG = ("config.", "params.", "hparams.", "run.")
+_CONTEXT = "metric.context."  # Aim's: loss of the context subset=train is train/loss.
+_NOT_FOUND = 3  # Exit code, as of the command line's verbs.
 _MAX_LABELS = 64  # The data manager's limit.
 
 
@@ -52,11 +57,23 @@ class Run:
         self.damage = ""  # Why the rest of the source could not be read.
 
 
+def is_table(source: str) -> bool:
+    """A CSV file, by what it is not."""
+    return os.path.isfile(source) and not source.endswith(".wandb")
+
+
+def runs_of_tables(sources: Sequence[str]) -> Iterator[Run]:
+    """The runs of CSV files, which may tell of the same ones. SourceError: one is no such file."""
+    runs: Dict[str, Run] = {}
+    for source in sources:
+        _csv_runs(source, runs)
+    yield from runs.values()
+
+
 def runs_in(source: str) -> Iterator[Run]:
-    """The runs of a source. SourceError: it is none that is known."""
-    if os.path.isfile(source) and not source.endswith(".wandb"):
-        yield from _csv_runs(source)
-        return
+    """The runs of a directory or file of W&B or MLflow. FileNotFoundError; SourceError: it is none that is known."""
+    if not os.path.exists(source):
+        raise FileNotFoundError("it is not there")
     found = False
     for folder, folders, files in os.walk(source) if os.path.isdir(source) else [(os.path.dirname(source), [], [source])]:
         folders.sort()
@@ -416,39 +433,82 @@ def _read(path: str) -> str:
 # CSV.
 
 
-def _csv_runs(path: str) -> Iterator[Run]:
-    runs: Dict[str, Run] = {}
+class _Table:
+    """The columns of a CSV file, by what they are."""
+
+    def __init__(self, path: str, columns: List[str]) -> None:
+        self.path = path
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        self.written = os.path.getmtime(path)
+        self.named = {kind: next((column for name in names for column in columns if column.lower() == name), "")
+                      for kind, names in _NAMES.items()}
+        self.is_long = bool(self.named["tag"] and self.named["value"])
+        others = [column for column in columns if column and column not in self.named.values()]
+        self.config = {column: column[len(prefix):] for column in others for prefix in _CONFIG
+                       if column.startswith(prefix) and not column.startswith("run.__")}
+        self.context = [column for column in others if column.startswith(_CONTEXT)]
+        self.metrics = [column for column in others if column not in self.config]
+        # A chart of W&B: a column for each run and metric, and the bounds of each.
+        self.is_chart = any(column.endswith("__MIN") for column in others)
+
+    def values(self, row: Dict[str, str]) -> Iterator[Tuple[str, str, str]]:
+        """Run, tag and text of each value in a row."""
+        run = row.get(self.named["run"]) or self.name
+        if self.is_long:
+            context = [row[column] for column in self.context if row[column]]
+            yield run, "/".join([*context, row[self.named["tag"]]]), row[self.named["value"]]
+            return
+        for column in self.metrics:
+            if not self.is_chart:
+                yield run, column[len("metrics."):] if column.startswith("metrics.") else column, row[column]
+            elif not column.endswith(("__MIN", "__MAX")):
+                of, dash, tag = column.rpartition(" - ")
+                yield of if dash else run, tag, row[column]
+
+
+def _csv_runs(path: str, runs: Dict[str, Run]) -> None:
+    """Adds what the file tells to the runs, by name."""
     counts: Counter[Tuple[str, str]] = collections.Counter()
-    written = os.path.getmtime(path)
     with open(path, newline="", encoding="utf-8-sig") as file:
-        rows = csv.DictReader(file)
-        columns = list(rows.fieldnames or ())
+        reader = csv.DictReader(file, restval="")
+        columns = list(reader.fieldnames or ())
         if len(columns) < 2:
             raise SourceError("%s holds no run: it is no CSV file with a header" % path)
-        named = {kind: next((column for column in columns if column.lower() in names), "")
-                 for kind, names in _NAMES.items()}
-        is_long = "tag" in columns and "value" in columns
-        metrics = [column for column in columns if column and column not in named.values()
-                   and (not is_long or column not in ("tag", "value"))]
+        table = _Table(path, columns)
+        rows: Iterable[Dict[str, str]] = reader
+        if table.is_long and not table.named["step"] and not table.named["time"]:
+            rows = kept = list(reader)
+            if _take_config(table, kept, runs):
+                return
         for row in rows:
-            name = row.get(named["run"]) or os.path.splitext(os.path.basename(path))[0]
-            run = runs.setdefault(name, Run(name, path))
-            seconds = _seconds(row.get(named["time"]) or "", written)
-            values = [(row["tag"], row["value"])] if is_long else [(column, row[column]) for column in metrics]
-            counted = row["tag"] if is_long else ""
-            counts[name, counted] += 1
-            try:
-                step = int(float(row[named["step"]])) if named["step"] else counts[name, counted]
-            except (TypeError, ValueError, OverflowError):
-                run.left_out["rows without a step"] += 1
-                continue
-            for tag, text in values:
+            seconds = _seconds(row.get(table.named["time"]) or "", table.written)
+            for name, tag, text in table.values(row):
+                run = runs.setdefault(name, Run(name, path))
+                run.config.update({key: _typed(row[column]) for column, key in table.config.items() if row[column]})
+                counts[name, tag] += 1
+                try:
+                    step = int(float(row[table.named["step"]])) if table.named["step"] else counts[name, tag]
+                except (TypeError, ValueError, OverflowError):
+                    run.left_out["rows without a step"] += 1
+                    break
                 try:
                     run.points.append((tag, step, seconds, float(text)))
                 except (TypeError, ValueError):
-                    if text:
-                        run.left_out["values that are no numbers"] += 1
-    yield from runs.values()
+                    run.left_out["values that are no numbers"] += 1 if text else 0
+    for name in {name for name, _ in counts} if table.named["time"] else ():
+        times = [point[2] for point in runs[name].points]
+        if times:
+            runs[name].provenance.update({"started": min(times), "ended": max(times)})
+
+
+def _take_config(table: _Table, rows: Sequence[Dict[str, str]], runs: Dict[str, Run]) -> bool:
+    """Takes the values as configurations, unless a tag comes twice for a run: then they are points."""
+    values = [value for row in rows for value in table.values(row)]
+    if len({value[:2] for value in values}) < len(values):
+        return False
+    for name, tag, text in values:
+        runs.setdefault(name, Run(name, table.path)).config[tag] = _typed(text)
+    return True
 
 
 def _seconds(text: str, otherwise: float) -> float:
@@ -462,39 +522,57 @@ def _seconds(text: str, otherwise: float) -> float:
         return otherwise
 
 
+def _plain(text: str) -> str:
+    """The text without what would drive a terminal."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
 def main(arguments: List[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m yard.import_runs", description=(__doc__ or "").split("\n\n", 2)[2],
+    parser = argparse.ArgumentParser(prog="yard import", description=(__doc__ or "").split("\n\n", 2)[2],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logdir", default="runs", help="where runs are (default: ./runs)")
     parser.add_argument("--prefix", default="", help="begins each name")
+    parser.add_argument("--json", action="store_true", help="one JSON object for each run")
     parser.add_argument("source", nargs="+", help="what to read")
     options = parser.parse_args(arguments)
-    failed = False
-    for source in options.source:
+    tables = [source for source in options.source if is_table(source)]
+    others = [(source, runs_in(source)) for source in options.source if not is_table(source)]
+    code = 0
+    for source, runs in others + ([(", ".join(tables), runs_of_tables(tables))] if tables else []):
         try:
-            for run in runs_in(source):
+            for run in runs:
                 run.name = options.prefix + run.name
-                failed |= bool(run.damage)
-                _import(run, options.logdir)
-        except (SourceError, OSError, UnicodeDecodeError) as error:
-            print("cannot import %s: %s" % (source, error), file=sys.stderr)
-            failed = True
-    return 1 if failed else 0
+                code = max(code, 1 if run.damage else 0)
+                _import(run, options.logdir, options.json)
+        except (SourceError, OSError, UnicodeDecodeError, csv.Error) as error:
+            print(_plain("cannot import %s: %s" % (source, error)), file=sys.stderr)
+            code = max(code, _NOT_FOUND if isinstance(error, FileNotFoundError) else 1)
+    return code
 
 
-def _import(run: Run, logdir: str) -> None:
+def _import(run: Run, logdir: str, as_json: bool) -> None:
     try:
-        directory = write(run, logdir)
+        directory, is_new = write(run, logdir), True
     except FileExistsError as error:
-        print("%s is there already and stays as it is; --prefix gives another name" % error)
-        return
+        directory, is_new = str(error), False
     tags = len({point[0] for point in run.points})
-    print("%s: %d values of %d tags, %d parameters" % (directory, len(run.points), tags, len(run.config)))
+    if as_json:
+        print(json.dumps({"run": os.path.basename(directory), "directory": os.path.abspath(directory), "imported": is_new,
+                          "values": len(run.points), "tags": tags, "parameters": len(run.config),
+                          "left_out": dict(+run.left_out), "damage": run.damage}))
+        return
+    if not is_new:
+        print(_plain("%s is there already and stays as it is; --prefix gives another name" % directory))
+        return
+    print(_plain("%s: %d values of %d tags, %d parameters" % (directory, len(run.points), tags, len(run.config))))
     if +run.left_out:
         print("  left out: " + ", ".join("%d %s" % (count, what) for what, count in sorted((+run.left_out).items())))
     if run.damage:
-        print("  the rest could not be read: " + run.damage, file=sys.stderr)
+        print(_plain("  the rest could not be read: " + run.damage), file=sys.stderr)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

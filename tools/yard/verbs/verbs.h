@@ -18,6 +18,7 @@ std::unique_ptr<Verb> MakeCompletion();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
 std::unique_ptr<Verb> MakeExport();
+std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLaunch();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakePause();
