@@ -183,7 +183,7 @@ class SqliteStore : public Store {
       for (const CheckpointRow& row : batch.forgotten_checkpoints) ForgetCheckpoint(row);
       for (const StoreBatch::Delivery& delivery : batch.deliveries) WriteDelivery(delivery);
       for (const SweepRecord& sweep : batch.sweeps) UpdateSweep(database_, sweep);
-      for (const SweepEventRow& event : batch.sweep_events) InsertSweepEvent(database_, event);
+      for (const SweepEventRow& event : batch.sweep_events) WriteSweepEvent(event);
       transaction.Commit();
       recent_->Committed();
       return absl::OkStatus();
@@ -198,7 +198,7 @@ class SqliteStore : public Store {
       number = trainer::InsertSweep(database_, sweep);
       for (SweepEventRow& event : first) {
         event.sweep = number;
-        InsertSweepEvent(database_, event);
+        WriteSweepEvent(event);
       }
       transaction.commit();
       return absl::OkStatus();
@@ -664,6 +664,11 @@ class SqliteStore : public Store {
     bind << trial.expelled << trial.criterion << trial.earlier_attempts_us
          << std::int64_t{trial.failures} << trial.earlier_metrics << trial.number;
     update_trial_->exec();
+  }
+
+  void WriteSweepEvent(const SweepEventRow& event) {
+    Query insert(this, kInsertSweepEvent);
+    InsertSweepEvent(*insert, event);
   }
 
   // A report and its answer go together: both are in the order of the lines.

@@ -123,9 +123,11 @@ void UpdateSweep(SQLite::Database& database, const SweepRecord& sweep) {
   update.exec();
 }
 
-void InsertSweepEvent(SQLite::Database& database, const SweepEventRow& event) {
-  SQLite::Statement insert(
-      database, "INSERT INTO sweep_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+const char kInsertSweepEvent[] =
+    "INSERT INTO sweep_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+void InsertSweepEvent(SQLite::Statement& insert, const SweepEventRow& event) {
+  insert.clearBindings();  // (What is null is not bound.)
   std::optional<double> value;
   if (!std::isnan(event.value)) value = event.value;
   runtime::Binder(insert) << event.sweep << event.seq << event.kind << event.trial << event.number

@@ -58,7 +58,9 @@ extern const char kSweepColumnsSince7[];
 std::int64_t InsertSweep(SQLite::Database& database, const SweepRecord& sweep);
 // `ended_us`, `summary`, `asked` and `tries` of one that is there.
 void UpdateSweep(SQLite::Database& database, const SweepRecord& sweep);
-void InsertSweepEvent(SQLite::Database& database, const SweepEventRow& event);
+// `insert` is of kInsertSweepEvent, and ready; so it is compiled once for many.
+extern const char kInsertSweepEvent[];
+void InsertSweepEvent(SQLite::Statement& insert, const SweepEventRow& event);
 // Oldest first, until an error.
 absl::Status ForEachSweep(SQLite::Database& database,
                           const std::function<absl::Status(SweepRecord)>& take);
