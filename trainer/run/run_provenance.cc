@@ -1,6 +1,8 @@
 #include "trainer/run/run_provenance.h"
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +47,25 @@ std::string DiffOf(const runtime::JsonValue& provenance) {
 bool IsRunName(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.find('/') == name.npos &&
          name.find('\0') == name.npos;
+}
+
+// Gives the run the file of the run beside it under a name of its own: it is on the disk once, and
+// there as long as one of them is. Where a file cannot have two names it is copied.
+absl::Status ShareDiffOf(const std::string& other, const std::string& run_directory,
+                         runtime::FileMode mode) {
+  if (!IsRunName(other)) return absl::OkStatus();
+  const std::string beside = run_directory.substr(0, run_directory.rfind('/') + 1);
+  const std::string theirs = absl::StrCat(beside, other, kDiffFile),
+                    own = run_directory + kDiffFile;
+  std::error_code error;
+  if (std::filesystem::exists(own, error) || !std::filesystem::exists(theirs, error)) {
+    return absl::OkStatus();
+  }
+  std::filesystem::create_hard_link(theirs, own, error);
+  if (!error || error == std::errc::file_exists) return absl::OkStatus();
+  const auto text = runtime::ReadFile(theirs, kMaxProvenance);
+  if (!text.ok()) return text.status();
+  return runtime::WriteFileAtomically(own, *text, mode);
 }
 
 }  // namespace
@@ -92,7 +113,8 @@ absl::Status WriteProvenance(const std::string& run_directory, const std::string
   const auto mode = runtime::FileMode::OfFileIn(run_directory);
   auto status = runtime::WriteFileAtomically(run_directory + "/provenance.json",
                                              runtime::PrettyJson(*json) + "\n", mode);
-  if (!status.ok() || options.provenance_diff.empty()) return status;
+  if (!status.ok()) return status;
+  if (options.provenance_diff.empty()) return ShareDiffOf(DiffOf(*json), run_directory, mode);
   return runtime::WriteFileAtomically(run_directory + kDiffFile, options.provenance_diff, mode);
 }
 

@@ -20,7 +20,8 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options);
 // Writes provenance.json: what the caller says (command, arguments, directory, host, git commit,
 // versions), and in "trial", "labels" and, if it is in one, "group" what the run is here, so that
 // readers of the run need not ask the trainer; these hide members of the caller's of that name. And
-// uncommitted.diff, if there is one.
+// uncommitted.diff, if there is one: that of the run beside it that git.diff_of names is shared
+// with it, and stays when either of the two is removed.
 absl::Status WriteProvenance(const std::string& run_directory, const std::string& trial,
                              const msg::TrialOptionsT& options);
 

@@ -33,6 +33,24 @@ TEST(RunProvenanceTest, ADifferenceIsThatOfARunBesideIt) {
   }
 }
 
+TEST(RunProvenanceTest, ASharedDifferenceOutlivesTheRunThatHadIt) {
+  char name[] = "/tmp/rp-XXXXXX";
+  const std::string top = mkdtemp(name), first = top + "/first", second = top + "/second";
+  ASSERT_TRUE(runtime::MakeDirectories(first).ok() && runtime::MakeDirectories(second).ok());
+  msg::TrialOptionsT options;
+  options.provenance_diff = "+";
+  ASSERT_EQ(WriteProvenance(first, "t-1", options), absl::OkStatus());
+  options.provenance_diff.clear();
+  options.provenance = WithDiffOf("first");
+  // (Each attempt writes it.)
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(WriteProvenance(second, "t-2", options), absl::OkStatus());
+  EXPECT_EQ(std::filesystem::hard_link_count(first + "/uncommitted.diff"), 2u);
+  std::filesystem::remove_all(first);
+  EXPECT_EQ(WriteProvenance(second, "t-2", options), absl::OkStatus());
+  EXPECT_EQ(ReadUncommittedDiff(second), "+");
+  std::filesystem::remove_all(top);
+}
+
 TEST(RunProvenanceTest, NoDifferenceIsReadFromAnotherPlace) {
   char name[] = "/tmp/rp-XXXXXX";
   const std::string top = mkdtemp(name), run = top + "/runs/one";

@@ -23,11 +23,9 @@ std::string WithDiffOf(std::string provenance, const std::string& other) {
 
 }  // namespace
 
-absl::StatusOr<msg::RunTrialRequestT> SweepTrialRequest(const SweepRecord& sweep,
-                                                        std::uint64_t number,
-                                                        const tuning::Config& config,
-                                                        const std::string& from,
-                                                        const std::string& logdir) {
+absl::StatusOr<msg::RunTrialRequestT> SweepTrialRequest(
+    const SweepRecord& sweep, std::uint64_t number, const tuning::Config& config,
+    const std::string& from, const std::string& logdir, bool first_is_gone) {
   msg::RunTrialRequestT request;
   if (sweep.request.trial != nullptr) request = *sweep.request.trial;
   request.name = NameOfSweepTrial(sweep.name, number);
@@ -46,7 +44,7 @@ absl::StatusOr<msg::RunTrialRequestT> SweepTrialRequest(const SweepRecord& sweep
   options.sweep = sweep.id;
   options.sweep_trial = number;
   options.from = from;
-  if (number > 0 && !options.provenance_diff.empty()) {
+  if (number > 0 && !first_is_gone && !options.provenance_diff.empty()) {
     options.provenance_diff.clear();
     options.provenance = WithDiffOf(std::move(options.provenance), NameOfSweepTrial(sweep.name, 0));
   }

@@ -413,7 +413,7 @@ class SweepsImpl : public Sweeps {
     } else if (const auto question = engine.OpenQuestion()) {
       config = question->Answer().value_or(tuning::Config());
     }
-    auto request = SweepTrialRequest(record, 0, config, "", options_.logdir);
+    auto request = SweepTrialRequest(record, 0, config, "", options_.logdir, false);
     if (!request.ok()) return request.status();
     const auto spec = SpecFrom(*request, record.id, options_.logdir);
     if (!spec.ok()) return spec.status();
@@ -597,8 +597,10 @@ class SweepsImpl : public Sweeps {
     const Engine::Trial& trial = entry.sweep->engine().trials()[action.trial];
     if (trial.stage != Stage::kRunning || trial.is_started) return absl::OkStatus();
     const std::string from = action.from ? entry.sweep->facts(*action.from).id : "";
-    auto request =
-        SweepTrialRequest(entry.record, action.trial, trial.config, from, options_.logdir);
+    const std::string& first = entry.sweep->facts(0).id;
+    const bool first_is_gone = !first.empty() && absl::IsNotFound(trials_->Get(first).status());
+    auto request = SweepTrialRequest(entry.record, action.trial, trial.config, from,
+                                     options_.logdir, first_is_gone);
     if (!request.ok()) return TakeRefusal(entry, action, request.status());
     const auto started = trials_->Run(absl::StrCat(entry.record.id, "/", action.trial, "/1"),
                                       *request, entry.record.trace);

@@ -567,8 +567,8 @@ TEST_F(SweepsTest, ResultsThatAreKnownAreNotTriedAgain) {
   EXPECT_EQ(Sweep(id).state, SweepState::Done);
 }
 
-TEST_F(SweepsTest, TheDifferenceToTheCommitIsWithTheFirstTrialAlone) {
-  msg::RunSweepRequestT request = Asked(kRandom);
+TEST_F(SweepsTest, TheDifferenceToTheCommitIsThereAsLongAsATrialIs) {
+  msg::RunSweepRequestT request = WithArgs(kRandom, "study");
   if (request.trial->options == nullptr) {
     request.trial->options = std::make_unique<msg::TrialOptionsT>();
   }
@@ -579,7 +579,8 @@ TEST_F(SweepsTest, TheDifferenceToTheCommitIsWithTheFirstTrialAlone) {
     return runtime::ReadFile(absl::StrCat(directory_, "/runs/", trial, "/", name), 1 << 20);
   };
   EXPECT_EQ(file("study-0000", "uncommitted.diff").value_or(""), "--- a\n+++ b\n");
-  EXPECT_FALSE(file("study-0001", "uncommitted.diff").ok());
+  EXPECT_EQ(file("study-0001", "uncommitted.diff").value_or(""), "--- a\n+++ b\n");
+  EXPECT_EQ(std::filesystem::hard_link_count(directory_ + "/runs/study-0000/uncommitted.diff"), 2u);
   EXPECT_THAT(file("study-0001", "provenance.json").value_or(""),
               HasSubstr(R"("diff_of": "study-0000")"));
   EXPECT_THAT(file("study-0000", "provenance.json").value_or(""),
@@ -595,6 +596,15 @@ TEST_F(SweepsTest, TheDifferenceToTheCommitIsWithTheFirstTrialAlone) {
       });
     }
   });
+  // The first one is removed, while others are still to come.
+  End("j-1", 0);
+  On([&] { ASSERT_TRUE(trials_->RemoveTrial("study-0000", "rm").ok()); });
+  EXPECT_FALSE(file("study-0000", "uncommitted.diff").ok());
+  RunAll(1, Parabola);
+  for (int number = 1; number < 6; ++number) {
+    const std::string trial = absl::StrCat("study-000", number);
+    EXPECT_EQ(file(trial, "uncommitted.diff").value_or(""), "--- a\n+++ b\n") << trial;
+  }
 }
 
 TEST_F(SweepsTest, SomebodyMayStopATrialOfIt) {
