@@ -88,6 +88,13 @@ double Mixed(const Point& p) {
   return std::min(error, 0.9);
 }
 
+// The same, where sgd has a momentum, the last one, and is the best with the right one.
+double MixedWithMomentum(const Point& p) {
+  if (p[1] != 0) return Mixed(p);
+  const double momentum = p[6] - 0.9;
+  return Mixed(p) + 0.02 * momentum * momentum - 0.01;
+}
+
 Space Cube(int dimensions, double low, double high) {
   std::vector<Parameter> parameters;
   for (int i = 0; i < dimensions; ++i) {
@@ -96,15 +103,22 @@ Space Cube(int dimensions, double low, double high) {
   return *Space::Create(std::move(parameters));
 }
 
-Space MixedSpace() {
+std::vector<Parameter> MixedParameters() {
   const auto log = Distribution::kLogUniform;
-  return *Space::Create(
-      {{.name = "lr", .distribution = log, .low = 1e-6, .high = 10},
-       {.name = "opt", .kind = Kind::kCategory, .values = {"\"sgd\"", "\"adam\"", "\"rmsprop\""}},
-       {.name = "depth", .kind = Kind::kInt, .low = 1, .high = 12},
-       {.name = "batch", .kind = Kind::kInt, .distribution = log, .low = 8, .high = 1024},
-       {.name = "wd", .distribution = log, .low = 1e-8, .high = 0.1},
-       {.name = "dropout", .low = 0, .high = 0.8}});
+  return {
+      {.name = "lr", .distribution = log, .low = 1e-6, .high = 10},
+      {.name = "opt", .kind = Kind::kCategory, .values = {"\"sgd\"", "\"adam\"", "\"rmsprop\""}},
+      {.name = "depth", .kind = Kind::kInt, .low = 1, .high = 12},
+      {.name = "batch", .kind = Kind::kInt, .distribution = log, .low = 8, .high = 1024},
+      {.name = "wd", .distribution = log, .low = 1e-8, .high = 0.1},
+      {.name = "dropout", .low = 0, .high = 0.8}};
+}
+
+Space MixedSpaceWithMomentum() {
+  std::vector<Parameter> parameters = MixedParameters();
+  parameters.push_back(
+      {.name = "momentum", .low = 0, .high = 0.99, .when = tuning::Condition{"opt", {"\"sgd\""}}});
+  return *Space::Create(std::move(parameters));
 }
 
 std::array<double, 2> Fonseca(const Point& p) {
@@ -148,7 +162,8 @@ std::vector<SearchFunction> SearchFunctions() {
       {"ackley5", Cube(5, -32.768, 32.768), Ackley, 0},
       {"rosenbrock4", Cube(4, -5, 10), Rosenbrock, 0},
       {"rastrigin5", Cube(5, -5.12, 5.12), Rastrigin, 0},
-      {"mixed6", MixedSpace(), Mixed, 0.02}};
+      {"mixed6", *Space::Create(MixedParameters()), Mixed, 0.02},
+      {"mixed6_when", MixedSpaceWithMomentum(), MixedWithMomentum, 0.015}};
 }
 
 }  // namespace bench

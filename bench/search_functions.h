@@ -21,7 +21,8 @@ struct SearchFunction {
 };
 
 // Branin, Hartmann6, Ackley5, Rosenbrock4, Rastrigin5, and mixed6: the error of a made-up network
-// over a learning rate, optimiser, depth, batch size, weight decay and dropout.
+// over a learning rate, optimiser, depth, batch size, weight decay and dropout; mixed6_when has a
+// momentum, too, with one of the optimisers.
 std::vector<SearchFunction> SearchFunctions();
 
 // Functions of two values, of which less is better: the area between the front that was found and

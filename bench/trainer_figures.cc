@@ -54,8 +54,9 @@ absl::StatusOr<std::string> ReporterProgram() {
 // ---- What reporters have noted
 
 struct Notes {
-  std::int64_t first = 0, last = 0;  // Nanoseconds.
-  std::vector<double> seconds;       // The time of each answer.
+  std::int64_t first = 0, last = 0;                          // Nanoseconds.
+  std::vector<double> seconds;                               // The time of each answer.
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // The two of each program.
 };
 
 absl::StatusOr<Notes> ReadNotes(const std::string& folder, int programs, int reports) {
@@ -68,6 +69,7 @@ absl::StatusOr<Notes> ReadNotes(const std::string& folder, int programs, int rep
     file >> begin >> end;
     notes.first = files == 0 ? begin : std::min(notes.first, begin);
     notes.last = std::max(notes.last, end);
+    notes.spans.emplace_back(begin, end);
     while (file >> nanoseconds) notes.seconds.push_back(static_cast<double>(nanoseconds) / 1e9);
     ++files;
   }
@@ -203,6 +205,28 @@ class TrainerYard {
     const auto reply = client().Call<Trainer::RunTrial>(request, {.timeout = kLong});
     if (!reply.ok()) return reply.status();
     return reply->trial->id;
+  }
+  // Until it is done.
+  absl::Status RunSweep(const msg::RunSweepRequestT& request) {
+    const auto begun = client().Call<Trainer::RunSweep>(request, {.timeout = kLong});
+    if (!begun.ok()) return begun.status();
+    msg::FollowSweepRequestT follow;
+    follow.sweep = begun->sweep->id;
+    msg::SweepState last = msg::SweepState::Running;
+    const auto note = [&](const msg::FollowSweepReplyT& part) {
+      if (part.sweep != nullptr) last = part.sweep->state;
+      return true;
+    };
+    const auto ended = client().Stream<Trainer::FollowSweep>(follow, note, {.timeout = 2 * kLong});
+    if (!ended.ok()) return ended.status();
+    if (last == msg::SweepState::Done) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("the sweep has ended as ", msg::EnumNameSweepState(last)));
+  }
+  absl::Duration ProcessorTimeOfServices() const {
+    absl::Duration all;
+    for (const pid_t pid : yard_->Services()) all += ProcessorTime(pid);
+    return all;
   }
   // Until it has ended, without asking again and again.
   absl::Status AwaitEnd(const std::string& trial) {
@@ -520,6 +544,80 @@ absl::StatusOr<absl::Duration> MeasureQueue(int trials) {
   const absl::Duration took = MonotonicNow() - begin;
   if (auto exact = yard.Expect(static_cast<std::size_t>(trials), 0); !exact.ok()) return exact;
   return took;
+}
+
+namespace {
+
+msg::RunSweepRequestT SweepOf(msg::RunTrialRequestT trial, int trials, int parallel) {
+  msg::RunSweepRequestT request;
+  request.name = "pace";
+  request.plan = absl::StrCat(
+      R"({"method":"tpe","metric":{"name":"loss"},"seed":100,"run_cap":)", trials,
+      R"(,"parallel":)", parallel, R"(,"parameters":{"lr":{"min":1e-5,"max":0.1,"log":true},)",
+      R"("wd":{"min":0.0,"max":0.1},"depth":{"min":1,"max":12},"batch":{"min":8,"max":512},)",
+      R"("dropout":{"min":0.0,"max":0.8},"opt":{"values":["sgd","adam","rmsprop"]}}})");
+  request.trial = std::make_unique<msg::RunTrialRequestT>(std::move(trial));
+  return request;
+}
+
+// What a number of trials has cost.
+struct Cost {
+  absl::Duration wall, processor;
+};
+absl::StatusOr<Cost> CostOf(TrainerYard& yard, int trials,
+                            const std::function<absl::Status()>& run) {
+  const absl::Duration begin = MonotonicNow(), before = yard.ProcessorTimeOfServices();
+  if (auto ran = run(); !ran.ok()) return ran;
+  const Cost cost = {MonotonicNow() - begin, yard.ProcessorTimeOfServices() - before};
+  if (auto exact = yard.Expect(static_cast<std::size_t>(trials), 1); !exact.ok()) return exact;
+  return cost;
+}
+
+}  // namespace
+
+absl::StatusOr<SweepPace> MeasureSweepPace(int trials_on_one_slot, int trials) {
+  const auto program = ReporterProgram();
+  if (!program.ok()) return program.status();
+  SweepPace pace;
+  absl::Duration processor;
+  for (const int slots : {1, 8}) {
+    auto yard = TrainerYard::Start(slots);
+    if (!yard.ok()) return yard.status();
+    std::vector<std::string> argv = Arguments((*yard)->NotesFolder(), 1, absl::ZeroDuration());
+    argv.insert(argv.begin(), *program);
+    const int count = slots == 1 ? trials_on_one_slot : trials;
+    const auto cost = CostOf(**yard, count, [&] {
+      return (*yard)->RunSweep(SweepOf(TrainerYard::TrialOf(argv), count, slots));
+    });
+    if (!cost.ok()) return cost.status();
+    auto notes = ReadNotes((*yard)->NotesFolder(), count, 1);
+    if (!notes.ok()) return notes.status();
+    if (slots == 1) {
+      std::vector<double> idle;
+      std::sort(notes->spans.begin(), notes->spans.end());
+      for (std::size_t i = 1; i < notes->spans.size(); ++i) {
+        idle.push_back(static_cast<double>(notes->spans[i].first - notes->spans[i - 1].second));
+      }
+      pace.idle = MedianOf(idle) / 1e9;
+    } else {
+      pace.trials_per_second = count / absl::ToDoubleSeconds(cost->wall);
+      processor = cost->processor;
+    }
+  }
+  auto yard = TrainerYard::Start(8);
+  if (!yard.ok()) return yard.status();
+  std::vector<std::string> argv = Arguments((*yard)->NotesFolder(), 1, absl::ZeroDuration());
+  argv.insert(argv.begin(), *program);
+  const auto cost = CostOf(**yard, trials, [&]() -> absl::Status {
+    for (int i = 0; i < trials; ++i) {
+      auto id = (*yard)->Run(TrainerYard::TrialOf(argv));
+      if (!id.ok()) return id.status();
+    }
+    return (*yard)->AwaitAll(2 * kLong);
+  });
+  if (!cost.ok()) return cost.status();
+  pace.tuner_share = 1 - absl::FDivDuration(cost->processor, processor);
+  return pace;
 }
 
 }  // namespace bench

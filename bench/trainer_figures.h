@@ -55,6 +55,18 @@ absl::StatusOr<double> MeasureSystemMetrics(int trials, absl::Duration time);
 // So many trials of one second on 16 slots: from the first call to the last end.
 absl::StatusOr<absl::Duration> MeasureQueue(int trials);
 
+// Sweeps by TPE of six parameters, whose programs report once.
+struct SweepPace {
+  // On one slot: from the last thing that a program does to the first of the next one; the median.
+  absl::Duration idle;
+  // On eight slots.
+  double trials_per_second = 0;
+  // How much more processor time the services take than for as many trials that are no sweep's: a
+  // share of all that they take.
+  double tuner_share = 0;
+};
+absl::StatusOr<SweepPace> MeasureSweepPace(int trials_on_one_slot, int trials);
+
 }  // namespace bench
 
 #endif  // BENCH_TRAINER_FIGURES_H_

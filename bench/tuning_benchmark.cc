@@ -22,20 +22,25 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/search_functions.h"
 #include "bench/sweep_figures.h"
 #include "bench/sweep_simulator.h"
+#include "bench/trainer_figures.h"
 #include "tuning/analysis/front.h"
 #include "tuning/analysis/importance.h"
 #include "tuning/engine/plan.h"
+#include "tuning/engine/question.h"
 #include "tuning/sample/cmaes_sampler.h"
 #include "tuning/sample/front_sampler.h"
 #include "tuning/sample/gp_sampler.h"
 #include "tuning/sample/random_sampler.h"
 #include "tuning/sample/sampler.h"
 #include "tuning/sample/tpe_sampler.h"
+#include "tuning/space/config.h"
+#include "tuning/space/constraint.h"
 #include "tuning/space/space.h"
 #include "tuning/stop/asha.h"
 #include "tuning/stop/asha_promotion.h"
@@ -159,6 +164,9 @@ using MakeSampler =
 
 std::unique_ptr<tuning::Sampler> Tpe(const tuning::Space* space, std::uint64_t seed) {
   return tuning::MakeTpeSampler(space, {.seed = seed});
+}
+std::unique_ptr<tuning::Sampler> Random(const tuning::Space* space, std::uint64_t seed) {
+  return tuning::MakeRandomSampler(space, seed);
 }
 std::unique_ptr<tuning::Sampler> Cmaes(const tuning::Space* space, std::uint64_t seed) {
   return *tuning::MakeCmaesSampler(space, seed);
@@ -445,6 +453,81 @@ void AddImportance(Comparison& comparison) {
   comparison.Compare(what, "ms CPU", what, "", {Kind::kValueAtMost, 100});
 }
 
+// A space whose momentum is there with sgd alone.
+void AddConditions(Comparison& comparison, const SearchFunction* function,
+                   std::uint64_t first_seed) {
+  const std::string what = ", mixed6 with a condition, 100 trials";
+  const struct {
+    std::string name;
+    MakeSampler make;
+  } kSamplers[] = {{"TPE", Tpe}, {"random", Random}};
+  for (const auto& one : kSamplers) {
+    comparison.Add(one.name + what, [=, make = one.make] {
+      return absl::StatusOr<double>(1e3 * Medians(make, first_seed, 30).Of(*function, 1, 100, 100));
+    });
+  }
+  comparison.Compare("TPE beside random" + what, "thousandths", "TPE" + what, "random" + what,
+                     {Kind::kRatioAtMost, 0.5});
+}
+
+// The longest of 1,000 suggestions under a constraint that one configuration in a hundred meets.
+void AddConstraint(Comparison& comparison) {
+  const std::string what = "longest of 1000 suggestions, 1 % of the space allowed";
+  comparison.Add(what, [] {
+    tuning::Question question;
+    question.space = std::make_shared<const tuning::Space>(*tuning::Space::Create(
+        {{.name = "x", .low = 0, .high = 1}, {.name = "y", .low = 0, .high = 1}}));
+    question.sampler = tuning::MakeTpeSampler(question.space.get(), {.seed = kFirstSeed});
+    question.constraints.push_back(*tuning::Constraint::Parse("x < 0.1 and y < 0.1"));
+    question.seed = kFirstSeed;
+    double longest = 0;
+    for (std::uint64_t trial = 0; trial < 1000; ++trial) {
+      question.trial = trial;
+      const double begin = CpuSeconds();
+      const auto config = question.Answer();
+      longest = std::max(longest, CpuSeconds() - begin);
+      if (!config) return absl::StatusOr<double>(absl::InternalError("nothing is suggested"));
+      tuning::Point point = *tuning::PointOf(*question.space, *config);
+      const double value = point[0] + point[1];
+      question.history.push_back(
+          {.point = std::move(point), .state = tuning::TrialState::kDone, .value = value});
+    }
+    return absl::StatusOr<double>(1e3 * longest);
+  });
+  comparison.Compare(what, "ms CPU", what, "", {Kind::kValueAtMost, 10});
+}
+
+// Sweeps of real programs in a yard of real services; measured once. (Ray Tune needs 1.5 s for a
+// trial of one report, and Optuna with SQLite 54 ms of processor time before any work.)
+void AddPace(Comparison& comparison, int trials) {
+  const auto found = std::make_shared<std::optional<absl::StatusOr<SweepPace>>>();
+  using Read = std::function<double(const SweepPace&)>;
+  const struct {
+    std::string what, unit;
+    Read read;
+    Comparison::Limit limit;
+  } kLines[] = {{"slot idle between two trials of a sweep by TPE, median",
+                 "ms",
+                 [](const SweepPace& pace) { return absl::ToDoubleMilliseconds(pace.idle); },
+                 {Kind::kValueAtMost, 10}},
+                {"trials of one report, a sweep by TPE on 8 slots",
+                 "1/s",
+                 [](const SweepPace& pace) { return pace.trials_per_second; },
+                 {Kind::kValueAtLeast, 50}},
+                {"processor time of the services that is the sweep's",
+                 "%",
+                 [](const SweepPace& pace) { return std::max(0.1, 100 * pace.tuner_share); },
+                 {Kind::kValueAtMost, 10}}};
+  for (const auto& line : kLines) {
+    comparison.Add(line.what, [=, read = line.read] {
+      if (!*found) *found = MeasureSweepPace(std::max(2, trials / 5), trials);
+      if (!(*found)->ok()) return absl::StatusOr<double>((*found)->status());
+      return absl::StatusOr<double>(read(***found));
+    });
+    comparison.Compare(line.what, line.unit, line.what, "", line.limit);
+  }
+}
+
 // The sweep of 10,000 trials in the trainer's database; measured once.
 void AddStorage(Comparison& comparison) {
   const auto found = std::make_shared<std::optional<absl::StatusOr<SweepFigures>>>();
@@ -477,6 +560,8 @@ int main(int argc, char** argv) {
   app.options().add_option("--first_seed", first_seed, "Of the searches.");
   app.options().add_option("--seeds", seeds,
                            "Searches of each function by TPE; the median counts.");
+  int trials = 1000;
+  app.options().add_option("--trials", trials, "Of the sweeps of real programs.");
   app.options().add_option("--gp_seeds", gp_seeds, "The same by a Gaussian process.");
   const auto functions = bench::SearchFunctions();
   const auto fronts = bench::FrontFunctions();
@@ -491,6 +576,9 @@ int main(int argc, char** argv) {
     bench::AddSimulations(comparison, first_seed);
     bench::AddVerdicts(comparison);
     bench::AddImportance(comparison);
+    bench::AddConditions(comparison, bench::Named(functions, "mixed6_when"), first_seed);
+    bench::AddConstraint(comparison);
+    bench::AddPace(comparison, trials);
     bench::AddStorage(comparison);
     return absl::OkStatus();
   });
