@@ -309,7 +309,10 @@ absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
   }
   absl::StrAppend(&text, "\n", parameters.ToString(width));
   if (plan.stopping != tuning::Stopping::kNone) {
-    absl::StrAppend(&text, "\n", Line("stops early", StoppingName(plan)));
+    // (With two metrics a reader would expect both to be judged.)
+    const std::string judged =
+        plan.second ? absl::StrCat(", by ", plan.metric.name, " alone, the first metric") : "";
+    absl::StrAppend(&text, "\n", Line("stops early", StoppingName(plan) + judged));
   }
   Table table({">LEVEL", ">TRIALS EXPECTED"});
   for (const Level& level : levels) {

@@ -42,6 +42,13 @@ TEST(SweepCheckTest, LevelsHaveTheTrialsThatAreExpectedThere) {
   EXPECT_THAT(preview.text, HasSubstr("0.0001 to 1, log uniform"));
 }
 
+TEST(SweepCheckTest, OfTwoMetricsTheOneThatStopsTrialsIsNamed) {
+  const SweepPreview preview = Preview(
+      "method: tpe\nrun_cap: 90\nmetrics: [{name: loss}, {name: ms}]\nearly_terminate: {type: "
+      "asha, min: 1, max: 27, eta: 3}\nparameters: {x: {min: 0.0, max: 1.0}}\n");
+  EXPECT_THAT(preview.text, HasSubstr("one in 3 goes on, by loss alone, the first metric\n"));
+}
+
 TEST(SweepCheckTest, WhatIsEnqueuedComesFirst) {
   const SweepPreview preview = Preview(
       "method: tpe\nmetric: {name: loss}\nrun_cap: 9\nenqueue: [{x: 0.5}]\nparameters: {x: {min: "
