@@ -154,12 +154,13 @@ class LibrariesTest(OptimiserCase):
             self.assertEqual(self.configs(name + "-killed"), self.configs(name))
 
     def test_one_that_dies_at_any_ask_suggests_the_same(self):
-        for module, options in (("optuna", {}), ("optuna", {"sampler": "RandomSampler"}), ("nevergrad", {})):
+        for module, options, every in (("optuna", {}, 1), ("optuna", {"sampler": "RandomSampler"}, 6), ("nevergrad", {}, 6)):
             whole = Talk(self, module, options)
             log = whole.run([], 60)
             whole.end()
             asks = [at for at, (request, _) in enumerate(log) if request["t"] == "ask"]
-            for at in asks[::6] + asks[-1:]:
+            self.assertEqual(len(asks), 60)
+            for at in asks[::every] + asks[-1:]:
                 again = Talk(self, module, options)
                 self.assertEqual([again.ask(request) for request, _ in log[:at + 1]],
                                  [answer for _, answer in log[:at + 1]], "%s at line %d" % (module, at))

@@ -44,6 +44,16 @@ parallel: 1
   x: {values: [0.1, 0.2, 0.3, 0.4, 0.5]}
 trial: {output: json}
 """
+CHANGED = """
+name: wide
+method: %(method)s
+metric: {name: loss}
+run_cap: %(run_cap)d
+parallel: 4
+seed: 7
+parameters: {x: {min: 0.0, max: %(max)s}, z: {values: %(values)s}}
+trial: {output: json}
+"""
 # The same search in three languages, none of which knows of a yard.
 PYTHON = """
 import json, os, sys, time
@@ -77,7 +87,7 @@ int main(int argc, char** argv) {
 """
 
 
-class SweepTest(yard_case.YardCase):
+class SweepCase(yard_case.YardCase):
     def write(self, name, text):
         path = pathlib.Path(self.directory, name)
         path.write_text(text, encoding="utf-8")
@@ -95,6 +105,8 @@ class SweepTest(yard_case.YardCase):
     def pid_of(self, service):
         return json.loads(self.yard("call", service, "Stats")[0])["pid"]
 
+
+class SweepTest(SweepCase):
     def test_programs_of_any_language_are_swept_by_one_file(self):
         file = self.sweep_file("any")
         self.write("train.py", PYTHON)
@@ -196,6 +208,31 @@ class SweepTest(yard_case.YardCase):
         self.assertEqual([trial["state"] for trial in self.trials("fails")], ["failed"] * 5)
         self.assertIn("no such data set", out + err)
         self.assertIn("5 trials in a row have failed", self.yard("show", "fails")[0])
+
+
+class FourSlotsTest(SweepCase):
+    up_words = ("--slots", "4")
+
+    def test_a_sweep_is_changed_while_four_trials_run(self):
+        file = self.write("wide.yaml", CHANGED % {"method": "tpe", "max": "1.0", "values": "[a]", "run_cap": 4})
+        command = ("--", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo '{\"loss\": {x}}'")
+        self.yard("sweep", file, "--detach", *command)
+        self.await_true(lambda: json.loads(self.yard("show", "wide", "--json")[0])["running"] == 4, "four do not run")
+        before = self.trials("wide")
+        file = self.write("wide.yaml", CHANGED % {"method": "gp", "max": "9.0", "values": "[a, b]", "run_cap": 24})
+        out, _ = self.yard("sweep", "--change", "wide", file)
+        self.assertIn("4 of its 4 trials fit the new space, and count", out)
+        self.write("go", "")
+        self.yard("wait", "wide")
+        after = self.trials("wide")
+        self.assertEqual([trial["number"] for trial in after], list(range(24)))
+        self.assertEqual({trial["state"] for trial in after}, {"done"})
+        self.assertEqual([trial["config"] for trial in after[:4]], [trial["config"] for trial in before])
+        # What comes next is from the new space.
+        new = [trial["config"] for trial in after[4:]]
+        self.assertTrue(any(float(config["config/x"]) > 1 for config in new[:10]))
+        self.assertTrue(any(config["config/z"] == "b" for config in new[:10]))
+        self.assertEqual(json.loads(self.yard("show", "wide", "--json")[0])["method"], "gp")
 
 
 class SharedSlotsTest(yard_case.YardCase):

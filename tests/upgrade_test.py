@@ -57,6 +57,57 @@ class Reports(threading.Thread):
         return self.acknowledged
 
 
+class Sweep:
+    """A sweep of 60 trials, one at a time."""
+
+    COUNT = 60
+    FILE = """
+name: %(name)s
+method: %(method)s
+metric: {name: loss}
+run_cap: %(count)d
+parallel: 1
+seed: 11
+parameters: {x: {min: 0.0, max: 1.0}, y: {distribution: log_uniform_values, min: 1e-4, max: 1.0}, z: {values: [a, b]}}
+trial: {output: json}
+"""
+    # From the 20th on it waits while the file is there.
+    PROGRAM = "case $YARD_TRIAL_NAME in *-00[2-5]?) while [ -e %s ]; do sleep 0.01; done ;; esac; echo '{\"loss\": {x}}'"
+
+    def __init__(self, case, method):
+        self.case, self.method = case, method
+        self.hold = pathlib.Path(case.directory, "hold-" + method)
+
+    def name(self, which):
+        return "%s-%s" % (self.method, which)
+
+    def start(self, which, *words):
+        path = pathlib.Path(self.case.directory, self.name(which) + ".yaml")
+        path.write_text(self.FILE % {"name": self.name(which), "method": self.method, "count": self.COUNT}, encoding="utf-8")
+        return self.case.yard("sweep", str(path), *words, "--", "sh", "-c", self.PROGRAM % self.hold.name)
+
+    def shown(self, which):
+        return json.loads(self.case.yard("show", self.name(which), "--json")[0])
+
+    def run(self, which):
+        self.start(which)
+
+    def begin(self, which):
+        """It has 20 trials behind it, and one that waits."""
+        self.hold.touch()
+        self.start(which, "--detach")
+        self.case.await_true(lambda: self.shown(which)["done"] == 20, "the sweep does not go on")
+
+    def end(self, which):
+        self.hold.unlink()
+        self.case.yard("wait", self.name(which), "--timeout", str(yard_case.LONG))
+
+    def configs(self, which):
+        configs = [trial["config"] for trial in self.shown(which)["trial_list"]]
+        self.case.assertEqual(len(configs), self.COUNT)
+        return configs
+
+
 def reported_by(directory, run):
     with open(os.path.join(directory, "runs", run, "result.json")) as results:
         return [json.loads(line)["loss"] for line in results]
@@ -143,6 +194,17 @@ class UpgradeTest(yard_case.YardCase):
         self.assertIn("first", self.yard("ps", "-a")[0])
 
 
+    def test_a_sweep_goes_on_with_the_suggestions_that_it_would_have_had(self):
+        for release, method in enumerate(("random", "tpe", "gp"), 3):
+            sweep = Sweep(self, method)
+            sweep.begin("upgraded")
+            self.install(release)
+            self.up("--upgrade", "--timeout", str(yard_case.LONG))
+            sweep.end("upgraded")
+            sweep.run("whole")
+            self.assertEqual(sweep.configs("upgraded"), sweep.configs("whole"), method)
+
+
 # A task of a job: it waits for a line, and ends as that says.
 TASK = """
 read -r code <end
@@ -150,13 +212,31 @@ exit "$code"
 """
 
 
-class OlderProgramsTest(yard_case.YardCase):
-    """A trial and a job of the programs of an older commit go on under those of this tree."""
-
+class OlderCase(yard_case.YardCase):
     @classmethod
     def setUpClass(cls):
         cls.prefix = provided.folder("YARD_OLD_PREFIX", "an installation of an older commit (tools/install)")
         super().setUpClass()
+
+
+class OlderSweepTest(OlderCase):
+    """A sweep of the programs of an older commit goes on under those of this tree."""
+
+    def test_a_sweep_goes_on_with_the_suggestions_that_it_would_have_had(self):
+        sweeps = [Sweep(self, method) for method in ("random", "tpe", "gp")]
+        for sweep in sweeps:
+            sweep.begin("upgraded")
+        self.yard("down", "--keep")
+        type(self).yard_program = str(pathlib.Path(yard_case.YARD).absolute())
+        self.yard("up")
+        for sweep in sweeps:
+            sweep.end("upgraded")
+            sweep.run("whole")
+            self.assertEqual(sweep.configs("upgraded"), sweep.configs("whole"), sweep.method)
+
+
+class OlderProgramsTest(OlderCase):
+    """A trial and a job of the programs of an older commit go on under those of this tree."""
 
     def write(self, name, text):
         with open(os.path.join(self.directory, name), "w") as file:
