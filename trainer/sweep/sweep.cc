@@ -72,6 +72,10 @@ Engine::Outcome Sweep::Apply(tuning::Event event, std::int64_t now_us, StoreBatc
   Engine::Outcome outcome = engine_.Apply(event);
   if (!outcome.changed) return outcome;
   event.decided = outcome.decided;
+  if (outcome.donor > 0) {
+    event.number = outcome.donor;
+    event.text = outcome.config;
+  }
   SweepEventRow row = RowOf(event, plan_json);
   row.sweep = number_;
   row.seq = ++events_;

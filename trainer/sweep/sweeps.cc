@@ -272,7 +272,7 @@ class SweepsImpl : public Sweeps {
   // ---- Reports.
 
   Verdict Judge(const TrialRecord& trial, const ResultRow& row, const std::vector<Metric>& fields,
-                StoreBatch& batch) override {
+                bool saves, StoreBatch& batch) override {
     Entry* const entry = EntryOf(trial.spec.options.sweep);
     if (entry == nullptr) return {};
     if (entry->sweep == nullptr && entry->record.ended_us == 0) {
@@ -285,6 +285,7 @@ class SweepsImpl : public Sweeps {
     if (!event) return {};
     event->trial = trial.spec.options.sweep_trial;
     event->resource = static_cast<double>(row.step);
+    event->whether = saves;
     const Engine::Outcome outcome = entry->sweep->Apply(*event, NowMicros(), batch);
     Verdict verdict;
     for (const Action& action : outcome.actions) {
@@ -579,6 +580,16 @@ class SweepsImpl : public Sweeps {
         const auto stopped = trials_->StopBecause(entry.sweep->facts(action.trial).id, action.text,
                                                   entry.record.trace);
         return MayTryAgain(stopped.status()) ? stopped.status() : absl::OkStatus();
+      }
+      case Action::Kind::kDrop: {
+        if (!is_known || entry.sweep->facts(action.trial).id.empty()) return absl::OkStatus();
+        const std::string& id = entry.sweep->facts(action.trial).id;
+        const auto shown = trials_->Get(id);
+        if (!shown.ok() || shown->checkpoint.empty()) return absl::OkStatus();
+        const absl::Status dropped = trials_->RemoveCheckpoints(id);
+        if (MayTryAgain(dropped)) return dropped;
+        LOG_IF(WARNING, !dropped.ok()) << "sweep " << entry.record.id << ": " << dropped;
+        return absl::OkStatus();
       }
       case Action::Kind::kAsk:
         return Ask(entry, action);

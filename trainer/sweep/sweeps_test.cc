@@ -166,7 +166,9 @@ class SweepsTest : public TrialsFixture {
     const std::string answer = Say(id, ++numbers_[id], R"({"t":"ckpt_begin"})");
     const std::size_t begin = answer.find("\"path\":\"") + 8;
     const std::string path = answer.substr(begin, answer.find('"', begin) - begin);
-    std::ofstream(path + "/w") << "w";
+    // (The step at which it is saved, and a weight.)
+    std::ofstream(path + "/w") << first_steps_[NameOf(jobs_.jobs.at(id))] + lines_[id]
+                               << std::string(998, ' ');
     Say(id, ++numbers_[id], absl::StrCat(R"({"t":"ckpt_end","path":")", path, "\"}"));
   }
   // It says nothing and ends so.
@@ -671,8 +673,99 @@ TEST_F(SweepsTest, AMemberOfAPopulationStartsFromTheCheckpointOfABetterOne) {
     if (!trial->has_from) continue;
     EXPECT_GT(trial->generation, 0u);
     ASSERT_FALSE(trial->trial.empty()) << trial->reason;
-    EXPECT_NE(Get(trial->trial).checkpoint, "");
+    if (trial->stage == SweepStage::Done) EXPECT_NE(Get(trial->trial).checkpoint, "");
+    EXPECT_GT(trial->from_resource, 0);
   }
+}
+
+// Programs that go on where the checkpoint is from which they start, of 1,000 bytes each.
+class PopulationTest : public SweepsTest {
+ protected:
+  PopulationTest() {
+    options_.slots = 8;
+    Restart();
+    saves_ = true;
+  }
+
+  struct Disk {
+    int checkpoints = 0;
+    std::uint64_t bytes = 0;
+  };
+  Disk OnDisk() const {
+    Disk disk;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(directory_ + "/runs")) {
+      const std::string name = file.path().filename();
+      if (file.is_directory() && absl::StartsWith(name, "checkpoint_")) ++disk.checkpoints;
+      if (name == "w") disk.bytes += file.file_size();
+    }
+    return disk;
+  }
+  void GoOn(const std::string& id) {
+    const FakeJobs::Job& job = jobs_.jobs.at(id);
+    for (const std::string& variable : job.spec.environment) {
+      if (lines_[id] > 0 || !absl::StartsWith(variable, "YARD_CHECKPOINT=/")) continue;
+      const auto saved = runtime::ReadFile(variable.substr(variable.find('=') + 1) + "/w", 1 << 20);
+      ASSERT_TRUE(saved.ok()) << saved.status();
+      first_steps_[NameOf(job)] = std::atoi(saved->c_str());
+    }
+    Step(id, 40 - first_steps_[NameOf(job)], Parabola);
+  }
+  // The most that there ever was of both.
+  Disk RunPopulation(std::int64_t keep, std::uint64_t bytes, bool kills) {
+    auto request = WithArgs(
+        R"({"method":"pbt","metric":{"name":"loss"},"parallel":8,"seed":3,)"
+        R"("population":{"members":8,"interval":2},"parameters":{"x":{"min":0.0,"max":1.0}}})",
+        absl::StrCat("study", keep, kills));
+    if (request.trial->options == nullptr) {
+      request.trial->options = std::make_unique<msg::TrialOptionsT>();
+    }
+    request.trial->options->keep_checkpoints = static_cast<std::int32_t>(keep);
+    request.trial->options->checkpoint_bytes = bytes;
+    const auto sweep = TryBegin(request);
+    EXPECT_TRUE(sweep.ok()) << sweep.status();
+    Disk most;
+    for (int i = 0; i < 10'000; ++i) {
+      std::vector<std::string> running;
+      for (const auto& [id, job] : jobs_.jobs) {
+        if (!job.ended) running.push_back(id);
+      }
+      if (running.empty()) break;
+      for (const std::string& id : running) {
+        if (jobs_.jobs.at(id).ended) continue;
+        GoOn(id);
+        const Disk now = OnDisk();
+        most.checkpoints = std::max(most.checkpoints, now.checkpoints);
+        most.bytes = std::max(most.bytes, now.bytes);
+        if (kills && ++steps_ % 7 == 0) Restart();
+      }
+    }
+    const auto details = Details(sweep->id);
+    EXPECT_EQ(details.sweep->state, SweepState::Done);
+    EXPECT_GT(details.trials.size(), 40u);
+    for (const auto& trial : details.trials) {
+      EXPECT_TRUE(trial->stage == SweepStage::Done || trial->stage == SweepStage::StoppedEarly)
+          << trial->name << ": " << trial->reason;
+      // (One that took over at the end has saved nothing.)
+      const bool is_kept = trial->stage == SweepStage::Done && trial->has_value;
+      EXPECT_EQ(!Get(trial->trial).checkpoint.empty(), is_kept) << trial->name;
+    }
+    return most;
+  }
+
+  int steps_ = 0;
+};
+
+TEST_F(PopulationTest, HasTwoCheckpointsAMemberAtMost) {
+  EXPECT_LE(RunPopulation(1, 0, false).checkpoints, 16);
+}
+
+TEST_F(PopulationTest, HasTwoCheckpointsAMemberAtMostAlsoOverKills) {
+  EXPECT_LE(RunPopulation(1, 0, true).checkpoints, 16);
+}
+
+TEST_F(PopulationTest, TheBytesOfItsCheckpointsAreBounded) {
+  // (Each member has what it may keep, and what it has started from.)
+  EXPECT_LE(RunPopulation(-1, 3'500, true).bytes, 8 * (3'500 + 1'000));
 }
 
 TEST_F(SweepsTest, FindsByIdNameAndPrefix) {

@@ -333,6 +333,25 @@ class TrialsImpl : public Trials {
     return removals_.Remove(name, request_id);
   }
 
+  absl::Status RemoveCheckpoints(const std::string& id) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return found.status();
+    Trial& trial = **found;
+    const std::string what = absl::StrCat("cannot remove the checkpoints of trial ", id, ": ");
+    if (!HasEnded(trial.record)) {
+      return absl::FailedPreconditionError(absl::StrCat(what, "it ", StateWords(trial.record)));
+    }
+    const Trial* other = table_.StartingFrom(id);
+    if (other == nullptr) other = table_.Restoring(trial.record.spec.run_directory);
+    if (other != nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(what, "trial ", other->record.id(), " is to start from them"));
+    }
+    const absl::Status removed = trial.reports->RemoveCheckpoints();
+    news_.Announce(trial);
+    return removed;
+  }
+
   absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                     const std::string& request_id) override {
     const auto found = table_.ById(id);

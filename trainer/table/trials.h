@@ -129,6 +129,9 @@ class Trials : public LineReceiver {
   // paused, is to start from it or from a checkpoint in its directory.
   virtual absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
                                                   const std::string& request_id) = 0;
+  // Removes all checkpoints of an ended trial, by its exact id, for good. FailedPrecondition: it
+  // has not ended, or another trial is to start from one of them.
+  virtual absl::Status RemoveCheckpoints(const std::string& id) = 0;
   // Stores an event for the program (trial_events.h) and returns its number. FailedPrecondition:
   // the trial has ended.
   virtual absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,

@@ -26,9 +26,10 @@ class ReportJudge {
   virtual ~ReportJudge() = default;
 
   // The trial has options.sweep. The report counts once `batch` is stored, and so does what the
-  // judge adds to it. `fields` are the report's metrics and the automatic ones.
+  // judge adds to it. `fields` are the report's metrics and the automatic ones; `saves`: the trial
+  // has a checkpoint.
   virtual Verdict Judge(const TrialRecord& trial, const ResultRow& row,
-                        const std::vector<Metric>& fields, StoreBatch& batch) = 0;
+                        const std::vector<Metric>& fields, bool saves, StoreBatch& batch) = 0;
   // The batches since the last call are stored, or none of them is.
   virtual void Committed() = 0;
   virtual void Abandon() = 0;

@@ -276,10 +276,22 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
   const auto surplus = SurplusCheckpoints(
       ranked, keep_, ParseCheckpointMetric(metric_).smaller_is_better, max_bytes_);
   const std::set<std::int64_t> numbers(surplus.begin(), surplus.end());
+  std::erase_if(*rows, [&](const CheckpointRow& row) { return numbers.count(row.number) == 0; });
+  return RemoveThose(*std::move(rows));
+}
+
+absl::Status TrialCheckpoints::RemoveAll() const {
+  auto rows = All();
+  if (!rows.ok()) return rows.status();
+  absl::Status result = RemoveThose(*std::move(rows));
+  result.Update(RemoveTemporaries());
+  return result;
+}
+
+absl::Status TrialCheckpoints::RemoveThose(std::vector<CheckpointRow> rows) const {
   StoreBatch batch;
   absl::Status result;
-  for (CheckpointRow& row : *rows) {
-    if (numbers.count(row.number) == 0) continue;
+  for (CheckpointRow& row : rows) {
     const absl::Status removed = RemoveCheckpoint(DirectoryOf(row));
     result.Update(removed);
     if (removed.ok()) batch.forgotten_checkpoints.push_back(std::move(row));

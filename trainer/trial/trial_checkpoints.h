@@ -86,6 +86,8 @@ class TrialCheckpoints {
   // lies in, nor what is referenced. A checkpoint that cannot be removed stays known, and its
   // removal is tried again with the next checkpoint.
   absl::Status RemoveSurplus(const std::string& start) const;
+  // Removes all of them, of a trial that has ended.
+  absl::Status RemoveAll() const;
 
   // Where an attempt starts.
   struct Start {
@@ -155,6 +157,8 @@ class TrialCheckpoints {
   std::optional<CheckpointRow> CommittedAs(const std::string& name, const Moment& moment) const;
   absl::StatusOr<std::optional<CheckpointRow>> Known(const std::string& name,
                                                      const StoreBatch& batch) const;
+
+  absl::Status RemoveThose(std::vector<CheckpointRow> rows) const;
 
   const Options options_;
   const std::int64_t trial_;

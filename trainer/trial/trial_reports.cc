@@ -580,7 +580,8 @@ void TrialReports::AskJudge(const ResultRow& row, const TrialRecord& trial, Stor
   Progress& draft = Draft();
   if (options_.judge == nullptr || trial.spec.options.sweep.empty()) return;
   if (draft.verdict.kind != Verdict::Kind::kContinue) return;
-  draft.verdict = options_.judge->Judge(trial, row, JudgedFields(run_, row), batch);
+  draft.verdict = options_.judge->Judge(trial, row, JudgedFields(run_, row),
+                                        draft.newest_checkpoint.number > 0, batch);
 }
 
 void TrialReports::Decide(const TrialRecord& trial) {
@@ -726,6 +727,12 @@ void TrialReports::SettleAtEnd() {
   if (batch.checkpoints.empty()) return;
   const absl::Status written = options_.store->Write(batch);
   LOG_IF(ERROR, !written.ok()) << "cannot store to which report a checkpoint belongs: " << written;
+}
+
+absl::Status TrialReports::RemoveCheckpoints() {
+  absl::Status result = checkpoints_.RemoveAll();
+  result.Update(RefreshNewestCheckpoint());
+  return result;
 }
 
 absl::Status TrialReports::RemoveTemporaryCheckpoints() {

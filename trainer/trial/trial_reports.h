@@ -117,6 +117,8 @@ class TrialReports {
   void SkipTo(std::int64_t offset) { progress_.last_line = offset; }
   // After the end of its program.
   absl::Status RemoveTemporaryCheckpoints();
+  // After the end of the trial, for good.
+  absl::Status RemoveCheckpoints();
   // Directory of the newest checkpoint; empty without a checkpoint.
   std::string NewestCheckpoint() const;
   // Whether the attempt or the trial is to end, and why, was decided by something else than a line.

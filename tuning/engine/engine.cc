@@ -1,6 +1,8 @@
 // These are always true after Apply(): a running sweep has a trial that is active, or a question
 // that is open (else it has ended); no more trials are active than Plan::parallel allows, unless it
-// was lowered; what was ordered and not confirmed can be told from the state (Open()).
+// was lowered; what was ordered and not confirmed can be told from the state (Open()). A trial's
+// checkpoints are dropped (kDrop) only after it has ended, when no trial that is to begin with them
+// has still to report, and never those of the best trial.
 //
 // Nothing here may depend on what did not change anything: such events are not stored.
 
@@ -78,6 +80,7 @@ absl::Status CheckPlan(const Plan& plan) {
   if (plan.method == Method::kExternal && plan.external.command.empty()) {
     return absl::InvalidArgumentError("the external optimiser has no command");
   }
+  if (plan.method == Method::kReplay) return CheckSchedule(plan);
   if (plan.method != Method::kPbt) return absl::OkStatus();
   const Population& population = plan.population;
   if (population.members < 2) {
@@ -124,6 +127,7 @@ Engine::Engine(const Engine& other)
       rule_(other.rule_ == nullptr ? nullptr : other.rule_->Clone()),
       members_(other.members_),
       founders_(other.founders_),
+      left_(other.left_),
       events_(other.events_),
       state_(other.state_),
       drains_(other.drains_),
@@ -202,6 +206,7 @@ Engine::Outcome Engine::Apply(const Event& event) {
       break;
   }
   if (outcome.changed) {
+    Drop(outcome.actions);
     Fill(outcome.actions);
   } else {
     --events_;
@@ -213,6 +218,8 @@ void Engine::Begin(Outcome& outcome) {
   if (state_ != State::kNew) return;
   state_ = State::kRunning;
   outcome.changed = true;
+  if (plan_->method != Method::kReplay) return;
+  enqueued_.assign(1, plan_->schedule.front().config);
 }
 
 std::uint64_t Engine::Add(Config config) {
@@ -353,6 +360,8 @@ void Engine::TakeStarted(const Event& event, Outcome& outcome) {
     trial.answer = Answer::kContinue;
     trial.attempt = event.number;
     trial.is_started = true;
+    trial.is_dropped = false;
+    left_.erase(event.trial);
     ++active_;
     first_open_ = std::min(first_open_, static_cast<std::size_t>(event.trial));
     outcome.changed = true;
@@ -395,8 +404,28 @@ std::string Engine::Why(const Trial& trial, const Judgement& judgement) const {
                       shown(judgement.limit), ", the limit among ", judgement.count);
 }
 
+// The member's newest trial that runs.
+std::optional<std::uint64_t> Engine::DonorOf(std::uint64_t member) const {
+  for (std::uint64_t number = trials_.size(); number-- > 0;) {
+    const Trial& trial = trials_[number];
+    if (trial.member == member && trial.stage == Stage::kRunning && trial.point) return number;
+  }
+  return std::nullopt;
+}
+
+// Other values near those of the donor, for the next trial. (If constraints allow none, its own.)
+Config Engine::Explored(std::uint64_t donor) const {
+  for (std::uint64_t i = 0; i < kMostExplored; ++i) {
+    const Point point = Explore(*plan_->space, *trials_[donor].point, plan_->seed + i,
+                                trials_.size(), plan_->population.resample);
+    Config whole = ConfigOf(*plan_->space, point, plan_->constants);
+    if (Allow(plan_->constraints, whole)) return whole;
+  }
+  return ConfigOf(*plan_->space, *trials_[donor].point, plan_->constants);
+}
+
 // A member of a population: whether the trial goes on; if not, its member goes on in a new trial.
-Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value) {
+Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value, Outcome& outcome) {
   const Trial& trial = trials_[number];
   // (The trial that is asked for has its number already.)
   const bool has_room =
@@ -404,45 +433,104 @@ Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value) 
   const auto donor_member = members_.Look(plan_->population, plan_->seed, trial.member,
                                           trial.generation, event.resource, value);
   if (event.decided && *event.decided == Answer::kContinue) return Answer::kContinue;
-  if (!donor_member || !has_room) return Answer::kContinue;
-  // The donor's newest trial.
-  std::optional<std::uint64_t> donor;
-  for (std::uint64_t other = trials_.size(); other-- > 0 && !donor;) {
-    const Trial& its = trials_[other];
-    if (its.member == *donor_member && its.stage == Stage::kRunning && its.point) donor = other;
-  }
+  const bool is_known = event.decided && event.number > 0 && event.number <= trials_.size();
+  if (!is_known && (!donor_member || !has_room)) return Answer::kContinue;
+  const auto donor = is_known ? std::optional(event.number - 1) : DonorOf(*donor_member);
   if (!donor || *donor == number) return Answer::kContinue;
-  const std::uint64_t next = trials_.size();
-  Config config;
-  for (std::uint64_t i = 0; i <= kMostExplored && config.empty(); ++i) {
-    // (The donor's own is allowed.)
-    const Point point = i == kMostExplored
-                            ? *trials_[*donor].point
-                            : Explore(*plan_->space, *trials_[*donor].point, plan_->seed + i, next,
-                                      plan_->population.resample);
-    Config whole = ConfigOf(*plan_->space, point, plan_->constants);
-    if (i == kMostExplored || Allow(plan_->constraints, whole)) config = std::move(whole);
+  if (!event.decided && !trials_[*donor].saves) {
+    outcome.actions.push_back(
+        {.kind = Action::Kind::kNotice,
+         .trial = number,
+         .text = absl::StrCat("trial ", number, " goes on: trial ", *donor,
+                              ", which is better, has no checkpoint to take over")});
+    return Answer::kContinue;
   }
-  const std::uint64_t member = trial.member, generation = trial.generation;
-  const double from_resource = trials_[*donor].resource;
-  Add(std::move(config));
+  return GoOnIn(number, *donor, is_known ? event.text : ConfigText(Explored(*donor)), outcome);
+}
+
+// Whether the trial goes on; if not, the next configuration of the schedule does, from its
+// checkpoint.
+Answer Engine::FollowSchedule(std::uint64_t number, const Event& event, Outcome& outcome) {
+  const Trial& trial = trials_[number];
+  const std::size_t next = trial.generation + 1;
+  if (event.decided && *event.decided == Answer::kContinue) return Answer::kContinue;
+  if (!event.decided && !trial.saves) {
+    outcome.actions.push_back({.kind = Action::Kind::kNotice,
+                               .trial = number,
+                               .text = absl::StrCat("trial ", number, " goes on: it has no ",
+                                                    "checkpoint for the next of the schedule")});
+    return Answer::kContinue;
+  }
+  const bool is_known = event.number > 0;
+  return GoOnIn(number, number, is_known ? event.text : ConfigText(plan_->schedule[next].config),
+                outcome);
+}
+
+// The trial is stopped, and goes on in another one of that configuration, from the donor's
+// checkpoint.
+Answer Engine::GoOnIn(std::uint64_t number, std::uint64_t donor, std::string text,
+                      Outcome& outcome) {
+  // (As it will be read when it was stored: numbers are spelled another way then.)
+  auto config = ParseConfig(text);
+  if (!config.ok()) return Answer::kContinue;
+  outcome.donor = donor + 1;
+  outcome.config = std::move(text);
+  const std::uint64_t member = trials_[number].member, generation = trials_[number].generation;
+  // (A donor that has not reported yet is where it began.)
+  const double from_resource = std::max(trials_[donor].resource, trials_[donor].from_resource);
+  Add(*std::move(config));
   --founders_;
   Trial& clone = trials_.back();
   clone.member = member;
   clone.generation = generation + 1;
   clone.from = donor;
   clone.from_resource = from_resource;
-  members_.TakeOver(member, *donor_member);
+  if (plan_->method == Method::kPbt) members_.TakeOver(member, trials_[donor].member);
   return Answer::kStop;
 }
 
-Judgement Engine::Judge(Trial& trial, const Event& event, double value) {
+// Whether somebody may still begin with a checkpoint of it.
+bool Engine::IsNeeded(std::uint64_t number) const {
+  if (Best() == number) return true;
+  return std::any_of(trials_.begin(), trials_.end(), [&](const Trial& other) {
+    const bool is_to_begin = other.stage == Stage::kWaiting || other.stage == Stage::kRunning ||
+                             other.stage == Stage::kPaused;
+    return other.from == number && is_to_begin && !other.has_reported;
+  });
+}
+
+// The checkpoints of trials that were taken over, but not those of the best one.
+void Engine::Drop(Actions& actions) {
+  for (auto place = left_.begin(); place != left_.end();) {
+    const std::uint64_t number = *place;
+    if (IsNeeded(number)) {
+      ++place;
+      continue;
+    }
+    trials_[number].is_dropped = true;
+    actions.push_back({.kind = Action::Kind::kDrop, .trial = number});
+    place = left_.erase(place);
+  }
+}
+
+Judgement Engine::Judge(Trial& trial, const Event& event, double value, Outcome& outcome) {
   if (plan_->method == Method::kPbt) {
     Judgement judgement;
     if (!members_.IsDue(plan_->population, trial.member, event.resource)) return judgement;
     judgement.changed = true;
     trial.resource = event.resource;
-    judgement.answer = TakeOver(event.trial, event, value);
+    judgement.answer = TakeOver(event.trial, event, value, outcome);
+    return judgement;
+  }
+  if (plan_->method == Method::kReplay) {
+    const std::size_t next = trial.generation + 1;
+    Judgement judgement;
+    if (next >= plan_->schedule.size() || event.resource < plan_->schedule[next].from) {
+      return judgement;
+    }
+    judgement.changed = true;
+    trial.resource = event.resource;
+    judgement.answer = FollowSchedule(event.trial, event, outcome);
     return judgement;
   }
   if (rule_ == nullptr) return {};
@@ -489,9 +577,13 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
   // A deque keeps its elements where they are when one is added behind them.
   Trial& trial = trials_[event.trial];
   const double value = Signed(event.value);
-  const Judgement judgement = Judge(trial, event, value);
-  outcome.changed = judgement.changed;
+  const bool saves_first = HasChains() && event.whether && !trial.saves;
+  trial.saves = trial.saves || event.whether;
+  const Judgement judgement = Judge(trial, event, value, outcome);
+  outcome.changed = judgement.changed || saves_first;
   if (TakeOthers(event, trial)) outcome.changed = true;
+  // (Of a trial that has taken over it matters that it has begun.)
+  if (!std::exchange(trial.has_reported, true) && trial.from) outcome.changed = true;
   const bool is_better = !std::isnan(event.value) && (!trial.value || value < Signed(*trial.value));
   if (plan_->metric.last ? !trial.value || *trial.value != event.value : is_better) {
     // (Two that are NaN differ, which costs an event and no more.)
@@ -509,7 +601,7 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
     trial.answer = answer.answer;
   }
   if (answer.answer != Answer::kContinue) {
-    trial.reason = plan_->method == Method::kPbt
+    trial.reason = HasChains()
                        ? absl::StrCat("trial ", trials_.size() - 1, " takes over from trial ",
                                       trials_.back().from.value_or(0))
                        : Why(trial, judgement);
@@ -640,8 +732,11 @@ void Engine::TakeEnded(const Event& event, Outcome& outcome) {
   bool failed = event.end == End::kFailed;
   const std::string missing = Missing(trial);
   if (event.end == End::kDone && !missing.empty()) {
-    failed = true;
-    trial.reason = missing;
+    const bool had_nothing_to_do = trial.from && !trial.has_reported;
+    failed = !had_nothing_to_do;
+    trial.reason = failed ? missing
+                          : absl::StrCat("trial ", *trial.from, " was at its end when this one ",
+                                         "took over from it");
   }
   if (failed) {
     trial.stage = Stage::kFailed;
@@ -667,8 +762,9 @@ void Engine::TakeEnded(const Event& event, Outcome& outcome) {
   }
   if (rule_ != nullptr && IsSettled(trial) && trial.stage != Stage::kPaused)
     rule_->End(event.trial);
-  if (plan_->method == Method::kPbt && trial.stage != Stage::kStoppedEarly &&
-      trial.stage != Stage::kPaused) {
+  if (HasChains() && trial.stage == Stage::kStoppedEarly) {
+    left_.insert(event.trial);
+  } else if (plan_->method == Method::kPbt && trial.stage != Stage::kPaused) {
     members_.Remove(trial.member);
   }
   if (IsSettled(trial) && trial.stage != Stage::kPaused) Tell(event.trial);
@@ -780,6 +876,11 @@ void Engine::TakeSpent(const Event& event, Outcome& outcome) {
 
 void Engine::TakeChange(const Event& event, Outcome& outcome) {
   if (event.plan == nullptr || state_ == State::kStopping) return;
+  if (plan_->method == Method::kReplay || event.plan->method == Method::kReplay) {
+    outcome.actions.push_back({.kind = Action::Kind::kNotice,
+                               .text = "a schedule is followed as it is: begin another sweep"});
+    return;
+  }
   Engine changed(event.plan);
   if (!changed.Prepare().ok()) return;
   outcome.changed = true;
@@ -875,6 +976,7 @@ bool Engine::MoreCome() const {
   if (plan_->max_trials > 0 && trials_.size() >= plan_->max_trials) return false;
   if (!enqueued_.empty()) return true;
   if (!exhausted_.empty()) return false;
+  if (plan_->method == Method::kReplay) return false;
   return plan_->method != Method::kPbt || founders_ < plan_->population.members;
 }
 
@@ -1001,6 +1103,7 @@ std::vector<Action> Engine::Open() const {
     if (IsActive(trial) && trial.is_told_to_pause && trial.answer == Answer::kContinue) {
       actions.push_back({.kind = Action::Kind::kPause, .trial = number});
     }
+    if (trial.is_dropped) actions.push_back({.kind = Action::Kind::kDrop, .trial = number});
   }
   if (question_) {
     actions.push_back(

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,10 @@ class Engine {
     std::vector<Action> actions = {};
     // The answer to kReported, to be stored as Event::decided.
     std::optional<Answer> decided = std::nullopt;
+    // Another trial takes over from the one that has reported: to be stored as Event::number and
+    // Event::text.
+    std::uint64_t donor = 0;  // 1 + its number; 0: none does.
+    std::string config = {};
   };
   // An event that cannot be, such as the end of a trial that does not run, changes nothing.
   Outcome Apply(const Event& event);
@@ -98,6 +103,9 @@ class Engine {
     std::uint64_t generation = 0;
     std::optional<std::uint64_t> from = std::nullopt;
     double from_resource = 0;       // Where `from` was then.
+    bool saves = false;             // It has a checkpoint that another trial can begin with.
+    bool has_reported = false;      // So it has begun, with whatever it was to begin with.
+    bool is_dropped = false;        // Its checkpoints are.
     bool is_told_to_pause = false;  // With the sweep.
     bool is_asked_for = false;      // An external optimiser waits for its result.
     // The rule's word on it while it was on its way to its pause: whether it goes on.
@@ -199,8 +207,14 @@ class Engine {
   void Stand(Trial& trial, TrialState state);
   void Tell(std::uint64_t number);
   void TellAgain();
-  Judgement Judge(Trial& trial, const Event& event, double value);
-  Answer TakeOver(std::uint64_t number, const Event& event, double value);
+  Judgement Judge(Trial& trial, const Event& event, double value, Outcome& outcome);
+  Answer TakeOver(std::uint64_t number, const Event& event, double value, Outcome& outcome);
+  Answer FollowSchedule(std::uint64_t number, const Event& event, Outcome& outcome);
+  Answer GoOnIn(std::uint64_t number, std::uint64_t donor, std::string text, Outcome& outcome);
+  std::optional<std::uint64_t> DonorOf(std::uint64_t member) const;
+  Config Explored(std::uint64_t donor) const;
+  bool IsNeeded(std::uint64_t number) const;
+  void Drop(std::vector<Action>& actions);
   std::string Why(const Trial& trial, const Judgement& judgement) const;
   std::string Missing(const Trial& trial) const;
   std::optional<double> SecondOf(const std::vector<std::optional<double>>& others) const;
@@ -211,6 +225,10 @@ class Engine {
   void Place(Trial& trial) const;
   bool MeetsAll(const Trial& trial) const;
   double Signed(double value) const { return plan_->metric.maximize ? -value : value; }
+  // Trials take over from each other.
+  bool HasChains() const {
+    return plan_->method == Method::kPbt || plan_->method == Method::kReplay;
+  }
   bool IsOpenEnded() const { return state_ == State::kRunning || state_ == State::kPaused; }
 
   std::shared_ptr<const Plan> plan_;
@@ -218,6 +236,8 @@ class Engine {
   std::unique_ptr<StoppingRule> rule_;
   Members members_;
   std::uint64_t founders_ = 0;  // Trials that have taken over from no other.
+  // Trials that were taken over and have ended, whose checkpoints may still be needed.
+  std::set<std::uint64_t> left_;
 
   std::uint64_t events_ = 0;  // That have changed something.
   State state_ = State::kNew;

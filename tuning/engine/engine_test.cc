@@ -65,6 +65,10 @@ class World {
   Engine::Outcome Take(Event event) {
     auto outcome = engine_.Apply(event);
     event.decided = outcome.decided;
+    if (outcome.donor > 0) {
+      event.number = outcome.donor;
+      event.text = outcome.config;
+    }
     if (outcome.changed) stored_.push_back(event);
     // (An event that is not stored is known to have changed nothing.)
     for (const Action& action : outcome.actions) Do(action);
@@ -101,8 +105,11 @@ class World {
   Answer Report(std::uint64_t trial, double value) {
     Program& program = programs_.at(trial);
     ++program.at;
-    const auto outcome = Take(
-        {.kind = Event::Kind::kReported, .trial = trial, .resource = program.at, .value = value});
+    const auto outcome = Take({.kind = Event::Kind::kReported,
+                               .trial = trial,
+                               .resource = program.at,
+                               .value = value,
+                               .whether = saves});
     // (A program that was told to pause pauses, whatever is said to its report.)
     if (*outcome.decided != Answer::kContinue) program.answer = *outcome.decided;
     return *outcome.decided;
@@ -149,7 +156,10 @@ class World {
   }
   const Engine& engine() const { return engine_; }
   const std::vector<Event>& stored() const { return stored_; }
-  bool loses_checkpoints = false;
+  bool IsDropped(std::uint64_t trial) const { return programs_.at(trial).dropped; }
+  // The last notice.
+  const std::string& notice() const { return notice_; }
+  bool loses_checkpoints = false, saves = true;
 
   // All that can be told of a sweep.
   static std::string Text(const Engine& engine) {
@@ -176,7 +186,7 @@ class World {
 
  private:
   struct Program {
-    bool runs = false;
+    bool runs = false, dropped = false;
     double at = 0;
     std::uint64_t attempt = 0;
     Answer answer = Answer::kContinue;
@@ -193,7 +203,10 @@ class World {
         program.attempt = action.number;
         program.runs = true;
         program.answer = Answer::kContinue;
-        if (action.from) program.at = programs_[*action.from].at;
+        if (action.from) {
+          EXPECT_FALSE(programs_[*action.from].dropped) << action.trial;
+          program.at = programs_[*action.from].at;
+        }
         if (action.kind == Kind::kResume && loses_checkpoints) program.at = 0;
         return;
       }
@@ -205,10 +218,16 @@ class World {
         if (program.answer == Answer::kContinue) program.answer = Answer::kPause;
         return;
       }
+      case Kind::kDrop:
+        EXPECT_FALSE(programs_.at(action.trial).runs);
+        programs_.at(action.trial).dropped = true;
+        return;
+      case Kind::kNotice:
+        notice_ = action.text;
+        return;
       case Kind::kAnswer:
       case Kind::kAsk:
       case Kind::kFinish:
-      case Kind::kNotice:
         return;
     }
   }
@@ -217,6 +236,7 @@ class World {
   Engine engine_;
   std::vector<Event> stored_;
   std::map<std::uint64_t, Program> programs_;
+  std::string notice_;
 };
 
 double Curve(const Point& point, double at) {
@@ -807,9 +827,12 @@ TEST(EngineTest, AMemberOfAPopulationTakesOverFromABetterOne) {
   World world(plan);
   world.RunAll(20, Curve);
   EXPECT_EQ(world.engine().state(), State::kDone);
+  const auto best = world.engine().Best();
   bool has_clone = false;
   for (std::uint64_t number = 0; number < world.engine().trials().size(); ++number) {
     const auto& trial = world.engine().trials()[number];
+    // A member that went on elsewhere needs its checkpoints no more.
+    EXPECT_EQ(world.IsDropped(number), trial.stage == Stage::kStoppedEarly && number != best);
     if (!trial.from) continue;
     has_clone = true;
     EXPECT_LT(*trial.from, number);
@@ -823,6 +846,121 @@ TEST(EngineTest, AMemberOfAPopulationTakesOverFromABetterOne) {
     EXPECT_EQ(schedule.back().first, trial.from_resource);
   }
   EXPECT_TRUE(has_clone);
+}
+
+TEST(EngineTest, NobodyTakesOverFromAMemberWithoutACheckpoint) {
+  Plan plan = Small();
+  plan.method = Method::kPbt;
+  plan.parallel = 4;
+  plan.max_trials = 40;
+  plan.population = {.members = 4, .interval = 2};
+  World world(plan);
+  world.saves = false;
+  world.RunAll(20, Curve);
+  EXPECT_EQ(world.engine().state(), State::kDone);
+  EXPECT_EQ(world.engine().trials().size(), 4u);
+  EXPECT_THAT(world.notice(), HasSubstr("which is better, has no checkpoint to take over"));
+}
+
+TEST(EngineTest, ATakeOverAtTheEndIsNoFailure) {
+  Plan plan = Small();
+  plan.method = Method::kPbt;
+  plan.parallel = 4;
+  plan.max_trials = 0;
+  plan.population = {.members = 4, .interval = 2};
+  World world(plan);
+  world.RunAll(8, Curve);
+  EXPECT_EQ(world.engine().state(), State::kDone);
+  EXPECT_EQ(world.engine().failed(), 0u);
+  std::vector<std::string> reasons;
+  for (const auto& trial : world.engine().trials()) reasons.push_back(trial.reason);
+  EXPECT_THAT(reasons, testing::Contains(HasSubstr("was at its end when this one took over")));
+}
+
+Plan Replayed(const Engine& engine) {
+  Plan plan = Small();
+  plan.method = Method::kReplay;
+  plan.parallel = 1;
+  for (const auto& [from, config] : engine.Schedule(*engine.Best())) {
+    plan.schedule.push_back({from, config});
+  }
+  return plan;
+}
+
+TEST(EngineTest, AScheduleIsReplayedWithTheSameConfigurationsAtTheSamePoints) {
+  Plan plan = Small();
+  plan.method = Method::kPbt;
+  plan.parallel = 8;
+  plan.max_trials = 0;
+  plan.population = {.members = 8, .interval = 2};
+  World world(plan);
+  world.RunAll(41, Curve);
+  const Plan schedule = Replayed(world.engine());
+  ASSERT_GT(schedule.schedule.size(), 3u);
+  World replay(schedule);
+  for (int i = 0; i < 1000 && !replay.IsOver(); ++i) {
+    const auto running = replay.Running();
+    ASSERT_EQ(running.size(), 1u);
+    replay.Advance(running.begin()->first, 41, Curve);
+    if (i % 3 == 0) replay.Kill();
+  }
+  EXPECT_EQ(replay.engine().state(), State::kDone);
+  ASSERT_EQ(replay.engine().trials().size(), schedule.schedule.size());
+  for (std::size_t i = 0; i < schedule.schedule.size(); ++i) {
+    const auto& trial = replay.engine().trials()[i];
+    EXPECT_EQ(trial.config, schedule.schedule[i].config);
+    EXPECT_EQ(trial.from_resource, schedule.schedule[i].from);
+  }
+  EXPECT_EQ(replay.engine().Schedule(schedule.schedule.size() - 1).size(),
+            schedule.schedule.size());
+}
+
+TEST(EngineTest, AScheduleWaitsForACheckpointAndIsNotChanged) {
+  Plan plan = Small();
+  plan.method = Method::kReplay;
+  plan.parallel = 1;
+  plan.schedule = {{0, {{"x", "0.5"}, {"y", "0"}}}, {2, {{"x", "0.25"}, {"y", "0"}}}};
+  World world(plan);
+  world.saves = false;
+  for (int i = 0; i < 5; ++i) world.Advance(0, 9, Curve);
+  EXPECT_EQ(world.engine().trials().size(), 1u);
+  EXPECT_THAT(world.notice(), HasSubstr("it has no checkpoint for the next of the schedule"));
+  world.saves = true;
+  world.Advance(0, 9, Curve);
+  ASSERT_EQ(world.engine().trials().size(), 2u);
+  EXPECT_EQ(world.engine().trials()[1].from_resource, 6);
+  Event change = {.kind = Event::Kind::kChange};
+  change.plan = std::make_shared<const Plan>(Small());
+  EXPECT_FALSE(world.Take(change).changed);
+  EXPECT_THAT(world.notice(), HasSubstr("begin another sweep"));
+  plan.schedule[1].from = 0;
+  EXPECT_FALSE(Engine::Create(std::make_shared<const Plan>(plan)).ok());
+  plan.schedule.clear();
+  EXPECT_FALSE(Engine::Create(std::make_shared<const Plan>(plan)).ok());
+}
+
+TEST(EngineTest, AStoredTakeOverCountsWhateverWouldBeDrawnNow) {
+  Plan plan = Small();
+  plan.method = Method::kPbt;
+  plan.parallel = 4;
+  plan.max_trials = 5;
+  plan.population = {.members = 4, .interval = 2};
+  World world(plan);
+  world.RunAll(20, Curve);
+  ASSERT_EQ(world.engine().trials().size(), 5u);
+  Engine again = *Engine::Create(std::make_shared<const Plan>(plan));
+  std::uint64_t donor = 0;
+  for (Event event : world.stored()) {
+    if (event.kind == Event::Kind::kReported && event.number > 0) {
+      while (donor == event.trial || donor + 1 == event.number) ++donor;
+      event.number = donor + 1;
+      event.text = R"({"x":0.125,"y":0.5})";
+    }
+    again.Apply(event);
+  }
+  ASSERT_EQ(again.trials().size(), 5u);
+  EXPECT_EQ(again.trials()[4].from, donor);
+  EXPECT_EQ(ConfigText(again.trials()[4].config), R"({"x":0.125,"y":0.5})");
 }
 
 // The gain of an epoch depends on how near x is to a place that moves, so no fixed x is
@@ -864,7 +1002,7 @@ TEST(EngineTest, APopulationFollowsAScheduleThatNoFixedConfigurationHas) {
     const auto best = world.engine().Best();
     better += *world.engine().trials()[*best].value > fixed ? 1 : 0;
   }
-  EXPECT_GE(better, 17);
+  EXPECT_GE(better, 18);
 }
 
 TEST(EngineTest, WhoGoesOnWithATrialThatWasStoppedEarlyIsListenedTo) {

@@ -23,18 +23,21 @@ struct Event {
     kSuggested,  // trial, number (Action::number of the question), text (the configuration)
     kExhausted,  // trial, number, text (why): there is nothing more to suggest.
     kStarted,    // trial, number (the attempt), resource (what it goes on from; 0: from nothing)
-    kReported,   // trial, resource, value, others; decided once it is stored
-    kEnded,      // trial, end, text (why)
-    kPause,      // whether
-    kResume,     // whether
-    kStop,       // text (why)
-    kChange,     // plan
-    kEnqueue,    // text (a configuration that is tried next)
-    kLearn,      // text (a configuration), value, others: known from somewhere else
-    kSpent,      // text (what is spent): no more trials begin
-    kFail,       // text (why): it cannot go on
-    kRefused,    // trial, number, text (why): what an external optimiser suggests is not taken
-    kMeasured,   // trial, others: a report without the metric
+    // trial, resource, value, others, whether (it has a checkpoint that another can begin with).
+    // Once it is stored: decided; of a trial that is taken over also number (1 + the donor's), text
+    // (the configuration of the trial that takes over).
+    kReported,
+    kEnded,     // trial, end, text (why)
+    kPause,     // whether
+    kResume,    // whether
+    kStop,      // text (why)
+    kChange,    // plan
+    kEnqueue,   // text (a configuration that is tried next)
+    kLearn,     // text (a configuration), value, others: known from somewhere else
+    kSpent,     // text (what is spent): no more trials begin
+    kFail,      // text (why): it cannot go on
+    kRefused,   // trial, number, text (why): what an external optimiser suggests is not taken
+    kMeasured,  // trial, others: a report without the metric
   };
   Kind kind = Kind::kBegin;
   std::uint64_t trial = 0;
@@ -45,10 +48,11 @@ struct Event {
   // Empty: the report has none of them.
   std::vector<std::optional<double>> others = {};
   // With kPause, running trials go on to their end; with kResume, failed trials run again.
+  // kReported: as above.
   bool whether = false;
   End end = End::kDone;
-  // The answer to the report. The trainer sets it from Outcome when it stores the event, so that
-  // what was said stays said in every later version.
+  // The answer to the report. The trainer sets it, with what goes with it, from Outcome when it
+  // stores the event, so that what was said stays said in every later version.
   std::optional<Answer> decided = std::nullopt;
   std::string text = {};
   std::shared_ptr<const Plan> plan = nullptr;
@@ -63,6 +67,7 @@ struct Action {
     kStart,   // trial, number (the attempt: 1), text (the configuration), from
     kResume,  // trial, number (the attempt)
     kPause,   // trial: after its end its checkpoint is kept
+    kDrop,    // trial, which has ended: nobody needs its checkpoints any more
     kStop,    // trial, text (why). It may be paused.
     kFinish,  // text (why)
     kNotice,  // text: to be shown to whoever looks

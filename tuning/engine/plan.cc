@@ -1,5 +1,6 @@
 #include "tuning/engine/plan.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -80,6 +81,7 @@ absl::StatusOr<std::unique_ptr<Sampler>> SamplerOf(const Plan& plan) {
     case Method::kCmaes:
       return MakeCmaesSampler(space, plan.seed);
     case Method::kExternal:
+    case Method::kReplay:
       return nullptr;
   }
   return absl::InternalError("there is no such method");
@@ -92,6 +94,20 @@ std::vector<std::string> OtherMetrics(const Plan& plan) {
   if (plan.second) names.push_back(plan.second->name);
   names.insert(names.end(), plan.watched.begin(), plan.watched.end());
   return names;
+}
+
+absl::Status CheckSchedule(const Plan& plan) {
+  if (plan.schedule.empty() || plan.schedule.front().from != 0) {
+    return absl::InvalidArgumentError("a schedule has a configuration from 0 on");
+  }
+  for (std::size_t i = 1; i < plan.schedule.size(); ++i) {
+    if (plan.schedule[i].from > plan.schedule[i - 1].from) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a schedule goes on at ", absl::StrCat(plan.schedule[i].from), " after ",
+        absl::StrCat(plan.schedule[i - 1].from), ": each comes later than the one before"));
+  }
+  if (plan.stopping == Stopping::kNone) return absl::OkStatus();
+  return absl::InvalidArgumentError("a schedule is followed to its end: it goes with no rule");
 }
 
 absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan) {

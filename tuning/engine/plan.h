@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tuning/sample/sampler.h"
 #include "tuning/space/config.h"
@@ -31,6 +32,7 @@ enum class Method {
   kCmaes,
   kPbt,       // Trials of a population take over from each other.
   kExternal,  // Somebody else suggests.
+  kReplay,    // One chain of trials follows a schedule.
 };
 
 struct Metric {
@@ -49,6 +51,12 @@ struct Population {
   double burn_in = 0;      // Not before this resource.
   double quantile = 0.25;  // So many of the worst take over from so many of the best.
   double resample = 0.25;  // A parameter is drawn anew so often.
+};
+
+// A configuration of a schedule, from a resource on.
+struct ScheduleStep {
+  double from = 0;
+  Config config = {};
 };
 
 // A program that suggests (conversation.h).
@@ -86,6 +94,7 @@ struct Plan {
   Hyperband::Options hyperband = {};
   Population population = {};
   External external = {};                   // Used by Method::kExternal.
+  std::vector<ScheduleStep> schedule = {};  // Used by Method::kReplay; from 0 on, in order.
   std::uint64_t max_failures = 0;           // So many failed trials end it; 0: none do.
   std::uint64_t max_failures_in_a_row = 0;  // The same of those with no other between them.
   bool duplicates = false;                  // A configuration may be tried twice.
@@ -97,10 +106,12 @@ struct Plan {
 // those that constraints name. Event::others has values in this order.
 std::vector<std::string> OtherMetrics(const Plan& plan);
 
+// InvalidArgument says what is wrong with the plan's schedule.
+absl::Status CheckSchedule(const Plan& plan);
 // InvalidArgument says what cannot be. No rule: nothing is stopped early.
 absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan);
-// The sampler of the plan's method: none of kExternal; of kPbt, what the population begins with. It
-// keeps the space alive.
+// The sampler of the plan's method: none of kExternal and kReplay; of kPbt, what the population
+// begins with. It keeps the space alive.
 absl::StatusOr<std::shared_ptr<const Sampler>> MakeSampler(const Plan& plan);
 
 }  // namespace tuning

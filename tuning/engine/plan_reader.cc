@@ -75,13 +75,13 @@ class Reader {
       Problem(file, "", "a sweep file has keys and values");
       return std::move(result_);
     }
-    CheckKeys(file, "", {"method",      "metric",   "metrics",    "run_cap",   "early_terminate",
-                         "parameters",  "command",  "program",    "name",      "description",
-                         "project",     "entity",   "job",        "image_uri", "controller",
-                         "apiVersion",  "kind",     "scheduler",  "seed",      "parallel",
-                         "constraints", "enqueue",  "warm_start", "budget",    "failures",
-                         "duplicates",  "order",    "trial",      "external",  "population",
-                         "python_args", "resources"});
+    CheckKeys(file, "", {"method",      "metric",    "metrics",    "run_cap",   "early_terminate",
+                         "parameters",  "command",   "program",    "name",      "description",
+                         "project",     "entity",    "job",        "image_uri", "controller",
+                         "apiVersion",  "kind",      "scheduler",  "seed",      "parallel",
+                         "constraints", "enqueue",   "warm_start", "budget",    "failures",
+                         "duplicates",  "order",     "trial",      "external",  "population",
+                         "python_args", "resources", "schedule"});
     for (const std::string_view key :
          {"project", "entity", "job", "image_uri", "controller", "apiVersion", "kind"}) {
       const Node* const node = Find(file, key);
@@ -110,6 +110,7 @@ class Reader {
     if (result_.problems.empty()) ReadConstraints(file);
     if (result_.problems.empty()) CheckPlan(file);
     if (result_.problems.empty()) ReadEnqueue(file);
+    if (result_.problems.empty()) ReadSchedule(file);
     ReadWarmStart(file);
     std::stable_sort(result_.problems.begin(), result_.problems.end(),
                      [](const auto& a, const auto& b) {
@@ -193,13 +194,14 @@ class Reader {
 
   void ReadMethod(const Node& file) {
     static const std::map<std::string, Method> kMethods = {
-        {"bayes", Method::kBayes}, {"random", Method::kRandom},     {"grid", Method::kGrid},
-        {"sobol", Method::kSobol}, {"tpe", Method::kTpe},           {"gp", Method::kGp},
-        {"pbt", Method::kPbt},     {"external", Method::kExternal}, {"cmaes", Method::kCmaes}};
+        {"bayes", Method::kBayes},  {"random", Method::kRandom},     {"grid", Method::kGrid},
+        {"sobol", Method::kSobol},  {"tpe", Method::kTpe},           {"gp", Method::kGp},
+        {"pbt", Method::kPbt},      {"external", Method::kExternal}, {"cmaes", Method::kCmaes},
+        {"replay", Method::kReplay}};
     if (Find(file, "method") == nullptr) return Problem(file, "method", "there is no method");
-    plan_.method = kMethods.at(
-        Choice(file, "", "method",
-               {"bayes", "random", "grid", "sobol", "tpe", "gp", "pbt", "external", "cmaes"}));
+    plan_.method = kMethods.at(Choice(
+        file, "", "method",
+        {"bayes", "random", "grid", "sobol", "tpe", "gp", "pbt", "external", "cmaes", "replay"}));
   }
 
   void ReadMetrics(const Node& file) {
@@ -210,7 +212,7 @@ class Reader {
     if (metrics != nullptr) return ReadTwoMetrics(file, *metrics);
     if (metric != nullptr) return ReadMetric(*metric, "metric", "best", plan_.metric);
     if (plan_.method != Method::kGrid && plan_.method != Method::kRandom &&
-        plan_.method != Method::kSobol) {
+        plan_.method != Method::kSobol && plan_.method != Method::kReplay) {
       Problem(file, "metric", "there is no metric, which the method looks at");
     }
   }
@@ -630,7 +632,8 @@ class Reader {
 
   void ReadEnqueue(const Node& file) {
     const Node* const enqueue = Find(file, "enqueue");
-    if (enqueue == nullptr) return;
+    // (A schedule says all that is tried.)
+    if (enqueue == nullptr || plan_.method == Method::kReplay) return;
     if (enqueue->kind != Node::Kind::kList) return Problem(*enqueue, "enqueue", "is no list");
     for (const Node& item : enqueue->items) {
       Config config;
@@ -648,6 +651,41 @@ class Reader {
         Problem(item, "enqueue", absl::StrCat("does not meet the constraint ", constraint.text()));
       }
       result_.enqueue.push_back(std::move(config));
+    }
+  }
+
+  // Constants are those of the file, whatever the schedule says of them.
+  void ReadSchedule(const Node& file) {
+    const Node* const schedule = Find(file, "schedule");
+    const bool is_wanted = plan_.method == Method::kReplay;
+    if (schedule == nullptr || !is_wanted) {
+      if (schedule != nullptr)
+        Problem(*schedule, "schedule", "is followed by method: replay alone");
+      if (is_wanted) Problem(file, "schedule", "there is no schedule, which replay follows");
+      return;
+    }
+    for (const Node& item : schedule->items) {
+      const Node* const config = Find(item, "config");
+      if (config == nullptr || config->kind != Node::Kind::kMap) {
+        return Problem(item, "schedule", "is a list of {from: 0, config: {...}}");
+      }
+      CheckKeys(item, "schedule", {"from", "config"});
+      ScheduleStep step;
+      Number(item, "schedule", "from", step.from);
+      for (const auto& [name, value] : config->entries) {
+        const auto is_it = [&key = name](const auto& constant) { return constant.first == key; };
+        const bool is_constant = std::any_of(plan_.constants.begin(), plan_.constants.end(), is_it);
+        if (!is_constant && !plan_.space->Find(name)) {
+          Problem(item, "schedule", absl::StrCat("there is no parameter ", name));
+        }
+        if (!is_constant) step.config.emplace_back(name, NodeJson(value));
+      }
+      step.config.insert(step.config.end(), plan_.constants.begin(), plan_.constants.end());
+      plan_.schedule.push_back(std::move(step));
+    }
+    plan_.parallel = 1;
+    if (auto checked = CheckSchedule(plan_); !checked.ok()) {
+      Problem(*schedule, "schedule", std::string(checked.message()));
     }
   }
 

@@ -53,7 +53,7 @@ struct ReadPlanResult {
 
 // A W&B sweep file, and what it lacks: method, metric, metrics, run_cap, early_terminate,
 // parameters; seed, parallel, enqueue, failures, duplicates, order, population, external,
-// budget.epochs, warm_start, constraints.
+// schedule, budget.epochs, warm_start, constraints.
 // The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
 // them.
 ReadPlanResult ReadPlan(const Node& file);

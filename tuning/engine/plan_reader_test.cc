@@ -264,5 +264,29 @@ TEST(PlanReaderTest, ResultsThatFitAreKnownAndABudgetOfEpochsIsRead) {
   ASSERT_EQ(read.plan.constraints.size(), 1u);
 }
 
+TEST(PlanReaderTest, AScheduleIsReadAndConstantsAreThoseOfTheFile) {
+  const auto with = [](const std::string& schedule) {
+    return absl::StrCat(R"({"method":"replay","parallel":4,)", schedule,
+                        R"("parameters":{"x":{"min":0.0,"max":1.0},"epochs":{"value":9}}})");
+  };
+  const auto read = Read(with(
+      R"("schedule":[{"from":0,"config":{"x":0.5,"epochs":3}},{"from":4,"config":{"x":0.25}}],)"));
+  ASSERT_THAT(read.problems, IsEmpty());
+  ASSERT_THAT(read.plan.schedule, SizeIs(2));
+  EXPECT_EQ(ConfigText(read.plan.schedule[0].config), R"({"x":0.5,"epochs":9})");
+  EXPECT_EQ(read.plan.schedule[1].from, 4);
+  EXPECT_EQ(read.plan.parallel, 1u);
+  EXPECT_THAT(Problems(with("")), ElementsAre(HasSubstr("there is no schedule, which replay")));
+  EXPECT_THAT(Problems(with(R"("schedule":[{"from":1,"config":{"x":0.5}}],)")),
+              ElementsAre(HasSubstr("a schedule has a configuration from 0 on")));
+  EXPECT_THAT(Problems(with(R"("schedule":[{"from":0,"config":{"y":0.5}}],)")),
+              ElementsAre(HasSubstr("there is no parameter y")));
+  EXPECT_THAT(Problems(with(R"("schedule":[{"from":0,"config":{"x":0.5}},)"
+                            R"({"from":0,"config":{"x":0.5}}],)")),
+              ElementsAre(HasSubstr("a schedule goes on at 0 after 0")));
+  EXPECT_THAT(Problems(R"({"method":"random","schedule":[],"parameters":{"x":{"values":[1]}}})"),
+              ElementsAre(HasSubstr("is followed by method: replay alone")));
+}
+
 }  // namespace
 }  // namespace tuning

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,37 +55,61 @@ double Moved(const Parameter& parameter, double value, bool up) {
 
 bool Members::IsDue(const Population& population, std::uint64_t member, double resource) const {
   const auto found = members_.find(member);
-  const double since = found == members_.end() ? 0 : found->second.looked_at;
+  const double since = found == members_.end() ? 0 : found->second.values.rbegin()->first;
   return resource >= population.burn_in && resource - since >= population.interval;
+}
+
+bool Members::IsBetter(const Member& one, const Member& other) {
+  const double both = std::min(one.values.rbegin()->first, other.values.rbegin()->first);
+  const auto at = [&](const std::map<double, double>& values) {
+    const auto behind = values.upper_bound(both);
+    return behind == values.begin() ? behind->second : std::prev(behind)->second;
+  };
+  const double its = at(one.values), others = at(other.values);
+  return std::isnan(others) ? !std::isnan(its) : its < others;
+}
+
+std::vector<std::uint64_t> Members::Ranked() const {
+  // (Pairs are compared at different points, so that there need not be an order of all: the best
+  // is the one than which the fewest are better.)
+  std::vector<std::pair<std::size_t, std::uint64_t>> order;
+  for (const auto& one : members_) {
+    if (one.second.is_new || std::isnan(one.second.values.rbegin()->second)) continue;
+    const auto better = std::count_if(members_.begin(), members_.end(), [&](const auto& other) {
+      return !other.second.is_new && IsBetter(other.second, one.second);
+    });
+    order.emplace_back(static_cast<std::size_t>(better), one.first);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::uint64_t> ranked;
+  for (const auto& [better, member] : order) ranked.push_back(member);
+  return ranked;
 }
 
 std::optional<std::uint64_t> Members::Look(const Population& population, std::uint64_t seed,
                                            std::uint64_t member, std::uint64_t generation,
                                            double resource, double value) {
-  members_[member] = {resource, value};
-  std::vector<std::pair<double, std::uint64_t>> order;
-  for (const auto& [other, its] : members_) {
-    if (!std::isnan(its.value)) order.emplace_back(its.value, other);
-  }
-  std::sort(order.begin(), order.end());
-  const std::size_t count = order.size();
+  members_[member].values[resource] = value;
+  members_[member].is_new = false;
+  // (A member whose value is NaN is none of the best, and takes over whenever there is one.)
+  const std::vector<std::uint64_t> ranked = Ranked();
+  const std::size_t count = ranked.size();
   const auto top = std::min(
       static_cast<std::size_t>(std::ceil(static_cast<double>(count) * population.quantile)),
       count / 2);
-  // (A member whose value is NaN is worse than all.)
   const std::size_t best = std::isnan(value) ? std::max<std::size_t>(top, count > 0 ? 1 : 0) : top;
   if (best == 0) return std::nullopt;
   if (!std::isnan(value)) {
-    const auto first_bad = order.end() - static_cast<std::ptrdiff_t>(best);
-    if (std::none_of(first_bad, order.end(), [&](const auto& one) { return one.second == member; }))
-      return std::nullopt;
+    const auto first_bad = ranked.end() - static_cast<std::ptrdiff_t>(best);
+    if (std::find(first_bad, ranked.end(), member) == ranked.end()) return std::nullopt;
   }
   Draws draws(seed, "donor", member * 1'000'003 + generation);
-  return order[draws.Below(best)].second;
+  return ranked[draws.Below(best)];
 }
 
 void Members::TakeOver(std::uint64_t member, std::uint64_t donor) {
-  members_[member] = members_[donor];
+  members_[member] = members_.at(donor);
+  members_[member].is_new = true;
 }
 
 Point Explore(const Space& space, const Point& point, std::uint64_t seed, std::uint64_t trial,

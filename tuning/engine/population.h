@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "tuning/engine/plan.h"
 #include "tuning/space/space.h"
@@ -12,9 +13,11 @@ namespace tuning {
 
 // Population based training (Jaderberg et al. 2017), as Ray's PopulationBasedTraining without
 // `synch`: at its points of perturbation a member that is among the worst is replaced by a copy of
-// one of the best with other values. The differences: numbers stay within their bounds, integers
-// and steps move by at least one, and of categories only those that are all numbers have
-// neighbours.
+// one of the best with other values. The differences: two members are compared by their values at
+// the last point of perturbation that both have come to, so that one is not better for being
+// ahead; nobody takes over from a copy that has not come to such a point itself; numbers stay
+// within their bounds, integers and steps move by at least one, and of categories only those that
+// are all numbers have neighbours.
 class Members {
  public:
   // Member `member` has come to `resource` with `value` (smaller is better). Whether it is looked
@@ -30,9 +33,14 @@ class Members {
 
  private:
   struct Member {
-    double looked_at = 0;
-    double value = 0;
+    std::map<double, double> values = {};  // By the resources at which it was looked at.
+    // It has other values than it was looked at with.
+    bool is_new = false;
   };
+  static bool IsBetter(const Member& one, const Member& other);
+  // The members that can be compared, the best first; equal ones by their numbers.
+  std::vector<std::uint64_t> Ranked() const;
+
   std::map<std::uint64_t, Member> members_;
 };
 

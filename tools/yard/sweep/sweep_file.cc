@@ -90,6 +90,7 @@ class SweepReader {
     ReadPlan(*root);
     ReadName(*root);
     ReadTrial(*root);
+    KeepFewCheckpoints();
     ReadBudget(*root);
     ReadRetry(*root);
     RefuseWhatIsNotThere(*root);
@@ -185,6 +186,15 @@ class SweepReader {
         ReadTrialKey(trial->value->keys[i], trial->value->items[i]);
       }
     });
+  }
+
+  // Trials that take over from each other save often, and mostly the newest alone is needed. What
+  // the file says comes first.
+  void KeepFewCheckpoints() {
+    const bool has_chains =
+        draft_.plan.method == tuning::Method::kPbt || draft_.plan.method == tuning::Method::kReplay;
+    if (has_chains)
+      draft_.trial_flags.emplace_back("keep_checkpoints", std::vector{std::string("1")});
   }
 
   void ReadTrialKey(const YamlNode& key, const YamlNode& value) {
@@ -361,9 +371,9 @@ class SweepReader {
 
   void NoteEndlessSearch() {
     const tuning::Plan& plan = draft_.plan;
-    const bool ends = plan.max_trials > 0 || plan.method == tuning::Method::kGrid ||
-                      plan.metric.target || draft_.time_budget_ms > 0 || plan.max_epochs > 0 ||
-                      !options_.needs_command;
+    const bool ends = plan.max_trials > 0 || plan.method == tuning::Method::kReplay ||
+                      plan.method == tuning::Method::kGrid || plan.metric.target ||
+                      draft_.time_budget_ms > 0 || plan.max_epochs > 0 || !options_.needs_command;
     if (ends) return;
     bool is_finite = !plan.duplicates;
     for (std::size_t i = 0; is_finite && i < plan.space->size(); ++i) {

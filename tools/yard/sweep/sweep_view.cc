@@ -377,24 +377,55 @@ std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepRepor
                       Failures(details), NextLine(sweep));
 }
 
+std::vector<SweepStep> ScheduleOf(const msg::SweepDetailsReplyT& details) {
+  std::vector<SweepStep> schedule;
+  if (details.sweep == nullptr || details.sweep->best == nullptr) return schedule;
+  std::map<std::uint64_t, const msg::SweepTrialT*> by_number;
+  for (const auto& trial : details.trials) by_number[trial->number] = trial.get();
+  auto found = by_number.find(details.sweep->best->number);
+  while (found != by_number.end() && schedule.size() < details.trials.size()) {
+    const msg::SweepTrialT* const trial = found->second;
+    // (A trial that was taken over before it had done anything does not count.)
+    const bool counts = schedule.empty() || trial->from_resource < schedule.back().from;
+    if (counts) schedule.push_back({trial->from_resource, trial});
+    found = trial->has_from ? by_number.find(trial->from) : by_number.end();
+  }
+  std::reverse(schedule.begin(), schedule.end());
+  return schedule;
+}
+
 std::string SweepSchedule(const msg::SweepDetailsReplyT& details) {
-  if (details.sweep == nullptr || details.sweep->best == nullptr) return "";
-  std::vector<const msg::SweepTrialT*> chain;
-  std::uint64_t number = details.sweep->best->number;
-  while (chain.size() <= details.trials.size()) {
-    const auto found = std::find_if(details.trials.begin(), details.trials.end(),
-                                    [&](const auto& trial) { return trial->number == number; });
-    if (found == details.trials.end()) break;
-    chain.push_back(found->get());
-    if (!(*found)->has_from) break;
-    number = (*found)->from;
+  Table table({">FROM", "TRIAL", "CONFIGURATION"});
+  const auto schedule = ScheduleOf(details);
+  for (const auto& [from, trial] : schedule) {
+    table.AddRow({ShortNumber(from), Printable(trial->name), ConfigLine(trial->config)});
   }
-  std::reverse(chain.begin(), chain.end());
+  return schedule.empty() ? "" : table.ToString();
+}
+
+nlohmann::json SweepScheduleJson(const msg::SweepDetailsReplyT& details) {
+  nlohmann::json steps = nlohmann::json::array();
+  for (const auto& [from, trial] : ScheduleOf(details)) {
+    steps.push_back({{"from", from},
+                     {"number", trial->number},
+                     {"name", trial->name},
+                     {"config", nlohmann::json::parse(trial->config, nullptr, false)}});
+  }
+  const bool is_there = details.sweep != nullptr;
+  return {{"kind", "schedule"},
+          {"id", is_there ? details.sweep->id : ""},
+          {"name", is_there ? details.sweep->name : ""},
+          {"schedule", std::move(steps)}};
+}
+
+std::string SweepSchedulePlan(const msg::SweepDetailsReplyT& details) {
   std::string text;
-  for (const auto* trial : chain) {
-    absl::StrAppend(&text, Printable(trial->name), "  ", ConfigLine(trial->config), "\n");
+  for (const auto& [from, trial] : ScheduleOf(details)) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", "{\"from\":");
+    runtime::AppendJsonNumber(from, &text);
+    absl::StrAppend(&text, ",\"config\":", trial->config, "}");
   }
-  return text;
+  return absl::StrCat("[", text, "]");
 }
 
 std::vector<SweepProgress> ProgressOf(const msg::SweepDetailsReplyT& details) {

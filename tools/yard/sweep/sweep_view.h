@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "bus/schema/trainer_generated.h"
+#include "nlohmann/json.hpp"
 
 namespace yard {
 
@@ -32,9 +33,17 @@ struct SweepReportOptions {
 // The report of a sweep: state, best trials, levels, importance, marginals, cost, failures by
 // reason.
 std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepReportOptions& options);
-// How the best trial came to where it is: one line a trial that it has taken over from, the first
-// first, with its configuration.
+// How the best trial came to where it is: itself, and before it the trials that it has taken over
+// from, each from where it began to count. Empty: no trial is the best.
+struct SweepStep {
+  double from = 0;
+  const msg::SweepTrialT* trial = nullptr;
+};
+std::vector<SweepStep> ScheduleOf(const msg::SweepDetailsReplyT& details);
+// The same as lines, as an object for programs, and as JSON for the key `schedule` of a sweep file.
 std::string SweepSchedule(const msg::SweepDetailsReplyT& details);
+nlohmann::json SweepScheduleJson(const msg::SweepDetailsReplyT& details);
+std::string SweepSchedulePlan(const msg::SweepDetailsReplyT& details);
 
 // The trials that have a value, in the order of their ends, and the best value so far.
 struct SweepProgress {

@@ -136,8 +136,28 @@ TEST(SweepViewTest, AScheduleIsAChainOfTrials) {
   auto details = Details();
   details.trials[1]->has_from = true;
   details.trials[1]->from = 0;
+  details.trials[1]->from_resource = 3;
   EXPECT_EQ(SweepSchedule(details),
-            "digits-0000  lr=0.1 opt=adam epochs=9\ndigits-0001  lr=0.001 opt=sgd epochs=9\n");
+            "FROM  TRIAL        CONFIGURATION\n"
+            "   0  digits-0000  lr=0.1 opt=adam epochs=9\n"
+            "   3  digits-0001  lr=0.001 opt=sgd epochs=9\n");
+  const auto object = SweepScheduleJson(details);
+  EXPECT_EQ(object["kind"], "schedule");
+  EXPECT_EQ(object["schedule"][1]["from"], 3);
+  EXPECT_EQ(object["schedule"][1]["config"]["lr"], 0.001);
+  EXPECT_THAT(SweepSchedulePlan(details),
+              AllOf(HasSubstr(R"([{"from":0,"config":{"lr":0.1,)"), HasSubstr(R"({"from":3,)")));
+  details.sweep->best = nullptr;
+  EXPECT_EQ(SweepSchedule(details), "");
+}
+
+TEST(SweepViewTest, ATrialThatDidNothingIsNotInTheSchedule) {
+  auto details = Details();
+  details.trials[1]->has_from = true;
+  details.trials[1]->from = 0;
+  details.trials[1]->from_resource = 0;
+  ASSERT_EQ(ScheduleOf(details).size(), 1u);
+  EXPECT_EQ(ScheduleOf(details)[0].trial->number, 1u);
 }
 
 TEST(SweepViewTest, CsvHasAColumnAParameter) {

@@ -139,6 +139,22 @@ TEST_F(SweepVerbsTest, WithoutATrialThatSucceededItHasFailed) {
   EXPECT_EQ(yard_.Run({"wait", "digits"}).code, kFailed);
 }
 
+TEST_F(SweepVerbsTest, AReplayFollowsTheScheduleOfTheBestTrial) {
+  Start();
+  const auto result =
+      yard_.Run({"sweep", "s.yaml", "--replay", "digits", "--detach", "--", "./train", "{lr}"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  const json plan = json::parse(yard_.last_sweep().plan);
+  EXPECT_EQ(plan["method"], "replay");
+  EXPECT_EQ(plan["schedule"], json::parse(R"([{"from":0,"config":{"lr":0.5}}])"));
+  const auto checked =
+      yard_.Run({"sweep", "s.yaml", "--replay", "digits", "--check", "--", "./train", "{lr}"});
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("method     replay"), HasSubstr("./train 0.5")));
+  EXPECT_THAT(yard_.Run({"sweep", "s.yaml", "--replay", "nope"}).err, HasSubstr("nope"));
+  EXPECT_THAT(yard_.Run({"sweep", "s.yaml", "--replay", "digits", "--change", "digits"}).err,
+              HasSubstr("--replay begins another sweep"));
+}
+
 TEST_F(SweepVerbsTest, CheckNeedsNoYard) {
   const auto result = yard_.Run({"sweep", "s.yaml", "--check", "--", "./train", "{lr}"});
   EXPECT_EQ(result.code, kDone) << result.err;
@@ -175,7 +191,10 @@ TEST_F(SweepVerbsTest, ItIsShownListedDrawnAndExported) {
   const json shown = json::parse(yard_.Run({"show", "s-abcde", "--json"}).out);
   EXPECT_EQ(shown["kind"], "sweep");
   EXPECT_EQ(shown["trial_list"][0]["config"]["lr"], 0.5);
-  EXPECT_EQ(yard_.Run({"show", "digits", "--schedule"}).out, "digits-0000  lr=0.5\n");
+  EXPECT_EQ(yard_.Run({"show", "digits", "--schedule"}).out,
+            "FROM  TRIAL        CONFIGURATION\n   0  digits-0000  lr=0.5\n");
+  EXPECT_EQ(json::parse(yard_.Run({"show", "digits", "--schedule", "--json"}).out)["schedule"],
+            json::parse(R"([{"from":0.0,"number":0,"name":"digits-0000","config":{"lr":0.5}}])"));
   EXPECT_THAT(yard_.Run({"ps"}).out,
               AllOf(HasSubstr("s-abcde"), HasSubstr("best loss 0.25 of digits-0000"),
                     HasSubstr("2 trials: 1 done, 1 failed")));

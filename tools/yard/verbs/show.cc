@@ -168,7 +168,7 @@ class Show : public Verb {
     const auto details = SweepDetails(context, sweep.id);
     if (!details.ok()) return Fail(context, "show", details.status());
     if (context.json) {
-      PrintJson(context, ToJson(*details));
+      PrintJson(context, schedule_ ? SweepScheduleJson(*details) : ToJson(*details));
     } else if (schedule_) {
       *context.out << SweepSchedule(*details);
     } else {

@@ -60,6 +60,8 @@ class SweepVerb : public Verb {
     options.Add("--set", set_, "KEY=VALUE of the file: parameters.lr.max=0.1; again for more.");
     options.Add("--change", change_, "Give this sweep the file's space, method and limits.");
     options.Add("--enqueue", enqueue_, "Let this sweep try a configuration next: a JSON object.");
+    options.Add("--replay", replay_,
+                "Follow the schedule of this sweep's best trial (yard show NAME --schedule).");
     options.Hidden("--logdir", logdir_);
     options.Hidden("--max_restarts", max_restarts_);
     flags_.DeclareForSweep(options);
@@ -72,6 +74,9 @@ class SweepVerb : public Verb {
     if (file_.empty()) {
       return Fail(context, "sweep",
                   absl::InvalidArgumentError("no sweep file; for example: yard sweep sweep.yaml"));
+    }
+    if (absl::Status taken = TakeSchedule(context); !taken.ok()) {
+      return Fail(context, "sweep", taken);
     }
     auto draft = ReadDraft(context);
     if (!draft.ok()) return Fail(context, "sweep", draft.status());
@@ -95,6 +100,26 @@ class SweepVerb : public Verb {
     return status.ok() ? kDone : Fail(context, "sweep", status);
   }
 
+  // With --replay the file's method is another one.
+  absl::Status TakeSchedule(Context& context) {
+    if (replay_.empty()) return absl::OkStatus();
+    if (!change_.empty()) {
+      return absl::InvalidArgumentError("--replay begins another sweep, and --change none");
+    }
+    if (absl::Status there = EnsureYard(context); !there.ok()) return there;
+    const auto sweep = FindSweep(context, replay_);
+    if (!sweep.ok()) return sweep.status();
+    const auto details = SweepDetails(context, sweep->id);
+    if (!details.ok()) return details.status();
+    if (ScheduleOf(*details).empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot replay sweep ", replay_, ": no trial of it is the best yet"));
+    }
+    set_.push_back("method=replay");
+    set_.push_back(absl::StrCat("schedule=", SweepSchedulePlan(*details)));
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<SweepDraft> ReadDraft(const Context& context) {
     SweepFileOptions options;
     options.set = set_;
@@ -108,6 +133,8 @@ class SweepVerb : public Verb {
     options.environment = CallersEnvironment(context.environment);
     auto draft = ReadSweep(file_, options);
     if (!draft.ok()) return draft.status();
+    // (That of the file is the other sweep's.)
+    if (!replay_.empty() && !draft->name.empty()) draft->name += "-replay";
     if (!name_.empty()) draft->name = name_;
     for (const auto& [flag, values] : draft->trial_flags) flags_.SetDefault(flag, values);
     if (!flags_.function().empty() && !program_.empty()) {
@@ -346,7 +373,7 @@ class SweepVerb : public Verb {
     return sweep.state == msg::SweepState::Failed || !some_good ? kFailed : kDone;
   }
 
-  std::string file_, name_, change_, enqueue_, logdir_, max_restarts_;
+  std::string file_, name_, change_, enqueue_, replay_, logdir_, max_restarts_;
   std::vector<std::string> program_, set_;
   bool check_ = false, detach_ = false;
   std::optional<std::string> seed_, parallel_, run_cap_;
