@@ -560,7 +560,7 @@ msg::RunSweepRequestT SweepOf(msg::RunTrialRequestT trial, int trials, int paral
   return request;
 }
 
-// What a number of trials has cost.
+// The cost of a number of trials.
 struct Cost {
   absl::Duration wall, processor;
 };

@@ -561,7 +561,7 @@ int main(int argc, char** argv) {
   app.options().add_option("--seeds", seeds,
                            "Searches of each function by TPE; the median counts.");
   int trials = 1000;
-  app.options().add_option("--trials", trials, "Of the sweeps of real programs.");
+  app.options().add_option("--trials", trials, "Trials of the sweeps of real programs.");
   app.options().add_option("--gp_seeds", gp_seeds, "The same by a Gaussian process.");
   const auto functions = bench::SearchFunctions();
   const auto fronts = bench::FrontFunctions();

@@ -228,7 +228,7 @@ class FourSlotsTest(SweepCase):
         self.assertEqual([trial["number"] for trial in after], list(range(24)))
         self.assertEqual({trial["state"] for trial in after}, {"done"})
         self.assertEqual([trial["config"] for trial in after[:4]], [trial["config"] for trial in before])
-        # What comes next is from the new space.
+        # The next suggestions are from the new space.
         new = [trial["config"] for trial in after[4:]]
         self.assertTrue(any(float(config["config/x"]) > 1 for config in new[:10]))
         self.assertTrue(any(config["config/z"] == "b" for config in new[:10]))

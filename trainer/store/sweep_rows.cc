@@ -127,7 +127,7 @@ const char kInsertSweepEvent[] =
     "INSERT INTO sweep_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 void InsertSweepEvent(SQLite::Statement& insert, const SweepEventRow& event) {
-  insert.clearBindings();  // (What is null is not bound.)
+  insert.clearBindings();  // (A value that is null is not bound.)
   std::optional<double> value;
   if (!std::isnan(event.value)) value = event.value;
   runtime::Binder(insert) << event.sweep << event.seq << event.kind << event.trial << event.number

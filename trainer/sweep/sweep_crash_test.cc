@@ -95,6 +95,8 @@ TEST_P(SweepCrashTest, EndsAsIfNobodyHadKilledIt) {
   const std::string plan = PlanOf(method, rule);
   const std::string whole = Run(NewDirectory(), "", 0, plan);
   ASSERT_FALSE(whole.empty());
+  // (Programs of a population save, and those that were taken over keep none.)
+  EXPECT_EQ(absl::StrContains(whole, "checkpoints "), std::string(method) == "pbt");
   for (const auto& [point, count] : Points()) {
     if (!IsOnTheWay(point, method)) continue;
     const std::string directory = NewDirectory();

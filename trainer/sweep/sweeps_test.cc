@@ -745,7 +745,7 @@ class PopulationTest : public SweepsTest {
     for (const auto& trial : details.trials) {
       EXPECT_TRUE(trial->stage == SweepStage::Done || trial->stage == SweepStage::StoppedEarly)
           << trial->name << ": " << trial->reason;
-      // (One that took over at the end has saved nothing.)
+      // (A trial that took over at the end has saved nothing.)
       const bool is_kept = trial->stage == SweepStage::Done && trial->has_value;
       EXPECT_EQ(!Get(trial->trial).checkpoint.empty(), is_kept) << trial->name;
     }

@@ -6,7 +6,7 @@
 // program goes on at a time, when nothing is under way in the trainer, so that what happens has one
 // order. An external optimiser runs in here, too; its suggestions follow from all that it has
 // heard. Once the sweep has ended it prints each event of it, without what differs from run to run,
-// and what became of each trial.
+// and what became of each trial, with the number of its checkpoints on the disk.
 
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -224,7 +226,17 @@ class Programs : public bus::JobControl {
   std::map<std::string, Program> programs_;
 };
 
-void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id) {
+int CheckpointsIn(const std::string& run) {
+  int count = 0;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(run, error)) {
+    count += absl::StartsWith(file.path().filename().string(), "checkpoint_") ? 1 : 0;
+  }
+  return count;
+}
+
+void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id,
+           const std::string& logdir) {
   const absl::Status read = store.ForEachSweepEvent(1, [](const trainer::SweepEventRow& row) {
     // (The text of a start is the trial's id.)
     std::printf("%d %d %d %d %g %.17g %d %d %s %s\n", static_cast<int>(row.seq),
@@ -240,6 +252,8 @@ void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id
   for (const auto& trial : details->trials) {
     std::printf("%d %s %s %.17g %s\n", static_cast<int>(trial->number), trial->config.c_str(),
                 msg::EnumNameSweepStage(trial->stage), trial->value, trial->reason.c_str());
+    const int checkpoints = CheckpointsIn(absl::StrCat(logdir, "/", trial->name));
+    if (checkpoints > 0) std::printf("checkpoints %d\n", checkpoints);
     if (!trial->breaks.empty()) std::printf("breaks %s\n", trial->breaks.c_str());
   }
   for (const std::uint64_t number : details->sweep->front) {
@@ -291,7 +305,7 @@ int main(int argc, char** argv) {
         now.trials >= now.parallel && now.waiting == 0 && now.running == programs.Live();
     if (!programs.Leave(lines) && is_quiet) programs.Step(lines);
     if (now.ended_us != 0) {
-      Print(**store, **sweeps, id);
+      Print(**store, **sweeps, id, directory);
       std::fflush(stdout);
       _exit(0);
     }

@@ -582,7 +582,7 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
   const Judgement judgement = Judge(trial, event, value, outcome);
   outcome.changed = judgement.changed || saves_first;
   if (TakeOthers(event, trial)) outcome.changed = true;
-  // (Of a trial that has taken over it matters that it has begun.)
+  // (A trial that has taken over needs the checkpoint of its donor until it has begun.)
   if (!std::exchange(trial.has_reported, true) && trial.from) outcome.changed = true;
   const bool is_better = !std::isnan(event.value) && (!trial.value || value < Signed(*trial.value));
   if (plan_->metric.last ? !trial.value || *trial.value != event.value : is_better) {

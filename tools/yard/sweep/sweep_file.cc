@@ -188,13 +188,13 @@ class SweepReader {
     });
   }
 
-  // Trials that take over from each other save often, and mostly the newest alone is needed. What
-  // the file says comes first.
+  // Trials that take over from each other save often, and mostly the newest alone is needed. The
+  // file may say otherwise.
   void KeepFewCheckpoints() {
     const bool has_chains =
         draft_.plan.method == tuning::Method::kPbt || draft_.plan.method == tuning::Method::kReplay;
-    if (has_chains)
-      draft_.trial_flags.emplace_back("keep_checkpoints", std::vector{std::string("1")});
+    if (!has_chains) return;
+    draft_.trial_flags.emplace_back("keep_checkpoints", std::vector{std::string("1")});
   }
 
   void ReadTrialKey(const YamlNode& key, const YamlNode& value) {

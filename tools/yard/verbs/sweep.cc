@@ -133,7 +133,7 @@ class SweepVerb : public Verb {
     options.environment = CallersEnvironment(context.environment);
     auto draft = ReadSweep(file_, options);
     if (!draft.ok()) return draft.status();
-    // (That of the file is the other sweep's.)
+    // (The other sweep has the name in the file.)
     if (!replay_.empty() && !draft->name.empty()) draft->name += "-replay";
     if (!name_.empty()) draft->name = name_;
     for (const auto& [flag, values] : draft->trial_flags) flags_.SetDefault(flag, values);
