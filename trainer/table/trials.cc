@@ -541,7 +541,8 @@ class TrialsImpl : public Trials {
     return absl::OkStatus();
   }
 
-  // Puts the files right of those that ended while the disk was full, or before a loss of power.
+  // Puts the files right of those that ended while the disk was full, before a loss of power, or
+  // just before the last trainer was killed.
   void CheckEndedFiles() {
     for (int i = 0; i < kFilesCheckedPerTurn && !unchecked_.empty(); ++i) {
       const std::int64_t number = unchecked_.front();
@@ -571,6 +572,8 @@ class TrialsImpl : public Trials {
     if (absl::IsResourceExhausted(written)) WriteFilesLate(number);
     RepairAnnotations(*record);
     WriteOutcome(*record);
+    const absl::Status removed = RemoveTemporaryCheckpoints(record->spec.run_directory);
+    LOG_IF(ERROR, !removed.ok()) << "trial " << record->id() << ": " << removed;
   }
   bool HasShortFiles(const TrialRecord& record) const {
     const auto last = options_.store->LastRow(record.number);
