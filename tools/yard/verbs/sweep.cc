@@ -54,14 +54,14 @@ class SweepVerb : public Verb {
     options.Flag("--check", check_, "Show what it would try; start nothing.");
     options.Flag("--detach", detach_, "Print the id and return at once.");
     options.Add("--name", name_, "Its trials are called NAME-0000 ... (default: its id).");
-    options.Add("--seed", seed_, "Everything drawn follows from it (default: the file's, 0).");
     options.Add("--parallel", parallel_, "So many trials at once (default: the yard's slots).");
     options.Add("--run_cap", run_cap_, "So many trials at most.");
-    options.Add("--set", set_, "KEY=VALUE of the file: parameters.lr.max=0.1; again for more.");
+    options.Add("--set", set_, "KEY=VALUE of the file: seed=7, parameters.lr.max=0.1.");
     options.Add("--change", change_, "Give this sweep the file's space, method and limits.");
     options.Add("--enqueue", enqueue_, "Let this sweep try a configuration next: a JSON object.");
     options.Add("--replay", replay_,
                 "Follow the schedule of this sweep's best trial (yard show NAME --schedule).");
+    options.Hidden("--seed", seed_);
     options.Hidden("--logdir", logdir_);
     options.Hidden("--max_restarts", max_restarts_);
     flags_.DeclareForSweep(options);
@@ -123,10 +123,10 @@ class SweepVerb : public Verb {
   absl::StatusOr<SweepDraft> ReadDraft(const Context& context) {
     SweepFileOptions options;
     options.set = set_;
-    for (const auto& [key, value] :
-         {std::pair("seed", &seed_), {"parallel", &parallel_}, {"run_cap", &run_cap_}}) {
+    for (const auto& [key, value] : {std::pair("parallel", &parallel_), {"run_cap", &run_cap_}}) {
       if (value->has_value()) options.set.push_back(absl::StrCat(key, "=", **value));
     }
+    if (!seed_.empty()) options.set.push_back(absl::StrCat("seed=", seed_));
     options.command = program_;
     options.needs_command = change_.empty() && flags_.function().empty();
     options.working_directory = context.working_directory;
@@ -373,10 +373,10 @@ class SweepVerb : public Verb {
     return sweep.state == msg::SweepState::Failed || !some_good ? kFailed : kDone;
   }
 
-  std::string file_, name_, change_, enqueue_, replay_, logdir_, max_restarts_;
+  std::string file_, name_, change_, enqueue_, replay_, seed_, logdir_, max_restarts_;
   std::vector<std::string> program_, set_;
   bool check_ = false, detach_ = false;
-  std::optional<std::string> seed_, parallel_, run_cap_;
+  std::optional<std::string> parallel_, run_cap_;
   TrialFlags flags_;
   std::atomic<bool> interrupted_ = false;
   struct Shown {
