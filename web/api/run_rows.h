@@ -29,10 +29,10 @@ struct RunColumn {
 
 // Facts about a run that the table shows.
 struct RunRow {
-  std::unique_ptr<msg::RunT> run =
-      {};  // Never null; with the metrics and parameters of the columns.
-  std::string trial_state =
-      {};  // Empty: no trial wrote the run, or the trial is not known any more.
+  // Never null; with the metrics and parameters of the columns.
+  std::unique_ptr<msg::RunT> run = {};
+  // Empty: no trial wrote the run, or the trial is not known any more.
+  std::string trial_state = {};
   std::string reason = {};
 };
 
