@@ -220,11 +220,11 @@ TEST(ConversationTest, AnAnswerThatDiffersIsNotUsedAndItIsToldSo) {
 TEST(ConversationTest, WhatCannotBeTriedIsToldAsFailedAndEndsTheSweepAtLast) {
   World world(PlanOf(3, 1));
   std::vector<std::string> errors;
-  for (const std::string& bad : {R"({"t":"config","config":{"x":2,"n":1,"opt":"a"}})",
-                                 R"({"t":"config","config":{"x":0.5,"opt":"a"}})",
-                                 R"({"t":"config","config":{"x":0.5,"n":1,"opt":"a","y":1}})",
-                                 R"({"t":"config","config":{"x":0.5,"n":1,"opt":7}})",
-                                 R"({"t":"config","config":7})", R"({"t":"config"})"}) {
+  for (const char* bad : {R"({"t":"config","config":{"x":2,"n":1,"opt":"a"}})",
+                          R"({"t":"config","config":{"x":0.5,"opt":"a"}})",
+                          R"({"t":"config","config":{"x":0.5,"n":1,"opt":"a","y":1}})",
+                          R"({"t":"config","config":{"x":0.5,"n":1,"opt":7}})",
+                          R"({"t":"config","config":7})", R"({"t":"config"})"}) {
     for (;;) {
       const std::string line = *world.conversation.Next(world.engine);
       const Json json = Json::parse(line);
@@ -310,7 +310,7 @@ TEST(ConversationTest, TwoMetricsAndConstraintsAreTold) {
 }
 
 TEST(ConversationTest, WhatIsNoAnswerBreaksIt) {
-  for (const std::string& line :
+  for (const char* line :
        {"", "garbage", "[]", "{}", R"({"t":7})", R"({"t":"hello"})", R"({"t":"error"})"}) {
     const Engine engine = *Engine::Create(PlanOf());
     Conversation conversation;

@@ -16,6 +16,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOfEveryResponse = {{
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+     "media-src blob:; "
      "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
      "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types yard"},
     {"X-Content-Type-Options", "nosniff"},

@@ -72,6 +72,27 @@ export async function askSeries(question, signal) {
   return decode(await (await request('series', { method: 'POST', body: question, signal })).arrayBuffer());
 }
 
+// Addresses of blobs that were read, the one that was used last behind the others.
+const MOST_BLOBS = 200;
+const blobs = new Map();
+// {address, type} of an image or a sound: pages cannot send the token with an address of the service.
+export function askBlob(run, blob) {
+  const query = new URLSearchParams(['file', 'offset', 'length', 'crc'].map(name => [name, blob[name]])), key = `${run}?${query}`;
+  const known = blobs.get(key) || request(runPath(run, `/blob?${query}`)).then(async response => {
+    const content = await response.blob();
+    return { type: content.type, address: URL.createObjectURL(content) };
+  });
+  blobs.delete(key);
+  blobs.set(key, known);
+  known.catch(() => blobs.delete(key));
+  if (blobs.size > MOST_BLOBS) {
+    const [oldest, one] = blobs.entries().next().value;
+    blobs.delete(oldest);
+    one.then(({ address }) => URL.revokeObjectURL(address), () => {});
+  }
+  return known;
+}
+
 export const act = (kind, id, action, more = {}) => ask(`${kind}/${encodeURIComponent(id)}/${action}`,
   { method: 'POST', body: { ...more, request_id: crypto.randomUUID() } });
 

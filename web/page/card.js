@@ -5,6 +5,7 @@ import { Chart, cursor, isMetric, nearest, toCsv, toSvg, xOf, xText } from './ch
 import { askSeries } from './api.js';
 import { paced } from './live.js';
 import { number, plural, textOfTag } from './format.js';
+import { useVisible } from './parts.js';
 import { meanOf } from './groups.js';
 
 function save(name, content, type) {
@@ -28,18 +29,6 @@ function inWords(tag, lines) {
       + `${plural(line.points, 'point')}, lowest ${number(low)}, highest ${number(high)}`;
   });
   return `${tag}. ${words.join('. ')}`;
-}
-
-// Whether the chart is near the screen: points are read only then.
-function useVisible(ref) {
-  const [visible, setVisible] = useState(false);
-  useEffect(() => {
-    const watcher = new IntersectionObserver(entries => setVisible(entries.some(entry => entry.isIntersecting)),
-      { rootMargin: '300px' });
-    watcher.observe(ref.current);
-    return () => watcher.disconnect();
-  }, []);
-  return visible;
 }
 
 // `runs`: [{run, name, colour, dash}]; `groups`: [{text, colour, runs: [names]}], which are drawn instead of the runs; `cloud`: a query, whose runs are drawn behind them, or null; `options`:

@@ -6,6 +6,7 @@ import { subscribe } from './live.js';
 import { colour, dash, group, isSystem, number, plain, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
 import { groupsOf, lineDiff } from './groups.js';
+import { Media } from './media.js';
 import { AnsiText, Link, listOf, marks, optionsOf, optionsTo, textOf, Trouble, useAddress } from './parts.js';
 
 const MOST = 20, MOST_CARDS = 40, LINES = 400;
@@ -14,7 +15,7 @@ export function Compare() {
   const [query, set] = useAddress();
   const names = listOf(query.get('runs')).slice(0, MOST), by = query.get('group') || '';
   const [runs, error] = useRuns(names);
-  const tabs = ['differences', 'curves', 'output', 'code'], tab = tabs.includes(query.get('tab')) ? query.get('tab') : 'differences';
+  const tabs = ['differences', 'curves', 'media', 'output', 'code'], tab = tabs.includes(query.get('tab')) ? query.get('tab') : 'differences';
   if (names.length < 2) return html`<p class="empty">Select two to ${MOST} runs in <${Link} to="/runs">Runs<//>, then press compare.</p>`;
   if (!runs) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
   const key = event => {
@@ -35,6 +36,7 @@ export function Compare() {
     <div role="tablist" class="tabs" onKeyDown=${key}>${tabs.map(one => html`<button key=${one} id="tab-${one}" role="tab" aria-selected=${one === tab} tabindex=${one === tab ? 0 : -1}
       onClick=${() => set({ tab: one === tabs[0] ? '' : one }, true)}>${one}</button>`)}</div>
     <div role="tabpanel" aria-labelledby="tab-${tab}">${tab === 'differences' ? html`<${Differences} ...${shared} />` : tab === 'curves' ? html`<${Curves} ...${shared} />`
+      : tab === 'media' ? html`<${Media} key=${names.join()} runs=${runs.map(run => ({ run: run.facts.run || run.name, name: run.facts.display_name || run.name }))} query=${query} set=${set} />`
       : tab === 'output' ? html`<${Output} ...${shared} />` : html`<${Code} ...${shared} />`}</div></div>`;
 }
 

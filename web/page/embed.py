@@ -1,10 +1,12 @@
-"""Writes page_files.cc: the files of the page as bytes of the program, without comments and indentation.
+"""Writes page_files.cc: the files of the page as bytes of the program.
 
 usage: embed.py OUTPUT.cc FILE...
 """
 
 import os
 import sys
+
+import bundle
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -16,16 +18,6 @@ _TYPES = {
 _BYTES_A_LINE = 40
 
 
-def served(path):
-    """What a browser gets: each line is where it was, so that a browser's console names the right one."""
-    with open(path, "rb") as file:
-        content = file.read()
-    if path.startswith("third_party/") or "/third_party/" in path:
-        return content  # As its authors published it.
-    lines = [line.strip() for line in content.split(b"\n")]
-    return b"\n".join(b"" if line.startswith(b"//") else line for line in lines)
-
-
 def array(name, content):
     """A C++ array of the bytes; as numbers, because a literal may have 64 KiB at most."""
     lines = [",".join(str(byte) for byte in content[i:i + _BYTES_A_LINE])
@@ -35,11 +27,10 @@ def array(name, content):
 
 def source(paths):
     arrays, rows = [], []
-    for number, path in enumerate(paths):
-        content = served(path)
+    for number, (name, content) in enumerate(bundle.served(paths).items()):
         arrays.append(array(f"kFile{number}", content))
-        kind = _TYPES[os.path.splitext(path)[1]]
-        rows.append(f'    {{"{os.path.basename(path)}", "{kind}", kFile{number}, {len(content)}}},\n')
+        kind = _TYPES[os.path.splitext(name)[1]]
+        rows.append(f'    {{"{name}", "{kind}", kFile{number}, {len(content)}}},\n')
     return f"""#include "web/page/page_files.h"
 
 #include <cstddef>

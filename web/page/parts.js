@@ -29,6 +29,42 @@ export function Trouble({ error }) {
   return html`<div class="trouble" role="alert"><pre>${error.message}</pre>${error.hint && html`<p>Next step: <code>${error.hint}</code></p>`}</div>`;
 }
 
+// Whether an element is near the screen: what it shows is read only then.
+export function useVisible(ref) {
+  const [visible, setVisible] = useState(false);
+  useEffect(() => {
+    const watcher = new IntersectionObserver(entries => setVisible(entries.some(entry => entry.isIntersecting)),
+      { rootMargin: '300px' });
+    watcher.observe(ref.current);
+    return () => watcher.disconnect();
+  }, []);
+  return visible;
+}
+
+// A picture that is drawn anew when it, its size or the theme changes: draw({context, width, height, of(name of a colour)}).
+export function Canvas({ draw, height, label }) {
+  const canvas = useRef(), again = useRef();
+  again.current = () => {
+    const at = canvas.current, factor = window.devicePixelRatio || 1;
+    if (!at || at.clientWidth < 80) return;
+    at.width = Math.round(at.clientWidth * factor);
+    at.height = Math.round(at.clientHeight * factor);
+    const context = at.getContext('2d'), style = getComputedStyle(at);
+    context.setTransform(factor, 0, 0, factor, 0, 0);
+    context.font = `11px ${style.fontFamily}`;
+    draw({ context, width: at.clientWidth, height: at.clientHeight, of: name => style.getPropertyValue(name).trim() });
+  };
+  useEffect(() => again.current());
+  useEffect(() => {
+    const call = () => again.current();
+    const watcher = new ResizeObserver(call);
+    watcher.observe(canvas.current);
+    addEventListener('theme', call);
+    return () => { watcher.disconnect(); removeEventListener('theme', call); };
+  }, []);
+  return html`<canvas ref=${canvas} class="drawn" role="img" aria-label=${label} style=${{ height: `${height}px` }}></canvas>`;
+}
+
 // Draws again every so often: ages grow.
 export function useNow(ms) {
   const [, tick] = useState(0);

@@ -23,7 +23,7 @@ function scale(axis, from, to) {
   return value => from + (f(value) - a) / (b - a) * (to - from);
 }
 
-function draw(canvas, { points, steps, x, y, at }) {
+function draw(canvas, { points, steps, line, x, y, at }) {
   const factor = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   if (width < LEFT + RIGHT + 20) return [];
   canvas.width = Math.round(width * factor);
@@ -63,6 +63,12 @@ function draw(canvas, { points, steps, x, y, at }) {
     });
     context.stroke();
   }
+  if (line) {
+    context.strokeStyle = of('--link');
+    context.beginPath();
+    for (const place of places) context.lineTo(place.x, place.y);
+    context.stroke();
+  }
   points.forEach((point, i) => {
     context.globalAlpha = point.faint ? 0.25 : 0.85;
     context.fillStyle = of(point.colour || '--link');
@@ -81,11 +87,11 @@ function draw(canvas, { points, steps, x, y, at }) {
   return places;
 }
 
-// `points`: [{x, y, text(), colour, faint, size, open()}]; `steps`: [{x, y}]; `x`, `y`: axes {low, high, log, text(value), kind, choices}.
-export function Plot({ title, summary, points, steps, x, y, height = 240, children }) {
+// `points`: [{x, y, text(), colour, faint, size, open()}], joined by a line with `line`; `steps`: [{x, y}]; `x`, `y`: axes {low, high, log, text(value), kind, choices}.
+export function Plot({ title, summary, points, steps, line, x, y, height = 240, hint = '← → and enter, or a click, open a trial', empty = 'no trial has a value yet', children }) {
   const canvas = useRef(), figure = useRef(), places = useRef([]);
   const [at, setAt] = useState(-1);
-  const redraw = () => { if (canvas.current) places.current = draw(canvas.current, { points, steps, x, y, at }); };
+  const redraw = () => { if (canvas.current) places.current = draw(canvas.current, { points, steps, line, x, y, at }); };
   const again = useRef();
   again.current = redraw;
   useEffect(redraw);
@@ -122,6 +128,6 @@ export function Plot({ title, summary, points, steps, x, y, height = 240, childr
     <figcaption><b title=${title}>${title}</b>${children}</figcaption>
     <div class="plot" style=${{ height: `${height}px` }}><canvas ref=${canvas} onPointerMove=${event => setAt(near(event))} onPointerLeave=${() => setAt(-1)}
       onClick=${event => { const one = points[near(event)]; if (one && one.open) one.open(); }}></canvas>
-      ${points.length === 0 && html`<p class="over">no trial has a value yet</p>`}</div>
-    <p class="legend" role="status">${shown ? shown.text() : html`<span class="faint">${number(points.length)} points · ← → and enter, or a click, open a trial</span>`}</p></figure>`;
+      ${points.length === 0 && html`<p class="over">${empty}</p>`}</div>
+    <p class="legend" role="status">${shown ? shown.text() : html`<span class="faint">${number(points.length)} points · ${hint}</span>`}</p></figure>`;
 }

@@ -5,9 +5,11 @@ import { act, ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, clock, colour, duration, group, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
+import { Markdown } from './markdown.js';
+import { Media } from './media.js';
 import { AnsiText, Confirm, Link, optionsOf, optionsTo, SIGNALS, Trouble, useAddress, useNow } from './parts.js';
 
-const TABS = ['charts', 'output', 'parameters', 'code', 'attempts', 'checkpoints', 'files'];
+const TABS = ['charts', 'media', 'output', 'parameters', 'code', 'attempts', 'checkpoints', 'files'];
 
 export function Run({ name }) {
   const [query, set] = useAddress();
@@ -52,7 +54,7 @@ export function Run({ name }) {
   const own = run && (run.run || name), there = Boolean(run && run.run);
   const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString(), colour(0)]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
-  const tabs = TABS.filter(tab => tab === 'charts' || tab === 'parameters' || has(run, tab));
+  const tabs = TABS.filter(tab => ['charts', 'media', 'parameters'].includes(tab) || has(run, tab));
   const tab = tabs.includes(chosen) ? chosen : 'charts';
   const key = event => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -68,6 +70,7 @@ export function Run({ name }) {
       tabindex=${one === tab ? 0 : -1} onClick=${() => set({ tab: one === 'charts' ? '' : one }, true)}>${one}</button>`)}</div>
     <div role="tabpanel" aria-labelledby="tab-${tab}">
       ${tab === 'charts' && charts}
+      ${tab === 'media' && html`<${Media} key=${own} runs=${[{ run: own }]} query=${query} set=${set} />`}
       ${tab === 'output' && html`<${Output} name=${name} job=${run.job && run.job.id} query=${query} set=${set} />`}
       ${tab === 'parameters' && html`<${Pairs} pairs=${run.parameters || {}} none="This run has no parameters." />`}
       ${tab === 'code' && html`<${Code} run=${run} />`}
@@ -120,7 +123,7 @@ function Head({ run, name, changed }) {
       ${run.sweep && html`<span>of the sweep <${Link} to=${`/sweep/${encodeURIComponent(run.sweep)}`}>${sweepName(said.labels) || run.sweep}<//></span>`}
       ${(said.labels || []).map(label => html`<span class="label">${label}</span>`)}
       ${run.missing && html`<span class="error">${run.missing.join(', ')} does not answer</span>`}</p>
-    ${said.note && html`<p class="note">${said.note}</p>`}
+    ${said.note && html`<div class="note"><${Markdown} text=${said.note} /></div>`}
     ${trial && trial.reason && html`<p class="why ${state}">${trial.reason}</p>`}
     ${trial && trial.error_lines && trial.error_lines.length > 0 && html`<pre class="last-words">${trial.error_lines.map(line => html`<${AnsiText} text=${line + '\n'} />`)}</pre>`}
     <p class="buttons">${(ACTIONS[state] || []).map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
@@ -190,7 +193,7 @@ function Charts({ run, there, query, set }) {
   const others = tags.length - tags.filter(tag => tag.scalar).length;
   const one = [{ run, colour: colour(0), dash: [] }];
   return html`<div><p class="bar"><input type="search" aria-label="tags" placeholder="tags" value=${filter} onInput=${event => set({ tags: event.target.value })} />
-      <span class="faint">${plural(scalars.length, 'tag')}${others > 0 ? `, and ${others} that are no scalars` : ''}</span></p>
+      <span class="faint">${plural(scalars.length, 'tag')}${others > 0 && html`, and <${Link} to="?tab=media">${others} that are no scalars<//>`}</span></p>
     <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${tags.filter(tag => tag.scalar).map(tag => tag.tag)} />
     ${[...groups].sort(([a], [b]) => (a === 'sys') - (b === 'sys') || (a < b ? -1 : 1)).map(([title, names]) => html`<details open key=${title}>
       <summary>${title || 'metrics'} <small>${names.length}</small></summary>
