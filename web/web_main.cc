@@ -30,6 +30,7 @@
 #include "web/metrics/yard_facts.h"
 #include "web/metrics/yard_metrics.h"
 #include "web/session/sessions.h"
+#include "web/views/saved_views.h"
 
 ABSL_FLAG(std::string, page, "on", "Serve the page on a port: on or off; the socket stays.");
 ABSL_FLAG(int, port, 0, "Port of the page; 0: 7710, or another one if that is taken.");
@@ -102,6 +103,7 @@ int Run() {
   runtime::RaiseFileLimit();
   // Objects that requests on the pool use must outlive the process, so they are declared before it.
   std::unique_ptr<web::Sessions> sessions;
+  std::unique_ptr<web::SavedViews> views;
   std::unique_ptr<web::Api> api;
   std::atomic<int> port = 0;  // Requests may come before it is known.
   auto process = bus::ServiceProcess::Create(ProcessOptions());
@@ -109,6 +111,8 @@ int Run() {
   runtime::EventLoop* const loop = (*process)->loop();
   sessions = web::Sessions::Open({.file = (*process)->locations().state_directory + "/web.sessions",
                                   .clock = (*process)->clock()});
+  views = web::SavedViews::Open((*process)->locations().state_directory + "/web.views",
+                                (*process)->clock());
 
   std::unique_ptr<web::EventStreams> streams;
   const auto topics = web::BusTopics::Create(
@@ -130,6 +134,7 @@ int Run() {
       {.client = (*process)->client(),
        .pool = (*process)->pool(),
        .sessions = sessions.get(),
+       .views = views.get(),
        .clock = (*process)->clock(),
        .hosts = absl::StrSplit(absl::GetFlag(FLAGS_hosts), ',', absl::SkipEmpty()),
        .address = [&port] { return web::AddressOf(port); },

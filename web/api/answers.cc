@@ -239,6 +239,8 @@ absl::Status AddTrial(bus::Client& client, const std::string& id, json& text) {
   if (details->options != nullptr) {
     text["provenance"] = bus::MetricsToJson(details->options->provenance);
     text["diff"] = details->options->provenance_diff;
+    text["from"] = bus::TextOrNull(details->options->from);
+    text["restore"] = bus::TextOrNull(details->options->restore);
     text["sweep"] = bus::TextOrNull(details->options->sweep);
   }
   AddJob(client, details->trial->job, text);

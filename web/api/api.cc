@@ -15,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "bus/json/things_json.h"
+#include "bus/schema/datamanager_methods.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
 #include "runtime/text/printable.h"
@@ -115,8 +117,8 @@ class RoutedApi : public Api {
 
  private:
   static bool IsView(const std::string& name) {
-    constexpr std::string_view kViews[] = {"runs",      "run",  "sweeps",  "sweep",
-                                           "processes", "logs", "compare", "parameters"};
+    constexpr std::string_view kViews[] = {"runs", "run",     "sweeps",     "sweep", "processes",
+                                           "logs", "compare", "parameters", "saved"};
     return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
   }
 
@@ -235,12 +237,15 @@ class RoutedApi : public Api {
     if (request.method == "POST" && path == Segments{"importance"}) {
       return JsonResponse(ImportanceAnswer(*options_.client, request.body));
     }
-    if (request.method == "POST" && path.size() == 3) return Act(request, path);
+    if (request.method == "POST" && path.size() == 3) {
+      return path[0] == "views" ? ChangeView(request, path[1], path[2]) : Act(request, path);
+    }
     if (!IsRead(request)) {
       return path.size() == 1 || path.size() == 2 ? Problem(405, "this path is only read")
                                                   : NoSuchRoute();
     }
     if (path == Segments{"yard"}) return JsonResponse(YardAnswer(*options_.client));
+    if (path == Segments{"views"}) return JsonResponse(ViewsAnswer());
     if (path == Segments{"usage"}) return JsonResponse(UsageAnswer(*options_.client));
     if (path == Segments{"runs"}) return Runs(request.target);
     if (path == Segments{"sweeps"}) return JsonResponse(SweepsAnswer(*options_.client));
@@ -329,6 +334,48 @@ class RoutedApi : public Api {
     auto body = AnswerSeries(*options_.client, *question);
     if (!body.ok()) return ProblemOf(body.status());
     return {.type = std::string(kSeriesType), .body = *std::move(body)};
+  }
+
+  // The log directory, which views belong to.
+  absl::StatusOr<std::string> LogDirectory() const {
+    constexpr absl::Duration kPatience = absl::Seconds(10);
+    const auto status = options_.client->Call<rpc::Datamanager::DataStatus>(
+        {}, {.timeout = kPatience, .wait_for_service = true});
+    if (!status.ok()) return status.status();
+    return status->logdir;
+  }
+
+  absl::StatusOr<json> ViewsAnswer() const {
+    const auto logdir = LogDirectory();
+    if (!logdir.ok()) return logdir.status();
+    json views = json::array();
+    for (const SavedView& view : options_.views->List(*logdir)) {
+      views.push_back({{"name", view.name},
+                       {"address", view.address},
+                       {"saved", bus::TimeToJson(absl::ToUnixMicros(view.saved))}});
+    }
+    return json{{"logdir", *logdir}, {"views", std::move(views)}};
+  }
+
+  Response ChangeView(const Request& request, const std::string& name,
+                      const std::string& action) const {
+    const auto logdir = LogDirectory();
+    if (!logdir.ok()) return ProblemOf(logdir.status());
+    absl::Status done;
+    if (action == "set") {
+      const json body = json::parse(request.body, nullptr, /*allow_exceptions=*/false);
+      if (!body.is_object() || !body.contains("address") || !body["address"].is_string()) {
+        return Problem(400, "the body is not {\"address\": ADDRESS}");
+      }
+      done = options_.views->Save(*logdir, name, body["address"].get<std::string>());
+    } else if (action == "rm") {
+      done = options_.views->Remove(*logdir, name);
+    } else {
+      return NoSuchRoute();
+    }
+    LOG(INFO) << "page: " << action << " view " << runtime::Printable(name) << ": "
+              << (done.ok() ? "done" : done.ToString());
+    return done.ok() ? JsonResponse(ViewsAnswer()) : ProblemOf(done);
   }
 
   Response Act(const Request& request, const Segments& path) const {

@@ -13,6 +13,7 @@
 #include "web/http/message.h"
 #include "web/http/server.h"
 #include "web/session/sessions.h"
+#include "web/views/saved_views.h"
 
 namespace web {
 
@@ -21,9 +22,10 @@ namespace web {
 class Api {
  public:
   struct Options {
-    bus::Client* client = nullptr;        // These four are not owned, and outlive the Api.
+    bus::Client* client = nullptr;        // These five are not owned, and outlive the Api.
     runtime::ThreadPool* pool = nullptr;  // For calls that block.
     Sessions* sessions = nullptr;
+    SavedViews* views = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
     std::vector<std::string> hosts = {};  // Besides localhost; see guard.h.
     // The address of the page without a key: "http://127.0.0.1:7710/"; empty: there is no port.

@@ -27,6 +27,7 @@
 #include "web/http/message.h"
 #include "web/session/sessions.h"
 #include "web/testing/fake_services.h"
+#include "web/views/saved_views.h"
 
 namespace web {
 namespace {
@@ -89,6 +90,7 @@ class ApiTest : public testing::Test {
     EXPECT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
     sessions_ = Sessions::Open({.file = folder_ + "/sessions"});
+    views_ = SavedViews::Open(folder_ + "/views");
     ServeDatamanager();
     ServeTrainer();
     ServeSweeps();
@@ -99,6 +101,7 @@ class ApiTest : public testing::Test {
   ~ApiTest() override {
     pool_.reset();
     unlink((folder_ + "/sessions").c_str());
+    unlink((folder_ + "/views").c_str());
     rmdir(folder_.c_str());
   }
 
@@ -108,6 +111,7 @@ class ApiTest : public testing::Test {
     api_ = Api::Create({.client = &services_.client(),
                         .pool = pool_.get(),
                         .sessions = sessions_.get(),
+                        .views = views_.get(),
                         .address = [this] { return address_; },
                         .open_stream =
                             [this](std::vector<std::string> topics, std::string last_id, auto) {
@@ -149,6 +153,7 @@ class ApiTest : public testing::Test {
   std::vector<FakeSeries> series_ = {
       {"base", "loss", {3, 4, kNaN, 1}}, {"base", "acc", {0.5, 0.25}}, {"sweep/a", "loss", {0.5}}};
   std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<SavedViews> views_;
   std::string address_ = "http://127.0.0.1:7710/";
   std::vector<std::string> topics_;
   std::string last_id_;
@@ -794,7 +799,8 @@ TEST_F(ApiTest, WithoutAPortThereIsNoKey) {
 }
 
 TEST_F(ApiTest, ThePageItselfIsForEverybody) {
-  for (const char* path : {"/", "/runs?q=a", "/run/sweep%2Fa", "/sweeps", "/sweep/study"}) {
+  for (const char* path :
+       {"/", "/runs?q=a", "/run/sweep%2Fa", "/sweeps", "/sweep/study", "/parameters", "/saved"}) {
     const Response response = Ask("GET", path, "", Door::kPort);
     EXPECT_EQ(response.type, "text/html; charset=utf-8") << path;
     EXPECT_THAT(response.body, StartsWith("<!doctype html>")) << path;
@@ -805,6 +811,21 @@ TEST_F(ApiTest, ThePageItselfIsForEverybody) {
     EXPECT_EQ(Ask("GET", path, "", Door::kPort).status, 404) << path;
   }
   EXPECT_EQ(Ask("POST", "/", "{}", Door::kSocket).status, 405);
+}
+
+TEST_F(ApiTest, ViewsAreSavedAndRemoved) {
+  EXPECT_EQ(Get("views"), json({{"logdir", "/"}, {"views", json::array()}}));
+  const std::string path = "/api/v1/views/the%20best/";
+  EXPECT_EQ(Ask("POST", path + "set", R"({"address":"/runs?q=a"})").status, 200);
+  EXPECT_EQ(Get("views")["views"][0]["name"], "the best");
+  EXPECT_EQ(Get("views")["views"][0]["address"], "/runs?q=a");
+  for (const char* body : {"{}", "[]", R"({"address":7})", R"({"address":"//evil.example"})"}) {
+    EXPECT_EQ(Ask("POST", path + "set", body).status, 400) << body;
+  }
+  EXPECT_EQ(Ask("POST", path + "explode", "{}").status, 404);
+  EXPECT_EQ(Ask("POST", path + "rm", "{}", Door::kPort).status, 401);
+  EXPECT_EQ(Ask("POST", path + "rm", "{}").status, 200);
+  EXPECT_EQ(Ask("POST", path + "rm", "{}").status, 404);
 }
 
 TEST_F(ApiTest, AnActionIsTheCallOfItsVerb) {

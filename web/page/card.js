@@ -32,9 +32,9 @@ function inWords(tag, lines) {
 }
 
 // `runs`: [{run, name, colour, dash}]; `groups`: [{text, colour, runs: [names]}], which are drawn instead of the runs; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
-// {mode, log, logX, smooth}; `changed(tag, f)`: calls f when points of the tag have come, returns a
+// {mode, log, logX, smooth}; `keep()` puts it on the board; `changed(tag, f)`: calls f when points of the tag have come, returns a
 // function that ends this.
-export function Card({ tag, runs, groups = null, cloud = null, options, changed, height = 200, pin }) {
+export function Card({ tag, runs, groups = null, cloud = null, options, changed, height = 200, keep, pin }) {
   const figure = useRef(), plot = useRef(), over = useRef(), chart = useRef(), request = useRef();
   const visible = useVisible(figure);
   const [series, setSeries] = useState({ lines: [], cloud: [] });
@@ -174,6 +174,7 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
         <button onClick=${png} title="save the picture">PNG</button>
         <button onClick=${svg} title="save the picture for a paper">SVG</button>
         <button onClick=${csv} title="save what is drawn">CSV</button>
+        ${keep && html`<button onClick=${keep} title="keep it on the board">pin</button>`}
         ${pin && html`<button onClick=${pin.toggle} title=${pin.title}>${pin.text}</button>`}
       </span>
     </figcaption>

@@ -112,3 +112,29 @@ export function sharedBy(some, others, parameters) {
   }
   return found.sort((a, b) => a.also - b.also).slice(0, 5);
 }
+
+const BINS = 5;
+
+// [{parameter, bins: [{value, or low and high; trials, best, median}]}] of trials with a value, as the trainer has them of a whole sweep.
+export function marginalsOf(sweep, trials, columns) {
+  const some = trials.filter(trial => finite(trial.value) && !trial.breaks);
+  const order = (a, b) => better(sweep, a, b) ? -1 : 1;
+  const bin = list => { const values = list.map(trial => trial.value).sort(order); return { trials: list.length, best: values[0], median: values[values.length >> 1] }; };
+  return columns.parameters.map(column => {
+    const known = some.filter(trial => !Number.isNaN(column.at(trial)));
+    if (column.kind === 'choice') {
+      const bins = column.choices.map((text, place) => [JSON.parse(text), known.filter(trial => column.at(trial) === place)]).filter(([, list]) => list.length > 0).map(([value, list]) => ({ value, ...bin(list) }));
+      return { parameter: column.name, bins: bins.sort((a, b) => order(a.best, b.best)) };
+    }
+    known.sort((a, b) => column.at(a) - column.at(b));
+    const bins = [];
+    for (let from = 0; from < known.length;) {
+      let to = Math.max(from + 1, Math.round((bins.length + 1) * known.length / BINS));
+      while (to < known.length && column.at(known[to]) === column.at(known[to - 1])) to += 1;
+      const list = known.slice(from, to);
+      bins.push({ low: column.at(list[0]), high: column.at(list.at(-1)), ...bin(list) });
+      from = to;
+    }
+    return { parameter: column.name, bins };
+  }).filter(one => one.bins.length > 1);
+}

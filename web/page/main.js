@@ -11,6 +11,8 @@ import { Logs } from './logs.js';
 import { Processes } from './processes.js';
 import { Sweeps } from './sweeps.js';
 import { Sweep } from './sweep.js';
+import { Parameters } from './parameters.js';
+import { Saved, SaveDialog } from './saved.js';
 import { go, Link, Trouble, useAddress } from './parts.js';
 
 const THEME = 'yard.theme';
@@ -29,7 +31,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => disp
 const VIEWS = {
   '': { title: 'Home', key: 'h', view: Home }, runs: { title: 'Runs', key: 'r', view: Runs }, sweeps: { title: 'Sweeps', key: 's', view: Sweeps },
   processes: { title: 'Processes', key: 'p', view: Processes }, logs: { title: 'Logs', key: 'l', view: Logs },
-  compare: { title: 'Compare', key: 'c', view: Compare },
+  compare: { title: 'Compare', key: 'c', view: Compare }, parameters: { title: 'Parameters', key: 'a', view: Parameters }, saved: { title: 'Saved', key: 'v', view: Saved },
 };
 const ONE = { run: Run, sweep: Sweep };
 
@@ -44,6 +46,7 @@ function App() {
   const [ready, setReady] = useState(false);
   const [state, setState] = useState(live.state);
   const [help, setHelp] = useState(false);
+  const [saving, setSaving] = useState('');
   const [theme, putTheme] = useState(localStorage.getItem(THEME));
   useAddress();
   useEffect(() => { start().then(() => setReady(true), problem => { setError(problem); setReady(true); }); }, []);
@@ -82,10 +85,12 @@ function App() {
       <div class="views">${Object.entries(VIEWS).map(([where, view]) => html`<${Link} key=${where} to=${`/${where}`} aria-current=${!isOne && here === where ? 'page' : undefined}>${view.title}<//>`)}</div>
       <span class="space"></span>
       <span class="live ${state}" role="status" title=${state === 'live' ? 'changes come by themselves' : 'waits for the web service'}>${state === 'live' ? '● live' : '◌ waiting'}</span>
+      ${here !== 'saved' && html`<button onClick=${() => setSaving(location.pathname + location.search)} title="save this view" aria-label="save this view">☆</button>`}
       <button onClick=${turn} title="light or dark (t)" aria-label="theme: ${theme}">${theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◐'}</button>
       <button onClick=${() => setHelp(!help)} title="keys (?)" aria-label="keys">?</button></nav>
     <main>${!isOne && html`<h1 class="hidden">${VIEWS[here].title}</h1>`}${error && html`<${Trouble} error=${error} />`}
       ${ready && (isOne ? html`<${View} key=${path.join('/')} name=${path[1]} />` : html`<${View} key=${here} />`)}</main>
+    ${saving && html`<${SaveDialog} address=${saving} close=${() => setSaving('')} />`}
     ${help && html`<aside class="help" aria-label="keys"><h2>Keys</h2><dl>${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
       <button onClick=${() => setHelp(false)}>close</button></aside>`}</div>`;
 }

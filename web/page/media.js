@@ -136,7 +136,7 @@ function Texts({ value }) {
 function Numbers({ value }) {
   const { shape, numbers } = value, columns = shape.length > 1 ? shape[shape.length - 1] : Math.min(10, numbers.length), rows = columns > 0 ? Math.ceil(numbers.length / columns) : 0;
   const text = one => Array.isArray(one) ? `${number(one[0])} + ${number(one[1])} i` : number(one);
-  return html`<div><p class="faint">${shape.length > 0 ? `${shape.join(' × ')} of ${plural(value.total, 'number')}` : 'one number'}${value.min !== null && value.min !== 'NaN' ? `, ${number(value.min)} to ${number(value.max)}, mean ${number(value.mean)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p>
+  return html`<div><p class="faint">${shape.length > 0 ? `${shape.join(' × ')}${shape.reduce((all, one) => all * one, 1) === value.total ? '' : ` of ${plural(value.total, 'number')}`}` : 'one number'}${value.min !== null && value.min !== 'NaN' ? `, ${number(value.min)} to ${number(value.max)}, mean ${number(value.mean)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p>
     <div class="numbers"><table><tbody>${Array.from({ length: Math.min(rows, MOST_ROWS) }, (_, i) => html`<tr key=${i}><th scope="row" class="n">${i * (shape.length > 1 ? 1 : columns)}</th>${numbers.slice(i * columns, (i + 1) * columns).slice(0, MOST_COLUMNS).map((one, k) => html`<td key=${k} class="n">${text(one)}</td>`)}</tr>`)}</tbody></table></div>
     ${(value.cut || rows > MOST_ROWS || columns > MOST_COLUMNS) && html`<p class="faint">and more</p>`}</div>`;
 }
@@ -223,7 +223,7 @@ function Histogram({ value, all }) {
   const middle = quantile(value, 0.5);
   return html`<div><${Canvas} label=${`${number(value.count)} values from ${number(value.min)} to ${number(value.max)}, the middle one about ${number(middle)}`} height=${130} draw=${drawBars} />
     ${bands.length > 1 && html`<${Canvas} label=${`the middle value over ${bands.length} steps: from ${number(bands[0].at[4])} to ${number(bands.at(-1).at[4])}`} height=${110} draw=${drawBands} />`}
-    <p class="faint">${number(value.count)} values, ${number(value.min)} to ${number(value.max)}${value.count > 0 && value.sum !== null ? `, mean ${number(value.sum / value.count)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p></div>`;
+    <p class="faint">${number(value.count)} values, ${number(value.min)} to ${number(value.max)}${value.count > 0 && Number.isFinite(value.sum) ? `, mean ${number(value.sum / value.count)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p></div>`;
 }
 
 // The first mesh of the batch; it turns with the mouse and with the arrow keys.

@@ -5,11 +5,13 @@ import { act, ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, clock, colour, duration, group, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
+import { Graph, isGraph, Lineage } from './graph.js';
+import { chartAddress, SaveDialog } from './saved.js';
 import { Markdown } from './markdown.js';
-import { Media } from './media.js';
+import { isMedium, Media } from './media.js';
 import { AnsiText, Confirm, Link, optionsOf, optionsTo, SIGNALS, Trouble, useAddress, useNow } from './parts.js';
 
-const TABS = ['charts', 'media', 'output', 'parameters', 'code', 'attempts', 'checkpoints', 'files'];
+const TABS = ['charts', 'media', 'output', 'parameters', 'code', 'attempts', 'checkpoints', 'graph', 'lineage', 'files'];
 
 export function Run({ name }) {
   const [query, set] = useAddress();
@@ -50,11 +52,15 @@ export function Run({ name }) {
     addEventListener('resize', show);
     return () => removeEventListener('resize', show);
   }, [chosen, isThere]);
+  // Which tabs there are is asked for anew when there are more tags.
+  const [tags, setTags] = useState([]);
+  const seen = run && run.run ? `${run.run}\n${run.tags}` : '';
+  useEffect(() => { if (seen) ask(runPath(run.run, '/tags')).then(answer => setTags(answer.tags), () => {}); }, [seen]);
   // A report changes only the facts above the charts, so that the charts are not drawn anew for it.
   const own = run && (run.run || name), there = Boolean(run && run.run);
   const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString(), colour(0)]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
-  const tabs = TABS.filter(tab => ['charts', 'media', 'parameters'].includes(tab) || has(run, tab));
+  const tabs = TABS.filter(tab => ['charts', 'parameters', chosen].includes(tab) || has(run, tags, tab));
   const tab = tabs.includes(chosen) ? chosen : 'charts';
   const key = event => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -76,12 +82,18 @@ export function Run({ name }) {
       ${tab === 'code' && html`<${Code} run=${run} />`}
       ${tab === 'attempts' && html`<${Attempts} run=${run} />`}
       ${tab === 'checkpoints' && html`<${Checkpoints} run=${run} />`}
+      ${tab === 'graph' && html`<${Graph} run=${own} query=${query} set=${set} />`}
+      ${tab === 'lineage' && html`<${Lineage} run=${own} facts=${run} />`}
       ${tab === 'files' && html`<${Files} run=${run} />`}
     </div></div>`;
 }
 
-function has(run, tab) {
+function has(run, tags, tab) {
   if (tab === 'output') return Boolean(run.trial);
+  const formats = (run.files || []).map(file => file.format);
+  if (tab === 'media') return tags.some(isMedium);
+  if (tab === 'graph') return tags.some(isGraph) || formats.includes('mindspore graph');
+  if (tab === 'lineage') return Boolean(run.from || run.restore) || formats.includes('mindspore lineage');
   if (tab === 'code') return Boolean(run.provenance && Object.keys(run.provenance).length > 0);
   if (tab === 'attempts') return Boolean(run.job && run.job.tasks.length > 0);
   if (tab === 'checkpoints') return Boolean(run.checkpoints && run.checkpoints.length > 0);
@@ -165,6 +177,7 @@ function Charts({ run, there, query, set }) {
   const [error, setError] = useState(null);
   const options = optionsOf(query);
   const filter = query.get('tags') || '';
+  const [pinned, setPinned] = useState(null);
   const watch = useMemo(() => {
     const listeners = new Set();
     return { listeners, changed: (tag, f) => { const one = [tag, f]; listeners.add(one); return () => listeners.delete(one); } };
@@ -197,7 +210,8 @@ function Charts({ run, there, query, set }) {
     <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${tags.filter(tag => tag.scalar).map(tag => tag.tag)} />
     ${[...groups].sort(([a], [b]) => (a === 'sys') - (b === 'sys') || (a < b ? -1 : 1)).map(([title, names]) => html`<details open key=${title}>
       <summary>${title || 'metrics'} <small>${names.length}</small></summary>
-      <div class="cards">${names.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${one} options=${options} changed=${watch.changed} />`)}</div></details>`)}
+      <div class="cards">${names.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${one} options=${options} changed=${watch.changed} keep=${() => setPinned(tag)} />`)}</div></details>`)}
+    ${pinned && html`<${SaveDialog} name=${`${pinned} of ${run}`.slice(0, 100)} address=${chartAddress(pinned, [run], null, options)} close=${() => setPinned(null)} />`}
     ${scalars.length === 0 && html`<p class="empty">${filter ? 'No tag matches.' : 'No scalars.'}</p>`}</div>`;
 }
 

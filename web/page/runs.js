@@ -6,6 +6,7 @@ import { paced, subscribe } from './live.js';
 import { age, bytes, colour, dash, isSystem, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
 import { ImportanceOf } from './importance.js';
+import { chartAddress, SaveDialog } from './saved.js';
 import { Link, listOf, optionsOf, optionsTo, textOf, Trouble, useAddress, useNow } from './parts.js';
 
 const ROW = 34, PAGE = 100;
@@ -21,7 +22,7 @@ export function Runs() {
   const cloud = query.get('cloud') === '1';
   const options = optionsOf(query);
   const table = useTable(q, sort, cols);
-  const names = useNames(table.rows[0] && table.rows[0].run);
+  const names = useNames(table.rows[0] ? [table.rows[0].run] : []);
   // Without a selection, the first few are drawn.
   const drawn = selected.length > 0 ? selected.slice(0, MOST_DRAWN)
     : table.rows.slice(0, 8).filter(Boolean).map(row => row.run);
@@ -38,6 +39,7 @@ export function Runs() {
     return watch;
   }, [runKey]);
   useEffect(() => () => changed.end(), [changed]);
+  const [pinned, setPinned] = useState(null);
   const toggle = run => set({ sel: textOf(selected.includes(run) ? selected.filter(one => one !== run) : [...selected, run]) });
   const sortBy = name => set({ sort: sort === `-${name}` ? name : `-${name}` }, true);
   return html`<div class="runs">
@@ -47,7 +49,7 @@ export function Runs() {
         <${Columns} cols=${cols} names=${names} set=${list => set({ cols: textOf(list) === STANDARD ? '' : textOf(list) || 'run' })} />
         ${table.error ? html`<${Trouble} error=${table.error} />` : html`<${Table} table=${table} cols=${cols.filter(name => name !== 'run')}
           sort=${sort} sortBy=${sortBy} selected=${selected} toggle=${toggle} runs=${runs} />`}
-        <p class="faint count">${table.known ? `${number(table.match)} of ${plural(table.total, 'run')}` : '…'}
+        <p class="faint count"><${Link} class="button" to=${`/parameters${q ? `?q=${encodeURIComponent(q)}` : ''}`}>parameters<//> ${table.known ? `${number(table.match)} of ${plural(table.total, 'run')}` : '…'}
           ${table.undecided > 0 && ` · ${plural(table.undecided, 'run')} not read yet`}
           ${selected.length > 0 && html` · ${number(selected.length)} selected${selected.length > 1 && html` <${Link} class="button" to=${`/compare?runs=${encodeURIComponent(textOf(selected.slice(0, 20)))}`}>compare<//>`} <button onClick=${() => set({ sel: '' })}>none</button>`}</p>
       </section>
@@ -56,7 +58,8 @@ export function Runs() {
         <p class="pins"><${TagPicker} tags=${names.tags.filter(tag => !tags.includes(tag))} add=${tag => set({ pin: textOf([...tags, tag]) })} />
           <label><input type="checkbox" checked=${cloud} onChange=${event => set({ cloud: event.target.checked ? '1' : '' })} /> all runs behind</label></p>
         ${tags.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${runs} cloud=${cloud ? q : null} options=${options} changed=${changed}
-          pin=${{ text: '×', title: 'take this chart away', toggle: () => set({ pin: textOf(tags.filter(one => one !== tag)) }) }} />`)}
+          keep=${() => setPinned(tag)} pin=${{ text: '×', title: 'take this chart away', toggle: () => set({ pin: textOf(tags.filter(one => one !== tag)) }) }} />`)}
+        ${pinned && html`<${SaveDialog} name=${pinned} address=${chartAddress(pinned, drawn, selected.length > 0 && !cloud ? null : q, options)} close=${() => setPinned(null)} />`}
         ${tags.length === 0 && html`<p class="empty">No tags yet.</p>`}
         <${Importance} q=${q} selected=${selected} tags=${names.tags} metric=${query.get('imp') || ''} goal=${query.get('goal') || ''} set=${set} />
       </section>
@@ -180,24 +183,24 @@ function cell(row, name) {
   return number(name in FIELDS ? row[name] : (row.cols || {})[name]);
 }
 
-// Names that columns and queries may use: those of the first run, which is like the others.
-function useNames(run) {
+// Names that columns and queries may use: those of some runs, which the others are like.
+export function useNames(runs) {
   const [names, setNames] = useState({ tags: [], parameters: [] });
   useEffect(() => {
-    if (!run) return;
     let current = true;
-    Promise.all([ask(runPath(run, '/tags')), ask(runPath(run))]).then(([tags, facts]) => current && setNames({
-      tags: tags.tags.filter(tag => tag.scalar).map(tag => tag.tag).sort((a, b) => interest(a) - interest(b)), parameters: Object.keys(facts.parameters || {}),
+    Promise.all(runs.map(run => Promise.all([ask(runPath(run, '/tags')), ask(runPath(run))]))).then(all => current && all.length > 0 && setNames({
+      tags: [...new Set(all.flatMap(([tags]) => tags.tags.filter(tag => tag.scalar).map(tag => tag.tag)))].sort((a, b) => interest(a) - interest(b)),
+      parameters: [...new Set(all.flatMap(([, facts]) => Object.keys(facts.parameters || {})))],
     }), () => {});
     return () => { current = false; };
-  }, [run]);
+  }, [runs.join('\n')]);
   return names;
 }
 
 // Tags that most people look at come first.
 const interest = tag => isSystem(tag) ? 3 : /loss/i.test(tag) ? 0 : /acc|score|reward|f1|auc/i.test(tag) ? 1 : 2;
 
-function QueryBar({ q, set, names }) {
+export function QueryBar({ q, set, names }) {
   const [text, setText] = useState(q);
   const [place, setPlace] = useState(-1);
   const [open, setOpen] = useState(false);
@@ -239,7 +242,7 @@ function Columns({ cols, names, set }) {
 
 const TagPicker = ({ tags, add }) => html`<${Picker} id="chart" text="+ chart" names=${tags} add=${add} />`;
 
-function Picker({ id, text, names, add }) {
+export function Picker({ id, text, names, add }) {
   const take = event => {
     const name = event.target.value.trim();
     event.target.value = '';

@@ -4,15 +4,13 @@ import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { act, ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, duration, number, plain, plural, sign } from './format.js';
-import { better, brushFrom, columnsOf, fits, frontOf, secondsOf, sharedBy } from './columns.js';
+import { better, brushFrom, columnsOf, fits, marginalsOf, secondsOf, sharedBy } from './columns.js';
 import { Bar, ImportanceOf, Importances } from './importance.js';
-import { Parallel } from './parallel.js';
 import { Plot } from './plot.js';
 import { Confirm, go, Link, Trouble, useAddress, useNow } from './parts.js';
 import { Config, counts, isOver, seconds } from './sweeps.js';
+import { axisOf, Lines, Marginals, numbersOf, pointOf, queryOf, Scatter, trialAddress, valuesOf } from './trials.js';
 
-const trialAddress = trial => `/run/${encodeURIComponent(trial.trial || trial.name)}`;
-const numbersOf = trial => typeof trial.value === 'number';
 const FEWEST = 10, MOST_ROWS = 50, MOST_AXES = 30;
 
 export function Sweep({ name }) {
@@ -44,7 +42,7 @@ export function Sweep({ name }) {
       <${Lines} ...${shared} axes=${axes} brush=${brush} setBrush=${setBrush} />
       <p class="faint">Drag along an axis, or press ↑ and ↓ in its name, to keep a part; a click or Escape keeps all of it.</p></section>
     <div class="pair"><section aria-label="importance"><h2>Importance <small>${isBrushed ? 'of the chosen trials' : ''}</small></h2><${Importance} ...${shared} /></section>
-      <section aria-label="values"><h2>Values <small>of ${plain(sweep.metric || 'value')}, whatever the other parameters were</small></h2><${Marginals} sweep=${sweep} /></section></div>
+      <section aria-label="values"><h2>Values <small>${isBrushed ? 'of the chosen trials, ' : ''}of ${plain(sweep.metric || 'value')}, whatever the other parameters were</small></h2><${Marginals} sweep=${isBrushed ? { ...sweep, marginals: marginalsOf(sweep, chosen, columns) } : sweep} /></section></div>
     ${sweep.levels.length > 0 && html`<${Levels} sweep=${sweep} trials=${trials} />`}
     <${Failures} trials=${trials} columns=${columns} />
     <${Cost} trials=${trials} />
@@ -131,23 +129,6 @@ function Head({ sweep, changed }) {
       run=${() => act('sweeps', sweep.id, order, body).then(done)} close=${() => setAsked(null)} />`}</header>`;
 }
 
-const queryOf = sweep => `label:"sweep=${sweep.name.replace(/["\\]/g, '\\$&')}"`;
-
-const valuesOf = (sweep, trial) => sweep.objectives ? sweep.objectives.map((one, i) => [one.metric, (trial.values || [])[i]]) : [[sweep.metric || 'value', trial.value]];
-const describe = (sweep, trial) => html`<b>${plain(trial.name)}</b> ${sign(trial.state)} ${trial.state}${valuesOf(sweep, trial).map(([metric, value]) => html`, <bdi class="own">${plain(metric)}</bdi> <b>${number(value)}</b>`)}${trial.breaks ? `, breaks ${plain(trial.breaks)}` : ''}${' at '}${number(trial.resource)} <${Config} config=${trial.config} />`;
-const colourOf = trial => trial.state === 'failed' || trial.breaks ? '--bad' : trial.state === 'stopped early' ? '--wait' : trial.state === 'running' ? '--good' : '--link';
-const pointOf = (sweep, trial, x, y, inside) => ({
-  x, y, text: () => describe(sweep, trial), colour: colourOf(trial), faint: !inside.has(trial), open: () => go(trialAddress(trial)),
-});
-const axisOf = (column, points, key) => {
-  const values = points.map(point => point[key]);
-  if (column.kind === 'choice' || values.length === 0) return column;
-  let low = Infinity, high = -Infinity;
-  for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
-  if (low === high) { const pad = Math.abs(low) * 0.05 || 0.5; low -= pad; high += pad; }
-  return { ...column, low, high, log: column.log && low > 0 };
-};
-
 // Trials in the order in which they ended: over their number, what they have cost together, or the time.
 function BestSoFar({ sweep, trials, columns, inside, query, set }) {
   const over = query.get('over') || 'trials', log = query.get('by') === 'log';
@@ -171,65 +152,6 @@ function BestSoFar({ sweep, trials, columns, inside, query, set }) {
     <label><input type="checkbox" checked=${log} onChange=${event => set({ by: event.target.checked ? 'log' : '' })} /> log</label><//>`;
 }
 
-function Scatter({ sweep, trials, columns, inside, query, set, tags, more, setMore }) {
-  const all = [...columns.parameters, columns.value, ...columns.others];
-  const find = (key, otherwise) => all.find(column => column.name === query.get(key)) || otherwise;
-  const important = Object.entries(sweep.importance || {}).sort((a, b) => b[1] - a[1]).map(([name]) => name)[0];
-  // With two metrics the front of both is what is looked for.
-  const two = columns.second;
-  const x = find('sx', two ? columns.value : columns.parameters.find(column => column.name === important) || columns.parameters[0] || columns.others[0]), y = find('sy', two || columns.value);
-  const front = query.has('front') ? query.get('front') === '1' : Boolean(two);
-  const asked = ['sx', 'sy'].map(key => query.get(key)).filter(name => name && tags.includes(name) && !more[name]);
-  // Other tags are read from the trials' runs.
-  useEffect(() => {
-    for (const tag of asked) readColumn(sweep, tag).then(values => setMore(now => ({ ...now, [tag]: values })), () => setMore(now => ({ ...now, [tag]: {} })));
-  }, [asked.join('\n')]);
-  const drawn = trials.filter(trial => !Number.isNaN(x.at(trial)) && !Number.isNaN(y.at(trial)));
-  const points = drawn.map(trial => pointOf(sweep, trial, x.at(trial), y.at(trial), inside));
-  // Metrics have goals; of all else less is better, unless the front is turned.
-  const flips = (query.get('flip') || '').split(',');
-  const goalOf = column => column === columns.value ? sweep.goal : column.goal;
-  const signOf = (column, key) => (goalOf(column) === 'maximize' ? -1 : 1) * (flips.includes(key) ? -1 : 1);
-  const signs = [signOf(x, 'x'), signOf(y, 'y')];
-  const best = front ? frontOf(drawn.filter(trial => !trial.breaks && trial.state !== 'failed'), x, y, signs) : [];
-  const steps = best.map(trial => ({ x: x.at(trial), y: y.at(trial) }));
-  const choose = (key, now) => html`<select aria-label=${key} value=${now.name} onChange=${event => set({ [key]: event.target.value })}>
-    ${[...all.map(column => column.name), ...tags.filter(tag => !more[tag])].slice(0, 500).map(one => html`<option key=${one} value=${one}>${plain(one).slice(0, 60)}</option>`)}</select>`;
-  const turn = (key, sign) => front && html`<button title="less or more is better" aria-label=${`better ${key}`} onClick=${() => set({ flip: (flips.includes(key) ? flips.filter(one => one !== key) : [...flips, key]).filter(Boolean).join(',') })}>
-    ${sign > 0 ? 'less' : 'more'}</button>`;
-  return html`<${Plot} title="scatter" summary=${`${plain(y.name)} by ${plain(x.name)}: ${plural(points.length, 'trial')}${front ? `, ${plural(best.length, 'trial')} in the front` : ''}`}
-    points=${points} steps=${steps} x=${axisOf(x, points, 'x')} y=${axisOf(y, points, 'y')}>
-    ${choose('sy', y)}${turn('y', signs[1])} by ${choose('sx', x)}${turn('x', signs[0])}
-    <label title="trials that no other is better than in both"><input type="checkbox" checked=${front} onChange=${event => set({ front: event.target.checked ? (two ? '' : '1') : two ? '0' : '' })} /> front</label><//>`;
-}
-
-async function readColumn(sweep, tag) {
-  const values = {};
-  for (let cursor = 0; cursor < 20000; cursor += 1000) {
-    const asked = new URLSearchParams({ q: queryOf(sweep), cursor, limit: 1000, col: tag });
-    const answer = await ask(`runs?${asked}`);
-    for (const row of answer.rows) values[row.run] = row.cols[tag];
-    if (answer.rows.length < 1000) break;
-  }
-  return values;
-}
-
-function Lines({ sweep, trials, inside, isBrushed, axes, brush, setBrush, columns }) {
-  const lines = useMemo(() => {
-    const ranked = trials.filter(trial => numbersOf(trial) && !trial.breaks).sort((a, b) => better(sweep, a.value, b.value) ? -1 : 1);
-    const rank = new Map(ranked.map((trial, i) => [trial.number, ranked.length > 1 ? i / (ranked.length - 1) : 0]));
-    return trials.map(trial => ({
-      number: trial.number, units: axes.map(axis => axis.unit(axis.at(trial))), rank: rank.get(trial.number) ?? null, failed: trial.state === 'failed',
-      best: ranked.length > 0 && ranked[0] === trial,
-    })).sort((a, b) => (b.rank ?? 2) - (a.rank ?? 2));
-  }, [columns]);
-  const shown = useMemo(() => {
-    const out = new Set(isBrushed ? trials.filter(trial => !inside.has(trial)).map(trial => trial.number) : []);
-    return lines.map(line => ({ ...line, out: out.has(line.number) })).sort((a, b) => b.out - a.out);
-  }, [lines, JSON.stringify(brush)]);
-  return html`<${Parallel} axes=${axes} lines=${shown} brush=${brush} set=${setBrush} />`;
-}
-
 function Importance({ sweep, trials, chosen, isBrushed }) {
   const metric = sweep.metric || 'value';
   if (!isBrushed) {
@@ -244,20 +166,6 @@ function Importance({ sweep, trials, chosen, isBrushed }) {
   const value = last ? metric : `${sweep.goal === 'maximize' ? 'max' : 'min'}:${metric}`;
   const question = { value, goal: sweep.goal, prefix, runs: chosen.filter(trial => trial.trial && under(trial)).map(trial => trial.name.slice(prefix.length)) };
   return html`<${ImportanceOf} question=${question} metric=${metric} version=${sweep.events} />`;
-}
-
-// A row a bin: how many trials lie there, and how good the best and the middle one of them were.
-function Marginals({ sweep }) {
-  if (!sweep.marginals || sweep.marginals.length === 0) return html`<p class="empty">No two trials have ended with other values of a parameter.</p>`;
-  let low = Infinity, high = -Infinity;
-  for (const one of sweep.marginals) for (const bin of one.bins) for (const value of [bin.best, bin.median]) { low = Math.min(low, value); high = Math.max(high, value); }
-  const short = value => number(Number(value.toPrecision(3)));
-  const share = value => high > low ? (sweep.goal === 'maximize' ? (value - low) : (high - value)) / (high - low) : 1;
-  const text = bin => plain('value' in bin ? (typeof bin.value === 'string' ? bin.value : JSON.stringify(bin.value)) : bin.low === bin.high ? number(bin.low) : `${short(bin.low)} to ${short(bin.high)}`);
-  return html`<div class="scroll"><table class="shares values"><thead><tr><th>parameter</th><th>values</th><th class="n">trials</th><th class="n">best</th><th class="wide"></th><th class="n">median</th></tr></thead>
-    <tbody>${sweep.marginals.map(one => one.bins.slice(0, 20).map((bin, i) => html`<tr key=${one.parameter + i} class=${i === 0 ? 'first' : ''}>
-      <th scope="row">${i === 0 && html`<span class="own" title=${plain(one.parameter)}>${plain(one.parameter)}</span>`}</th><td><span class="own" title=${text(bin)}>${text(bin)}</span></td>
-      <td class="n">${number(bin.trials)}</td><td class="n">${number(bin.best)}</td><td class="wide"><${Bar} share=${share(bin.best)} /></td><td class="n">${number(bin.median)}</td></tr>`))}</tbody></table></div>`;
 }
 
 // A level lists who was stopped there: a trial that was stopped early had come to the last level that is not above its resource.

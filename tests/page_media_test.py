@@ -1,0 +1,182 @@
+"""The page's images, sounds, texts, histograms, curves, meshes and tables in a real browser."""
+
+import io
+import json
+import math
+import os
+import struct
+import wave
+import zlib
+
+from bazel.python import xml_runner
+from tests import event_records, page_case
+
+HOSTILE = "<img src=x onerror=alert(1)> [x](javascript:alert(1)) **bold** [site](https://example.org)"
+STEPS = range(0, 50, 10)
+
+
+def png(width, height, colour):
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    rows = b"".join(b"\0" + bytes(colour) * width for _ in range(height))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def wav():
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(i / 5))) for i in range(4000)))
+    return file.getvalue()
+
+
+def plugin(name):
+    return event_records.field(9, event_records.field(1, event_records.field(1, name)))
+
+
+def tensor(dtype, shape, content):
+    sizes = b"".join(event_records.field(2, event_records.field(1, size)) for size in shape)
+    return event_records.field(8, event_records.field(1, dtype) + event_records.field(2, sizes) + content)
+
+
+def floats(shape, numbers):
+    return tensor(1, shape, event_records.field(4, struct.pack("<%df" % len(numbers), *numbers)))
+
+
+def strings(shape, texts):
+    return tensor(7, shape, b"".join(event_records.field(8, text) for text in texts))
+
+
+def histogram(step):
+    limits = [i / 10 + step / 20 for i in range(-20, 21)]
+    counts = [1000 * math.exp(-(i / 10) ** 2 * 2) for i in range(-20, 21)]
+
+    def packed(number, values):
+        return event_records.field(number, struct.pack("<%dd" % len(values), *values))
+    sums = struct.pack("<BdBdBdBd", 0x09, limits[0] - 0.1, 0x11, limits[-1], 0x19, sum(counts), 0x21, 0.05 * step * sum(counts))
+    return event_records.field(5, sums + packed(6, limits) + packed(7, counts))
+
+
+def media(step):
+    """Values of every kind, at a step."""
+    shade = 4 * step
+    curve = [[50 - i for i in range(11)], [20 * (1 - i / 10) for i in range(11)], [20 * i / 10 for i in range(11)], list(range(11))]
+    curve += [[(0.5 + step / 200) * (0.8 + 0.02 * i) for i in range(11)], [1 - i / 10 for i in range(11)]]
+    corners = [(0, 0, 0), (1, 0, 0), (0.5, 0.9, 0), (0.5, 0.3, 0.8)]
+    return (
+        ("samples/digit", event_records.field(4, event_records.field(1, 24) + event_records.field(2, 32) + event_records.field(3, 3) + event_records.field(4, png(32, 24, (shade, 90, 200 - shade))))),
+        ("samples/pair", plugin(b"images") + strings([4], [b"16", b"16", png(16, 16, (200, shade, 0)), png(16, 16, (0, shade, 200))])),
+        ("sound", event_records.field(6, struct.pack("<Bf", 0x0D, 8000.0) + event_records.field(2, 1) + event_records.field(3, 4000) + event_records.field(4, wav()) + event_records.field(5, b"audio/wav"))),
+        ("notes", plugin(b"text") + strings([], [("# At step %d\n\n- %s\n- second\n\n| a | b |\n|---|---|\n| 1 | `two` |" % (step, HOSTILE)).encode()])),
+        ("cells", plugin(b"text") + strings([2, 2], [b"one", b"*two*", b"three", b"four"])),
+        ("weights", histogram(step)),
+        ("pr", plugin(b"pr_curves") + floats([6, 11], [x for row in curve for x in row])),
+        ("body_VERTEX", plugin(b"mesh") + floats([1, 4, 3], [x for corner in corners for x in corner])),
+        ("body_FACE", plugin(b"mesh") + tensor(3, [1, 4, 3], event_records.field(4, struct.pack("<12i", 0, 1, 2, 0, 1, 3, 1, 2, 3, 0, 2, 3)))),
+        ("confusion", plugin(b"tensor") + floats([3, 3], [step, 1, 2, 3, 4, float("nan"), 6, 7, 8])),
+    )
+
+
+class PageMediaTest(page_case.PageCase):
+    up_words = ("--logdir", "runs")
+
+    @classmethod
+    def prepare(cls):
+        for run, shift in (("left", 0), ("right", 5)):
+            directory = os.path.join(cls.directory, "runs", run)
+            os.makedirs(directory)
+            with open(directory + "/events.out.tfevents.1", "wb") as file:
+                for step in STEPS:
+                    for tag, fields in media(step + shift):
+                        file.write(event_records.event(step, event_records.value(tag.encode(), fields), 1.7e9 + step))
+                file.write(event_records.point(40))
+        for name in ("tensorflow", "tensorboardx"):
+            os.makedirs(os.path.join(cls.directory, "runs", name))
+            with open("eventlog/testing/golden/%s.tfevents" % name, "rb") as source, open(os.path.join(cls.directory, "runs", name, "events.out.tfevents.1"), "wb") as file:
+                file.write(source.read())
+        cls._services("call", "datamanager", "Reload", "{}")
+
+    _CARD = "[...document.querySelectorAll('figure.card')].find(one => one.querySelector('figcaption b').textContent === %s)"
+
+    def card(self, tag):
+        return self._CARD % json.dumps(tag)
+
+    def open_media(self, run="left"):
+        self.go("/", "document.querySelector('.services')")
+        self.page.resize(1280, 3000)  # (What is far below is read later.)
+        self.go("/run/%s?tab=media" % run, "document.querySelector('.media .card')")
+
+    def slide(self, tag, place):
+        self.page.evaluate("(() => { const at = %s.querySelector('input[type=range]'); at.value = %d; at.dispatchEvent(new Event('input', {bubbles: true})); })()" % (self.card(tag), place))
+
+    # The colour in the middle of a picture.
+    _PIXEL = ("(() => { const image = %s.querySelector('img'), canvas = document.createElement('canvas'), c = canvas.getContext('2d');"
+              "if (!image || !image.complete || !image.naturalWidth) return ''; c.drawImage(image, 0, 0, 1, 1); return String([...c.getImageData(0, 0, 1, 1).data].slice(0, 3)); })()")
+
+    def test_an_image_is_that_of_the_step(self):
+        self.open_media()
+        self.page.wait("(%s || document).querySelector('img')" % self.card("samples/digit"))
+        self.page.wait("%s === '160,90,40'" % (self._PIXEL % self.card("samples/digit")))
+        self.slide("samples/digit", 1)
+        self.page.wait("%s.textContent.includes('step 10')" % self.card("samples/digit"))
+        self.page.wait("%s.querySelector('img').alt.endsWith('step 10')" % self.card("samples/digit"))
+        self.page.wait("%s === '40,90,160'" % (self._PIXEL % self.card("samples/digit")))
+        self.page.wait("%s.querySelectorAll('img').length === 2" % self.card("samples/pair"))
+
+    def test_each_kind_is_shown(self):
+        self.open_media()
+        self.page.wait("%s && %s.querySelector('audio')" % (self.card("sound"), self.card("sound")))
+        self.assertEqual(self.page.evaluate("new Promise(done => { const a = %s.querySelector('audio'); a.onloadedmetadata = () => done(a.duration); a.onerror = () => done(a.error.message); a.load(); })"
+                                            % self.card("sound")), 0.5)
+        self.page.wait("%s.querySelector('.md table')" % self.card("notes"))
+        self.assertEqual(self.page.evaluate("[...%s.querySelectorAll('.md a')].map(a => a.href)" % self.card("notes")), ["https://example.org/"])
+        self.assertEqual(self.page.evaluate("%s.querySelectorAll('img').length" % self.card("notes")), 0)
+        self.assertIn("<img src=x onerror=alert(1)>", self.page.evaluate("%s.textContent" % self.card("notes")))
+        self.assertIn("At step 40", self.page.evaluate("%s.textContent" % self.card("notes")))
+        self.page.wait("%s.querySelectorAll('td').length === 4" % self.card("cells"))
+        self.page.wait("%s.querySelectorAll('canvas').length === 2" % self.card("weights"))
+        self.assertIn("middle one about 1.", self.page.evaluate("%s.querySelector('canvas').ariaLabel" % self.card("weights")))
+        self.page.wait("%s.querySelector('canvas')" % self.card("pr"))
+        self.page.wait("%s.textContent.includes('4 points, 4 faces')" % self.card("body"))
+        self.assertIn("▲ 1 not finite", self.page.evaluate("%s.textContent" % self.card("confusion")))
+        self.assertIn("40", self.page.evaluate("%s.querySelector('td').textContent" % self.card("confusion")))
+        self.picture("media", whole=True)
+
+    def test_a_part_of_a_table(self):
+        self.open_media()
+        self.page.wait("%s && %s.querySelector('input[placeholder]')" % (self.card("confusion"), self.card("confusion")))
+        self.page.evaluate("(() => { const at = %s.querySelector('input[placeholder]'); at.value = '[1, :]'; at.dispatchEvent(new Event('change', {bubbles: true})); })()" % self.card("confusion"))
+        self.page.wait("[...%s.querySelectorAll('td')].map(td => td.textContent).join() === '3,4,NaN'" % self.card("confusion"))
+
+    def test_runs_side_by_side(self):
+        self.page.resize(1280, 3000)
+        self.go("/compare?runs=left,right&tab=media", "document.querySelector('.media .card')")
+        self.page.wait("%s.querySelectorAll('.panel img').length === 2" % self.card("samples/digit"))
+        self.page.wait("%s.querySelectorAll('canvas').length === 4" % self.card("weights"))
+        self.slide("samples/digit", 0)
+        self.page.wait("[...%s.querySelectorAll('img')].map(one => one.alt).join() === 'samples/digit of left at step 0,samples/digit of right at step 0'" % self.card("samples/digit"))
+        self.picture("media-of-two", whole=True)
+
+    def test_a_mesh_turns(self):
+        self.open_media()
+        self.page.wait("%s && %s.querySelector('.mesh canvas')" % (self.card("body"), self.card("body")))
+        pixels = "(() => { const c = %s.querySelector('canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce((sum, one, i) => (sum * 31 + one) %% 1e9, 0); })()" % self.card("body")
+        before = self.page.evaluate(pixels)
+        self.page.evaluate("%s.querySelector('.mesh').focus()" % self.card("body"))
+        self.page.key("ArrowLeft")
+        self.page.wait("%s !== %s" % (pixels, before))
+
+    def test_what_other_writers_wrote(self):
+        for run in ("tensorflow", "tensorboardx"):
+            self.open_media(run)
+            for tag in ("image", "audio", "text", "histogram", "pr/pr_curves" if run == "tensorflow" else "pr", "mesh"):
+                self.page.wait("(%s || document).querySelector('.panel > *')" % self.card(tag))
+            self.page.wait("%s.querySelectorAll('img').length >= 1" % self.card("image"))
+            self.page.wait("document.querySelector('.panel .error') === null")
+            self.picture("media-" + run, whole=True)
+
+
+if __name__ == "__main__":
+    xml_runner.main()

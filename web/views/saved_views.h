@@ -1,0 +1,49 @@
+#ifndef WEB_VIEWS_SAVED_VIEWS_H_
+#define WEB_VIEWS_SAVED_VIEWS_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "runtime/clock.h"
+
+namespace web {
+
+// An address of the page that somebody has given a name.
+struct SavedView {
+  std::string name = {};
+  std::string address = {};  // Path and query: "/runs?q=loss%3C0.1".
+  absl::Time saved = absl::UnixEpoch();
+
+  bool operator==(const SavedView&) const = default;
+};
+
+// Saved views, each of one log directory, in one file of this user's. Any thread may call any
+// method; a method that changes something returns when the file has it.
+class SavedViews {
+ public:
+  // A file that cannot be read, or has something else in it, is put aside as FILE.damaged, and the
+  // log says so.
+  static std::unique_ptr<SavedViews> Open(std::string file,
+                                          runtime::Clock* clock = runtime::Clock::Real());
+  virtual ~SavedViews() = default;
+
+  // Those of the log directory, by name.
+  virtual std::vector<SavedView> List(const std::string& logdir) const = 0;
+  // Saves, or saves anew. InvalidArgument: the name or the address is none; ResourceExhausted:
+  // there are kMaxSavedViews; otherwise why the file cannot be written. Then nothing has changed.
+  virtual absl::Status Save(const std::string& logdir, const std::string& name,
+                            const std::string& address) = 0;
+  // NotFound: there is none of this name.
+  virtual absl::Status Remove(const std::string& logdir, const std::string& name) = 0;
+};
+inline constexpr std::size_t kMaxSavedViews = 500;  // Of all log directories.
+inline constexpr std::size_t kMaxViewName = 200;    // Bytes, as the address.
+inline constexpr std::size_t kMaxViewAddress = 4000;
+
+}  // namespace web
+
+#endif  // WEB_VIEWS_SAVED_VIEWS_H_
