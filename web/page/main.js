@@ -38,7 +38,7 @@ const ONE = { run: Run, sweep: Sweep };
 const KEYS = [
   ...Object.values(VIEWS).map(view => [`g ${view.key}`, view.title.toLowerCase()]), ['/', 'the query'], ['t', 'light or dark'], ['?', 'these keys'],
   ['↑ ↓ space enter', 'in the table: move, select, open'], ['← →', 'in a chart: move the cursor'], ['+ − Esc', 'in a chart: nearer, farther, all'],
-  ['v', 'in a chart: its numbers'], ['↑ ↓ Esc', 'in an axis of a sweep: keep a part, keep all (Shift: back)'],
+  ['v', 'in a chart: its numbers'], ['↑ ↓ Esc', 'in an axis of parameters: keep a part, keep all (Shift: back)'], ['← →', 'in a slider: the step; in a mesh: turn it'],
 ];
 
 function App() {

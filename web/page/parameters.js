@@ -30,7 +30,12 @@ export function Parameters() {
     number: i, name: row.run, trial: row.run, state: row.trial_state || '', value: row.cols[metric],
     config: Object.fromEntries(asked.filter(name => row.cols[name] !== null && row.cols[name] !== undefined).map(name => [name.replace(/^config\./, ''), row.cols[name]])),
   })), [rows, metric]);
-  const columns = useMemo(() => ({ ...columnsOf(sweep, trials), others: [] }), [trials, sweep]);
+  const columns = useMemo(() => {
+    const all = columnsOf(sweep, trials), wanted = listOf(query.get('cols'));
+    // (The yard writes the command and the commit of a trial beside its parameters; a text that is another one in nearly each run says nothing.)
+    const says = column => wanted.includes(`config.${column.name}`) || !(/^comm(and|it)$/.test(column.name) || (column.kind === 'choice' && column.choices.length > 10 && column.choices.length * 2 > trials.length));
+    return { ...all, parameters: all.parameters.filter(says), others: [] };
+  }, [trials, sweep]);
   const axes = [...columns.parameters.slice(0, MOST_AXES), columns.value];
   const brush = brushFrom(query.get('brush'), axes), isBrushed = axes.some(axis => brush[axis.name]);
   const chosen = isBrushed ? trials.filter(trial => fits(trial, axes, brush)) : trials, inside = new Set(chosen);
