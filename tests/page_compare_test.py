@@ -134,7 +134,7 @@ class PageCompareTest(page_case.PageCase):
         self.page.key("Enter", "\r")
         self.page.wait("location.pathname === '/compare' && document.querySelector('#tab-differences')")
         self.page.evaluate("document.getElementById('tab-differences').focus()")
-        for tab in ("curves", "output", "code", "differences"):
+        for tab in ("curves", "media", "output", "code", "differences"):
             self.page.key("ArrowRight")
             self.page.wait("document.activeElement.id === 'tab-%s'" % tab)
         self.page.evaluate("document.querySelector('.chosen button').focus()")

@@ -19,8 +19,8 @@ struct RunOutcome {
   static constexpr std::size_t kMaxBytes = 1 << 20;     // Limit of the file's size.
   static constexpr std::size_t kMaxReason = 128 << 10;  // Bytes; the rest is left out.
 
-  std::string state;  // "done", "stopped" or "failed".
-  std::string reason;
+  std::string state = {};  // "done", "stopped" or "failed".
+  std::string reason = {};
   std::int64_t ended_us = 0;  // Since 1970.
 
   bool operator==(const RunOutcome&) const = default;

@@ -29,10 +29,10 @@ struct TagFacts {
 
 // A parameter of a run (run_parameters.h).
 struct ConfigFacts {
-  std::string_view name;         // Names of nested objects are joined: "net/depth".
-  std::string_view text;         // A string as it is; any other value as JSON.
-  std::optional<double> number;  // If it is a JSON number.
-  bool is_text = false;          // If it is a JSON string.
+  std::string_view name = {};         // Names of nested objects are joined: "net/depth".
+  std::string_view text = {};         // A string as it is; any other value as JSON.
+  std::optional<double> number = {};  // If it is a JSON number.
+  bool is_text = false;               // If it is a JSON string.
 };
 
 struct RunFacts {

@@ -344,6 +344,9 @@ TEST(OverlapPolicyTest, TheLastOfAStepIsThatOfTheLatestTimeInWhicheverOrderTheyC
   timeless.Add({1, nan, 1});
   timeless.Add({1, nan, 2});
   EXPECT_EQ(timeless.last, 2) << "of equal ones the last in file order";
+  timeless.Add({3, 5, 3});
+  timeless.Add({4, 7, 4});
+  EXPECT_EQ(timeless.first_time, 5) << "whatever was NaN before";
 }
 
 TEST(OverlapPolicyTest, GoesOnFromItsState) {

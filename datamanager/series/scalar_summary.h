@@ -41,6 +41,10 @@ struct ScalarSummary {
       last_step = point.step;
       last_time = last_at = point.wall_time;
       last = point.value;
+      // (All before may have been NaN.)
+      if (point.wall_time < first_time) [[unlikely]] {
+        first_time = point.wall_time;
+      }
     } else {
       Place(point);
     }

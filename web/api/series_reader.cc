@@ -150,8 +150,8 @@ absl::Status ReadColumns(bus::Client& client, const SeriesQuestion& question,
 
 // First and last step of each column.
 struct Steps {
-  std::vector<std::int64_t> first;
-  std::vector<std::int64_t> last;
+  std::vector<std::int64_t> first = {};
+  std::vector<std::int64_t> last = {};
 
   // Nothing in them if the answer has no steps.
   static Steps Of(const SeriesColumns& series) {

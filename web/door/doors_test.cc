@@ -23,7 +23,7 @@ class DoorsTest : public testing::Test {
     char folder[] = "/tmp/doors-XXXXXX";
     EXPECT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
-    locations_ = {.runtime_directory = folder_, .state_directory = folder_};
+    locations_.runtime_directory = locations_.state_directory = folder_;
   }
   ~DoorsTest() override { std::filesystem::remove_all(folder_); }
 

@@ -49,9 +49,10 @@ export function Runs() {
         <${Columns} cols=${cols} names=${names} set=${list => set({ cols: textOf(list) === STANDARD ? '' : textOf(list) || 'run' })} />
         ${table.error ? html`<${Trouble} error=${table.error} />` : html`<${Table} table=${table} cols=${cols.filter(name => name !== 'run')}
           sort=${sort} sortBy=${sortBy} selected=${selected} toggle=${toggle} runs=${runs} />`}
-        <p class="faint count"><${Link} class="button" to=${`/parameters${q ? `?q=${encodeURIComponent(q)}` : ''}`}>parameters<//> ${table.known ? `${number(table.match)} of ${plural(table.total, 'run')}` : '…'}
+        <p class="faint count">${table.known ? `${number(table.match)} of ${plural(table.total, 'run')}` : '…'}
           ${table.undecided > 0 && ` · ${plural(table.undecided, 'run')} not read yet`}
-          ${selected.length > 0 && html` · ${number(selected.length)} selected${selected.length > 1 && html` <${Link} class="button" to=${`/compare?runs=${encodeURIComponent(textOf(selected.slice(0, 20)))}`}>compare<//>`} <button onClick=${() => set({ sel: '' })}>none</button>`}</p>
+          ${selected.length > 0 && html` · ${number(selected.length)} selected${selected.length > 1 && html` <${Link} class="button" to=${`/compare?runs=${encodeURIComponent(textOf(selected.slice(0, 20)))}`}>compare<//>`} <button onClick=${() => set({ sel: '' })}>none</button>`}
+          ${table.match > 1 && html` <${Link} class="button" to=${`/parameters${q ? `?q=${encodeURIComponent(q)}` : ''}`}>parameters<//>`}</p>
       </section>
       <section class="right" aria-label="charts">
         <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${names.tags} />
