@@ -105,7 +105,7 @@ class PageMediaTest(page_case.PageCase):
 
     def open_media(self, run="left"):
         self.go("/", "document.querySelector('.services')")
-        self.page.resize(1280, 3000)  # (What is far below is read later.)
+        self.page.resize(1280, 3000)  # The page reads cards that are far below later.
         self.go("/run/%s?tab=media" % run, "document.querySelector('.media .card')")
 
     def slide(self, tag, place):

@@ -227,7 +227,7 @@ json ToJson(const msg::GraphNodeT& node) {
           {"nodes", node.nodes},   {"attributes", std::move(attributes)}};
 }
 
-// An object as a file has it; null if there is none.
+// Parses the JSON text of a file; an empty text gives null.
 json ObjectOf(const std::string& text) {
   if (text.empty()) return nullptr;
   json object = json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -34,7 +34,7 @@ absl::StatusOr<Response> BlobAnswer(bus::Client& client, const std::string& run,
 // the next page.
 absl::StatusOr<nlohmann::json> GraphAnswer(bus::Client& client, const std::string& run,
                                            const Target& target);
-// What MindSpore's lineage files say of a run.
+// Reads MindSpore's lineage files of a run.
 absl::StatusOr<nlohmann::json> LineageAnswer(bus::Client& client, const std::string& run);
 
 // "image/png" for the bytes of a PNG; "application/octet-stream" for what no browser shows safely.

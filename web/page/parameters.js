@@ -24,7 +24,7 @@ export function Parameters() {
   // Runs of other programs have other parameters: the first, a middle and the last run say which.
   const some = rows ? [...new Set([rows[0], rows[rows.length >> 1], rows.at(-1)].filter(Boolean).map(row => row.run))] : [];
   useEffect(() => { if (some.length > 0) setSample(some); }, [some.join('\n')]);
-  // What the plots know as trials of a sweep.
+  // The plots take runs as trials of a sweep.
   const sweep = useMemo(() => ({ name: '', metric, goal, importance: {} }), [metric, goal]);
   const trials = useMemo(() => (rows || []).map((row, i) => ({
     number: i, name: row.run, trial: row.run, state: row.trial_state || '', value: row.cols[metric],

@@ -52,7 +52,7 @@ export function Run({ name }) {
     addEventListener('resize', show);
     return () => removeEventListener('resize', show);
   }, [chosen, isThere]);
-  // Which tabs there are is asked for anew when there are more tags.
+  // The tabs follow from the tags, which are asked for anew when there are more.
   const [tags, setTags] = useState([]);
   const seen = run && run.run ? `${run.run}\n${run.tags}` : '';
   useEffect(() => { if (seen) ask(runPath(run.run, '/tags')).then(answer => setTags(answer.tags), () => {}); }, [seen]);

@@ -31,16 +31,16 @@ class SavedViews {
                                           runtime::Clock* clock = runtime::Clock::Real());
   virtual ~SavedViews() = default;
 
-  // Those of the log directory, by name.
+  // Lists the views of the log directory, by name.
   virtual std::vector<SavedView> List(const std::string& logdir) const = 0;
   // Saves, or saves anew. InvalidArgument: the name or the address is none; ResourceExhausted:
   // there are kMaxSavedViews; otherwise why the file cannot be written. Then nothing has changed.
   virtual absl::Status Save(const std::string& logdir, const std::string& name,
                             const std::string& address) = 0;
-  // NotFound: there is none of this name.
+  // Forgets a view. NotFound: the log directory has no view of this name.
   virtual absl::Status Remove(const std::string& logdir, const std::string& name) = 0;
 };
-inline constexpr std::size_t kMaxSavedViews = 500;  // Of all log directories.
+inline constexpr std::size_t kMaxSavedViews = 500;  // The limit of all log directories together.
 inline constexpr std::size_t kMaxViewName = 200;    // Bytes, as the address.
 inline constexpr std::size_t kMaxViewAddress = 4000;
 
