@@ -196,7 +196,8 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"display_name", TextOrNull(trial.display_name)},
           {"group", trial.group},
           {"checkpoint", trial.checkpoint},
-          {"checkpoint_iteration", trial.checkpoint_iteration}};
+          {"checkpoint_iteration", trial.checkpoint_iteration},
+          {"attached_pid", PidToJson(trial.attached_pid)}};
 }
 
 nlohmann::json ToJson(const msg::TaskT& task) {

@@ -25,6 +25,16 @@ constexpr std::size_t kMaxReporters = 16;
 constexpr char kBeat[] = R"({"t":"hb"})";
 constexpr std::size_t kMaxAnswer = 16 << 20;
 
+// For the middle of a JSON string.
+std::string EscapedForJson(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped.push_back('\\');
+    escaped.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  }
+  return escaped;
+}
+
 // Writes what the socket takes of `out`. False if the connection is broken.
 bool WriteSome(int socket, std::string& out) {
   std::size_t written = 0;
@@ -161,7 +171,11 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
     Queue({id, Line::Kind::kBarrier, ++last_barrier_, std::move(line)});
     return Advance();
   }
-  if (options_.trainer_socket.empty()) {
+  if (options_.attach && ReportLineType(line) == "finish") {
+    finished_ = true;
+    return options_.on_finished();
+  }
+  if (options_.trainer_socket.empty() || !refused_.empty()) {
     if (WantsAnswer(ReportLineType(line))) {
       AnswerLocally(id, Refusal());
     }
@@ -171,6 +185,8 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
 }
 
 std::string ReportRelay::Refusal() const {
+  // (An attached process is told apart whether it never had a trial, or has it no more.)
+  if (!refused_.empty()) return ErrorLine(was_greeted_ ? "CANCELLED" : "ABORTED", refused_);
   constexpr char kCode[] = "FAILED_PRECONDITION";
   if (options_.no_reports.empty()) {
     return ErrorLine(kCode, "this task is no trial: nobody collects its reports");
@@ -178,6 +194,27 @@ std::string ReportRelay::Refusal() const {
   std::string line = ErrorLine(kCode, options_.no_reports);
   line.pop_back();
   return line + ",\"trial\":true}";
+}
+
+void ReportRelay::RefuseAll(std::string_view reason) {
+  refused_ = reason.empty() ? "the trainer gives no reason" : EscapedForJson(reason);
+  for (Line& line : queue_) {
+    if (line.kind != Line::Kind::kReport) continue;
+    queue_bytes_ -= line.text.size();
+    const bool is_asked = WantsAnswer(ReportLineType(line.text));
+    line.kind = Line::Kind::kAnswer;
+    line.text = is_asked ? Refusal() : "";
+    queue_bytes_ += line.text.size();
+  }
+  if (trainer_.valid()) poller_->Forget(trainer_.get());
+  trainer_.reset();
+  link_ = Link::kNone;
+}
+
+std::string_view ReportRelay::HowItEnded() const {
+  if (!options_.attach) return {};
+  if (finished_) return runtime::kEndFinished;
+  return process_gone_ ? runtime::kEndGone : runtime::kEndClosed;
 }
 
 void ReportRelay::Queue(Line line) {
@@ -201,7 +238,7 @@ void ReportRelay::AnswerLocally(ReporterId id, std::string answer) {
 void ReportRelay::Advance() {
   while (!queue_.empty() && queue_.front().kind == Line::Kind::kAnswer) {
     const Line line = TakeFirst();
-    Deliver(line.reporter, line.text);
+    if (!line.text.empty()) Deliver(line.reporter, line.text);
   }
   if (queue_.empty() || queue_.front().kind != Line::Kind::kBarrier) return;
   Line& barrier = queue_.front();
@@ -278,6 +315,7 @@ void ReportRelay::Close(ReporterId id) {
   if (speaker_ == id) speaker_ = 0;
   DropBarriers([id](const Line& line) { return line.reporter == id; });
   Advance();
+  if (reporters_.empty() && !ended_ && options_.attach) options_.on_finished();
 }
 
 bool ReportRelay::WindowOpen(const Reporter& reporter) const {
@@ -325,7 +363,10 @@ void ReportRelay::Connect() {
   }
   link_ = Link::kGreeting;
   trainer_in_.clear();
-  trainer_out_ = runtime::RelayGreeting(options_.nonce);
+  trainer_out_ =
+      options_.attach && !was_greeted_
+          ? runtime::RelayAttach({options_.nonce, options_.attach->pid, options_.attach->request})
+          : runtime::RelayGreeting(options_.nonce);
   sent_number_ = 0;
   end_sent_ = false;
   poller_->Watch(trainer_.get(), EPOLLIN | EPOLLOUT,
@@ -362,6 +403,7 @@ bool ReportRelay::ReadTrainer() {
     const auto end = trainer_in_.find('\n', taken);
     if (end == std::string::npos) break;
     if (!OnTrainerLine(std::string_view(trainer_in_).substr(taken, end - taken))) return false;
+    if (!refused_.empty()) return true;
     taken = end + 1;
   }
   trainer_in_.erase(0, taken);
@@ -369,9 +411,18 @@ bool ReportRelay::ReadTrainer() {
 }
 
 bool ReportRelay::OnTrainerLine(std::string_view line) {
+  if (options_.attach) {
+    auto reason = runtime::ReasonOfOver(line);
+    if (!reason && link_ == Link::kGreeting) reason = runtime::ReasonOfRefusal(line);
+    if (reason) {
+      RefuseAll(*reason);
+      return true;
+    }
+  }
   if (link_ == Link::kGreeting) {
     if (line != runtime::kGreeted) return false;
     link_ = Link::kUp;
+    was_greeted_ = true;
     return true;
   }
   if (line == runtime::kEnded && end_sent_) {
@@ -408,7 +459,7 @@ void ReportRelay::Pump() {
   }
   if (link_ == Link::kUp && ended_ && reporters_.empty() && queue_.empty() && !end_sent_) {
     end_sent_ = true;
-    trainer_out_ += runtime::RelayEnd(last_number_);
+    trainer_out_ += runtime::RelayEnd(last_number_, HowItEnded());
     if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
   }
   poller_->Change(trainer_.get(), EPOLLIN | (trainer_out_.empty() ? 0u : EPOLLOUT));

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,13 +23,24 @@ namespace launcher {
 // order of its lines, also those that the relay itself gives. A barrier is asked for when all
 // lines before it are answered (the reports are safe then), and what follows it waits. While the
 // program waits there, which it may do for long, the relay says for it that it is alive.
+//
+// With `attach` it speaks for a process that no launcher has started. Its first greeting asks for a
+// trial, and a refusal is for good: from then on each line is answered with an error. A line
+// {"t":"finish"} is for the relay itself: the process has said that it is done.
 class ReportRelay {
  public:
+  struct Attach {
+    std::uint64_t pid = 0;
+    std::string request;  // A JSON object on one line.
+  };
   struct Options {
     std::string trainer_socket;  // Empty: nobody collects reports; answered with an error.
     std::string nonce;
     // Why, without a trainer_socket, in that error; empty: the task is no trial.
     std::string no_reports = {};
+    std::optional<Attach> attach = {};
+    // With `attach`: the process says that it is done, or has closed its end and has its answers.
+    std::function<void()> on_finished = {};
     // Passes the line of a barrier on; call Answered() with the answer. Unset: barriers are not
     // supported.
     std::function<void(std::uint64_t number, const std::string& line)> on_barrier = {};
@@ -58,6 +70,9 @@ class ReportRelay {
   // No process of the task is left: passes on what it has written, then END. `done` runs once
   // the trainer has confirmed that; without a trainer as soon as everything is read.
   void TaskEnded(std::function<void()> done);
+  // The process that is attached to is gone.
+  void ProcessGone() { process_gone_ = true; }
+  bool finished() const { return finished_; }  // The attached process has said so.
 
  private:
   using ReporterId = std::uint64_t;
@@ -94,6 +109,9 @@ class ReportRelay {
   void TakeLine(ReporterId id, std::string line);
   // The answer to a line that nobody collects.
   std::string Refusal() const;
+  // Answers what is queued, and all that follows, with an error.
+  void RefuseAll(std::string_view reason);
+  std::string_view HowItEnded() const;
   bool MaySpeak(ReporterId id);
   void Queue(Line line);
   Line TakeFirst();
@@ -139,6 +157,12 @@ class ReportRelay {
   std::string trainer_out_;
   std::uint64_t sent_number_ = 0;  // Last number put into trainer_out_ on this connection.
   bool end_sent_ = false;
+
+  // Only with `attach`.
+  bool was_greeted_ = false;  // So the trial is there.
+  bool finished_ = false;
+  bool process_gone_ = false;
+  std::string refused_;  // Why, if the trainer takes nothing more.
 
   bool ended_ = false;
   std::function<void()> done_;

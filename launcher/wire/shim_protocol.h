@@ -28,6 +28,8 @@ inline constexpr std::string_view kStderrTimesFile = "stderr.times";
 // yard-shim --serve (shim_server.h), and the number of its socket.
 inline constexpr std::string_view kServeShims = "--serve";
 inline constexpr int kShimServerFd = 3;
+// yard-shim --attach (attached.h).
+inline constexpr std::string_view kAttachShim = "--attach";
 // The next shim shows this in the place of its folder as long as it has none.
 inline constexpr std::string_view kSpareShim = "--spare";
 // "spare PID" offers it, "taken" says that it has an attempt (shim_server.h).

@@ -8,7 +8,10 @@ namespace runtime {
 namespace {
 
 constexpr std::string_view kGreeting = "YARD1 ";
+constexpr std::string_view kAttach = "ATTACH1 ";
 constexpr std::string_view kEnd = "END ";
+constexpr std::string_view kRefusal = "ERR ";
+constexpr std::string_view kOver = "OVER ";
 // The trainer stores it signed.
 constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::int64_t>::max();
 
@@ -28,6 +31,12 @@ std::string Line(std::string_view first, std::string_view second) {
   return line;
 }
 
+std::string OnOneLine(std::string_view first, std::string_view reason) {
+  std::string line = Line(first, reason);
+  std::replace(line.begin(), line.end() - 1, '\n', ' ');
+  return line;
+}
+
 }  // namespace
 
 std::string RelayGreeting(std::string_view nonce) { return Line(kGreeting, nonce); }
@@ -37,19 +46,42 @@ std::optional<std::string_view> NonceOfGreeting(std::string_view line) {
   return line.substr(kGreeting.size());
 }
 
+std::string RelayAttach(const AttachGreeting& greeting) {
+  std::string words(greeting.nonce);
+  words.append(" ").append(std::to_string(greeting.pid)).append(" ").append(greeting.request);
+  return Line(kAttach, words);
+}
+
+std::optional<AttachGreeting> ParseAttachGreeting(std::string_view line) {
+  if (!line.starts_with(kAttach)) return std::nullopt;
+  line.remove_prefix(kAttach.size());
+  AttachGreeting greeting;
+  greeting.nonce = line.substr(0, line.find(' '));
+  line.remove_prefix(std::min(line.size(), greeting.nonce.size() + 1));
+  if (greeting.nonce.empty() || !TakeNumber(line, greeting.pid)) return std::nullopt;
+  if (!line.starts_with(" {")) return std::nullopt;
+  greeting.request = line.substr(1);
+  return greeting;
+}
+
 std::string RelayLine(std::uint64_t number, std::string_view text) {
   return Line(std::to_string(number) + " ", text);
 }
 
-std::string RelayEnd(std::uint64_t last_number) { return Line(kEnd, std::to_string(last_number)); }
+std::string RelayEnd(std::uint64_t last_number, std::string_view how) {
+  std::string words = std::to_string(last_number);
+  if (!how.empty()) words.append(" ").append(how);
+  return Line(kEnd, words);
+}
 
 std::optional<NumberedLine> ParseRelayLine(std::string_view line) {
   NumberedLine parsed;
   parsed.is_end = line.starts_with(kEnd);
   if (parsed.is_end) line.remove_prefix(kEnd.size());
   if (!TakeNumber(line, parsed.number)) return std::nullopt;
-  if (parsed.is_end) return line.empty() ? std::optional(parsed) : std::nullopt;
-  if (parsed.number == 0 || !line.starts_with(' ')) return std::nullopt;
+  if (parsed.is_end && line.empty()) return parsed;
+  if (!line.starts_with(' ')) return std::nullopt;
+  if (parsed.is_end ? line.size() == 1 : parsed.number == 0) return std::nullopt;
   parsed.text = line.substr(1);
   return parsed;
 }
@@ -69,10 +101,17 @@ std::optional<NumberedLine> ParseRelayAnswer(std::string_view line) {
   return parsed;
 }
 
-std::string RelayRefusal(std::string_view reason) {
-  std::string line = Line("ERR ", reason);
-  std::replace(line.begin(), line.end() - 1, '\n', ' ');
-  return line;
+std::string RelayRefusal(std::string_view reason) { return OnOneLine(kRefusal, reason); }
+std::string RelayOver(std::string_view reason) { return OnOneLine(kOver, reason); }
+
+std::optional<std::string_view> ReasonOfRefusal(std::string_view line) {
+  if (!line.starts_with(kRefusal)) return std::nullopt;
+  return line.substr(kRefusal.size());
+}
+
+std::optional<std::string_view> ReasonOfOver(std::string_view line) {
+  if (!line.starts_with(kOver)) return std::nullopt;
+  return line.substr(kOver.size());
 }
 
 }  // namespace runtime

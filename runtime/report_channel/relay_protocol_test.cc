@@ -54,6 +54,36 @@ TEST(RelayProtocolTest, WhatOneEndSaysTheOtherReads) {
   }
 }
 
+TEST(RelayProtocolTest, AnAttachedProcessAsksForATrialAndSaysHowItEnds) {
+  const std::string greeting = RelayAttach({.nonce = "abc", .pid = 17, .request = R"({"a": 1})"});
+  EXPECT_EQ(greeting, "ATTACH1 abc 17 {\"a\": 1}\n");
+  const auto attach = ParseAttachGreeting(WithoutNewline(greeting));
+  ASSERT_TRUE(attach.has_value());
+  EXPECT_EQ(attach->nonce, "abc");
+  EXPECT_EQ(attach->pid, 17u);
+  EXPECT_EQ(attach->request, R"({"a": 1})");
+  for (const std::string_view line :
+       {"", "ATTACH1", "ATTACH1 ", "ATTACH1 abc", "ATTACH1 abc 17", "ATTACH1 abc 17 ",
+        "ATTACH1 abc x {}", "ATTACH1  17 {}", "ATTACH1 abc 17{}", "ATTACH1 abc 17 []",
+        "ATTACH2 abc 17 {}", "YARD1 abc"}) {
+    EXPECT_FALSE(ParseAttachGreeting(line).has_value()) << line;
+  }
+  const std::string text = RelayEnd(3, kEndGone);
+  EXPECT_EQ(text, "END 3 gone\n");
+  const auto end = ParseRelayLine(WithoutNewline(text));
+  ASSERT_TRUE(end.has_value());
+  EXPECT_TRUE(end->is_end);
+  EXPECT_EQ(end->number, 3u);
+  EXPECT_EQ(end->text, "gone");
+  const std::string refusal = RelayRefusal("two\nlines");
+  EXPECT_EQ(ReasonOfRefusal(WithoutNewline(refusal)), "two lines");
+  EXPECT_FALSE(ReasonOfRefusal("OK").has_value());
+  const std::string over = RelayOver("it was\nstopped");
+  EXPECT_EQ(over, "OVER it was stopped\n");
+  EXPECT_EQ(ReasonOfOver(WithoutNewline(over)), "it was stopped");
+  EXPECT_FALSE(ReasonOfOver(WithoutNewline(refusal)).has_value());
+}
+
 TEST(RelayProtocolTest, NothingElseIsALine) {
   for (const std::string_view line :
        {"", " ", "1", "0 x", "-1 x", "+1 x", "x 1", "1x", " 1 x", "9223372036854775808 x",

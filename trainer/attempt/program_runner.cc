@@ -92,7 +92,7 @@ class ProgramRunnerImpl : public ProgramRunner,
     }
   }
 
-  void ReportsComplete() override {
+  void ReportsComplete(std::string_view) override {
     reports_complete_ = true;
     if (end_) Finish();
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +25,7 @@ struct AttemptEnd {
   std::vector<std::string> error_lines;  // The last ones of its standard error, if it failed.
   std::string stderr_path = {};
   bool was_refused = false;  // It never ran, and would not the next time either.
+  bool may_go_on = false;    // An attached process, for which the attempt is over all the same.
 };
 
 // Runs one attempt of a trial as a program: a job of the launcher's, of one task or of a cluster
@@ -57,8 +59,10 @@ class ProgramRunner {
   virtual void TakeUp(const std::string& job) = 0;
   // Asks the program to end, from outside; it is killed after `grace`.
   virtual void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) = 0;
-  // The shim has said that every line of the program was sent.
-  virtual void ReportsComplete() = 0;
+  // The shim has said that every line of the program was sent; `how` it ended, if it was attached.
+  virtual void ReportsComplete(std::string_view how) = 0;
+  // Its shim is connected now, or not any more.
+  virtual void OnConnection(bool /*is_open*/) {}
   // It has, or the launcher has told that the task which reports has ended.
   virtual bool nobody_reports() const = 0;
 };

@@ -63,9 +63,12 @@ class RelayImpl : public Relay {
       : options_(std::move(options)), listener_(std::move(listener)) {
     WatchListener();
     options_.receiver->OnWanted([this](const AttemptKey& attempt) { BringAgain(attempt); });
+    options_.receiver->OnOver(
+        [this](const AttemptKey& attempt, const std::string& why) { TellOver(attempt, why); });
   }
   ~RelayImpl() override {
     options_.receiver->OnWanted(nullptr);
+    options_.receiver->OnOver(nullptr);
     options_.loop->Unwatch(accept_watch_);
     options_.loop->Cancel(accept_timer_);
     for (auto& [id, connection] : connections_) Unwatch(connection);
@@ -139,8 +142,11 @@ class RelayImpl : public Relay {
     const auto found = connections_.find(id);
     if (found == connections_.end()) return;
     Unwatch(found->second);
+    const bool was_greeted = found->second.greeted;
+    const AttemptKey attempt = found->second.attempt;
     connections_.erase(found);
     --open_;
+    if (was_greeted) options_.receiver->OnConnection(attempt, false);
   }
 
   void Unwatch(Connection& connection) {
@@ -227,10 +233,29 @@ class RelayImpl : public Relay {
     }
   }
 
+  // Its connection stays until its shim closes it.
+  void TellOver(const AttemptKey& attempt, const std::string& why) {
+    for (auto& [id, connection] : connections_) {
+      if (!connection.greeted || connection.attempt != attempt || connection.closing) continue;
+      connection.out += runtime::RelayOver(why);
+      connection.held.clear();
+      return Flush(id);
+    }
+  }
+
+  absl::StatusOr<AttemptKey> AttemptOf(std::string_view greeting) {
+    if (const auto nonce = runtime::NonceOfGreeting(greeting)) {
+      return options_.receiver->Greet(*nonce);
+    }
+    const auto attach = runtime::ParseAttachGreeting(greeting);
+    if (!attach) return absl::InvalidArgumentError("expected YARD1 NONCE");
+    return options_.receiver->Attach({.nonce = std::string(attach->nonce),
+                                      .pid = static_cast<std::int64_t>(attach->pid),
+                                      .request = std::string(attach->request)});
+  }
+
   void Greet(ConnectionId id, std::string_view text) {
-    const auto nonce = runtime::NonceOfGreeting(text);
-    if (!nonce) return Refuse(id, "expected YARD1 NONCE");
-    auto attempt = options_.receiver->Greet(*nonce);
+    auto attempt = AttemptOf(text);
     if (!attempt.ok()) return Refuse(id, runtime::Std(attempt.status().message()));
     std::vector<ConnectionId> replaced;
     for (const auto& [other, connection] : connections_) {
@@ -241,12 +266,21 @@ class RelayImpl : public Relay {
     connection.greeted = true;
     connection.attempt = *attempt;
     connection.out.append(runtime::kGreeted).append("\n");
+    options_.receiver->OnConnection(*attempt, true);
   }
 
   void Refuse(ConnectionId id, std::string_view reason) {
+    Refuse(id, runtime::RelayRefusal(reason), reason);
+  }
+  void Refuse(ConnectionId id, const absl::Status& error) {
+    const auto reason = runtime::Std(error.message());
+    const bool is_over = absl::IsPermissionDenied(error);  // It will never be taken.
+    Refuse(id, is_over ? runtime::RelayOver(reason) : runtime::RelayRefusal(reason), reason);
+  }
+  void Refuse(ConnectionId id, const std::string& line, std::string_view reason) {
     Connection& connection = connections_.at(id);
     LOG_EVERY_N(WARNING, 100) << "refused a report connection: " << runtime::Printable(reason);
-    connection.out += runtime::RelayRefusal(reason);
+    connection.out += line;
     connection.closing = true;
     ++refused_;
   }
@@ -271,7 +305,7 @@ class RelayImpl : public Relay {
   }
 
   void Answer(ConnectionId id, const RelayedLine& line, const absl::StatusOr<std::string>& answer) {
-    if (!answer.ok()) return Refuse(id, runtime::Std(answer.status().message()));
+    if (!answer.ok()) return Refuse(id, answer.status());
     std::string& out = connections_.at(id).out;
     if (line.is_end) {
       out.append(runtime::kEnded).append("\n");

@@ -15,7 +15,8 @@ namespace trainer {
 
 // The trainer's end of the report channel (docs/report-channel.md): a unix stream socket to which
 // shims connect. Lines that arrive in one turn of the loop, on whatever connections, go to the
-// receiver together. On the loop's thread.
+// receiver together. A process that nobody has launched asks for its trial with the greeting of its
+// shim, and is told when that has ended without it. On the loop's thread.
 //
 // Input of a connection is bounded by one line and a few more that wait for their turn, or are held
 // back by the receiver; a connection that does not read its answers is not read from. A second

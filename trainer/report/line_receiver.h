@@ -27,7 +27,15 @@ struct RelayedLine {
   AttemptKey attempt;
   std::int64_t number = 0;
   std::string text;
-  bool is_end = false;  // END: the task has ended and `number` is its last line.
+  // END: the task has ended and `number` is its last line; `text` is how, of an attached process.
+  bool is_end = false;
+};
+
+// A process that runs already asks for a trial (docs/report-channel.md).
+struct AttachRequest {
+  std::string nonce;  // The same again: the same trial.
+  std::int64_t pid = 0;
+  std::string request;  // A JSON object.
 };
 
 // Takes the lines that a Relay brings. On the loop's thread; may block for the disk.
@@ -36,6 +44,15 @@ class LineReceiver {
   virtual ~LineReceiver() = default;
   // The attempt with this nonce. PermissionDenied if no attempt has it (any more).
   virtual absl::StatusOr<AttemptKey> Greet(std::string_view nonce) = 0;
+  // The attempt of the trial that an attached process has asked for. InvalidArgument: the request;
+  // other errors as for Greet(), and of the disk.
+  virtual absl::StatusOr<AttemptKey> Attach(const AttachRequest&) {
+    return absl::UnimplementedError("no process can be attached here");
+  }
+  // The attempt has a connection now, or not any more.
+  virtual void OnConnection(const AttemptKey&, bool /*is_open*/) {}
+  // Sets the function that tells an attempt that its trial has ended, though its process goes on.
+  virtual void OnOver(std::function<void(const AttemptKey&, const std::string& why)>) {}
   // Takes lines that arrived together, in their order, in one transaction. An answer for each of
   // them: empty for an acknowledgement without one. With an error the line counts as never
   // received: the connection is refused, and the shim sends it again. Unavailable: it is held back;

@@ -68,6 +68,9 @@ struct TrialRecord {
   bool is_to_end() const { return expelled || !criterion.empty(); }
 };
 
+// Its process ran already and has attached itself: nobody launches it.
+inline bool IsAttached(const TrialRecord& trial) { return trial.spec.options.attached_pid != 0; }
+
 // The launcher has its job, whose tasks wait for their resources.
 inline bool WaitsForResources(const TrialRecord& trial) {
   return trial.state == msg::TrialState::Pending && !trial.job.empty();

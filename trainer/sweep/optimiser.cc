@@ -87,7 +87,7 @@ class OptimiserImpl : public Optimiser,
   absl::StatusOr<std::string> TakeLine(const RelayedLine& line) override {
     const auto keep = shared_from_this();
     if (line.is_end) {
-      if (runner_ != nullptr) runner_->ReportsComplete();
+      if (runner_ != nullptr) runner_->ReportsComplete({});
       return "";
     }
     if (line.number > taken_ + 1) return absl::FailedPreconditionError("a line is missing");

@@ -10,6 +10,7 @@ namespace trainer {
 void OptimiserLines::SetTrials(LineReceiver* trials) {
   trials_ = trials;
   if (trials_ != nullptr && wanted_) trials_->OnWanted(wanted_);
+  if (trials_ != nullptr && over_) trials_->OnOver(over_);
 }
 
 void OptimiserLines::Add(const std::string& nonce, Program* program) {
@@ -37,6 +38,20 @@ absl::StatusOr<AttemptKey> OptimiserLines::Greet(std::string_view nonce) {
   if (found != keys_.end()) return found->second;
   if (trials_ == nullptr) return absl::PermissionDeniedError("there are no trials yet");
   return trials_->Greet(nonce);
+}
+
+absl::StatusOr<AttemptKey> OptimiserLines::Attach(const AttachRequest& request) {
+  if (trials_ == nullptr) return absl::PermissionDeniedError("there are no trials yet");
+  return trials_->Attach(request);
+}
+
+void OptimiserLines::OnConnection(const AttemptKey& attempt, bool is_open) {
+  if (attempt.trial > 0 && trials_ != nullptr) trials_->OnConnection(attempt, is_open);
+}
+
+void OptimiserLines::OnOver(std::function<void(const AttemptKey&, const std::string& why)> over) {
+  over_ = std::move(over);
+  if (trials_ != nullptr) trials_->OnOver(over_);
 }
 
 std::vector<absl::StatusOr<std::string>> OptimiserLines::Receive(

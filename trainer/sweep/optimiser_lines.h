@@ -37,6 +37,9 @@ class OptimiserLines : public LineReceiver {
   void Want(const std::string& nonce);
 
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override;
+  absl::StatusOr<AttemptKey> Attach(const AttachRequest& request) override;
+  void OnConnection(const AttemptKey& attempt, bool is_open) override;
+  void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over) override;
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override;
   void OnWanted(std::function<void(const AttemptKey&)> wanted) override;
 
@@ -47,6 +50,7 @@ class OptimiserLines : public LineReceiver {
 
   LineReceiver* trials_ = nullptr;
   std::function<void(const AttemptKey&)> wanted_;
+  std::function<void(const AttemptKey&, const std::string&)> over_;
   // Trials count from 1, so these do from -1 downwards.
   std::int64_t last_ = 0;
   std::map<std::string, AttemptKey, std::less<>> keys_;  // By nonce; those that have gone, too.

@@ -23,6 +23,7 @@
 #include "runtime/process/process_stacks.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
+#include "trainer/attempt/attached_runner.h"
 #include "trainer/attempt/attempt_nonces.h"
 #include "trainer/attempt/attempt_watch.h"
 #include "trainer/attempt/output_reader.h"
@@ -49,6 +50,7 @@
 #include "trainer/table/trial_removals.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
+#include "trainer/trial/attach_request.h"
 #include "trainer/trial/trial.h"
 #include "trainer/trial/trial_message.h"
 #include "trainer/trial/trial_output.h"
@@ -61,7 +63,8 @@
 // - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
 //   after an error of the disk and written again by a timer.
 // - a trial has a runner exactly while it is Running or Stopping, or Pending and being
-//   launched, or Pending with a job, which waits for its resources.
+//   launched, or Pending with a job, which waits for its resources. A trial of an attached process
+//   has it until its end.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
 // - soon after its end a trial is put aside (trial_table.h), and as soon after it was recalled.
@@ -163,7 +166,9 @@ class TrialsImpl : public Trials {
   void Resume() override {
     for (auto& [number, trial] : table_.at_hand()) {
       if (HasEnded(trial.record) || trial.record.state == TrialState::Paused) continue;
-      if (!trial.record.job.empty()) {
+      if (IsAttached(trial.record)) {
+        TakeUpAttached(trial);
+      } else if (!trial.record.job.empty()) {
         MakeRunner(trial);
         if (!WaitsForResources(trial.record) && trial.record.attempt_began_us >= 0) {
           trial.running_since = absl::Microseconds(trial.record.attempt_began_us);
@@ -279,6 +284,13 @@ class TrialsImpl : public Trials {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot pause trial ", id, ": it ", StateWords(trial->record)));
     }
+    if (IsAttached(trial->record)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot pause trial ", id,
+                       ": its program has attached itself, so nobody could start it again; next "
+                       "step: yard stop ",
+                       id));
+    }
     if (IsToPause(trial->record)) return view_.Whole(*trial);
     TrialRecord changed = trial->record;
     OrderPause(changed, "it was asked to pause");
@@ -293,6 +305,12 @@ class TrialsImpl : public Trials {
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
     const bool had_ended = HasEnded(trial->record);
+    if (had_ended && IsAttached(trial->record)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot resume trial ", id,
+          ": its program had attached itself, and nobody here can start it; next step: "
+          "start it as before, which makes a new trial"));
+    }
     const bool rests = had_ended || trial->record.state == TrialState::Paused;
     const bool leaves = trial->record.stop_requested || trial->record.pause_requested;
     if (trial->record.state == TrialState::Done || (!rests && leaves)) {
@@ -427,6 +445,34 @@ class TrialsImpl : public Trials {
     return *found;
   }
 
+  absl::StatusOr<AttemptKey> Attach(const AttachRequest& attach) override {
+    const Trial* const known = table_.WithRequest(attach.nonce);
+    const bool is_over = known != nullptr ? HasEnded(known->record) || !IsAttached(known->record)
+                                          : table_.ended().ByRequest(attach.nonce) != nullptr;
+    if (is_over) return absl::PermissionDeniedError("its trial has ended");
+    if (known != nullptr) return BeginAttached(table_.At(known->record.number));
+    auto made = NewAttached(attach);
+    if (!made.ok()) return made.status();
+    auto number = options_.store->Insert(*made);
+    if (!number.ok()) return number.status();
+    sync_.Soon();
+    Fault("attached");
+    made->number = *number;
+    if (auto status = Adopt(*std::move(made)); !status.ok()) return status;
+    return BeginAttached(table_.At(*number));
+  }
+
+  void OnConnection(const AttemptKey& attempt, bool is_open) override {
+    if (is_open) connected_.insert(attempt);
+    if (!is_open) connected_.erase(attempt);
+    Trial* const trial = table_.AtHand(attempt.trial);
+    if (trial == nullptr || trial->record.attempt != attempt.attempt) return;
+    if (trial->runner != nullptr) trial->runner->OnConnection(is_open);
+  }
+  void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over) override {
+    over_ = std::move(over);
+  }
+
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
     std::vector<absl::StatusOr<std::string>> answers;
     std::set<std::int64_t> touched;
@@ -456,7 +502,7 @@ class TrialsImpl : public Trials {
       const auto error = failed.find(lines[i].attempt.trial);
       if (error != failed.end()) answers[i] = error->second;
       HoldForRoom(lines[i].attempt, stored.ok(), answers[i]);
-      if (answers[i].ok() && lines[i].is_end) ReportsComplete(lines[i].attempt);
+      if (answers[i].ok() && lines[i].is_end) ReportsComplete(lines[i].attempt, lines[i].text);
     }
     if (options_.store->IsUntidy()) TidyLater();
     return answers;
@@ -654,6 +700,68 @@ class TrialsImpl : public Trials {
     record.nonce = runtime::RandomHex128();
     record.job_request_id = runtime::RandomHex128();
     return record;
+  }
+
+  // ---- Trials of attached processes.
+
+  absl::StatusOr<TrialRecord> NewAttached(const AttachRequest& attach) {
+    if (attach.pid <= 0) return absl::InvalidArgumentError("an attached process needs a pid");
+    auto request = RequestOf(attach);
+    if (!request.ok()) return request.status();
+    if (!request->name.empty()) {
+      if (auto status = CheckRunName(request->name); !status.ok()) return status;
+    }
+    request->name = FreeName(request->name, [this](const std::string& name) {
+      const std::string directory = absl::StrCat(options_.logdir, "/", name);
+      return !table_.HolderOf(directory) && CheckDirectoryIsFree(directory).ok();
+    });
+    const std::string id = table_.FreeId();
+    auto spec = SpecFrom(*request, id, options_.logdir);
+    if (!spec.ok()) return spec.status();
+    if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
+    spec->options.attached_pid = static_cast<std::uint32_t>(attach.pid);
+    TrialRecord record = NewRecord(id, attach.nonce, *std::move(spec));
+    record.nonce = attach.nonce;
+    return record;
+  }
+
+  // Its process runs already, so it does. (A trainer may have been killed before it came to that.)
+  absl::StatusOr<AttemptKey> BeginAttached(Trial& trial) {
+    const AttemptKey attempt = {trial.record.number, trial.record.attempt};
+    if (trial.record.state != TrialState::Pending) return attempt;
+    auto status = PrepareDirectory(trial);
+    TrialRecord changed = trial.record;
+    changed.launching = true;
+    changed.attempt_began_us = MonotonicMicros();
+    if (status.ok()) status = SaveNow(trial, std::move(changed));
+    if (!status.ok()) {
+      End(trial, TrialState::Failed, {false, std::string(status.message()), {}});
+      return status;
+    }
+    Fault("prepared for attached");
+    if (trial.runner == nullptr) TakeUpAttached(trial);
+    LOG(INFO) << "trial " << trial.record.id() << " is of process "
+              << trial.record.spec.options.attached_pid << ", which has attached itself";
+    Begin(trial, trial.record, options_.clock->Monotonic());
+    return attempt;
+  }
+
+  void TakeUpAttached(Trial& trial) {
+    const AttemptKey attempt = {trial.record.number, trial.record.attempt};
+    trial.runner =
+        CreateAttachedRunner({.loop = options_.loop,
+                              .pid = trial.record.spec.options.attached_pid,
+                              .patience = options_.attached_patience,
+                              .on_ended = [this, attempt](AttemptEnd end) {
+                                const bool goes_on = end.may_go_on;
+                                OnEnded(table_.At(attempt.trial), std::move(end));
+                                if (goes_on && over_)
+                                  over_(attempt, WhyOver(table_.At(attempt.trial).record));
+                              }});
+    trial.runner->TakeUp({});
+    if (connected_.contains(attempt)) trial.runner->OnConnection(true);
+    trial.said_done = trial.reports->progress().done;
+    if (IsToLeave(trial)) BeginStop(trial);
   }
 
   // ---- Keeping it.
@@ -861,6 +969,9 @@ class TrialsImpl : public Trials {
     if (trial == nullptr || trial->record.attempt != line.attempt.attempt) {
       return absl::PermissionDeniedError("this attempt is over");
     }
+    // A launched program is let finish what it says; an attached process may go on for days.
+    const bool is_over = IsAttached(trial->record) && HasEnded(trial->record);
+    if (is_over && !line.is_end) return absl::PermissionDeniedError(WhyOver(trial->record));
     touched.insert(trial->record.number);
     // Its word may come before the launcher's.
     if (WaitsForResources(trial->record)) BeginAt(*trial, NowMicros());
@@ -1000,7 +1111,12 @@ class TrialsImpl : public Trials {
     return details;
   }
 
-  void ReportsComplete(const AttemptKey& key) {
+  static std::string WhyOver(const TrialRecord& record) {
+    return absl::StrCat("trial ", record.id(), " ", StateWords(record),
+                        record.reason.empty() ? "" : ": ", record.reason);
+  }
+
+  void ReportsComplete(const AttemptKey& key, const std::string& how) {
     Trial& trial = table_.At(key.trial);
     (void)news_.Spread(trial);
     if (HasEnded(trial.record)) {
@@ -1015,7 +1131,7 @@ class TrialsImpl : public Trials {
       options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
       StopFromOutside(trial);
     }
-    trial.runner->ReportsComplete();
+    trial.runner->ReportsComplete(how);
   }
 
   // ---- Life.
@@ -1027,6 +1143,7 @@ class TrialsImpl : public Trials {
     Trial* next = nullptr;
     const AwaitedResources awaited = view_.Awaited();
     for (auto& [number, trial] : table_.at_hand()) {
+      if (IsAttached(trial.record)) continue;
       // A trial whose start is still being read has its slot already.
       if (trial.runner != nullptr || trial.reports->waits_for_start()) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
@@ -1704,6 +1821,8 @@ class TrialsImpl : public Trials {
   SystemCurves curves_;
   TrialRemovals removals_;
   std::function<void(const AttemptKey&)> wanted_;
+  std::function<void(const AttemptKey&, const std::string&)> over_;
+  std::set<AttemptKey> connected_;  // Attempts whose shims have a connection.
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
   runtime::EventLoop::TimerId launch_timer_ = 0;

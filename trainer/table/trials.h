@@ -40,6 +40,10 @@ namespace trainer {
 // not the first time, then 100 ms, doubling to 30 s; a longer attempt, or a new trainer, begins the
 // count anew.
 //
+// A trial of an attached process runs from its beginning, has no job, and takes no slot. It is told
+// to stop by the answers to its reports alone: after its grace time it is Stopped, and its process
+// hears that it is over. It cannot be paused or go on, as nobody could start it.
+//
 // Without room on the disk of the store, or of its run, a trial's lines are held back, so its
 // program waits; its `reason` says so. They are taken as soon as there is room. A stop or a pause
 // is then carried out at once, and stored later; all other calls that have to store something are
@@ -69,6 +73,8 @@ class Trials : public LineReceiver {
     // after it are written and published together at its end, so that a program that reports often
     // costs little. Zero: each at once.
     absl::Duration spread_every = absl::ZeroDuration();
+    // For so long an attached process may have no connection, before it counts as lost.
+    absl::Duration attached_patience = absl::Seconds(30);
     // Asks the launcher what the tasks of all trials use (system_curves.h). Unset: nobody asks.
     std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of

@@ -63,7 +63,7 @@ inline bool IsToLeave(const Trial& trial) { return IsToLeave(trial.record, HasSa
 // True if only a lack of slots, and the trials before it, keep it from being launched.
 inline bool WaitsForTurn(const Trial& trial) {
   return trial.record.state == msg::TrialState::Pending && trial.runner == nullptr &&
-         trial.restart_timer == 0;
+         trial.restart_timer == 0 && !IsAttached(trial.record);
 }
 // Its next attempt starts from what it was asked to start from: that must be there.
 inline bool NeedsItsStart(const Trial& trial) {

@@ -134,6 +134,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
     auto status = CheckLabelsAndProvenance(*request.options);
     if (!status.ok()) return status;
     spec.options = *request.options;
+    spec.options.attached_pid = 0;
     spec.options.annotated = !spec.options.note.empty() || !spec.options.display_name.empty();
   }
   if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;

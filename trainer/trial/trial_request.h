@@ -12,7 +12,8 @@
 namespace trainer {
 
 // The specification a request asks for. `id` is the trial's name if the request has none, `logdir`
-// where its directory is unless the request says otherwise. InvalidArgument names the field.
+// where its directory is unless the request says otherwise. It is of no attached process, whatever
+// the request says. InvalidArgument names the field.
 absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,
                                    const std::string& logdir);
 

@@ -277,6 +277,11 @@ absl::StatusOr<std::string> JobOf(bus::Client& client, const std::string& thing)
   const auto trials = Call<rpc::Trainer::Trials>(client, as_trial);
   if (!trials.ok()) return trials.status();
   if (trials->trials.size() != 1) return absl::NotFoundError(absl::StrCat("no run ", thing));
+  if (trials->trials.front()->attached_pid != 0) {
+    return absl::NotFoundError(absl::StrCat("the output of ", thing, " is not kept: its program, ",
+                                            "process ", trials->trials.front()->attached_pid,
+                                            ", has attached itself"));
+  }
   if (trials->trials.front()->job.empty()) {
     return absl::NotFoundError(absl::StrCat(thing, " has not been started yet"));
   }

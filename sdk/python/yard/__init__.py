@@ -35,17 +35,20 @@ from typing import (TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping,
                     Union)
 
 if TYPE_CHECKING:
+    from yard.attach import ActiveRun as ActiveRun, active as active, finish as finish, init as init
     from yard.reading import Event as Event, LogLine as LogLine, Media as Media, Point as Point, Run as Run
     from yard.reading import Scalars as Scalars, frame as frame, run as run, runs as runs
     from yard.reading import subscribe as subscribe, watch as watch
 
 __all__ = ["Error", "Reply", "Reporter"]
 
-# These names are those of yard.reading, which is imported when one is used first.
+# These names are those of other modules, each of which is imported when one of its names is used first.
 _READING = ("Event", "LogLine", "Media", "Point", "Run", "Scalars", "frame", "run", "runs", "subscribe", "watch")
+_ATTACHING = ("ActiveRun", "active", "finish", "init")
 
 _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
 _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
+_IS_OVER = "CANCELLED"  # Answers each line of an attached program whose trial was ended without it.
 _MAX_FAIL_TEXT = 64 << 10
 _MAX_CONFIG = 4 << 20
 _HIGH_DESCRIPTOR = 100
@@ -60,6 +63,12 @@ def __getattr__(name: str) -> Any:
     if name in _READING:
         from yard import reading
         return getattr(reading, name)
+    if name in _ATTACHING:
+        from yard import attach
+        return getattr(attach, name)
+    if name == "load_ipython_extension":  # %load_ext yard
+        from yard import notebook
+        return notebook.load_ipython_extension
     raise AttributeError("module 'yard' has no attribute %r" % name)
 
 
@@ -137,8 +146,12 @@ class Reporter:
             it is $YARD_CHECKPOINT.
         iteration: how many reports of earlier attempts that checkpoint stands for.
         saved: the directory of the checkpoint that was saved last, or None.
+        trial: the id of its trial, "t-...", or None.
+        name: of the run, or None.
     """
 
+    trial: Optional[str]
+    name: Optional[str]
     connected: bool
     config: Dict[str, Any]
     checkpoint: Optional[str]
@@ -152,6 +165,8 @@ class Reporter:
         self.checkpoint = None
         self.iteration = 0
         self.saved = None
+        self.trial = None
+        self.name = None
         self._out = out
         self._seq = 0
         self._line = _Line(b"", 0, 0)  # The last one that was begun. By way of _send_lock.
@@ -411,6 +426,8 @@ class Reporter:
             self.config = _of_type(answer.get("config"), dict) or {}
             self.checkpoint = _of_type(answer.get("checkpoint"), str) or None
             self.iteration = _of_type(answer.get("iteration"), int) or 0
+            self.trial = _of_type(answer.get("trial"), str) or None
+            self.name = _of_type(answer.get("name"), str) or None
             return True
         if kind == "error":
             message, code = _error_of(answer)
@@ -462,6 +479,8 @@ class Reporter:
                 stop=True,
                 reason=_of_type(answer.get("reason"), str) or "stop",
                 grace_s=_seconds(answer.get("grace_s")))
+        if kind == "error" and answer.get("code") == _IS_OVER:
+            return Reply(stop=True, reason="stop")
         if kind == "error":
             raise Error(*_error_of(answer))
         raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))

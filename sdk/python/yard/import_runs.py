@@ -1,8 +1,8 @@
 """Runs of other trackers, written where the yard reads runs:
 
-    yard import wandb/ mlruns/ points.csv          (or python3 -m yard.import_runs --logdir runs ...)
+    yard import wandb/ mlruns/ points.csv offline/first   (or python3 -m yard.import_runs --logdir runs ...)
 
-A SOURCE is a directory of W&B in offline mode (`wandb/`, or one `offline-run-...` in it), a file store of MLflow
+A SOURCE is a run that yard.init() has written without a yard, which is copied as it is, a directory of W&B in offline mode (`wandb/`, or one `offline-run-...` in it), a file store of MLflow
 (`mlruns/`, an experiment or a run in it), or a CSV file. Each run becomes a directory of the logdir with an event file (each
 value with its step and its time), `params.json` (its configuration) and `provenance.json` (its tags as labels, where it comes
 from, when it began and ended). Files and values that are no numbers are left out, and a line for each run says how many. A run
@@ -55,6 +55,7 @@ class Run:
         self.points: List[Point] = []
         self.left_out: Counter[str] = collections.Counter()
         self.damage = ""  # Why the rest of the source could not be read.
+        self.copy_of = ""  # The directory of a run in the yard's own files.
 
 
 def is_table(source: str) -> bool:
@@ -71,9 +72,12 @@ def runs_of_tables(sources: Sequence[str]) -> Iterator[Run]:
 
 
 def runs_in(source: str) -> Iterator[Run]:
-    """The runs of a directory or file of W&B or MLflow. FileNotFoundError; SourceError: it is none that is known."""
+    """The runs of a directory or file: of W&B, MLflow, or the yard itself. FileNotFoundError; SourceError: it is none that is known."""
     if not os.path.exists(source):
         raise FileNotFoundError("it is not there")
+    if all(os.path.isfile(os.path.join(source, name)) for name in ("result.json", "params.json", "provenance.json")):
+        yield _own_run(source)
+        return
     found = False
     for folder, folders, files in os.walk(source) if os.path.isdir(source) else [(os.path.dirname(source), [], [source])]:
         folders.sort()
@@ -99,6 +103,14 @@ def write(run: Run, logdir: str) -> str:
     if os.path.lexists(directory):
         raise FileExistsError(directory)
     hidden = os.path.join(logdir, ".importing-%d" % os.getpid())
+    os.makedirs(logdir, exist_ok=True)
+    if run.copy_of:
+        try:
+            shutil.copytree(run.copy_of, hidden)
+            os.rename(hidden, directory)
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
+        return directory
     os.makedirs(hidden)
     try:
         if run.points:
@@ -121,18 +133,30 @@ def write(run: Run, logdir: str) -> str:
 
 def write_events(points: List[Point], file: BinaryIO) -> None:
     """Values of the same step and time are one event."""
-    first = min(point[2] for point in points)
-    file.write(_record(struct.pack("<Bd", 0x09, first) + _field(3, b"brain.Event:2")))
-    events: Dict[Tuple[float, int], List[bytes]] = {}
+    file.write(first_event(min(point[2] for point in points)))
+    events: Dict[Tuple[float, int], List[Tuple[str, float]]] = {}
     for tag, step, seconds, value in points:
+        events.setdefault((seconds, step), []).append((tag, value))
+    for (seconds, step), values in sorted(events.items()):
+        file.write(event(step, seconds, values))
+
+
+def first_event(seconds: float) -> bytes:
+    """The first record of a file that is begun at that time, in seconds since 1970."""
+    return _record(struct.pack("<Bd", 0x09, seconds) + _field(3, b"brain.Event:2"))
+
+
+def event(step: int, seconds: float, values: Sequence[Tuple[str, float]]) -> bytes:
+    """The record of an event: values by their tags."""
+    contents = []
+    for tag, value in values:
         single = _nearest_float(value)
         content = _field(1, tag.encode()) + struct.pack("<Bf", 0x15, single)
         if single != value and value == value:  # The 64 bits, in a field that the yard reads.
             content += _varint(1000 << 3 | 1) + struct.pack("<d", value)
-        events.setdefault((seconds, step), []).append(_field(1, content))
-    for (seconds, step), values in sorted(events.items()):
-        number = _varint(0x10) + _varint(step & (1 << 64) - 1)
-        file.write(_record(struct.pack("<Bd", 0x09, seconds) + number + _field(5, b"".join(values))))
+        contents.append(_field(1, content))
+    number = _varint(0x10) + _varint(step & (1 << 64) - 1)
+    return _record(struct.pack("<Bd", 0x09, seconds) + number + _field(5, b"".join(contents)))
 
 
 def _nearest_float(value: float) -> float:
@@ -177,6 +201,20 @@ def _masked_crc(data: bytes) -> int:
 def _record(payload: bytes) -> bytes:
     header = struct.pack("<Q", len(payload))
     return header + struct.pack("<I", _masked_crc(header)) + payload + struct.pack("<I", _masked_crc(payload))
+
+
+# The yard's own.
+
+
+def _own_run(source: str) -> Run:
+    run = Run(os.path.basename(os.path.abspath(source)), source)
+    run.copy_of = source
+    run.config = json.loads(_read(os.path.join(source, "params.json")))
+    with open(os.path.join(source, "result.json"), encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            values = {name: value for name, value in row.items() if isinstance(value, (int, float))}
+            run.points += [(name, row["step"], row["timestamp"], value) for name, value in values.items()]
+    return run
 
 
 # W&B: a log of LevelDB (blocks of 32 KiB, CRC-32 of type and data) whose records are `Record` of wandb_internal.proto.

@@ -96,6 +96,10 @@ class Run:
     def __repr__(self) -> str:
         return "Run(%r, state=%r, points=%r)" % (self.name, self.state, self.info.get("points"))
 
+    def _repr_html_(self) -> str:
+        from yard import notebook
+        return notebook.html_of(self)
+
     @property
     def state(self) -> Optional[str]:
         """The state of its trial: "pending", "running", "done", "stopped", "failed", ...; None without one."""

@@ -278,6 +278,12 @@ class Logs : public Verb {
       return absl::FailedPreconditionError(absl::StrCat(
           name, " is a sweep: its trials have output; yard show ", thing->id(), " names them"));
     }
+    if (thing->trial.has_value() && thing->trial->attached_pid != 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the output of ", thing->id(), " is not kept: its program, process ",
+                       thing->trial->attached_pid, ", has attached itself; yard show ", thing->id(),
+                       " has what it says with log()"));
+    }
     request.job = thing->trial.has_value() ? thing->trial->job : TaskOrJob(*thing, name);
     if (request.job.empty()) {
       return absl::NotFoundError(absl::StrCat(thing->id(), " has not started yet"));

@@ -141,6 +141,12 @@ class Show : public Verb {
   // Returns the job of the trial's attempt, or the job itself.
   static absl::StatusOr<msg::JobT> JobOf(Context& context, const Thing& thing) {
     if (thing.job.has_value()) return *thing.job;
+    if (thing.trial->attached_pid != 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "trial ", thing.id(), " is of process ", thing.trial->attached_pid,
+          ", which has attached itself: the yard does not look into a process that it has not "
+          "started"));
+    }
     if (thing.trial->job.empty() || HasEnded(thing.trial->state)) {
       return absl::FailedPreconditionError(absl::StrCat(
           "trial ", thing.id(), " is ", StateName(thing.trial->state), ": nothing of it runs now"));
@@ -203,10 +209,15 @@ class Show : public Verb {
     Line(context, "metrics", MetricsLine(trial.last_metrics, 12));
     Line(context, "attempt", absl::StrCat(trial.attempt));
     Line(context, "job", trial.job);
+    if (trial.attached_pid != 0) {
+      Line(context, "process", absl::StrCat(trial.attached_pid, ", which has attached itself"));
+    }
     Line(context, "files", trial.log_directory);
     *context.out << DetailsText(*details, context.out_width(), context.zone());
     for (const std::string& line : trial.error_lines) Line(context, "last lines", line);
-    *context.out << "next       yard logs " << trial.id << "   " << YardCommand("plot", trial.name)
+    *context.out << "next       "
+                 << (trial.attached_pid == 0 ? absl::StrCat("yard logs ", trial.id, "   ") : "")
+                 << YardCommand("plot", trial.name)
                  << (HasEnded(trial.state) ? "" : absl::StrCat("   yard stop ", trial.id)) << "\n";
     return kDone;
   }

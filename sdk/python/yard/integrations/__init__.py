@@ -3,13 +3,15 @@
     from yard.integrations.xgboost import YardCallback
 
 All of them report by one Reporter of the process, which is made when it is first needed, as a process
-has one report channel. A program that has a Reporter of its own gives it: `YardCallback(reporter=mine)`.
+has one report channel; after yard.init() it is the run that this returned last. A program that has a Reporter of its own gives
+it: `YardCallback(reporter=mine)`.
 """
 
 from __future__ import annotations
 
 import numbers
 import os
+import sys
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 import yard
@@ -22,6 +24,9 @@ _shared: Optional[Tuple[int, yard.Reporter]] = None  # With the process that mad
 def shared_reporter(reporter: Optional[yard.Reporter] = None) -> yard.Reporter:
     """`reporter`, if there is one, which the others of this process then use, too; else that of the process."""
     global _shared
+    attached = sys.modules.get("yard.attach")
+    if reporter is None and attached is not None:
+        reporter = attached.active()
     if reporter is not None:
         _shared = (os.getpid(), reporter)
     elif _shared is None or _shared[0] != os.getpid():

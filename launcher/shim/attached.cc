@@ -1,0 +1,142 @@
+#include "launcher/shim/attached.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "launcher/shim/poller.h"
+#include "launcher/shim/report_relay.h"
+#include "launcher/wire/report_line.h"
+#include "launcher/wire/shim_protocol.h"
+#include "runtime/report_channel/relay_protocol.h"
+
+namespace launcher {
+namespace {
+
+using runtime::UniqueFd;
+
+void Say(int channel, std::string line) {
+  line.push_back('\n');
+  (void)send(channel, line.data(), line.size(), MSG_NOSIGNAL);
+}
+
+// The first line, without its newline, and nothing behind it. Nothing: it is too long, or never
+// came.
+std::optional<std::string> FirstLine(int channel) {
+  std::string line;
+  char chunk[4096];
+  while (line.size() <= runtime::kMaxReportLine) {
+    const ssize_t there = recv(channel, chunk, sizeof chunk, MSG_PEEK);
+    if (there < 0 && errno == EINTR) continue;
+    if (there <= 0) return std::nullopt;
+    const std::string_view seen(chunk, static_cast<std::size_t>(there));
+    const std::size_t newline = seen.find('\n');
+    const std::size_t taken = newline == seen.npos ? seen.size() : newline + 1;
+    if (recv(channel, chunk, taken, 0) != static_cast<ssize_t>(taken)) return std::nullopt;
+    line.append(chunk, newline == seen.npos ? taken : newline);
+    if (newline != seen.npos) return line;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> NewNonce() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) return std::nullopt;
+  std::string nonce;
+  for (const unsigned char byte : bytes) {
+    nonce.push_back("0123456789abcdef"[byte >> 4]);
+    nonce.push_back("0123456789abcdef"[byte & 15]);
+  }
+  return nonce;
+}
+
+// Nothing of the process that has started us stays: terminal, session, directory.
+void BeOnOurOwn() {
+  setsid();
+  (void)chdir("/");
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
+}
+
+class Attached {
+ public:
+  Attached(AttachOptions options, UniqueFd process, std::string nonce, std::string request)
+      : options_(std::move(options)),
+        process_(std::move(process)),
+        // Our own end of the channel, open until the trial has ended: its close tells that.
+        channel_(fcntl(options_.channel.get(), F_DUPFD_CLOEXEC, 0)),
+        relay_(&poller_, {.trainer_socket = options_.trainer_socket,
+                          .nonce = std::move(nonce),
+                          .attach = ReportRelay::Attach{static_cast<std::uint64_t>(options_.pid),
+                                                        std::move(request)},
+                          .on_finished = [this] { EndSoon(); }}) {}
+
+  int Run() {
+    poller_.Watch(process_.get(), EPOLLIN, [this](std::uint32_t) { OnProcessEnd(); });
+    relay_.AddReporter(std::move(options_.channel));
+    poller_.Run();
+    if (relay_.finished()) Say(channel_.get(), R"({"t":"ok"})");
+    return kShimDone;
+  }
+
+ private:
+  void OnProcessEnd() {
+    poller_.Forget(process_.get());
+    relay_.ProcessGone();
+    poller_.RunAfter(options_.trainer_limit, [this] { poller_.Stop(); });
+    End();
+  }
+  // Not from inside the relay. A process that ends closes its channel a moment before its pidfd
+  // tells.
+  void EndSoon() {
+    poller_.RunAfter(relay_.finished() ? std::chrono::milliseconds(0) : options_.death_after_close,
+                     [this] { End(); });
+  }
+  void End() {
+    if (std::exchange(ends_, true)) return;
+    relay_.TaskEnded([this] { poller_.Stop(); });
+  }
+
+  AttachOptions options_;
+  Poller poller_;
+  const UniqueFd process_;
+  const UniqueFd channel_;
+  ReportRelay relay_;
+  bool ends_ = false;
+};
+
+}  // namespace
+
+int RunAttached(AttachOptions options) {
+  const int channel = options.channel.get();
+  fcntl(channel, F_SETFD, FD_CLOEXEC);
+  UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, options.pid, 0)));
+  if (!process.valid()) {
+    Say(channel, ErrorLine("ABORTED", std::string("cannot watch process ") +
+                                          std::to_string(options.pid) + ": " + strerror(errno)));
+    return kShimBadSpec;
+  }
+  const pid_t copy = fork();
+  if (copy > 0) return kShimDone;
+  if (copy < 0) {
+    Say(channel, ErrorLine("ABORTED", std::string("cannot fork: ") + strerror(errno)));
+    return kShimBadSpec;
+  }
+  BeOnOurOwn();
+  auto request = FirstLine(channel);
+  auto nonce = NewNonce();
+  if (!request || !nonce) return kShimBadSpec;
+  return Attached(std::move(options), std::move(process), *std::move(nonce), *std::move(request))
+      .Run();
+}
+
+}  // namespace launcher

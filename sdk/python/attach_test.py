@@ -1,0 +1,158 @@
+"""Runs of programs that nobody launched, without a yard, and how runs show themselves in a notebook."""
+
+import contextlib
+import csv
+import io
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from unittest import mock
+
+_HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [_HERE, os.path.join(_HERE, "testing")]
+import fake_yard
+import xml_runner
+import yard
+from yard import attach, import_runs, notebook
+
+
+class OfflineTest(unittest.TestCase):
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="sdk", dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.said = io.StringIO()
+
+    def init(self, **words):
+        with contextlib.redirect_stderr(self.said), mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": self.directory}):
+            run = yard.init(directory=os.path.join(self.directory, "runs"), **words)
+        self.addCleanup(run.finish)
+        return run
+
+    def read(self, run, name):
+        with open(os.path.join(run.directory, name), encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def test_the_files_are_those_of_a_run(self):
+        run = self.init(name="first", config={"lr": 0.1}, labels=["base"], note="by hand")
+        run.report(loss=1.0, step=3)
+        run.report({"eval": {"acc": 0.5}, "loss": math.nan, "said": 'a "b", c'}, step=4)
+        run.config_update(depth=2)
+        run.set(labels="late", remove_labels=["base"], name="Shown")
+        with run.save() as directory:
+            self.assertEqual(os.path.basename(directory), "checkpoint_000002")
+        run.finish()
+        rows = [json.loads(line) for line in self.read(run, "result.json").splitlines()]
+        self.assertEqual([(row["step"], row["training_iteration"], row.get("loss")) for row in rows][0], (3, 1, 1.0))
+        self.assertEqual(rows[1]["eval"], {"acc": 0.5})
+        table = list(csv.DictReader(io.StringIO(self.read(run, "progress.csv"))))
+        self.assertEqual([(row["step"], row["loss"], row["eval/acc"], row["said"]) for row in table],
+                         [("3", "1.0", "", ""), ("4", "nan", "0.5", 'a "b", c')])
+        self.assertEqual(json.loads(self.read(run, "params.json")), {"lr": 0.1, "depth": 2})
+        self.assertEqual(json.loads(self.read(run, "annotations.json")),
+                         {"labels": ["late"], "note": "by hand", "display_name": "Shown"})
+        self.assertEqual(json.loads(self.read(run, "outcome.json"))["state"], "done")
+        self.assertTrue(any("tfevents" in name for name in os.listdir(run.directory)))
+        with self.assertRaisesRegex(yard.Error, "closed"):
+            run.report(loss=1)
+
+    def test_it_says_how_to_import_it_and_that_works(self):
+        run = self.init(name="first")
+        run.report(loss=1.0)
+        run.finish()
+        self.assertIn("no yard is up here", self.said.getvalue())
+        self.assertEqual(self.said.getvalue().split()[-3:], ["yard", "import", run.directory])
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(import_runs.main(["--logdir", self.directory + "/other", run.directory]), 0)
+        self.assertEqual(sorted(os.listdir(self.directory + "/other/first")), sorted(os.listdir(run.directory)))
+        self.assertIn("other/first", out.getvalue())
+
+    def test_a_taken_name_gets_a_number_and_a_bad_one_is_refused(self):
+        self.assertEqual([self.init(name="a").name, self.init(name="a").name], ["a", "a-2"])
+        self.assertTrue(self.init().name)
+        for name in (".a", "-a", "a/b", "a\nb", "x" * 201):
+            with self.assertRaisesRegex(yard.Error, "cannot call a run"):
+                self.init(name=name)
+        with self.assertRaisesRegex(yard.Error, "yard up"):
+            self.init(offline=False)
+
+    def test_runs_of_a_process(self):
+        one, two = self.init(), self.init()
+        self.assertIs(yard.active(), two)
+        two.finish()
+        self.assertIs(yard.active(), one)
+        with self.assertRaises(KeyError):
+            with self.init(name="fails") as third:
+                raise KeyError("x")
+        self.assertEqual(json.loads(self.read(third, "outcome.json"))["reason"], "KeyError: 'x'")
+        self.init(finish_earlier=True)
+        self.assertTrue(one._finished)
+        yard.finish()
+        self.assertIsNone(yard.active())
+
+    def test_an_integration_reports_to_it(self):
+        from yard import integrations
+        run = self.init()
+        self.assertIs(integrations.shared_reporter(), run)
+        run.finish()
+
+    def test_a_metric_that_is_no_number_is_named(self):
+        with self.assertRaisesRegex(TypeError, "metric eval/what cannot be a object"):
+            self.init().report(eval={"what": object()})
+
+
+class OverTest(unittest.TestCase):
+
+    def test_a_trial_that_was_ended_without_it_says_stop(self):
+        def answer(message):
+            if message["t"] == "report":
+                return {"t": "error", "code": "CANCELLED", "error": "trial t-abcde has ended (Stopped)"}
+            return fake_yard.obliging(message)
+
+        with fake_yard.FakeYard(answer) as fake:
+            with yard.Reporter(fd="%d:%d" % (fake.fd, os.fstat(fake.fd).st_ino)) as reporter:
+                reply = reporter.report(loss=1)
+        self.assertFalse(reply)
+        self.assertEqual(reply.reason, "stop")
+
+
+class NotebookTest(unittest.TestCase):
+
+    def parsed(self, html):
+        return xml.etree.ElementTree.fromstring(html)
+
+    def test_all_text_is_escaped(self):
+        evil = "<script>alert('x')</script>\"&"
+        line = notebook._Line(evil, [1, 2], [1.0, 2.0])
+        html = notebook._card(evil, evil, [evil], evil, {evil: evil}, [line, line._replace(name=evil + "2")])
+        self.assertNotIn("<script", html)
+        self.assertNotIn("alert('", html)
+        self.parsed(html)
+        self.parsed(notebook.table([evil], [[evil]]))
+        self.parsed(notebook.curve(evil, [line, line]))
+
+    def test_any_numbers_have_a_picture(self):
+        for values in ([1.0], [0.0, 0.0], [math.nan, 1.0, math.inf], [1e308, -1e308], [5e-324, 0.0], list(range(100_000))):
+            picture = self.parsed(notebook.curve("loss", [notebook._Line("a", range(len(values)), values)]))
+            self.assertEqual(len(picture), 1, values[:3])
+        self.assertIn("no number yet", notebook.curve("loss", []))
+        self.assertIn("no number yet", notebook.curve("loss", [notebook._Line("a", [1], [math.nan])]))
+
+    def test_a_spike_stays(self):
+        values = [0.0] * 100_000
+        values[31_415] = 1.0
+        places = notebook._places(list(enumerate(values)), 0, len(values) - 1, 0.0, 1.0)
+        self.assertLess(len(places), 1600)
+        self.assertEqual(min(down for _, down in places), notebook._TOP)
+        steps, kept = attach._thinned(list(range(2001)), values[31_000:33_001])
+        self.assertEqual(kept[steps.index(415)], 1.0)
+        self.assertLessEqual(len(steps), 1002)
+
+
+if __name__ == "__main__":
+    xml_runner.main()

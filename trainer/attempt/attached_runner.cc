@@ -1,0 +1,74 @@
+#include "trainer/attempt/attached_runner.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/schema/launcher_generated.h"
+#include "runtime/report_channel/relay_protocol.h"
+
+namespace trainer {
+namespace {
+
+class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this<AttachedRunner> {
+ public:
+  explicit AttachedRunner(AttachedOptions options) : options_(std::move(options)) {}
+  ~AttachedRunner() override { options_.loop->Cancel(timer_); }
+
+  void Launch(const std::string&, const msg::JobSpecT&) override { AwaitConnection(); }
+  void TakeUp(const std::string&) override { AwaitConnection(); }
+  void OnConnection(bool is_open) override {
+    options_.loop->Cancel(std::exchange(timer_, 0));
+    if (!is_open) AwaitConnection();
+  }
+  // Called when its grace time is over: it has heard, and goes on.
+  void Stop(absl::Duration, const std::string&, const std::string&) override {
+    Finish({.success = true, .reason = {}, .error_lines = {}, .may_go_on = true});
+  }
+  void ReportsComplete(std::string_view how) override {
+    if (how == runtime::kEndFinished) {
+      return Finish({.success = true, .reason = {}, .error_lines = {}});
+    }
+    const std::string process = absl::StrCat("process ", options_.pid);
+    Finish({.success = false,
+            .reason = how == runtime::kEndClosed
+                          ? absl::StrCat(process, " has closed its channel without yard.finish()")
+                          : absl::StrCat(process,
+                                         " ended without yard.finish(): it crashed, was killed, or "
+                                         "its kernel was restarted"),
+            .error_lines = {}});
+  }
+  bool nobody_reports() const override { return false; }
+
+ private:
+  void AwaitConnection() {
+    options_.loop->Cancel(timer_);
+    timer_ = options_.loop->RunAfter(options_.patience, [this] {
+      timer_ = 0;
+      Finish({.success = false,
+              .reason = absl::StrCat("nothing was heard of process ", options_.pid, " for ",
+                                     absl::FormatDuration(options_.patience),
+                                     ": its yard-shim, or the machine, has ended"),
+              .error_lines = {},
+              .may_go_on = true});
+    });
+  }
+  void Finish(AttemptEnd end) {
+    const auto keep = shared_from_this();  // The callback may drop us.
+    options_.loop->Cancel(std::exchange(timer_, 0));
+    if (!std::exchange(finished_, true)) options_.on_ended(std::move(end));
+  }
+
+  const AttachedOptions options_;
+  bool finished_ = false;
+  runtime::EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<ProgramRunner> CreateAttachedRunner(AttachedOptions options) {
+  return std::make_shared<AttachedRunner>(std::move(options));
+}
+
+}  // namespace trainer
