@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -150,6 +151,14 @@ struct BarrierOptions {
   std::chrono::duration<double> timeout{0};
 };
 
+// A picture: its rows from the top, in each row the channels of a pixel side by side.
+struct Image {
+  int width = 0;
+  int height = 0;
+  int channels = 3;  // 1: gray; 2: gray and alpha; 3: red, green and blue; 4: with alpha.
+  const std::uint8_t* pixels = nullptr;  // width * height * channels bytes. Not owned.
+};
+
 struct ReporterOptions {
   // `N:INODE`: descriptor N is the channel, if it is a socket with that inode. (Programs that start
   // other programs close descriptors and give their numbers to other files.) Anything else is as
@@ -170,8 +179,10 @@ struct ReporterOptions {
   std::chrono::milliseconds answer_timeout{0};
   // Where reports and log lines are printed when there is no yard. Not owned.
   std::FILE* out = stdout;
+  // The run's directory, into which pictures and the like are written. Empty: they are printed.
+  std::string run_directory = {};
 
-  // The first five from YARD_FD, YARD_SOCKET, YARD_CONFIG, YARD_CHECKPOINT and YARD_ITERATION.
+  // From YARD_FD, YARD_SOCKET, YARD_CONFIG, YARD_CHECKPOINT, YARD_ITERATION and YARD_LOGDIR.
   static ReporterOptions FromEnvironment();
 };
 
@@ -237,6 +248,14 @@ class Reporter {
   // without a yard it waits for nobody.
   Reply Barrier(std::string_view name, const BarrierOptions& options = {});
 
+  // Values that are no numbers, which the page and TensorBoard show at their step. They go into an
+  // event file of the run's directory and have no answer: kContinue, or kError if the file cannot
+  // be written, or one value has over 16 MiB. A text may be Markdown. A histogram leaves out what
+  // is not finite. Without a run's directory only that there is a value is printed.
+  Reply ReportImage(std::string_view tag, const Image& image, std::int64_t step);
+  Reply ReportHistogram(std::string_view tag, const std::vector<double>& values, std::int64_t step);
+  Reply ReportText(std::string_view tag, std::string_view text, std::int64_t step);
+
   // Sends a line for the trial's log, which `yard show` has. Not answered: kContinue or kError.
   Reply Log(std::string_view text);
   // Says that the program is alive, for one that takes long between two reports. Not answered.
@@ -261,6 +280,9 @@ class Reporter {
   Reply AskForPath(std::string_view line, std::string_view kind);
   Reply SaveHere(std::optional<std::int64_t> step, const Write& write);
   Reply Send(std::string_view line);
+  // Writes a value, the fields of a Summary.Value behind its tag. `what` it is, for a person.
+  Reply WriteValue(std::string_view tag, std::int64_t step, const std::string& fields,
+                   const std::string& what);
   // Why this process or thread must not call now.
   std::optional<std::string> WhyNot() const;
   // The answer to a line; the caller holds report_mutex_. Returns nullopt, or the error.
@@ -284,6 +306,10 @@ class Reporter {
 
   internal::OwnedMutex report_mutex_;  // Held from a report to its answer.
   std::int64_t seq_ = 0;               // Guarded by report_mutex_.
+
+  const std::string run_directory_;
+  std::mutex values_mutex_;
+  std::string values_path_;  // Path of the event file; empty until there is a value.
 };
 
 // The number (true is 1, false is 0) or the text at `path`, names joined by `/`, in a JSON object
@@ -916,6 +942,172 @@ inline std::string_view ValueAt(std::string_view object, std::string_view path) 
   return ValueAt(Find(*members, path.substr(0, slash)), path.substr(slash + 1));
 }
 
+// Event files (docs/event_files.md): records of protobuf messages, which are put together by hand.
+
+inline constexpr std::size_t kMaxValue = 16 << 20;
+
+// The reflected CRC of that polynomial, over a table a byte.
+template <std::uint32_t kPolynomial>
+inline std::uint32_t Crc(std::string_view data) {
+  static const std::vector<std::uint32_t> table = [] {
+    std::vector<std::uint32_t> made(256);
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+      std::uint32_t crc = byte;
+      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
+      made[byte] = crc;
+    }
+    return made;
+  }();
+  std::uint32_t crc = 0xFFFFFFFF;
+  for (const char byte : data) {
+    crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xFF];
+  }
+  return crc ^ 0xFFFFFFFF;
+}
+inline constexpr std::uint32_t kCrc32 = 0xEDB88320, kCrc32c = 0x82F63B78;
+
+// The `bytes` low ones of a number, the lowest first.
+inline void AppendLittle(std::uint64_t number, int bytes, std::string* out) {
+  for (int i = 0; i < bytes; ++i) out->push_back(static_cast<char>(number >> (8 * i)));
+}
+inline void AppendBig(std::uint32_t number, std::string* out) {
+  for (int i = 3; i >= 0; --i) out->push_back(static_cast<char>(number >> (8 * i)));
+}
+
+inline void AppendVarint(std::uint64_t number, std::string* out) {
+  for (; number > 0x7F; number >>= 7) out->push_back(static_cast<char>(number | 0x80));
+  out->push_back(static_cast<char>(number));
+}
+inline void AppendField(int field, std::uint64_t number, std::string* out) {
+  AppendVarint(static_cast<std::uint64_t>(field) << 3, out);
+  AppendVarint(number, out);
+}
+inline void AppendField(int field, std::string_view bytes, std::string* out) {
+  AppendVarint(static_cast<std::uint64_t>(field) << 3 | 2, out);
+  AppendVarint(bytes.size(), out);
+  out->append(bytes);
+}
+inline void AppendDouble(double value, std::string* out) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  AppendLittle(bits, 8, out);
+}
+inline void AppendDoubleField(int field, double value, std::string* out) {
+  AppendVarint(static_cast<std::uint64_t>(field) << 3 | 1, out);
+  AppendDouble(value, out);
+}
+
+// A length, its checksum, the payload, its checksum.
+inline std::string EventRecord(std::string_view payload) {
+  const auto masked = [](std::string_view data) {
+    const std::uint32_t crc = Crc<kCrc32c>(data);
+    return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
+  };
+  std::string record;
+  AppendLittle(payload.size(), 8, &record);
+  AppendLittle(masked(record), 4, &record);
+  record.append(payload);
+  AppendLittle(masked(payload), 4, &record);
+  return record;
+}
+
+// A PNG file whose pixels are not compressed, so that no library is needed.
+inline std::string PngOf(const Image& image) {
+  constexpr std::size_t kMostStored = 65535;
+  constexpr std::uint32_t kAdler = 65521;
+  const auto line =
+      static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels);
+  std::string raw;
+  for (int row = 0; row < image.height; ++row) {
+    raw.push_back('\0');  // No filter.
+    raw.append(reinterpret_cast<const char*>(image.pixels) + static_cast<std::size_t>(row) * line,
+               line);
+  }
+  std::string data = "\x78\x01";
+  for (std::size_t at = 0; at < raw.size(); at += kMostStored) {
+    const std::size_t size = std::min(kMostStored, raw.size() - at);
+    data.push_back(at + size == raw.size() ? 1 : 0);
+    AppendLittle(size, 2, &data);
+    AppendLittle(~size, 2, &data);
+    data.append(raw, at, size);
+  }
+  std::uint32_t a = 1, b = 0;
+  for (const char byte : raw) {
+    a = (a + static_cast<unsigned char>(byte)) % kAdler;
+    b = (b + a) % kAdler;
+  }
+  AppendBig(b << 16 | a, &data);
+  std::string png = "\x89PNG\r\n\x1a\n";
+  const auto chunk = [&png](std::string_view type, std::string_view content) {
+    AppendBig(static_cast<std::uint32_t>(content.size()), &png);
+    const std::string checked = std::string(type) + std::string(content);
+    png += checked;
+    AppendBig(Crc<kCrc32>(checked), &png);
+  };
+  constexpr char kColours[] = {0, 0, 4, 2, 6};  // By the number of channels.
+  std::string header;
+  AppendBig(static_cast<std::uint32_t>(image.width), &header);
+  AppendBig(static_cast<std::uint32_t>(image.height), &header);
+  header.push_back(8);  // Bits of a channel.
+  header.push_back(kColours[image.channels]);
+  header.append(3, '\0');
+  chunk("IHDR", header);
+  chunk("IDAT", data);
+  chunk("IEND", "");
+  return png;
+}
+
+// A HistogramProto of up to 30 buckets of one width. `values` are finite, and at least one.
+inline std::string HistogramOf(const std::vector<double>& values) {
+  constexpr std::size_t kBuckets = 30;
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  const double low = *lowest, high = *highest;
+  const std::size_t buckets = low < high ? kBuckets : 1;
+  std::vector<double> counts(buckets, 0);
+  double sum = 0, squares = 0;
+  for (const double value : values) {
+    sum += value;
+    squares += value * value;
+    // Halves, as the difference of two numbers may be infinite.
+    const double place = buckets == 1 ? 0 : (value / 2 - low / 2) / (high / 2 - low / 2);
+    const auto bucket = static_cast<std::size_t>(place * static_cast<double>(buckets));
+    counts[std::min(bucket, buckets - 1)] += 1;
+  }
+  std::string limits, numbers;
+  for (std::size_t i = 0; i < buckets; ++i) {
+    const double part = static_cast<double>(i + 1) / static_cast<double>(buckets);
+    AppendDouble(i + 1 == buckets ? high : low * (1 - part) + high * part, &limits);
+    AppendDouble(counts[i], &numbers);
+  }
+  std::string histogram;
+  AppendDoubleField(1, low, &histogram);
+  AppendDoubleField(2, high, &histogram);
+  AppendDoubleField(3, static_cast<double>(values.size()), &histogram);
+  AppendDoubleField(4, sum, &histogram);
+  AppendDoubleField(5, squares, &histogram);
+  AppendField(6, limits, &histogram);
+  AppendField(7, numbers, &histogram);
+  return histogram;
+}
+
+inline double SecondsNow() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Nullopt, or why not.
+inline std::optional<std::string> AppendToFile(const std::string& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) return "cannot open " + path + ": " + ErrorText(errno);
+  std::optional<std::string> error;
+  while (!bytes.empty() && !error) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0 && errno != EINTR) error = "cannot write " + path + ": " + ErrorText(errno);
+  }
+  ::close(fd);
+  return error;
+}
+
 }  // namespace internal
 
 inline Metric::Metric(std::string_view metric_name, const Metric* metrics, std::size_t count)
@@ -941,11 +1133,14 @@ inline ReporterOptions ReporterOptions::FromEnvironment() {
   options.config_file = internal::Environment("YARD_CONFIG");
   options.checkpoint = internal::Environment("YARD_CHECKPOINT");
   options.iteration = internal::ParseInteger(internal::Environment("YARD_ITERATION")).value_or(0);
+  options.run_directory = internal::Environment("YARD_LOGDIR");
   return options;
 }
 
 inline Reporter::Reporter(ReporterOptions options)
-    : answer_timeout_(options.answer_timeout), out_(options.out) {
+    : answer_timeout_(options.answer_timeout),
+      out_(options.out),
+      run_directory_(options.run_directory) {
   Open(options);
   if (channel_ == nullptr || !SayHello()) StartFrom(options);
 }
@@ -1253,6 +1448,95 @@ inline Reply Reporter::Send(std::string_view line) {
   const bool is_child = ::getpid() != pid_;
   if (is_child || channel_->IsSending()) return internal::Error(WhyNot().value_or(""));
   if (auto error = channel_->Send(line)) return internal::Error(std::move(*error));
+  return {};
+}
+
+inline Reply Reporter::ReportImage(std::string_view tag, const Image& image, std::int64_t step) {
+  const std::string size = std::to_string(image.width) + "x" + std::to_string(image.height);
+  const bool is_image = image.width > 0 && image.height > 0 && image.channels > 0 &&
+                        image.channels <= 4 && image.pixels != nullptr;
+  if (!is_image) {
+    return internal::Error("image " + std::string(tag) + " of " + size + " pixels and " +
+                           std::to_string(image.channels) + " channels has no picture");
+  }
+  const auto pixels =
+      static_cast<std::uint64_t>(image.width) * static_cast<std::uint64_t>(image.height);
+  if (pixels > internal::kMaxValue) {
+    return internal::Error("image " + std::string(tag) + " of " + size +
+                           " pixels is over the limit of 16 MiB");
+  }
+  std::string content, fields;
+  internal::AppendField(1, static_cast<std::uint64_t>(image.height), &content);
+  internal::AppendField(2, static_cast<std::uint64_t>(image.width), &content);
+  internal::AppendField(3, static_cast<std::uint64_t>(image.channels), &content);
+  internal::AppendField(4, internal::PngOf(image), &content);
+  internal::AppendField(4, content, &fields);
+  return WriteValue(tag, step, fields, "image of " + size + " pixels");
+}
+
+inline Reply Reporter::ReportHistogram(std::string_view tag, const std::vector<double>& values,
+                                       std::int64_t step) {
+  std::vector<double> finite;
+  for (const double value : values) {
+    if (std::isfinite(value)) finite.push_back(value);
+  }
+  if (finite.empty()) {
+    return internal::Error("histogram " + std::string(tag) + " has no finite value");
+  }
+  std::string fields;
+  internal::AppendField(5, internal::HistogramOf(finite), &fields);
+  return WriteValue(tag, step, fields, "histogram of " + std::to_string(finite.size()) + " values");
+}
+
+inline Reply Reporter::ReportText(std::string_view tag, std::string_view text, std::int64_t step) {
+  std::string tensor, name, plugin, fields;
+  internal::AppendField(1, 7, &tensor);   // Strings,
+  internal::AppendField(2, "", &tensor);  // one of them.
+  internal::AppendField(8, text, &tensor);
+  internal::AppendField(1, "text", &name);
+  internal::AppendField(1, name, &plugin);
+  internal::AppendField(8, tensor, &fields);
+  internal::AppendField(9, plugin, &fields);
+  return WriteValue(tag, step, fields, "text of " + std::to_string(text.size()) + " bytes");
+}
+
+inline Reply Reporter::WriteValue(std::string_view tag, std::int64_t step,
+                                  const std::string& fields, const std::string& what) {
+  if (fields.size() > internal::kMaxValue) {
+    return internal::Error(what + " " + std::string(tag) + " is over the limit of 16 MiB");
+  }
+  if (::getpid() != pid_) return internal::Error(WhyNot().value_or(""));
+  std::lock_guard<std::mutex> lock(values_mutex_);
+  if (run_directory_.empty()) {
+    std::fprintf(out_, "step=%lld %.*s: %s\n", static_cast<long long>(step),
+                 static_cast<int>(tag.size()), tag.data(), what.c_str());
+    std::fflush(out_);
+    return {};
+  }
+  std::string value, summary, event;
+  internal::AppendField(1, tag, &value);
+  value += fields;
+  internal::AppendField(1, value, &summary);
+  internal::AppendDoubleField(1, internal::SecondsNow(), &event);
+  internal::AppendField(2, static_cast<std::uint64_t>(step), &event);
+  internal::AppendField(5, summary, &event);
+  std::string records;
+  if (values_path_.empty()) {
+    char host[256] = {};
+    ::gethostname(host, sizeof(host) - 1);
+    char name[400];
+    std::snprintf(name, sizeof(name), "/events.out.tfevents.%010lld.%s.%d.values",
+                  static_cast<long long>(internal::SecondsNow()), host, static_cast<int>(pid_));
+    values_path_ = run_directory_ + name;
+    std::string first;
+    internal::AppendDoubleField(1, internal::SecondsNow(), &first);
+    internal::AppendField(3, "brain.Event:2", &first);
+    records = internal::EventRecord(first);
+  }
+  records += internal::EventRecord(event);
+  if (auto error = internal::AppendToFile(values_path_, records)) {
+    return internal::Error(std::move(*error));
+  }
   return {};
 }
 
