@@ -91,6 +91,13 @@ class StacksTest(yard_case.YardCase):
         self.assertTrue(re.search(r"no sign of life for 1s; it was here:\n(.*\n)*.* in wait_for_ever", "".join(texts)), texts)
         self.assertIn("in wait_for_ever", self.yard("show", "silent")[0])
 
+    def test_an_attempt_that_runs_for_too_long_says_where_it_was(self):
+        self.finish(self.start_yard("run", "--name", "long", "--max_run_time", "4s", "--", "python3", "hang.py"), 1)
+        trial = json.loads(self.yard("show", "long", "--json")[0])
+        self.assertEqual((trial["state"], trial["reason"]), ("failed", "its time of 4s is over"))
+        texts = [line["text"] for line in trial["log"]]
+        self.assertTrue(re.search(r"its time of 4s is over; it was here:\n(.*\n)*.* in wait_for_ever", "".join(texts)), texts)
+
 
 if __name__ == "__main__":
     xml_runner.main()

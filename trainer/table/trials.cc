@@ -138,6 +138,7 @@ class TrialsImpl : public Trials {
       options_.loop->Cancel(trial.stop_timer);
       options_.loop->Cancel(trial.restart_timer);
       options_.loop->Cancel(trial.watch_timer);
+      options_.loop->Cancel(trial.stacks_timer);
     }
     *alive_ = false;
   }
@@ -180,6 +181,7 @@ class TrialsImpl : public Trials {
         if (IsToLeave(trial)) BeginStop(trial);
         trial.last_heard = options_.clock->Monotonic();
         Watch(trial);
+        WatchRunTime(trial);
       } else if (trial.record.launching) {
         trial.launch_in_doubt = true;
         Launch(trial);
@@ -1298,6 +1300,7 @@ class TrialsImpl : public Trials {
     trial.last_heard = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
     Watch(trial);
+    WatchRunTime(trial);
     curves_.Watch();
     news_.Announce(trial);
   }
@@ -1467,22 +1470,52 @@ class TrialsImpl : public Trials {
     StopWithStacks(trial);
   }
 
-  // Puts into its log where its processes are, and stops it after that: within kStacksTime.
-  void StopWithStacks(Trial& trial) {
-    if (!options_.background || trial.leaders.empty()) return StopFromOutside(trial);
+  // The launcher ends an attempt that runs for too long, at once: what it does is said before that.
+  void WatchRunTime(Trial& trial) {
+    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+    const auto limit =
+        absl::Milliseconds(static_cast<std::int64_t>(trial.record.spec.options.max_run_time_ms));
+    if (limit == absl::ZeroDuration() || !trial.running_since) return;
+    const absl::Duration lead = std::min(kStacksTime / 2, limit / 4);
+    const absl::Duration ran = options_.clock->Monotonic() - *trial.running_since;
+    if (ran > limit - lead) return;
+    trial.stacks_timer =
+        options_.loop->RunAfter(limit - lead - ran, [this, number = trial.record.number, limit] {
+          Trial& late = table_.At(number);
+          late.stacks_timer = 0;
+          if (!options_.background || late.leaders.empty() || IsToLeave(late)) return;
+          const std::string why =
+              absl::StrCat("its time of ", absl::FormatDuration(limit), " is over");
+          TakeStacks(late, [this, why](const Trial& trial, const std::string& stacks) {
+            KeepStacks(trial, why, stacks);
+          });
+        });
+  }
+
+  // Passes on where the processes of its attempt are, if that goes on then.
+  void TakeStacks(const Trial& trial, std::function<void(Trial&, const std::string&)> done) {
     const AttemptKey attempt{trial.record.number, trial.record.attempt};
     const auto stacks = std::make_shared<std::string>();
-    const auto is_stopped = std::make_shared<bool>(false);
     BackgroundOf(this, options_.background)(
         [stacks, leaders = trial.leaders, mark = "YARD_TRIAL_ID=" + trial.record.id()] {
           *stacks = StacksOfAll(leaders, mark);
         },
-        [this, attempt, stacks, is_stopped] {
-          Trial* const silent = table_.AtHand(attempt.trial);
-          if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
-          KeepStacks(*silent, *stacks);
-          if (!std::exchange(*is_stopped, true)) StopFromOutside(*silent);
+        [this, attempt, stacks, done = std::move(done)] {
+          Trial* const there = table_.AtHand(attempt.trial);
+          if (there == nullptr || there->record.attempt != attempt.attempt) return;
+          done(*there, *stacks);
         });
+  }
+
+  // Puts into its log where its processes are, and stops it after that: within kStacksTime.
+  void StopWithStacks(Trial& trial) {
+    if (!options_.background || trial.leaders.empty()) return StopFromOutside(trial);
+    const AttemptKey attempt{trial.record.number, trial.record.attempt};
+    const auto is_stopped = std::make_shared<bool>(false);
+    TakeStacks(trial, [this, is_stopped](Trial& silent, const std::string& stacks) {
+      KeepStacks(silent, silent.record.failure, stacks);
+      if (!std::exchange(*is_stopped, true)) StopFromOutside(silent);
+    });
     options_.loop->RunAfter(kStacksTime, [this, attempt, is_stopped, alive = alive_] {
       Trial* const silent = *alive ? table_.AtHand(attempt.trial) : nullptr;
       if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
@@ -1496,12 +1529,11 @@ class TrialsImpl : public Trials {
     options.total_timeout = kStacksTime / 2;
     return runtime::StacksTextOfTasks(leaders, mark, kMostStacks, options);
   }
-  void KeepStacks(const Trial& trial, const std::string& stacks) {
+  void KeepStacks(const Trial& trial, const std::string& why, const std::string& stacks) {
     if (stacks.empty()) return;
     StoreBatch batch;
-    batch.logs.push_back(
-        {trial.record.number, NowMicros(),
-         absl::StrCat("yard: ", trial.record.failure, "; it was here:\n", stacks)});
+    batch.logs.push_back({trial.record.number, NowMicros(),
+                          absl::StrCat("yard: ", why, "; it was here:\n", stacks)});
     const absl::Status stored = options_.store->Write(batch);
     LOG_IF(ERROR, !stored.ok()) << stored;
   }
@@ -1636,6 +1668,7 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
     trial.statistics.reset();
     trial.errors_before.reset();
     trial.runner.reset();
@@ -1655,6 +1688,7 @@ class TrialsImpl : public Trials {
     const absl::Duration delay = HoldBack(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
     nonces_.Forget(trial.record.nonce);
     TrialRecord changed = trial.record;
     changed.reason = absl::StrCat("attempt ", changed.attempt, " failed: ", end.reason);
@@ -1705,6 +1739,7 @@ class TrialsImpl : public Trials {
   void Park(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
     BringFilesUpToDate(trial);
     TrialRecord changed = trial.record;
     CountAttempt(changed, MonotonicMicros());

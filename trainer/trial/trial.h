@@ -49,6 +49,8 @@ struct Trial {
   std::int64_t changed_us = 0;
   // For what an attempt must not do: go on for too long, or be silent.
   runtime::EventLoop::TimerId watch_timer = 0;
+  // Before its max_run_time is over, to say where it is then.
+  runtime::EventLoop::TimerId stacks_timer = 0;
   absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
   std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
   absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
