@@ -36,9 +36,10 @@ class PackagesTest(unittest.TestCase):
         os.chmod(cls.given, 0o755)
         for name in (cls.wheel, cls.deb):
             shutil.copy(os.path.join(cls.directory, name), cls.given)
-        for block in fenced_blocks.blocks((CHECKOUT / "README.md").read_text(encoding="utf-8")):
-            if block.file:  # train.py and train.sh.
-                pathlib.Path(cls.given, block.file).write_text(block.text, encoding="utf-8")
+        for page in ("docs/from_other_trackers.md", "README.md"):
+            for block in fenced_blocks.blocks((CHECKOUT / page).read_text(encoding="utf-8")):
+                if block.file:  # points.csv; train.py and train.sh.
+                    pathlib.Path(cls.given, block.file).write_text(block.text, encoding="utf-8")
         cls.images = [docker_engine.BASE_IMAGE, *os.environ.get("YARD_IMAGES", "").split()]
 
     @classmethod
@@ -97,6 +98,7 @@ class PackagesTest(unittest.TestCase):
                 before = self.there_is(FILES)
                 self.user("venv/bin/pip", "install", "--no-index", "/given/" + self.wheel)
                 self.expect_a_yard("venv/bin/yard", ["venv/bin/python", "/given/train.py"])
+                self.assertIn("old-1: 4 values", self.user("venv/bin/yard", "import", "--logdir", "work/runs", "/given/points.csv"))
                 self.user("venv/bin/pip", "check")
                 self.user("venv/bin/pip", "uninstall", "--yes", "trainyard")
                 self.assertEqual(before ^ self.there_is(FILES), set())

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,14 +13,17 @@ _LIMIT = 25_000_000  # Bytes of a package.
 _KINDS = {"wheel": "*.whl", "deb": "*.deb"}
 
 
-def check(checkout, package=None, run=None):
-    """Complaints about the packages, as sentences. `package(directory)` makes them; default: tools/package. `run(words)` runs a command."""
+def check(checkout, package=None, run=None, rebuild=None):
+    """Complaints about the packages, as sentences. `package(checkout, directory)` makes them; default: tools/package. `run(words)` runs a
+    command. With `rebuild` (default: YARD_REBUILD is set) a copy of the checkout makes the second ones, and compiles everything for that."""
     run = run or _run
-    package = package or (lambda directory: run([os.path.join(checkout, "tools/package"), directory]))
+    package = package or (lambda source, directory: run([os.path.join(source, "tools/package"), directory]))
+    rebuild = bool(os.environ.get("YARD_REBUILD")) if rebuild is None else rebuild
     with tempfile.TemporaryDirectory(prefix="trainyard-packages-") as work:
+        sources = [checkout, _copy(checkout, os.path.join(work, "copy")) if rebuild else checkout]
         directories = [os.path.join(work, name) for name in ("first", "second")]
-        for directory in directories:
-            made = package(directory)
+        for source, directory in zip(sources, directories):
+            made = package(source, directory)
             if made.returncode != 0:
                 return ["tools/package failed: " + made.stdout.strip()]
         sentences = []
@@ -30,6 +34,19 @@ def check(checkout, package=None, run=None):
                 continue
             sentences += _same(kind, *paths) + _small(paths[0]) + _contents(kind, paths[0], os.path.join(work, kind), run)
         return sentences
+
+
+def _copy(checkout, folder):
+    """A copy of the files under version control, whose builds take nothing from a cache."""
+    tracked = subprocess.run(["git", "-c", "safe.directory=*", "-C", checkout, "ls-files", "-z"], capture_output=True, text=True,
+                             check=True).stdout.split("\0")
+    for name in filter(None, tracked):
+        target = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy(os.path.join(checkout, name), target, follow_symlinks=False)
+    with open(os.path.join(folder, "user.bazelrc"), "w", encoding="utf-8") as settings:
+        settings.write("build --disk_cache=\n")
+    return folder
 
 
 def _same(kind, first, second):

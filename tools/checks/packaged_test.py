@@ -18,16 +18,19 @@ NEW = 'extern "C" int pidfd_open(int, unsigned);\nint main() { return pidfd_open
 class PackagedTest(unittest.TestCase):
     def setUp(self):
         self.work = self.enterContext(tempfile.TemporaryDirectory())
-        self.made = 0
+        self.made, self.sources = 0, []
 
     def program(self, source, *flags):
         path = os.path.join(self.work, "program")
         subprocess.run(["c++", "-x", "c++", "-", "-o", path, *flags], input=source, text=True, check=True)
         return pathlib.Path(path).read_bytes()
 
-    def check(self, program, same=True, names=("trainyard.whl", "trainyard.deb"), more=b"", code=0):
-        def package(directory):
+    def check(self, program, same=True, names=("trainyard.whl", "trainyard.deb"), more=b"", code=0, checkout="/the/checkout",
+              rebuild=False):
+        def package(source, directory):
             os.makedirs(directory)
+            self.sources.append(source)
+            self.settings = pathlib.Path(source, "user.bazelrc").read_text() if source != checkout else ""
             self.made += 1
             for name in names:
                 place = os.path.join(self.work, name + str(self.made))
@@ -48,7 +51,7 @@ class PackagedTest(unittest.TestCase):
                             if member.is_file():
                                 archive.writestr(zipfile.ZipInfo(member.name), member.read_bytes())
             return subprocess.CompletedProcess([], code, "why\n", "")
-        return packaged.check("/the/checkout", package)
+        return packaged.check(checkout, package, rebuild=rebuild)
 
     def test_packages_that_run_anywhere_are_well(self):
         self.assertEqual(self.check(self.program(OLD)), [])
@@ -73,6 +76,17 @@ class PackagedTest(unittest.TestCase):
         said = self.check(self.program(OLD), names=("trainyard.whl",), more=os.urandom(25_000_000))
         self.assertRegex(said[0], r"trainyard.whl has 25\d+ bytes, and 25000000 are allowed")
         self.assertEqual(said[1:], ["tools/package makes no deb"])
+
+    def test_a_rebuild_is_that_of_a_copy_without_a_cache(self):
+        checkout = os.path.join(self.work, "checkout")
+        pathlib.Path(checkout, "folder").mkdir(parents=True)
+        pathlib.Path(checkout, "folder/file").write_text("tracked")
+        for words in (["init", "-q"], ["add", "folder/file"]):
+            subprocess.run(["git", "-C", checkout, *words], check=True)
+        self.assertEqual(self.check(self.program(OLD), checkout=checkout, rebuild=True), [])
+        self.assertEqual(self.sources[0], checkout)
+        self.assertNotEqual(self.sources[1], checkout)
+        self.assertEqual(self.settings, "build --disk_cache=\n")
 
     def test_nothing_without_a_program(self):
         self.assertEqual(self.check(b""), ["trainyard.whl has no program in it", "trainyard.deb has no program in it"])
