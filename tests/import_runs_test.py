@@ -104,11 +104,11 @@ class CsvTest(ImportCase):
 
     def test_a_frame_of_aim(self):
         path = self.write("aim.csv", ",idx,step,value,epoch,time,run.hash,run.hparams.lr,run.__system_params.x,metric.name,"
-                                     "metric.context.subset\n0,0,3,1.0,,2024-05-01 00:00:00+00:00,abc,0.1,z,loss,train\n"
-                                     "1,1,3,0.5,,2024-05-01 00:00:00+00:00,abc,0.1,z,loss,\n")
+                                     "metric.context.subset,run.name\n0,0,3,1.0,,2024-05-01 00:00:00+00:00,abc,0.1,z,loss,train,try\n"
+                                     "1,1,3,0.5,,2024-05-01 00:00:00+00:00,abc,0.1,z,loss,,try\n")
         self.bring(path)
-        self.assertEqual(self.points("abc"), [("loss", 3, 1714521600.0, 0.5), ("train/loss", 3, 1714521600.0, 1)])
-        self.assertEqual(self.kept("abc", "params.json"), {"hparams.lr": 0.1})
+        self.assertEqual(self.points("try"), [("loss", 3, 1714521600.0, 0.5), ("train/loss", 3, 1714521600.0, 1)])
+        self.assertEqual(self.kept("try", "params.json"), {"hparams.lr": 0.1})
 
     def test_a_chart_of_wandb(self):
         path = self.write("chart.csv", '"Step","base - eval/loss","base - eval/loss__MIN","base - eval/loss__MAX","narrow - eval/loss"\n'

@@ -481,7 +481,8 @@ class _Table:
         self.named = {kind: next((column for name in names for column in columns if column.lower() == name), "")
                       for kind, names in _NAMES.items()}
         self.is_long = bool(self.named["tag"] and self.named["value"])
-        others = [column for column in columns if column and column not in self.named.values()]
+        others = [column for column in columns if column and column not in self.named.values()
+                  and column.lower() not in _NAMES["run"]]
         self.config = {column: column[len(prefix):] for column in others for prefix in _CONFIG
                        if column.startswith(prefix) and not column.startswith("run.__")}
         self.context = [column for column in others if column.startswith(_CONTEXT)]
