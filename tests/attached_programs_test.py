@@ -50,7 +50,7 @@ END = "import os, sys, yard\nrun = yard.init(name=sys.argv[1])\nrun.report(loss=
 KILLS = """
 import sys, yard
 run = yard.init(name="kept")
-for step in range(1, int(sys.argv[1]) + 1):
+for step, _ in enumerate(sys.stdin, 1):
     assert run.report(loss=step, step=step)
     print(step, flush=True)
 run.finish()
@@ -92,12 +92,19 @@ class AttachedCase(yard_case.YardCase):
         os.kill(json.loads(answers[-1])["pid"], signal.SIGKILL)
 
     def counts_over_kills(self, kills):
-        """The program waits for the test after each report; every third one meets a trainer that was just killed."""
-        program = self.start("/usr/bin/python3", "kills.py", str(3 * kills))
+        """The program reports when it is told to; every third report meets a trainer that is killed at that time."""
+        program = subprocess.Popen(["/usr/bin/python3", "kills.py"], cwd=self.directory, env=self.environment, text=True, bufsize=1,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(program.communicate)
+        self.addCleanup(program.kill)
         for step in range(1, 3 * kills + 1):
-            self.assertEqual(program.stdout.readline(), "%d\n" % step, program.poll())
-            if step % 3 == 0:
+            is_to_die = step % 3 == 0
+            if is_to_die and step % 2 == 0:
                 self.kill_trainer()
+            program.stdin.write("go\n")
+            if is_to_die and step % 2 == 1:
+                self.kill_trainer()
+            self.assertEqual(program.stdout.readline(), "%d\n" % step, program.poll())
         self.finish(program)
         self.assertEqual(self.await_state("kept", "done")["reports"], 3 * kills)
         self.assertEqual([(row["step"], row["loss"], row["training_iteration"]) for row in self.rows("kept")],
