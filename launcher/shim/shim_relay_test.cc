@@ -19,7 +19,9 @@
 #include "launcher/fixtures/shim_fixture.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/file/file.h"
+#include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 namespace {
@@ -434,6 +436,144 @@ TEST_F(ShimRelayTest, ABarrierThatIsTooLongIsRefused) {
          "print(os.read(3, 1000))\n"});
   Finish();
   EXPECT_THAT(Output(), HasSubstr("INVALID_ARGUMENT"));
+}
+
+// A process that nobody launched, and the shim that speaks for it.
+class AttachedShimTest : public ShimFixture {
+ protected:
+  AttachedShimTest() {
+    auto process = runtime::Subprocess::Start({.argv = {"sleep", "1000"}});
+    EXPECT_TRUE(process.ok()) << process.status();
+    process_.emplace(*std::move(process));
+    pid_ = absl::StrCat(process_->pid());
+  }
+  // Its exit code. Our end of the channel becomes channel_.
+  int Attach(const std::string& pid) {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    channel_ = UniqueFd(ends[0]);
+    const UniqueFd its(ends[1]);
+    reader_.emplace(channel_.get());
+    runtime::Subprocess::Options options;
+    options.argv = {"yard-shim", "--attach", pid, "3", trainer_.path()};
+    const auto program = runtime::FindBinary("launcher/yard-shim");
+    EXPECT_TRUE(program.ok()) << program.status();
+    options.program = *program;
+    options.fds = {{its.get(), 3}, {2, 2}};
+    auto shim = runtime::Subprocess::Start(options);
+    EXPECT_TRUE(shim.ok()) << shim.status();
+    const auto ended = shim->Wait(kDeadline);
+    EXPECT_TRUE(ended.ok()) << ended.status();
+    return ended.ok() ? ended->code : -1;
+  }
+  void AttachToProcess() {
+    ASSERT_EQ(Attach(pid_), kShimDone);
+    Say(R"({"name":"first"})");
+  }
+  void Say(const std::string& line) {
+    const std::string text = line + "\n";
+    ASSERT_EQ(send(channel_.get(), text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+  std::string Heard() { return reader_->Next().value_or("(no line)"); }
+  // The greeting, without the nonce.
+  std::string GreetFirst(const std::string& reply = "OK") {
+    const std::vector<std::string> words = absl::StrSplit(trainer_.Greet(reply), ' ');
+    if (words.size() != 4) return absl::StrCat(words.size(), " words");
+    nonce_ = words[1];
+    EXPECT_EQ(nonce_.size(), 32u);
+    return absl::StrCat(words[0], " ", words[2], " ", words[3]);
+  }
+
+  FakeTrainer trainer_{folder_ + "/trainer"};
+  std::optional<runtime::Subprocess> process_;
+  std::string pid_, nonce_;
+  UniqueFd channel_;
+  std::optional<LineReader> reader_;
+};
+
+TEST_F(AttachedShimTest, AsksForATrialUntilItIsThereAndSaysThatItIsFinished) {
+  AttachToProcess();
+  EXPECT_EQ(GreetFirst(), absl::StrCat("ATTACH1 ", pid_, R"( {"name":"first"})"));
+  Say(R"({"t":"hello","v":1})");
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"hello","v":1})");
+  trainer_.Break();
+  EXPECT_EQ(trainer_.Greet(), absl::StrCat("YARD1 ", nonce_));
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"hello","v":1})");
+  trainer_.Send("1 welcome\n");
+  EXPECT_EQ(Heard(), "welcome");
+  Say(R"({"t":"hb"})");
+  Say(R"({"t":"finish"})");
+  EXPECT_EQ(trainer_.Next(), R"(2 {"t":"hb"})");
+  trainer_.Send("2\n");
+  EXPECT_EQ(trainer_.Next(), "END 2 finished");
+  // A trainer that dies before it confirms that is told again.
+  trainer_.Break();
+  EXPECT_EQ(trainer_.Greet(), absl::StrCat("YARD1 ", nonce_));
+  EXPECT_EQ(trainer_.Next(), "END 2 finished");
+  trainer_.Send("END\n");
+  EXPECT_EQ(Heard(), R"({"t":"ok"})");
+  EXPECT_EQ(Heard(), "(no line)") << "the shim has ended";
+  EXPECT_EQ(kill(process_->pid(), 0), 0);
+}
+
+TEST_F(AttachedShimTest, ATrainerThatComesLaterIsAskedWithTheSameNonce) {
+  trainer_.Die();
+  AttachToProcess();
+  trainer_.Listen();
+  EXPECT_EQ(GreetFirst("no greeting"), absl::StrCat("ATTACH1 ", pid_, R"( {"name":"first"})"));
+  const std::string nonce = nonce_;
+  GreetFirst();
+  EXPECT_EQ(nonce_, nonce);
+}
+
+TEST_F(AttachedShimTest, AProcessThatIsKilledIsGone) {
+  AttachToProcess();
+  GreetFirst();
+  Say(R"({"t":"hb"})");
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"hb"})");
+  trainer_.Send("1\n");
+  ASSERT_TRUE(process_->Signal(SIGKILL).ok());
+  (void)process_->Wait(kDeadline);
+  EXPECT_EQ(trainer_.Next(), "END 1 gone");
+  trainer_.Send("END\n");
+  EXPECT_EQ(Heard(), "(no line)");
+}
+
+TEST_F(AttachedShimTest, AChannelThatIsOnlyClosedIsToldAsThat) {
+  AttachToProcess();
+  GreetFirst();
+  channel_.reset();
+  EXPECT_EQ(trainer_.Next(), "END 0 closed");
+}
+
+TEST_F(AttachedShimTest, ARefusalIsForGood) {
+  AttachToProcess();
+  Say(R"({"t":"hello","v":1})");
+  GreetFirst("ERR cannot call a run \"a/b\"");
+  EXPECT_EQ(Heard(), R"({"t":"error","code":"ABORTED","error":"cannot call a run \"a/b\""})");
+  Say(R"({"t":"hb"})");
+  Say(R"({"t":"report","m":{}})");
+  EXPECT_THAT(Heard(), HasSubstr("ABORTED"));
+}
+
+TEST_F(AttachedShimTest, OverIsForGoodToo) {
+  AttachToProcess();
+  GreetFirst();
+  Say(R"({"t":"report","m":{}})");
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"report","m":{}})");
+  trainer_.Send("OVER trial t-abcde has ended (Stopped)\n");
+  EXPECT_EQ(Heard(),
+            R"_({"t":"error","code":"CANCELLED","error":"trial t-abcde has ended (Stopped)"})_");
+  Say(R"({"t":"report","m":{}})");
+  EXPECT_THAT(Heard(), HasSubstr("CANCELLED"));
+  Say(R"({"t":"finish"})");
+  EXPECT_EQ(Heard(), R"({"t":"ok"})");
+}
+
+TEST_F(AttachedShimTest, AProcessThatIsNotThereIsSaid) {
+  EXPECT_EQ(Attach("0"), kShimBadSpec);
+  EXPECT_THAT(Heard(), HasSubstr("cannot watch process 0"));
 }
 
 }  // namespace
