@@ -35,7 +35,7 @@ export function Compare() {
       ${by && html`<span class="faint">mean and one standard deviation of the runs of a group</span>`}</p>
     <div role="tablist" class="tabs" onKeyDown=${key}>${tabs.map(one => html`<button key=${one} id="tab-${one}" role="tab" aria-selected=${one === tab} tabindex=${one === tab ? 0 : -1}
       onClick=${() => set({ tab: one === tabs[0] ? '' : one }, true)}>${one}</button>`)}</div>
-    <div role="tabpanel" aria-labelledby="tab-${tab}">${tab === 'differences' ? html`<${Differences} ...${shared} />` : tab === 'curves' ? html`<${Curves} ...${shared} />`
+    <div role="tabpanel" tabindex="0" aria-labelledby="tab-${tab}">${tab === 'differences' ? html`<${Differences} ...${shared} />` : tab === 'curves' ? html`<${Curves} ...${shared} />`
       : tab === 'media' ? html`<${Media} key=${names.join()} runs=${runs.map(run => ({ run: run.facts.run || run.name, name: run.facts.display_name || run.name }))} query=${query} set=${set} />`
       : tab === 'output' ? html`<${Output} ...${shared} />` : html`<${Code} ...${shared} />`}</div></div>`;
 }

@@ -33,7 +33,8 @@ export function Markdown({ text }) {
   if (text.length > MOST) return html`<pre class="md">${text}</pre>`;
   const lines = text.replace(/\r/g, '').split('\n'), blocks = [];
   const take = test => { const some = []; while (i < lines.length && test(lines[i])) some.push(lines[i++]); return some; };
-  let i = 0;
+  // The view has a heading of the first level; a text may leave levels out, the page does not.
+  let i = 0, level = 0;
   while (i < lines.length) {
     const line = lines[i], heading = /^(#{1,6})\s+(.*)$/.exec(line);
     if (!line.trim()) i += 1;
@@ -42,7 +43,8 @@ export function Markdown({ text }) {
       blocks.push(html`<pre>${take(one => !/^\s*```/.test(one)).join('\n')}</pre>`);
       i += 1;
     } else if (heading) {
-      blocks.push(html`<p class=${`h${heading[1].length}`} role="heading" aria-level=${Math.min(6, heading[1].length + 2)}>${inline(heading[2])}</p>`);
+      level = Math.min(heading[1].length, level + 1);
+      blocks.push(html`<p class=${`h${heading[1].length}`} role="heading" aria-level=${level + 1}>${inline(heading[2])}</p>`);
       i += 1;
     } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
       blocks.push(html`<hr />`);

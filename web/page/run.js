@@ -74,7 +74,7 @@ export function Run({ name }) {
     <${Head} run=${run} name=${name} changed=${() => reader.current()} />
     <div role="tablist" class="tabs" onKeyDown=${key}>${tabs.map(one => html`<button key=${one} id="tab-${one}" role="tab" aria-selected=${one === tab}
       tabindex=${one === tab ? 0 : -1} onClick=${() => set({ tab: one === 'charts' ? '' : one }, true)}>${one}</button>`)}</div>
-    <div role="tabpanel" aria-labelledby="tab-${tab}">
+    <div role="tabpanel" tabindex="0" aria-labelledby="tab-${tab}">
       ${tab === 'charts' && charts}
       ${tab === 'media' && html`<${Media} key=${own} runs=${[{ run: own }]} query=${query} set=${set} />`}
       ${tab === 'output' && html`<${Output} name=${name} job=${run.job && run.job.id} query=${query} set=${set} />`}

@@ -221,7 +221,7 @@ function Cost({ trials }) {
   const all = [...rows.values()].reduce((sum, row) => ({ trials: sum.trials + row.trials, iterations: sum.iterations + row.iterations, seconds: sum.seconds + row.seconds }), { trials: 0, iterations: 0, seconds: 0 });
   const line = (state, row) => html`<tr key=${state}><td>${state === 'all' ? html`<b>all</b>` : html`<span class="state ${state}">${sign(state)} ${state}</span>`}</td><td class="n">${number(row.trials)}</td>
     <td class="n">${number(row.iterations)}</td><td class="n">${duration(row.seconds)}</td><td class="wide"><${Bar} share=${all.seconds > 0 ? row.seconds / all.seconds : 0} /></td></tr>`;
-  return html`<section aria-label="cost"><h2>Cost</h2><div class="scroll"><table class="shares"><thead><tr><th>state</th><th class="n">trials</th><th class="n">iterations</th><th class="n">time of trials</th><th class="wide"></th></tr></thead>
+  return html`<section aria-label="cost"><h2>Cost</h2><div class="scroll"><table class="shares"><thead><tr><th>state</th><th class="n">trials</th><th class="n">iterations</th><th class="n">time of trials</th><td class="wide"></td></tr></thead>
     <tbody>${[...rows].map(([state, row]) => line(state, row))}${line('all', all)}</tbody></table></div></section>`;
 }
 

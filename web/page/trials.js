@@ -97,8 +97,8 @@ export function Marginals({ sweep }) {
   const short = value => number(Number(value.toPrecision(3)));
   const share = value => high > low ? (sweep.goal === 'maximize' ? (value - low) : (high - value)) / (high - low) : 1;
   const text = bin => plain('value' in bin ? (typeof bin.value === 'string' ? bin.value : JSON.stringify(bin.value)) : bin.low === bin.high ? number(bin.low) : `${short(bin.low)} to ${short(bin.high)}`);
-  return html`<div class="scroll"><table class="shares values"><thead><tr><th>parameter</th><th>values</th><th class="n">trials</th><th class="n">best</th><th class="wide"></th><th class="n">median</th></tr></thead>
+  return html`<div class="scroll"><table class="shares values"><thead><tr><th>parameter</th><th>values</th><th class="n">trials</th><th class="n">best</th><td class="wide"></td><th class="n">median</th></tr></thead>
     <tbody>${sweep.marginals.map(one => one.bins.slice(0, 20).map((bin, i) => html`<tr key=${one.parameter + i} class=${i === 0 ? 'first' : ''}>
-      <th scope="row">${i === 0 && html`<span class="own" title=${plain(one.parameter)}>${plain(one.parameter)}</span>`}</th><td><span class="own" title=${text(bin)}>${text(bin)}</span></td>
+      ${i === 0 ? html`<th scope="row"><span class="own" title=${plain(one.parameter)}>${plain(one.parameter)}</span></th>` : html`<td></td>`}<td><span class="own" title=${text(bin)}>${text(bin)}</span></td>
       <td class="n">${number(bin.trials)}</td><td class="n">${number(bin.best)}</td><td class="wide"><${Bar} share=${share(bin.best)} /></td><td class="n">${number(bin.median)}</td></tr>`))}</tbody></table></div>`;
 }
