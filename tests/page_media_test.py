@@ -168,6 +168,13 @@ class PageMediaTest(page_case.PageCase):
         self.page.key("ArrowLeft")
         self.page.wait("%s !== %s" % (pixels, before))
 
+    def test_a_slider_goes_by_keys(self):
+        self.open_media()
+        self.page.wait("(%s || document).querySelector('img')" % self.card("samples/digit"))
+        self.page.evaluate("%s.querySelector('input[type=range]').focus()" % self.card("samples/digit"))
+        self.page.key("ArrowLeft")
+        self.page.wait("%s.textContent.includes('step 30')" % self.card("samples/digit"))
+
     def test_what_other_writers_wrote(self):
         for run in ("tensorflow", "tensorboardx"):
             self.open_media(run)

@@ -92,6 +92,31 @@ class PageViewsTest(page_case.PageCase):
         self.choose("better is", "maximize")
         self.page.wait(self._ROWS + "[0] && " + self._ROWS + "[0].cells[2].innerText === '0.32'")
 
+    def test_a_plot_has_a_table(self):
+        self.open_parameters()
+        self.page.evaluate("document.querySelector('figure.card').focus()")
+        self.page.key("v")
+        self.page.wait("document.querySelectorAll('figure.card .numbers tbody tr').length === 24")
+        self.assertEqual(self.page.evaluate("[...document.querySelectorAll('figure.card .numbers thead th')].map(one => one.textContent).join()"), "lr,loss,point")
+        self.page.key("v")
+        self.page.wait("document.querySelector('figure.card canvas')")
+
+    def test_by_keys_alone(self):
+        self.go("/run/mindspore?tab=graph", "document.querySelector('.outline summary')")
+        self.page.evaluate("document.querySelector('.outline summary').focus()")
+        self.page.key("Enter", "\r")
+        self.page.wait("document.querySelector('.outline .outline li')")
+        for key, path in (("a", "/parameters"), ("v", "/saved"), ("h", "/")):
+            self.page.evaluate("document.activeElement.blur()")
+            self.page.key("g", "g")
+            self.page.key(key, key)
+            self.page.wait("location.pathname === '%s'" % path)
+        self.open_parameters()
+        self.page.evaluate("document.querySelector('figure.card').focus()")
+        self.page.key("ArrowRight")
+        self.page.key("Enter", "\r")
+        self.page.wait("location.pathname.startsWith('/run/m-')")
+
     def test_a_graph_is_an_outline(self):
         self.go("/run/tensorflow?tab=graph", "document.querySelector('.outline li')")
         self.page.evaluate("[...document.querySelectorAll('.outline summary, .outline .node')][0].click()")

@@ -145,8 +145,8 @@ function PrCurve({ value }) {
   const n = value.shape[1], of = row => value.numbers.slice(row * n, (row + 1) * n), precision = of(4), recall = of(5), [tp, fp, tn, fn] = [0, 1, 2, 3].map(of);
   const points = precision.map((y, i) => ({ x: recall[i], y, i, size: 2.5 })).filter(one => Number.isFinite(one.x) && Number.isFinite(one.y) && tp[one.i] + fp[one.i] > 0)
     .map(one => ({ ...one, text: () => `threshold ${number(one.i / Math.max(1, n - 1))}: precision ${number(one.y)}, recall ${number(one.x)}; ${number(tp[one.i])} true and ${number(fp[one.i])} false positives, ${number(tn[one.i])} true and ${number(fn[one.i])} false negatives` }));
-  const axis = { low: 0, high: 1, text: number };
-  return html`<${Plot} title="precision by recall" summary=${`precision by recall at ${plural(points.length, 'threshold')}`} points=${points} line=${true} x=${axis} y=${axis} height=${180} hint="← → names a point" />`;
+  const axis = name => ({ name, low: 0, high: 1, text: number });
+  return html`<${Plot} title="precision by recall" summary=${`precision by recall at ${plural(points.length, 'threshold')}`} points=${points} line=${true} x=${axis('recall')} y=${axis('precision')} height=${180} hint="← → names a point" />`;
 }
 
 // The value below which that share of the counts is.
@@ -223,7 +223,9 @@ function Histogram({ value, all }) {
   const middle = quantile(value, 0.5);
   return html`<div><${Canvas} label=${`${number(value.count)} values from ${number(value.min)} to ${number(value.max)}, the middle one about ${number(middle)}`} height=${130} draw=${drawBars} />
     ${bands.length > 1 && html`<${Canvas} label=${`the middle value over ${bands.length} steps: from ${number(bands[0].at[4])} to ${number(bands.at(-1).at[4])}`} height=${110} draw=${drawBands} />`}
-    <p class="faint">${number(value.count)} values, ${number(value.min)} to ${number(value.max)}${value.count > 0 && Number.isFinite(value.sum) ? `, mean ${number(value.sum / value.count)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p></div>`;
+    <p class="faint">${number(value.count)} values, ${number(value.min)} to ${number(value.max)}${value.count > 0 && Number.isFinite(value.sum) ? `, mean ${number(value.sum / value.count)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p>
+    <details><summary>table</summary><div class="numbers"><table><thead><tr><th class="n">from</th><th class="n">to</th><th class="n">values</th></tr></thead>
+      <tbody>${value.counts.map((count, i) => count > 0 && html`<tr key=${i}><td class="n">${number(value.lefts[i])}</td><td class="n">${number(value.rights[i])}</td><td class="n">${number(count)}</td></tr>`)}</tbody></table></div></details></div>`;
 }
 
 // The first mesh of the batch; it turns with the mouse and with the arrow keys.

@@ -91,6 +91,7 @@ function draw(canvas, { points, steps, line, x, y, at }) {
 export function Plot({ title, summary, points, steps, line, x, y, height = 240, hint = '← → and enter, or a click, open a trial', empty = 'no trial has a value yet', children }) {
   const canvas = useRef(), figure = useRef(), places = useRef([]);
   const [at, setAt] = useState(-1);
+  const [table, setTable] = useState(false);
   const redraw = () => { if (canvas.current) places.current = draw(canvas.current, { points, steps, line, x, y, at }); };
   const again = useRef();
   again.current = redraw;
@@ -120,14 +121,23 @@ export function Plot({ title, summary, points, steps, line, x, y, height = 240, 
       const place = order.indexOf(at);
       setAt(order[Math.min(order.length - 1, Math.max(0, place < 0 ? (by > 0 ? 0 : order.length - 1) : place + by))]);
     }
+    if (event.key === 'v') { event.stopPropagation(); setTable(!table); }
     if (event.key === 'Escape') setAt(-1);
     if (event.key === 'Enter' && points[at] && points[at].open) points[at].open();
   };
   const shown = points[at];
   return html`<figure class="card" ref=${figure} tabindex="0" onKeyDown=${key} aria-label=${summary}>
-    <figcaption><b title=${title}>${title}</b>${children}</figcaption>
-    <div class="plot" style=${{ height: `${height}px` }}><canvas ref=${canvas} onPointerMove=${event => setAt(near(event))} onPointerLeave=${() => setAt(-1)}
+    <figcaption><b title=${title}>${title}</b>${children}<button aria-pressed=${table} title="numbers (v)" onClick=${() => setTable(!table)}>${table ? 'chart' : 'table'}</button></figcaption>
+    ${table ? html`<${Numbers} points=${points} x=${x} y=${y} />` : html`<div class="plot" style=${{ height: `${height}px` }}><canvas ref=${canvas} onPointerMove=${event => setAt(near(event))} onPointerLeave=${() => setAt(-1)}
       onClick=${event => { const one = points[near(event)]; if (one && one.open) one.open(); }}></canvas>
-      ${points.length === 0 && html`<p class="over">${empty}</p>`}</div>
+      ${points.length === 0 && html`<p class="over">${empty}</p>`}</div>`}
     <p class="legend" role="status">${shown ? shown.text() : html`<span class="faint">${number(points.length)} points · ${hint}</span>`}</p></figure>`;
+}
+
+const MOST_ROWS = 500;
+
+function Numbers({ points, x, y }) {
+  const rows = [...points].sort((a, b) => a.x - b.x || a.y - b.y).slice(0, MOST_ROWS);
+  return html`<div class="numbers" tabindex="0"><table><thead><tr><th class="n">${x.name || 'x'}</th><th class="n">${y.name || 'y'}</th><th>point</th></tr></thead>
+    <tbody>${rows.map((point, i) => html`<tr key=${i}><td class="n">${x.text(point.x)}</td><td class="n">${y.text(point.y)}</td><td>${point.text()}</td></tr>`)}</tbody></table></div>`;
 }

@@ -143,7 +143,7 @@ function BestSoFar({ sweep, trials, columns, inside, query, set }) {
   const steps = [];
   for (const point of points) if (steps.length === 0 || better(sweep, point.y, steps.at(-1).y)) steps.push({ x: point.x, y: point.y });
   if (steps.length > 0) steps.push({ x: points.at(-1).x, y: steps.at(-1).y });
-  const x = axisOf({ text: over === 'time' ? duration : number, mode: over === 'time' ? 'relative' : 'step' }, points, 'x');
+  const x = axisOf({ name: over, text: over === 'time' ? duration : number, mode: over === 'time' ? 'relative' : 'step' }, points, 'x');
   const y = { ...axisOf({ ...columns.value, log }, points, 'y') };
   const summary = `best so far: ${steps.length > 0 ? `${number(steps[0].y)} to ${number(steps.at(-1).y)} over ${plural(points.length, 'trial')}` : 'no trial has a value yet'}`;
   return html`<${Plot} title="best so far" summary=${summary} points=${points} steps=${steps} x=${x} y=${y}>
