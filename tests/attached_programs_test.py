@@ -169,6 +169,8 @@ class AttachedTest(AttachedCase):
         self.assertEqual(talk("runs['a'].report(loss=1)"), "Reply(stop=False, reason='', grace_s=0.0, events=[])")
         said = self.finish(self.start_yard("pause", "told"), REFUSED)[1]
         self.assertIn("its program has attached itself", said)
+        said = self.finish(self.start_yard("signal", "told", "USR1"), REFUSED)[1]
+        self.assertIn("which has attached itself", said)
         stop = self.start_yard("stop", "told")
         self.await_state("told", "stopping")
         self.assertIn("stop=True, reason='stop'", talk("runs['a'].report(loss=2)"))

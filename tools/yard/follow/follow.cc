@@ -320,6 +320,11 @@ absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& n
   auto thing = FindThing(context, job);
   if (!thing.ok()) return thing.status();
   if (thing->sweep) return IsSweep(name, "yard show names its trials");
+  if (thing->trial.has_value() && thing->trial->attached_pid != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, " is of process ", thing->trial->attached_pid,
+                     ", which has attached itself: the launcher has no task of it"));
+  }
   const std::string& id = thing->trial.has_value() ? thing->trial->job : thing->job->id;
   if (id.empty()) return absl::NotFoundError(absl::StrCat(name, " has not started yet"));
   return id + name.substr(job.size());
