@@ -188,10 +188,10 @@ for media in yard.run("media").media():
     print(json.dumps([media.tag, media.step, media.kind, data]))
 print(json.dumps(len(list(yard.run("media").media("image")))))
 """)
-        self.assertEqual(found[0], ["image", 1, "image", b"\x89PNG".hex()])
-        self.assertEqual(found[1][1:], [2, "text", "a *text*"])
-        self.assertEqual(found[2][:3], ["histogram", 3, "histogram"])
-        self.assertEqual(sum(count for _, _, count in found[2][3]), 3)
+        self.assertEqual(found[0][:3], ["histogram", 3, "histogram"])
+        self.assertEqual(sum(count for _, _, count in found[0][3]), 3)
+        self.assertEqual(found[1], ["image", 1, "image", b"\x89PNG".hex()])
+        self.assertEqual(found[2][1:], [2, "text", "a *text*"])
         self.assertEqual(found[3:], [1])
 
 

@@ -1,11 +1,7 @@
-"""Event files as TensorBoard's writers make them, whole, torn and damaged. (With a real writer: tests/reading_test.py.)"""
+"""Media as the web service answers with them: pages, every kind, what is no medium. (With a yard: tests/reading_test.py.)"""
 
 import os
-import random
-import shutil
-import struct
 import sys
-import tempfile
 import unittest
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
@@ -14,80 +10,73 @@ import xml_runner
 from yard import media
 
 
-def varint(number):
-    number &= (1 << 64) - 1
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
+def blob(step, name, **more):
+    return {"kind": "blob", "step": step, "time": 7.5, "file": name, "offset": 3, "length": 4, "crc": 5, **more}
 
 
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, float):
-        return varint(number << 3 | 1) + struct.pack("<d", value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
+class FakeRun:
+    """Answers as the web service does, with at most `at_once` values at a time."""
 
+    def __init__(self, values, at_once=10**6):
+        self.values = values  # {tag: (plugin, [values of a step, ...])}
+        self.at_once = at_once
+        self.asked = []
 
-def record(data):
-    return struct.pack("<Q", len(data)) + b"crc1" + data + b"crc2"
+    def ask(self, what, asked):
+        asked = dict(asked)
+        if what == "tags":
+            return {"tags": [{"tag": tag, "plugin": plugin, "scalar": plugin == "scalars"} for tag, (plugin, _) in self.values.items()]}
+        steps = self.values[asked["tag"]][1]
+        first = int(asked["first"])
+        count = min(int(asked["limit"]), self.at_once)
+        self.asked.append((asked["tag"], first))
+        wanted = steps[first:first + int(asked["limit"])]
+        return {"total": len(steps), "more": len(wanted) > count, "values": [value for values in wanted[:count] for value in values]}
 
+    def fetch(self, what, asked):
+        assert what == "blob", what
+        asked = dict(asked)
+        return asked["file"].replace("-", "/"), ("%(offset)s %(length)s %(crc)s" % asked).encode()
 
-def event(step, *values):
-    return record(field(1, 7.5) + field(2, step) + field(5, b"".join(field(1, value) for value in values)))
-
-
-def plugin(name):
-    return field(9, field(1, field(1, name)))
-
-
-FILE = (
-    record(field(1, 1.0) + field(3, b"brain.Event:2")) +
-    event(-1, field(1, b"picture") + field(4, field(1, 4) + field(2, 5) + field(4, b"PNG1"))) +
-    event(2, field(1, b"note") + plugin(b"text") + field(8, field(8, b"one"))) +
-    event(3, field(1, b"note") + field(8, field(8, "zwei \u00fc".encode())), field(1, b"loss") + varint(2 << 3 | 5) + b"\0" * 4) +
-    event(4, field(1, b"new picture") + plugin(b"images") + field(8, field(8, b"4") + field(8, b"5") + field(8, b"PNG2"))) +
-    event(5, field(1, b"tone") + field(6, field(4, b"WAV1"))) +
-    event(6, field(1, b"old") + field(5, field(1, 0.0) + field(6, struct.pack("<3d", 1, 2, 3)) +
-                                      field(7, struct.pack("<3d", 4, 0, 5)))) +
-    event(7, field(1, b"new") + plugin(b"histograms") + field(8, field(4, struct.pack("<6d", 0, 1, 2, 1, 2, 3)))))
+    def read(self, tag=None):
+        return list(media.read_media(self.ask, self.fetch, tag))
 
 
 class MediaTest(unittest.TestCase):
 
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="media", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory)
-
-    def read(self, data, tag=None):
-        with open(os.path.join(self.directory, "events.out.tfevents.1.host"), "wb") as file:
-            file.write(data)
-        return list(media.read_media(self.directory, tag))
-
     def test_each_kind(self):
-        found = self.read(FILE)
-        self.assertEqual([(one.tag, one.step, one.kind, one.data) for one in found], [
-            ("picture", -1, "image", b"PNG1"), ("note", 2, "text", "one"), ("note", 3, "text", "zwei \u00fc"),
-            ("new picture", 4, "image", b"PNG2"), ("tone", 5, "audio", b"WAV1"),
-            ("old", 6, "histogram", [(0, 1, 4), (2, 3, 5)]), ("new", 7, "histogram", [(0, 1, 2), (1, 2, 3)])])
+        tensor = {"kind": "tensor", "time": 7.5, "shape": [2], "numbers": [1, "NaN"]}
+        run = FakeRun({
+            "picture": ("images", [[blob(1, "image-png"), blob(1, "image-png")]]), "tone": ("audio", [[blob(2, "audio-wav")]]),
+            "other": ("mine", [[blob(3, "application-octet-stream")]]),
+            "note": ("text", [[{"kind": "tensor", "step": 4, "time": 7.5, "shape": [2], "strings": ["a", "b"]}]]),
+            "bars": ("histograms", [[{"kind": "histogram", "step": 5, "time": 7.5, "lefts": [0, 1], "rights": [1, 2], "counts": [0, 3]}]]),
+            "table": ("tensor", [[{**tensor, "step": 6}]]), "map": ("loss_landscape", [[{"kind": "landscape", "step": 7, "time": 7.5}]]),
+            "loss": ("scalars", []), "graph": ("graphs", []), "settings": ("hparams", [])})
+        found = run.read()
+        self.assertEqual([(one.tag, one.step, one.kind) for one in found], [
+            ("bars", 5, "histogram"), ("note", 4, "text"), ("note", 4, "text"), ("other", 3, "blob"), ("picture", 1, "image"),
+            ("picture", 1, "image"), ("table", 6, "tensor"), ("tone", 2, "audio")])
         self.assertEqual({one.time for one in found}, {7.5})
-        self.assertEqual([one.step for one in self.read(FILE, "note")], [2, 3])
+        self.assertEqual(found[0].data, [(1, 2, 3)])
+        self.assertEqual([one.data for one in found[1:3]], ["a", "b"])
+        self.assertEqual(found[4].data, b"3 4 5")
+        self.assertEqual((found[6].data[0], found[6].data[1][0], str(found[6].data[1][1])), ((2,), 1, "nan"))
 
-    def test_a_file_that_is_torn_is_read_up_to_there(self):
-        whole = self.read(FILE)
-        for size in range(len(FILE)):
-            found = self.read(FILE[:size])
-            self.assertEqual(found, whole[:len(found)])
+    def test_only_that_tag(self):
+        run = FakeRun({"a": ("images", [[blob(1, "image-png")]]), "b": ("images", [[blob(2, "image-png")]])})
+        self.assertEqual([one.step for one in run.read("b")], [2])
+        self.assertEqual(run.asked, [("b", 0)])
+        self.assertEqual(run.read("c"), [])
 
-    def test_a_damaged_file_ends_or_is_passed_over(self):
-        chance = random.Random(1)
-        for _ in range(300):
-            data = bytearray(FILE)
-            for _ in range(chance.randrange(1, 4)):
-                data[chance.randrange(len(data))] = chance.randrange(256)
-            self.read(bytes(data))  # Raises nothing.
+    def test_every_page_is_asked_for_once(self):
+        for at_once in (10**6, 7):
+            run = FakeRun({"a": ("images", [[blob(step, "image-png"), blob(step, "image-png")] for step in range(450)])}, at_once)
+            self.assertEqual([one.step for one in run.read()], [step for step in range(450) for _ in range(2)])
+            if at_once == 10**6:
+                self.assertEqual(run.asked, [("a", 0), ("a", 200), ("a", 400)])
+            else:
+                self.assertEqual(run.asked[:5], [("a", 0), ("a", 0), ("a", 0), ("a", 0), ("a", 3)])
 
 
 if __name__ == "__main__":

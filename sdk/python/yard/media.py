@@ -1,19 +1,19 @@
-"""Images, sounds, texts and histograms in the event files of a run, as TensorBoard's writers left them.
+"""Images, sounds, texts, histograms and tables that a run has reported, as a yard that is up has read them.
 
-Standard library only. A file that is being written is read up to its last whole record.
+Standard library only.
 """
 
 from __future__ import annotations
 
-import os
-import struct
-from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 __all__ = ["Media", "read_media"]
 
-_MAX_RECORD = 1 << 30  # Bytes.
+_AT_ONCE = 200  # Values of one answer.
+# The plugins of tags that are no media: each has calls of its own.
+_OTHERS = ("graph", "hparams", "custom_scalars", "scalars")
 
-_Field = Union[int, bytes]
+Asked = Sequence[Tuple[str, str]]
 
 
 class Media(NamedTuple):
@@ -22,141 +22,51 @@ class Media(NamedTuple):
     tag: str
     step: int
     time: float  # Seconds since 1970.
-    kind: str  # "image", "audio", "text" or "histogram".
-    # An image or a sound has the bytes of its file (PNG, WAV, as they were written), a text a str, a
-    # histogram a list of (left, right, count).
+    kind: str  # "image", "audio", "text", "histogram", "tensor" or "blob".
+    # An image, a sound or a blob has the bytes of its file (PNG, WAV, as they were written), a text a
+    # str, a histogram a list of (left, right, count), a tensor a pair: its shape, its numbers in the
+    # order of C.
     data: Any
 
 
-def read_media(directory: str, tag: Optional[str] = None) -> Iterator[Media]:
-    """Yields those of the files in a directory, file by file; only of that tag, if one is given."""
-    kinds: Dict[str, str] = {}  # The plugin that a tag's first value names.
-    names = sorted(name for name in os.listdir(directory) if "tfevents" in name)
-    for name in names:
-        with open(os.path.join(directory, name), "rb") as file:
-            for record in _records(file):
-                for media in _media_in(record, kinds):
-                    if tag is None or media.tag == tag:
-                        yield media
+def read_media(ask: Callable[[str, Asked], Any], fetch: Callable[[str, Asked], Tuple[str, bytes]],
+               tag: Optional[str] = None) -> Iterator[Media]:
+    """Yields the values of each tag in the order of steps; only of that tag, if one is given.
+
+    Args:
+        ask: gives the JSON answer to a path of the run ("tags", "values") and a query.
+        fetch: gives the type and the bytes of a blob.
+    """
+    tags = [one["tag"] for one in ask("tags", ())["tags"] if not one["scalar"] and not one["plugin"].startswith(_OTHERS)]
+    for name in sorted(tags if tag is None else [one for one in tags if one == tag]):
+        yield from _values(name, ask, fetch)
 
 
-def _records(file: BinaryIO) -> Iterator[bytes]:
+def _values(tag: str, ask: Callable[[str, Asked], Any], fetch: Callable[[str, Asked], Tuple[str, bytes]]) -> Iterator[Media]:
+    first, limit = 0, _AT_ONCE  # A value may have several images.
     while True:
-        head = file.read(12)  # Length, its checksum.
-        if len(head) < 12:
+        answer = ask("values", (("tag", tag), ("first", str(first)), ("limit", str(limit))))
+        if answer["more"] and limit > 1:  # So many are too large for one answer.
+            limit = max(1, limit // 4)
+            continue
+        for value in answer["values"]:
+            for kind, data in _contents(value, fetch):
+                yield Media(tag, value["step"], value["time"], kind, data)
+        first += limit
+        if first >= answer["total"]:
             return
-        length, = struct.unpack("<Q", head[:8])
-        if length > _MAX_RECORD:
-            return  # The rest is no record.
-        record = file.read(length + 4)
-        if len(record) < length + 4:
-            return
-        yield record[:length]
 
 
-def _media_in(record: bytes, kinds: Dict[str, str]) -> Iterator[Media]:
-    try:
-        event = _message(record)
-        step = _signed(_last(event, 2, 0))
-        moment, = struct.unpack("<d", _bytes(_last(event, 1, b"\0" * 8)))
-        for summary in event.get(5, []):
-            for part in _message(_bytes(summary)).get(1, []):
-                media = _media(_message(_bytes(part)), step, moment, kinds)
-                if media is not None:
-                    yield media
-    except (ValueError, struct.error, IndexError):
-        return  # It is no event.
-
-
-def _media(value: Dict[int, List[_Field]], step: int, moment: float, kinds: Dict[str, str]) -> Optional[Media]:
-    tag = _bytes(_last(value, 1, b"")).decode("utf-8", "replace")
-    if 9 in value and tag not in kinds:
-        plugin = _last(_message(_bytes(value[9][-1])), 1, b"")
-        kinds[tag] = _bytes(_last(_message(_bytes(plugin)), 1, b"")).decode("utf-8", "replace")
-    if 4 in value:
-        return Media(tag, step, moment, "image", _bytes(_last(_message(_bytes(value[4][-1])), 4, b"")))
-    if 6 in value:
-        return Media(tag, step, moment, "audio", _bytes(_last(_message(_bytes(value[6][-1])), 4, b"")))
-    if 5 in value:
-        return Media(tag, step, moment, "histogram", _histogram(_message(_bytes(value[5][-1]))))
-    if 8 not in value:
-        return None
-    tensor = _message(_bytes(value[8][-1]))
-    texts = [_bytes(text) for text in tensor.get(8, [])]
-    plugin_name = kinds.get(tag, "")
-    if plugin_name == "images" and len(texts) > 2:  # Width and height come first.
-        return Media(tag, step, moment, "image", texts[2])
-    if plugin_name == "audio" and texts:
-        return Media(tag, step, moment, "audio", texts[0])
-    if plugin_name == "text" and texts:
-        return Media(tag, step, moment, "text", texts[0].decode("utf-8", "replace"))
-    if plugin_name == "histograms":
-        rows = _doubles(_bytes(_last(tensor, 4, b"")) or b"".join(_bytes(part) for part in tensor.get(6, [])))
-        return Media(tag, step, moment, "histogram",
-                     [(rows[i], rows[i + 1], rows[i + 2]) for i in range(0, len(rows) - 2, 3)])
-    return None
-
-
-def _histogram(message: Dict[int, List[_Field]]) -> List[Tuple[float, float, float]]:
-    limits = _doubles(b"".join(_bytes(part) for part in message.get(6, [])))
-    counts = _doubles(b"".join(_bytes(part) for part in message.get(7, [])))
-    left = _doubles(_bytes(_last(message, 1, b"\0" * 8)))[0]
-    buckets = []
-    for right, count in zip(limits, counts):
-        if count:
-            buckets.append((min(left, right), right, count))
-        left = right
-    return buckets
-
-
-def _doubles(data: bytes) -> Tuple[float, ...]:
-    return struct.unpack("<%dd" % (len(data) // 8), data[:len(data) // 8 * 8])
-
-
-def _last(message: Dict[int, List[_Field]], number: int, default: _Field) -> _Field:
-    return message.get(number, [default])[-1]
-
-
-def _bytes(field: _Field) -> bytes:
-    if not isinstance(field, bytes):
-        raise ValueError("a number where bytes should be")
-    return field
-
-
-def _signed(field: _Field) -> int:
-    if not isinstance(field, int):
-        raise ValueError("bytes where a number should be")
-    return field - (1 << 64) if field >= 1 << 63 else field
-
-
-def _message(data: bytes) -> Dict[int, List[_Field]]:
-    """The fields of a protobuf message, by number: integers, and the bytes of all others."""
-    fields: Dict[int, List[_Field]] = {}
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        value: _Field
-        if kind == 0:
-            value, at = _varint(data, at)
-        else:
-            size = {1: 8, 5: 4}.get(kind, 0)
-            if kind == 2:
-                size, at = _varint(data, at)
-            if size == 0 and kind != 2 or at + size > len(data):
-                raise ValueError("not a message")
-            value, at = data[at:at + size], at + size
-        fields.setdefault(key >> 3, []).append(value)
-    return fields
-
-
-def _varint(data: bytes, at: int) -> Tuple[int, int]:
-    number = shift = 0
-    while shift < 70:
-        byte = data[at]
-        at += 1
-        number |= (byte & 127) << shift
-        if byte < 128:
-            return number, at
-        shift += 7
-    raise ValueError("not a message")
+def _contents(value: Dict[str, Any], fetch: Callable[[str, Asked], Tuple[str, bytes]]) -> List[Tuple[str, Any]]:
+    if value["kind"] == "blob":
+        content_type, data = fetch("blob", [(name, str(value[name])) for name in ("file", "offset", "length", "crc")])
+        kind = content_type.split("/")[0]
+        return [(kind if kind in ("image", "audio") else "blob", data)]
+    if value["kind"] == "histogram":
+        buckets = zip(value["lefts"], value["rights"], value["counts"])
+        return [("histogram", [(left, right, count) for left, right, count in buckets if count])]
+    if "strings" in value:
+        return [("text", text) for text in value["strings"]]
+    if value["kind"] == "tensor":
+        return [("tensor", (tuple(value["shape"]), [float(one) if isinstance(one, str) else one for one in value["numbers"]]))]
+    return []  # A landscape of MindSpore has no form in Python.

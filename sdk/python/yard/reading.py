@@ -163,8 +163,17 @@ class Run:
         return [LogLine(line["task"], line["attempt"], line["stream"], line["text"]) for line in answer["lines"]]
 
     def media(self, tag: Optional[str] = None) -> Iterator[Media]:
-        """Images, sounds, texts and histograms in its event files, in the order in which they were written."""
-        return read_media(self.directory, tag)
+        """Images, sounds, texts, histograms and tensors, tag by tag in the order of steps. LookupError: it
+        has no such run any more."""
+        path = "runs/%s/" % quote(self.name, safe="")
+
+        def ask(what: str, asked: Sequence[Tuple[str, str]]) -> Any:
+            return _get(path + what, asked, self._socket_file)
+
+        def fetch(what: str, asked: Sequence[Tuple[str, str]]) -> Tuple[str, bytes]:
+            return _get_bytes(path + what, asked, self._socket_file)
+
+        return read_media(ask, fetch, tag)
 
     def checkpoints(self) -> List[Dict[str, Any]]:
         """Its checkpoints, newest first: directory, training_iteration, bytes, created, score."""
@@ -449,10 +458,16 @@ def _details(name: str, socket_file: Optional[str]) -> Dict[str, Any]:
 
 
 def _get(path: str, asked: Sequence[Tuple[str, str]], socket_file: Optional[str]) -> Any:
+    return json.loads(_get_bytes(path, asked, socket_file)[1])
+
+
+def _get_bytes(path: str, asked: Sequence[Tuple[str, str]], socket_file: Optional[str]) -> Tuple[str, bytes]:
+    """The type and the bytes of the answer."""
     connection = points.Connection(socket_file or points.socket_path(), _TIMEOUT)
     try:
         connection.request("GET", "/api/v1/%s%s" % (path, "?" + urlencode(asked) if asked else ""))
-        return json.loads(points.answer_of(connection).read())
+        response = points.answer_of(connection)
+        return response.getheader("Content-Type", ""), response.read()
     except http.client.HTTPException as error:
         raise EOFError("the answer was cut off: ask again") from error
     finally:
