@@ -73,7 +73,7 @@ absl::StatusOr<msg::RunTrialRequestT> RequestOf(const AttachRequest& attach) {
   request.argv = members.Texts("argv");
   if (request.argv.empty()) request.argv = {absl::StrCat("process ", attach.pid)};
   request.working_directory = members.Text("working_directory");
-  if (request.working_directory.empty()) request.working_directory = "/";
+  if (request.working_directory.empty()) request.working_directory.push_back('/');
   request.config = members.Object("config");
   request.options = std::make_unique<msg::TrialOptionsT>();
   msg::TrialOptionsT& options = *request.options;
