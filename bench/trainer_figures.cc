@@ -212,16 +212,13 @@ class TrainerYard {
     if (!begun.ok()) return begun.status();
     msg::FollowSweepRequestT follow;
     follow.sweep = begun->sweep->id;
-    msg::SweepState last = msg::SweepState::Running;
-    const auto note = [&](const msg::FollowSweepReplyT& part) {
-      if (part.sweep != nullptr) last = part.sweep->state;
-      return true;
-    };
-    const auto ended = client().Stream<Trainer::FollowSweep>(follow, note, {.timeout = 2 * kLong});
-    if (!ended.ok()) return ended.status();
-    if (last == msg::SweepState::Done) return absl::OkStatus();
+    const auto go_on = [](const msg::FollowSweepReplyT&) { return true; };
+    const auto last = client().Stream<Trainer::FollowSweep>(follow, go_on, {.timeout = 2 * kLong});
+    if (!last.ok()) return last.status();
+    if (last->sweep == nullptr) return absl::InternalError("the trainer sent no sweep");
+    if (last->sweep->state == msg::SweepState::Done) return absl::OkStatus();
     return absl::InternalError(
-        absl::StrCat("the sweep has ended as ", msg::EnumNameSweepState(last)));
+        absl::StrCat("the sweep has ended as ", msg::EnumNameSweepState(last->sweep->state)));
   }
   absl::Duration ProcessorTimeOfServices() const {
     absl::Duration all;
@@ -556,6 +553,7 @@ msg::RunSweepRequestT SweepOf(msg::RunTrialRequestT trial, int trials, int paral
       R"(,"parallel":)", parallel, R"(,"parameters":{"lr":{"min":1e-5,"max":0.1,"log":true},)",
       R"("wd":{"min":0.0,"max":0.1},"depth":{"min":1,"max":12},"batch":{"min":8,"max":512},)",
       R"("dropout":{"min":0.0,"max":0.8},"opt":{"values":["sgd","adam","rmsprop"]}}})");
+  trial.config.clear();  // Each has its own.
   request.trial = std::make_unique<msg::RunTrialRequestT>(std::move(trial));
   return request;
 }

@@ -222,13 +222,15 @@ class OlderCase(yard_case.YardCase):
 class OlderSweepTest(OlderCase):
     """A sweep of the programs of an older commit goes on under those of this tree."""
 
+    up_words = ("--slots", "4")
+
     def test_a_sweep_goes_on_with_the_suggestions_that_it_would_have_had(self):
         sweeps = [Sweep(self, method) for method in ("random", "tpe", "gp")]
         for sweep in sweeps:
             sweep.begin("upgraded")
         self.yard("down", "--keep")
         type(self).yard_program = str(pathlib.Path(yard_case.YARD).absolute())
-        self.yard("up")
+        self.yard("up", *self.up_words)
         for sweep in sweeps:
             sweep.end("upgraded")
             sweep.run("whole")

@@ -188,12 +188,15 @@ class SweepReader {
     });
   }
 
+  bool HasChains() const {
+    return draft_.plan.method == tuning::Method::kPbt ||
+           draft_.plan.method == tuning::Method::kReplay;
+  }
+
   // Trials that take over from each other save often, and mostly the newest alone is needed. The
   // file may say otherwise.
   void KeepFewCheckpoints() {
-    const bool has_chains =
-        draft_.plan.method == tuning::Method::kPbt || draft_.plan.method == tuning::Method::kReplay;
-    if (!has_chains) return;
+    if (!HasChains()) return;
     draft_.trial_flags.emplace_back("keep_checkpoints", std::vector{std::string("1")});
   }
 
@@ -371,9 +374,10 @@ class SweepReader {
 
   void NoteEndlessSearch() {
     const tuning::Plan& plan = draft_.plan;
-    const bool ends = plan.max_trials > 0 || plan.method == tuning::Method::kReplay ||
-                      plan.method == tuning::Method::kGrid || plan.metric.target ||
-                      draft_.time_budget_ms > 0 || plan.max_epochs > 0 || !options_.needs_command;
+    // (A chain of trials ends with its programs.)
+    const bool ends = plan.max_trials > 0 || HasChains() || plan.method == tuning::Method::kGrid ||
+                      plan.metric.target || draft_.time_budget_ms > 0 || plan.max_epochs > 0 ||
+                      !options_.needs_command;
     if (ends) return;
     bool is_finite = !plan.duplicates;
     for (std::size_t i = 0; is_finite && i < plan.space->size(); ++i) {

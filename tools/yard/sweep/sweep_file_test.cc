@@ -347,6 +347,13 @@ TEST(SweepFileTest, WhatMayNotBeMeantIsSaid) {
                           StartsWith("the command names no parameter"),
                           "there is no run_cap: the sweep goes on until it is stopped"));
   EXPECT_THAT(Read(text + "run_cap: 1\n", Options({"./t", "{x}"})).notices, IsEmpty());
+  // A population ends with its programs, and keeps the newest checkpoints alone.
+  const SweepDraft population =
+      Read("method: pbt\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n",
+           Options({"./t", "{x}"}));
+  EXPECT_THAT(population.notices, IsEmpty());
+  EXPECT_THAT(population.trial_flags, ElementsAre(std::pair(std::string("keep_checkpoints"),
+                                                            std::vector<std::string>{"1"})));
   EXPECT_THAT(
       Read("method: random\nparameters: {x: {values: [1]}}\n", Options({"./t", "{x}"})).notices,
       IsEmpty());
