@@ -722,13 +722,17 @@ class SweepsImpl : public Sweeps {
       return absl::OkStatus();
     }
     if (!was_tried_here) {
-      SweepRecord changed = entry.record;
-      changed.tries = is_again ? changed.tries + 1 : 1;
-      changed.asked = number;
+      // (A copy of all of it, with the environment of its trials, would cost more than to store
+      // it.)
       StoreBatch batch;
-      batch.sweeps.push_back(changed);
+      SweepRecord& stored = batch.sweeps.emplace_back();
+      stored.number = entry.record.number;
+      stored.summary = entry.record.summary;
+      stored.asked = number;
+      stored.tries = is_again ? entry.record.tries + 1 : 1;
       if (auto status = options_.store->Write(batch); !status.ok()) return status;
-      entry.record = std::move(changed);
+      entry.record.asked = stored.asked;
+      entry.record.tries = stored.tries;
       asked_here_[entry.record.id] = number;
     }
     entry.asking = action.number;
