@@ -1,7 +1,5 @@
 """Optuna as the optimiser of a sweep: external: {command: [python3, -m, yard.optimisers.optuna]}.
-
-options: `sampler`, the name of a class of optuna.samplers (default TPESampler); others are its arguments.
-"""
+options: `sampler`, the name of a class of optuna.samplers (default TPESampler); others are its arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +40,9 @@ class Optuna:
 
     def tell(self, result: Dict[str, Any]) -> None:
         values = result["values"]
-        state = {"done": State.COMPLETE, "stopped": State.PRUNED}[result["state"]] if values else State.FAIL
+        # It suggests again what has failed; what is pruned without a value is the worst, and it keeps away from that.
+        failed = State.FAIL if "error" in result or len(self.study.directions) > 1 else State.PRUNED
+        state = {"done": State.COMPLETE, "stopped": State.PRUNED}[result["state"]] if values else failed
         if "id" in result:
             trial = self.asked.pop(result["id"])
             if state == State.PRUNED and len(values) == 1:
