@@ -1,6 +1,7 @@
 """A yard is upgraded while it works: new programs over old state, and what runs goes on."""
 
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -106,6 +107,12 @@ trial: {output: json}
         configs = [trial["config"] for trial in self.shown(which)["trial_list"]]
         self.case.assertEqual(len(configs), self.COUNT)
         return configs
+
+
+def are_alike(one, other):
+    return one.keys() == other.keys() and all(
+        math.isclose(value, other[name], rel_tol=1e-4) if isinstance(value, float) else value == other[name]
+        for name, value in one.items())
 
 
 def reported_by(directory, run):
@@ -234,7 +241,11 @@ class OlderSweepTest(OlderCase):
         for sweep in sweeps:
             sweep.end("upgraded")
             sweep.run("whole")
-            self.assertEqual(sweep.configs("upgraded"), sweep.configs("whole"), sweep.method)
+            upgraded, whole = sweep.configs("upgraded"), sweep.configs("whole")
+            if sweep.method != "gp":
+                self.assertEqual(upgraded, whole, sweep.method)
+            # (Another compiler, or other flags of it, round the sums of a Gaussian process in another way.)
+            self.assertEqual([pair for pair in zip(upgraded, whole) if not are_alike(*pair)], [], sweep.method)
 
 
 class OlderProgramsTest(OlderCase):
