@@ -608,7 +608,12 @@ absl::StatusOr<SweepPace> MeasureSweepPace(int trials_on_one_slot, int trials) {
   argv.insert(argv.begin(), *program);
   const auto cost = CostOf(**yard, trials, [&]() -> absl::Status {
     for (int i = 0; i < trials; ++i) {
-      auto id = (*yard)->Run(TrainerYard::TrialOf(argv));
+      msg::RunTrialRequestT request = TrainerYard::TrialOf(argv);
+      request.config = absl::StrCat(R"({"lr":0.00)", i + 1, R"(,"wd":0.05,"depth":7,"batch":128,)",
+                                    R"("dropout":0.25,"opt":"adam"})");
+      request.options->group = "pace";
+      request.options->labels = {"sweep=pace"};
+      auto id = (*yard)->Run(request);
       if (!id.ok()) return id.status();
     }
     return (*yard)->AwaitAll(2 * kLong);

@@ -61,8 +61,8 @@ struct SweepPace {
   absl::Duration idle;
   // On eight slots.
   double trials_per_second = 0;
-  // How much more processor time the services take than for as many trials that are no sweep's: a
-  // share of all that they take.
+  // How much more processor time the services and the programs take than with as many such trials
+  // that are no sweep's: a share of all that they take.
   double tuner_share = 0;
 };
 absl::StatusOr<SweepPace> MeasureSweepPace(int trials_on_one_slot, int trials);

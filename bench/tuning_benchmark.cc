@@ -514,7 +514,7 @@ void AddPace(Comparison& comparison, int trials) {
                  "1/s",
                  [](const SweepPace& pace) { return pace.trials_per_second; },
                  {Kind::kValueAtLeast, 50}},
-                {"processor time of the services that is the sweep's",
+                {"processor time of a yard that is the sweep's",
                  "%",
                  [](const SweepPace& pace) { return std::max(0.1, 100 * pace.tuner_share); },
                  {Kind::kValueAtMost, 10}}};
