@@ -129,12 +129,9 @@ class PageBrowserTest(page_case.PageCase):
         self.assertIn("1 not finite", self.text())
         self.picture("run")
         # The curves have the colours of the theme, and the chosen tab is in sight.
-        colours = []
-        for theme in ("light", "dark"):
+        for theme, colour in (("dark", "rgb(78, 168, 255)"), ("light", "rgb(0, 114, 178)")):
             self.page.theme(theme)
-            self.page.wait("getComputedStyle(document.querySelector('.legend i')).backgroundColor !== '%s'" % (colours or [""])[-1])
-            colours.append(self.page.evaluate("getComputedStyle(document.querySelector('.legend i')).backgroundColor"))
-        self.page.theme("light")
+            self.page.wait("getComputedStyle(document.querySelector('.legend i')).backgroundColor === '%s'" % colour)
         self.page.resize(390, 800)
         self.go("/run/base?tab=files", "document.querySelector('[role=tabpanel] table')")
         self.page.resize(300, 800)

@@ -92,11 +92,26 @@ class PageMediaTest(page_case.PageCase):
                     for tag, fields in media(step + shift):
                         file.write(event_records.event(step, event_records.value(tag.encode(), fields), 1.7e9 + step))
                 file.write(event_records.point(40))
+        cls.write_layout()
         for name in ("tensorflow", "tensorboardx"):
             os.makedirs(os.path.join(cls.directory, "runs", name))
             with open("eventlog/testing/golden/%s.tfevents" % name, "rb") as source, open(os.path.join(cls.directory, "runs", name, "events.out.tfevents.1"), "wb") as file:
                 file.write(source.read())
         cls._services("call", "datamanager", "Reload", "{}")
+
+    @classmethod
+    def write_layout(cls):
+        field = event_records.field
+        several = field(1, b"both") + field(2, field(1, b"^acc/") + field(1, b"("))
+        margin = field(1, b"margin") + field(3, field(1, field(1, b"mean") + field(2, b"low") + field(3, b"high")))
+        nothing = field(1, b"nothing") + field(2, field(1, b"no such tag"))
+        layout = field(2, field(1, b"training") + b"".join(field(2, chart) for chart in (several, margin, nothing)))
+        os.makedirs(os.path.join(cls.directory, "runs/custom"))
+        with open(os.path.join(cls.directory, "runs/custom/events.out.tfevents.1"), "wb") as file:
+            file.write(event_records.event(0, event_records.value(b"custom_scalars__config__", plugin(b"custom_scalars") + strings([], [layout]))))
+            for step in range(20):
+                for tag, value in ((b"acc/train", 1 - 1 / (step + 1)), (b"acc/val", 0.9 - 1 / (step + 1)), (b"mean", step), (b"low", step - 1), (b"high", step + 2)):
+                    file.write(event_records.event(step, event_records.value(tag, struct.pack("<Bf", 0x15, value)), 1.7e9 + step))
 
     _CARD = "[...document.querySelectorAll('figure.card')].find(one => one.querySelector('figcaption b').textContent === %s)"
 
@@ -174,6 +189,16 @@ class PageMediaTest(page_case.PageCase):
         self.page.evaluate("%s.querySelector('input[type=range]').focus()" % self.card("samples/digit"))
         self.page.key("ArrowLeft")
         self.page.wait("%s.textContent.includes('step 30')" % self.card("samples/digit"))
+
+    def test_charts_of_a_layout(self):
+        self.page.resize(1280, 1200)
+        self.go("/run/custom", "document.querySelector('.plot canvas')")
+        for title, tags in (("both", ["acc/train", "acc/val"]), ("margin", ["mean", "low", "high"])):
+            self.page.wait("(%s || document).querySelectorAll('.legend .name').length === %d" % (self.card(title), len(tags)))
+            self.assertEqual(self.page.evaluate("[...%s.querySelectorAll('.legend .name')].map(one => one.textContent)" % self.card(title)), tags)
+        self.assertIn("nothing: no such tag has points", self.text())
+        self.assertEqual(self.page.evaluate("[...document.querySelectorAll('summary')][0].textContent"), "training 3")
+        self.picture("custom")
 
     def test_what_other_writers_wrote(self):
         for run in ("tensorflow", "tensorboardx"):

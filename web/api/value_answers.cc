@@ -273,6 +273,7 @@ absl::StatusOr<json> ValuesAnswer(bus::Client& client, const std::string& run,
   request.selection->runs = {run};
   request.selection->tags = {tag};
   request.slice = TextOf(target, "slice");
+  request.references = target.Find("references") == "1";
   request.max_values = numbers.Read("max_values", kMostTensorValues, kMostTensorValues);
   request.last = numbers.Read("last", std::uint32_t{0}, kMostValues);
   request.first_value = numbers.Read("first", std::uint64_t{0}, std::uint64_t{1} << 40);

@@ -104,8 +104,9 @@ TEST_F(ValueAnswersTest, ValuesOfAllPartsAreInOrder) {
   parts.push_back(std::move(first));
   parts.push_back(std::move(second));
   ServeValues(std::move(parts));
-  const auto answer = ValuesAnswer(
-      services_.client(), "base", Query("tag=t&last=5&slice=%5B0%5D&max_values=9&limit=7&first=2"));
+  const auto answer =
+      ValuesAnswer(services_.client(), "base",
+                   Query("tag=t&last=5&slice=%5B0%5D&max_values=9&limit=7&first=2&references=1"));
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ((*answer)["plugin"], "images");
   EXPECT_EQ((*answer)["total"], 3);
@@ -122,6 +123,7 @@ TEST_F(ValueAnswersTest, ValuesOfAllPartsAreInOrder) {
   EXPECT_THAT(asked_.selection->tags, ElementsAre("t"));
   EXPECT_EQ(asked_.last, 5U);
   EXPECT_EQ(asked_.slice, "[0]");
+  EXPECT_TRUE(asked_.references);
   EXPECT_EQ(asked_.max_values, 9U);
   EXPECT_EQ(asked_.limit, 7U);
   EXPECT_EQ(asked_.first_value, 2U);

@@ -75,12 +75,12 @@ export async function askSeries(question, signal) {
 // Addresses of blobs that were read, the one that was used last behind the others.
 const MOST_BLOBS = 200;
 const blobs = new Map();
-// {address, type} of an image or a sound: pages cannot send the token with an address of the service.
+// {address, type, blob} of an image or a sound: pages cannot send the token with an address of the service.
 export function askBlob(run, blob) {
   const query = new URLSearchParams(['file', 'offset', 'length', 'crc'].map(name => [name, blob[name]])), key = `${run}?${query}`;
   const known = blobs.get(key) || request(runPath(run, `/blob?${query}`)).then(async response => {
     const content = await response.blob();
-    return { type: content.type, address: URL.createObjectURL(content) };
+    return { type: content.type, address: URL.createObjectURL(content), blob: content };
   });
   blobs.delete(key);
   blobs.set(key, known);

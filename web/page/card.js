@@ -31,10 +31,10 @@ function inWords(tag, lines) {
   return `${tag}. ${words.join('. ')}`;
 }
 
-// `runs`: [{run, name, colour, dash}]; `groups`: [{text, colour, runs: [names]}], which are drawn instead of the runs; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
+// `runs`: [{run, name, colour, dash}], each with a `tag` of its own if the chart has several, which `title` then names; `groups`: [{text, colour, runs: [names]}], which are drawn instead of the runs; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
 // {mode, log, logX, smooth}; `keep()` puts it on the board; `changed(tag, f)`: calls f when points of the tag have come, returns a
 // function that ends this.
-export function Card({ tag, runs, groups = null, cloud = null, options, changed, height = 200, keep, pin }) {
+export function Card({ tag, title = tag, runs, groups = null, cloud = null, options, changed, height = 200, keep, pin }) {
   const figure = useRef(), plot = useRef(), over = useRef(), chart = useRef(), request = useRef();
   const visible = useVisible(figure);
   const [series, setSeries] = useState({ lines: [], cloud: [] });
@@ -45,7 +45,7 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
   const [table, setTable] = useState(false);
   const [waits, setWaits] = useState(true);
   const { mode, log, logX, smooth } = options;
-  const names = runs.map(run => run.run).join('\n');
+  const tagOf = run => run.tag || tag, names = runs.map(run => `${run.run}\t${tagOf(run)}`).join('\n');
   const looks = JSON.stringify([runs, groups]);
 
   const read = useRef();
@@ -60,7 +60,7 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
     if (range && mode === 'step') { question.from = Math.floor(range[0]); question.to = Math.ceil(range[1]); }
     try {
       const [lines, behind] = await Promise.all([
-        runs.length === 0 ? [] : askSeries({ ...question, smooth, sel: runs.map(run => [run.run, tag]) }, abort.signal),
+        runs.length === 0 ? [] : askSeries({ ...question, smooth, sel: runs.map(run => [run.run, tagOf(run)]) }, abort.signal),
         cloud === null ? [] : askSeries({ ...question, n: Math.min(300, question.n), q: cloud, tag }, abort.signal),
       ]);
       if (abort.signal.aborted) return;
@@ -76,9 +76,9 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
   useEffect(() => {
     if (!visible || !changed) return;
     const later = paced(500, () => read.current());
-    const end = changed(tag, later);
-    return () => { end(); later.stop(); };
-  }, [visible, tag, changed]);
+    const ends = [...new Set([tag, ...runs.map(tagOf)])].map(one => changed(one, later));
+    return () => { ends.forEach(end => end()); later.stop(); };
+  }, [visible, tag, names, changed]);
 
   // A time in the address is where the cursor begins.
   useEffect(() => {
@@ -88,9 +88,9 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
   }, [options.at, mode, series.lines.length > 0]);
 
   const lines = [];
-  for (const line of series.lines) {
-    const run = runs.find(one => one.run === line.run);
-    if (run) lines.push({ ...line, colour: run.colour, dash: run.dash, name: run.name || run.run });
+  for (const run of runs) {
+    const line = series.lines.find(one => one.run === run.run && one.tag === tagOf(run));
+    if (line) lines.push({ ...line, colour: run.colour, dash: run.dash, name: run.name || run.run });
   }
   if (groups) lines.splice(0, lines.length, ...groupLines(groups, lines));
   useEffect(() => {
@@ -150,9 +150,9 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
     const middle = at && at.mode === mode ? at.x : (view.x0 + view.x1) / 2;
     setRange([middle - (middle - view.x0) * factor, middle + (view.x1 - middle) * factor]);
   };
-  const png = () => plot.current && plot.current.toBlob(blob => save(`${tag}.png`, blob));
-  const svg = () => chart.current && save(`${tag}.svg`, toSvg(chart.current, tag), 'image/svg+xml');
-  const csv = () => save(`${tag}.csv`, toCsv(lines), 'text/csv');
+  const png = () => plot.current && plot.current.toBlob(blob => save(`${title}.png`, blob));
+  const svg = () => chart.current && save(`${title}.svg`, toSvg(chart.current, title), 'image/svg+xml');
+  const csv = () => save(`${title}.csv`, toCsv(lines), 'text/csv');
   const keys = {
     ArrowLeft: () => step(-1), ArrowRight: () => step(1), '+': () => zoom(0.5), '-': () => zoom(2),
     Escape: () => setRange(null), v: () => setTable(!table),
@@ -166,8 +166,8 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
   };
 
   const shown = at && at.mode === mode;
-  return html`<figure class="card" ref=${figure} tabindex="0" onKeyDown=${key} aria-label=${inWords(tag, lines)}>
-    <figcaption><b title=${tag}>${tag}</b>
+  return html`<figure class="card" ref=${figure} tabindex="0" onKeyDown=${key} aria-label=${inWords(title, lines)}>
+    <figcaption><b title=${title}>${title}</b>
       <span class="tools">
         ${range && html`<button onClick=${() => setRange(null)} title="show all (Escape)">all</button>`}
         <button onClick=${() => setTable(!table)} aria-pressed=${table} title="numbers (v)">${table ? 'chart' : 'table'}</button>
@@ -189,7 +189,7 @@ export function Card({ tag, runs, groups = null, cloud = null, options, changed,
       ${lines.slice(0, 12).map(line => {
         const i = shown ? nearest(line, mode, at.x) : line.n - 1;
         const count = line.nan ? line.nan.reduce((sum, one) => sum + one, 0) : 0;
-        return html`<li key=${line.run}><i style=${{ background: line.colour }}></i>
+        return html`<li key=${line.run + line.name}><i style=${{ background: line.colour }}></i>
           ${runs.length > 1 && html`<span class="name" title=${line.name}>${line.name}</span>`}
           <span class="value">${i < 0 ? '–' : textOfTag(tag)((line.smooth || line.value)[i])}</span>
           ${!shown && line.incomplete && html`<em>being read</em>`}

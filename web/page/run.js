@@ -5,6 +5,7 @@ import { act, ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, clock, colour, duration, group, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
+import { CustomCharts, isLayout } from './custom.js';
 import { Graph, isGraph, Lineage } from './graph.js';
 import { chartAddress, SaveDialog } from './saved.js';
 import { Markdown } from './markdown.js';
@@ -203,11 +204,12 @@ function Charts({ run, there, query, set }) {
   const scalars = tags.filter(tag => tag.scalar && tag.tag.toLowerCase().includes(filter.toLowerCase()));
   const groups = new Map();
   for (const tag of scalars) groups.set(group(tag.tag), [...(groups.get(group(tag.tag)) || []), tag.tag]);
-  const others = tags.length - tags.filter(tag => tag.scalar).length;
+  const others = tags.filter(isMedium).length;
   const one = [{ run, colour: colour(0), dash: [] }];
   return html`<div><p class="bar"><input type="search" aria-label="tags" placeholder="tags" value=${filter} onInput=${event => set({ tags: event.target.value })} />
       <span class="faint">${plural(scalars.length, 'tag')}${others > 0 && html`, and <${Link} to="?tab=media">${others} that are no scalars<//>`}</span></p>
     <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${tags.filter(tag => tag.scalar).map(tag => tag.tag)} />
+    ${!filter && tags.filter(isLayout).map(layout => html`<${CustomCharts} key=${layout.tag} run=${run} layout=${layout.tag} tags=${scalars.map(tag => tag.tag)} options=${options} changed=${watch.changed} />`)}
     ${[...groups].sort(([a], [b]) => (a === 'sys') - (b === 'sys') || (a < b ? -1 : 1)).map(([title, names]) => html`<details open key=${title}>
       <summary>${title || 'metrics'} <small>${names.length}</small></summary>
       <div class="cards">${names.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${one} options=${options} changed=${watch.changed} keep=${() => setPinned(tag)} />`)}</div></details>`)}
