@@ -137,7 +137,8 @@ ROWS = {
     "tensorboard": Row(("--",), takes_names=False, says="^http://.*:", says_on_stderr="started: |runs already: "),
     "ui": Row(("first",), says="^http://127.0.0.1:[0-9]+/run/first#k=", says_on_stderr="opens once", shows=((HOSTILE,),),
               also_json=((),)),
-    "runs": Row(says="first", shows=(("name~\"" + HOSTILE,), ("-n", "2"))),
+    "runs": Row(says="first", shows=(("name~\"" + HOSTILE,), ("-n", "2"), ("--columns", HOSTILE)),
+                also_json=(("--columns", "loss,max:loss,state", "--sort", "-loss", "-n", "2"),)),
     "show": Row(("first",), says=r"(?s)loss.*Z  warmed up", shows=(
         ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,)), also_json=(
             ("hostile_job",), ("hostile_job/worker-0",), ("first", "--run"), ("first", "--files"),

@@ -2,22 +2,21 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bus/json/things_json.h"
+#include "bus/json/run_rows.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
-#include "web/api/run_rows.h"
 
 namespace web {
 namespace {
 
+using bus::RunColumn;
+using bus::RunRow;
 using nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
@@ -58,33 +57,12 @@ absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& tab
   return absl::OkStatus();
 }
 
-void AddTrials(const msg::TrialsReplyT& trials, Table& table) {
-  std::unordered_map<std::string, const msg::TrialT*> by_id;
-  for (const auto& trial : trials.trials) by_id[trial->id] = trial.get();
-  for (RunRow& row : table.rows) {
-    const auto found = by_id.find(row.run->trial);
-    if (found == by_id.end()) continue;
-    row.trial_state = bus::StateName(found->second->state);
-    row.reason = found->second->reason;
-  }
-}
-
-// The tags and parameters that the table shows, or is sorted by.
-msg::RunsRequestT RequestFor(const RunsQuestion& question) {
-  std::vector<std::string> columns = question.columns;
-  if (!question.sort.empty()) {
-    columns.push_back(question.sort.substr(question.sort.starts_with("-") ? 1 : 0));
-  }
-  std::set<std::string> metrics, parameters;
-  for (const std::string& name : columns) {
-    const RunColumn column = RunColumn::Parse(name);
-    if (column.IsMetric()) metrics.insert(column.name);
-    if (column.kind == RunColumn::Kind::kConfig) parameters.insert(column.name);
-  }
+// The metrics and parameters that the table shows, or is sorted by.
+msg::RunsRequestT RequestFor(const RunsQuestion& question, std::vector<RunColumn> columns) {
+  if (!question.sort.empty()) columns.push_back(bus::SortColumn(question.sort));
   msg::RunsRequestT request;
   request.query = question.query;
-  request.metrics.assign(metrics.begin(), metrics.end());
-  request.parameters.assign(parameters.begin(), parameters.end());
+  bus::RequestColumns(columns, request);
   return request;
 }
 
@@ -96,12 +74,12 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
   absl::StatusOr<msg::TrialsReplyT> trials;
   runtime::Thread trials_thread("web-trials",
                                 [&] { trials = Call<rpc::Trainer::Trials>(client, {}); });
-  const absl::Status runs = ReadRuns(client, RequestFor(question), *table);
+  const absl::Status runs = ReadRuns(client, RequestFor(question, table->columns), *table);
   trials_thread.Join();
   if (!runs.ok()) return runs;
   table->has_trainer = trials.ok();
-  if (trials.ok()) AddTrials(*trials, *table);
-  if (!question.sort.empty()) SortRows(question.sort, table->rows);
+  if (trials.ok()) bus::AddTrials(*trials, table->rows);
+  if (!question.sort.empty()) bus::SortRows(question.sort, table->rows);
   return table;
 }
 
@@ -126,7 +104,7 @@ class CachedRunList : public RunList {
     const std::size_t end =
         std::min(table->rows.size(), question.first + std::min(question.limit, kMostRows));
     for (std::size_t i = question.first; i < end; ++i) {
-      text["rows"].push_back(RowToJson(table->rows[i], table->columns));
+      text["rows"].push_back(bus::RowToJson(table->rows[i], table->columns));
     }
     return text;
   }

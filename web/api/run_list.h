@@ -19,7 +19,7 @@ namespace web {
 struct RunsQuestion {
   std::string query = {};
   std::string sort = {};                  // "-loss"; empty: the newest first.
-  std::vector<std::string> columns = {};  // See run_rows.h.
+  std::vector<std::string> columns = {};  // See bus/json/run_rows.h.
   std::size_t first = 0;                  // Counted from 0, of the sorted rows.
   std::size_t limit = 100;                // At most kMostRows.
 };

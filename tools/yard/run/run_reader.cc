@@ -51,7 +51,11 @@ absl::Status RunReader::Runs(msg::RunsRequestT request,
     if (limit > 0 && page->runs.size() > limit - given) page->runs.resize(limit - given);
     given += static_cast<std::uint32_t>(page->runs.size());
     on_page(*page);
-    if (request.after.empty() && !request.query.empty()) SayWhatIsUnknown(request.query);
+    if (request.after.empty() && !request.query.empty()) {
+      for (const std::string& unknown : WhatIsUnknown(request.query)) {
+        *context_.err << unknown << "\n";
+      }
+    }
     if (page->next.empty() || page->runs.empty() || given == limit) return absl::OkStatus();
     request.after = page->next;
   }
@@ -67,23 +71,24 @@ std::string RunReader::PatternOf(const std::string& beginning) {
   return pattern;
 }
 
-void RunReader::SayWhatIsUnknown(const std::string& query) {
+std::vector<std::string> RunReader::WhatIsUnknown(const std::string& query) {
   auto client = context_.client();
-  if (!client.ok()) return;
+  if (!client.ok()) return {};
   msg::NamesRequestT request;
   request.kind = "unknown";
   request.of = query;
   // (An older data manager has no such names.)
   const auto unknown =
       (*client)->Call<rpc::Common::Names>(request, {.timeout = kNames, .service = "datamanager"});
-  if (!unknown.ok()) return;
+  if (!unknown.ok()) return {};
+  std::vector<std::string> sentences;
   for (const auto& name : unknown->names) {
     if (name->kind != "unknown") continue;
-    *context_.err << "no run has " << runtime::Printable(name->name);
-    if (!name->note.empty())
-      *context_.err << "; did you mean " << runtime::Printable(name->note) << "?";
-    *context_.err << "\n";
+    sentences.push_back(absl::StrCat("no run has ", runtime::Printable(name->name)));
+    if (name->note.empty()) continue;
+    absl::StrAppend(&sentences.back(), "; did you mean ", runtime::Printable(name->note), "?");
   }
+  return sentences;
 }
 
 absl::StatusOr<msg::RunT> RunReader::Run(const std::string& name) {

@@ -65,8 +65,9 @@ class RunReader {
                                                  const std::string& query, std::size_t most);
   // A pattern for RunsRequest: the names that begin so.
   static std::string PatternOf(const std::string& beginning);
-  // Says on stderr which names of a query no run has, and what may have been meant.
-  void SayWhatIsUnknown(const std::string& query);
+  // The names of a query that no run has, and what may have been meant: "no run has los; did you
+  // mean loss?". Text of names is printable. Empty, too, if the data manager does not say.
+  std::vector<std::string> WhatIsUnknown(const std::string& query);
   // All tags of a run whose names `pattern` (empty: any) finds, from all pages; the first `most`
   // of them (`total` says how many there are).
   absl::StatusOr<msg::TagsReplyT> Tags(const std::string& run, const std::string& pattern = "",

@@ -110,6 +110,28 @@ absl::StatusOr<std::vector<msg::RunT>> FakeYard::FindRuns(const std::string& nam
       absl::StrCat(name, " may be ", runs[0].name, " or ", runs[1].name));
 }
 
+void FakeYard::AddColumns(const msg::RunsRequestT& request, msg::RunT& run) const {
+  for (const msg::TagT& tag : TagsOf(run.name)) {
+    if (std::count(request.metrics.begin(), request.metrics.end(), tag.name) == 0) continue;
+    auto& metric = run.metrics.emplace_back(std::make_unique<msg::MetricSummaryT>());
+    metric->tag = tag.name;
+    metric->last = tag.last;
+    metric->min = tag.min;
+    metric->max = tag.max;
+  }
+  for (const msg::RunHParamsT& hparams : hparams_) {
+    if (hparams.run != run.name) continue;
+    for (const auto& value : hparams.hparams) {
+      if (std::count(request.parameters.begin(), request.parameters.end(), value->key) == 0) {
+        continue;
+      }
+      run.parameters.push_back(std::make_unique<msg::KeyValueT>());
+      run.parameters.back()->key = value->key;
+      run.parameters.back()->value = value->value;
+    }
+  }
+}
+
 void FakeYard::ServeRuns(bus::Service* service) {
   service->Handle<Datamanager::Runs>(
       [this](const bus::CallContext&,
@@ -128,6 +150,7 @@ void FakeYard::ServeRuns(bus::Service* service) {
         reply.undecided = request.query.empty() ? 0 : undecided_;
         KeepPage(&*runs, request.after, request.limit, page_, &reply.next);
         for (msg::RunT& run : *runs) {
+          AddColumns(request, run);
           reply.runs.push_back(std::make_unique<msg::RunT>(std::move(run)));
         }
         return reply;

@@ -184,6 +184,8 @@ class FakeYard {
                                 std::optional<msg::TrialState> state,
                                 const std::string& refusal = "");
   void ServeDatamanager();
+  // Gives the run the metrics and parameters that the request asks for.
+  void AddColumns(const msg::RunsRequestT& request, msg::RunT& run) const;
   void ServeRuns(bus::Service* service);
   void ServePoints(bus::Service* service);
   // Runs and their tags, in the order of the series.

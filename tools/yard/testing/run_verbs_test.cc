@@ -203,6 +203,53 @@ TEST_F(RunsTest, AnotherErrorIsNotWaitedFor) {
   EXPECT_EQ(result.err, "yard runs: no disk\n");
 }
 
+TEST_F(RunsTest, ColumnsMakeALeaderboard) {
+  AddThree();
+  AddConfig("first", {{"lr", "0.1"}});
+  AddConfig("second", {{"lr", "0.01"}});
+  yard_.AddTrial("t-abcde", "second", msg::TrialState::Failed);
+  yard_.EditRun("second", [](msg::RunT& run) { run.trial = "t-abcde"; });
+  yard_.SetPage(1);
+  yard_.Start();
+  const auto result =
+      yard_.Run({"runs", "--columns", "config.lr,loss,state", "--sort", "loss", "-n", "2"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out,
+            "RUN     config.lr  loss  state\n"
+            "second       0.01   0.5  failed\n"
+            "first         0.1     1  -\n");
+  EXPECT_EQ(result.err, "2 runs of 3 in " + yard_.logdir() + "\n");
+  const auto objects = Objects(yard_.Run({"runs", "--sort", "-min:loss", "--json"}).out);
+  EXPECT_THAT(Values(objects, "run"), ElementsAre("first", "second", "third"));
+  EXPECT_EQ(objects[0]["cols"], (json{{"min:loss", 1}}));
+  EXPECT_EQ(objects[2]["cols"], (json{{"min:loss", nullptr}})) << "last, as it has none";
+  EXPECT_THAT(
+      Values(Objects(yard_.Run({"runs", "--columns", "loss", "-n", "2", "--json"}).out), "run"),
+      ElementsAre("first", "second"));
+}
+
+TEST_F(RunsTest, AColumnThatNoRunHasIsAnErrorAndNothingIsListed) {
+  AddThree();
+  yard_.SetNames("datamanager", {"los"});
+  yard_.Start();
+  const auto result = yard_.Run({"runs", "--columns", "loss", "--sort", "-los"});
+  EXPECT_EQ(result.code, kNotFound);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "yard runs: no run has los\n");
+  EXPECT_EQ(yard_.Run({"runs", "--columns", "loss,"}).code, kUsage);
+}
+
+TEST_F(RunsTest, WhileRunsAreReadAColumnMayStillCome) {
+  AddThree();
+  yard_.SetNames("datamanager", {"accuracy"});
+  yard_.EditRun("second", [](msg::RunT& run) { run.counted = run.intact = false, run.tags = 0; });
+  yard_.Start();
+  const auto result = yard_.Run({"runs", "--columns", "accuracy", "--json"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_EQ(Objects(result.out).size(), 3U);
+  EXPECT_THAT(result.err, StartsWith("no run has accuracy\n"));
+}
+
 // ---- show
 
 using ShowRunTest = RunVerbsTest;

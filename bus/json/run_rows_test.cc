@@ -1,12 +1,14 @@
-#include "web/api/run_rows.h"
+#include "bus/json/run_rows.h"
 
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace web {
+namespace bus {
 namespace {
 
 using nlohmann::json;
@@ -91,12 +93,44 @@ TEST(RunRowsTest, ARowSaysWhatTheCommandLineSays) {
   RunRow row = Row("a", kNaN);
   row.trial_state = "failed";
   row.reason = "exit code 3";
-  const json text = RowToJson(row, {RunColumn::Parse("loss"), RunColumn::Parse("config.lr")});
+  const json text = RowToJson(
+      row, std::vector<RunColumn>{RunColumn::Parse("loss"), RunColumn::Parse("config.lr")});
   EXPECT_EQ(text["run"], "a");
   EXPECT_EQ(text["trial_state"], "failed");
   EXPECT_EQ(text["reason"], "exit code 3");
   EXPECT_EQ(text["cols"], (json{{"loss", "NaN"}, {"config.lr", nullptr}}));
 }
 
+TEST(RunRowsTest, ARequestAsksForWhatTheColumnsShow) {
+  std::vector<RunColumn> columns;
+  for (const char* text : {"max:loss", "loss", "run", "config.lr", "val/acc"}) {
+    columns.push_back(RunColumn::Parse(text));
+  }
+  msg::RunsRequestT request;
+  RequestColumns(columns, request);
+  EXPECT_THAT(request.metrics, ElementsAre("loss", "val/acc"));
+  EXPECT_THAT(request.parameters, ElementsAre("lr"));
+  EXPECT_EQ(SortColumn("-max:loss").name, "loss");
+  EXPECT_EQ(SortColumn("config.lr").name, "lr");
+}
+
+TEST(RunRowsTest, ARowKnowsHowItsTrialStands) {
+  std::vector<RunRow> rows;
+  rows.push_back(Row("a", 1));
+  rows.push_back(Row("b", 1));
+  rows[0].run->trial = "t-aaaaa";
+  rows[1].run->trial = "t-bbbbb";
+  msg::TrialsReplyT trials;
+  trials.trials.push_back(std::make_unique<msg::TrialT>());
+  trials.trials[0]->id = "t-aaaaa";
+  trials.trials[0]->state = msg::TrialState::Failed;
+  trials.trials[0]->reason = "exit code 3";
+  AddTrials(trials, rows);
+  const RunColumn state = RunColumn::Parse("trial_state");
+  EXPECT_EQ(CellOf(rows[0], state), "failed");
+  EXPECT_EQ(rows[0].reason, "exit code 3");
+  EXPECT_EQ(CellOf(rows[1], state), nullptr);
+}
+
 }  // namespace
-}  // namespace web
+}  // namespace bus

@@ -1,15 +1,17 @@
-#include "web/api/run_rows.h"
+#include "bus/json/run_rows.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "bus/json/run_json.h"
 #include "bus/json/things_json.h"
 
-namespace web {
+namespace bus {
 namespace {
 
 using nlohmann::json;
@@ -21,9 +23,9 @@ constexpr std::array<std::string_view, 11> kFields = {
 json MetricCell(const RunRow& row, const RunColumn& column) {
   for (const auto& metric : row.run->metrics) {
     if (metric->tag != column.name) continue;
-    if (column.kind == RunColumn::Kind::kMin) return bus::NumberToJson(metric->min);
-    if (column.kind == RunColumn::Kind::kMax) return bus::NumberToJson(metric->max);
-    return bus::NumberToJson(metric->last);
+    if (column.kind == RunColumn::Kind::kMin) return NumberToJson(metric->min);
+    if (column.kind == RunColumn::Kind::kMax) return NumberToJson(metric->max);
+    return NumberToJson(metric->last);
   }
   return nullptr;
 }
@@ -45,9 +47,9 @@ json FieldCell(const RunRow& row, const std::string& name) {
   if (name == "bytes") return run.bytes;
   if (name == "trial_state") return row.trial_state.empty() ? json() : json(row.trial_state);
   if (name == "labels") return run.labels.empty() ? json() : json(run.labels);
-  if (name == "note") return bus::TextOrNull(run.note);
-  if (name == "display_name") return bus::TextOrNull(run.display_name);
-  if (!bus::IsCounted(run)) return nullptr;
+  if (name == "note") return TextOrNull(run.note);
+  if (name == "display_name") return TextOrNull(run.display_name);
+  if (!IsCounted(run)) return nullptr;
   if (name == "tags") return run.tags;
   if (name == "points") return run.points;
   return run.points > 0 ? json(run.last_step) : json();
@@ -93,17 +95,44 @@ json CellOf(const RunRow& row, const RunColumn& column) {
   return ParameterCell(row, column.name);
 }
 
+void RequestColumns(std::span<const RunColumn> columns, msg::RunsRequestT& request) {
+  std::set<std::string> metrics, parameters;
+  for (const RunColumn& column : columns) {
+    if (column.IsMetric()) metrics.insert(column.name);
+    if (column.kind == RunColumn::Kind::kConfig) parameters.insert(column.name);
+  }
+  request.metrics.assign(metrics.begin(), metrics.end());
+  request.parameters.assign(parameters.begin(), parameters.end());
+}
+
+void AddTrials(const msg::TrialsReplyT& trials, std::span<RunRow> rows) {
+  std::unordered_map<std::string, const msg::TrialT*> by_id;
+  for (const auto& trial : trials.trials) by_id[trial->id] = trial.get();
+  for (RunRow& row : rows) {
+    const auto found = by_id.find(row.run->trial);
+    if (found == by_id.end()) continue;
+    row.trial_state = StateName(found->second->state);
+    row.reason = found->second->reason;
+  }
+}
+
+RunColumn SortColumn(std::string_view sort) {
+  return RunColumn::Parse(sort.substr(sort.starts_with("-") ? 1 : 0));
+}
+
 void SortRows(std::string_view sort, std::vector<RunRow>& rows) {
-  const bool falling = sort.starts_with("-");
-  const RunColumn column = RunColumn::Parse(falling ? sort.substr(1) : sort);
+  SortRows(SortColumn(sort), sort.starts_with("-"), rows);
+}
+
+void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows) {
   std::vector<json> keys;
   keys.reserve(rows.size());
-  for (const RunRow& row : rows) keys.push_back(KeyOf(row, column));
+  for (const RunRow& row : rows) keys.push_back(KeyOf(row, by));
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const int rank_a = RankOf(keys[a], column.IsMetric());
-    const int rank_b = RankOf(keys[b], column.IsMetric());
+    const int rank_a = RankOf(keys[a], by.IsMetric());
+    const int rank_b = RankOf(keys[b], by.IsMetric());
     if (rank_a != rank_b) return rank_a < rank_b;
     if (rank_a == 2) return false;
     return falling ? keys[b] < keys[a] : keys[a] < keys[b];
@@ -114,14 +143,18 @@ void SortRows(std::string_view sort, std::vector<RunRow>& rows) {
   rows = std::move(sorted);
 }
 
-json RowToJson(const RunRow& row, const std::vector<RunColumn>& columns) {
-  json text = bus::RunToJson(*row.run);
-  text["trial_state"] = row.trial_state.empty() ? json() : json(row.trial_state);
-  if (!row.reason.empty()) text["reason"] = row.reason;
+json CellsOf(const RunRow& row, std::span<const RunColumn> columns) {
   json cells = json::object();
   for (const RunColumn& column : columns) cells[column.text] = CellOf(row, column);
-  text["cols"] = std::move(cells);
+  return cells;
+}
+
+json RowToJson(const RunRow& row, std::span<const RunColumn> columns) {
+  json text = RunToJson(*row.run);
+  text["trial_state"] = row.trial_state.empty() ? json() : json(row.trial_state);
+  if (!row.reason.empty()) text["reason"] = row.reason;
+  text["cols"] = CellsOf(row, columns);
   return text;
 }
 
-}  // namespace web
+}  // namespace bus

@@ -1,22 +1,23 @@
-#ifndef WEB_API_RUN_ROWS_H_
-#define WEB_API_RUN_ROWS_H_
+#ifndef BUS_JSON_RUN_ROWS_H_
+#define BUS_JSON_RUN_ROWS_H_
 
-#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "bus/schema/datamanager_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "nlohmann/json.hpp"
 
-namespace web {
+namespace bus {
 
-// A column of the table of runs, by the names that queries have: "loss" or "last:loss", "min:loss",
+// The table of runs that the page and `yard runs --columns` show. Pure functions; any thread.
+
+// A column of it, by the names that queries have: "loss" or "last:loss", "min:loss",
 // "max:loss", "config.lr"; and fields that every row has: "run", "created", "updated", "last_step",
-// "points", "tags", "bytes", "labels", "trial_state".
+// "points", "tags", "bytes", "labels", "note", "display_name", "trial_state".
 struct RunColumn {
   enum class Kind { kField, kLast, kMin, kMax, kConfig };
   Kind kind = Kind::kField;
@@ -39,13 +40,23 @@ struct RunRow {
 // The value of a column: null where the run has none.
 nlohmann::json CellOf(const RunRow& row, const RunColumn& column);
 
+// Makes `request` ask for the metrics and parameters of the columns.
+void RequestColumns(std::span<const RunColumn> columns, msg::RunsRequestT& request);
+// Tells the rows how the trials that wrote their runs stand.
+void AddTrials(const msg::TrialsReplyT& trials, std::span<RunRow> rows);
+
+// The column that "loss" or "-loss" sorts by.
+RunColumn SortColumn(std::string_view sort);
 // "-updated" sorts by that column, the greatest first. Rows without a value, or with NaN, are last
 // both ways; numbers come before texts; equal rows keep their order.
 void SortRows(std::string_view sort, std::vector<RunRow>& rows);
+void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows);
 
 // As `yard runs --json` has it, with the trial's state and the columns' cells.
-nlohmann::json RowToJson(const RunRow& row, const std::vector<RunColumn>& columns);
+nlohmann::json RowToJson(const RunRow& row, std::span<const RunColumn> columns);
+// {COLUMN: value}, by what was asked for.
+nlohmann::json CellsOf(const RunRow& row, std::span<const RunColumn> columns);
 
-}  // namespace web
+}  // namespace bus
 
-#endif  // WEB_API_RUN_ROWS_H_
+#endif  // BUS_JSON_RUN_ROWS_H_
