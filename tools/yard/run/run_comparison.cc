@@ -166,14 +166,18 @@ RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all) {
   return comparison;
 }
 
-std::string ComparisonTable(const RunComparison& comparison, std::size_t width) {
-  if (comparison.rows.empty()) return "";
-  std::vector<std::string> names = {""};
-  std::vector<std::vector<std::string>> cells;  // By row, then run.
-  for (const ComparisonRow& row : comparison.rows) {
-    names.push_back(runtime::Printable(row.name));
-    cells.push_back(Cells(row.values));
-  }
+namespace {
+
+// A column of a table, for each of its rows a cell.
+struct Column {
+  std::string header;
+  std::vector<std::string> cells;
+};
+
+// A line for each of the names behind the first one, which is a header; as many blocks of columns
+// as it takes.
+std::string Blocks(std::vector<std::string> names, std::span<const Column> columns,
+                   std::size_t width) {
   // A name that is longer is cut, or pushes its own row to the right.
   const std::size_t most = width > 0 ? std::max<std::size_t>(width / 2, 20) : 100;
   std::size_t name_width = 0;
@@ -181,24 +185,22 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
     if (width > 0) name = FitText(name, static_cast<int>(most));
     name_width = std::max(name_width, std::min(Columns(name), most));
   }
-
   std::string text;
-  for (std::size_t begin = 0; begin < comparison.runs.size();) {
-    std::vector<std::string> headers = {""};
+  for (std::size_t begin = 0; begin < columns.size();) {
+    std::vector<std::string> headers = {names[0]};
     std::size_t used = name_width;
     std::size_t end = begin;
-    for (; end < comparison.runs.size(); ++end) {
-      const std::string run = runtime::Printable(comparison.runs[end]);
-      std::size_t column = Columns(run);
-      for (const auto& row : cells) column = std::max(column, Columns(row[end]));
+    for (; end < columns.size(); ++end) {
+      std::size_t column = Columns(columns[end].header);
+      for (const auto& cell : columns[end].cells) column = std::max(column, Columns(cell));
       if (width > 0 && end > begin && used + 2 + column > width) break;
       used += 2 + column;
-      headers.push_back(">" + run);
+      headers.push_back(">" + columns[end].header);
     }
     Table table(headers);
-    for (std::size_t row = 0; row < cells.size(); ++row) {
-      std::vector<std::string> line = {names[row + 1]};
-      for (std::size_t run = begin; run < end; ++run) line.push_back(cells[row][run]);
+    for (std::size_t row = 1; row < names.size(); ++row) {
+      std::vector<std::string> line = {names[row]};
+      for (std::size_t i = begin; i < end; ++i) line.push_back(columns[i].cells[row - 1]);
       table.AddRow(std::move(line));
     }
     if (begin > 0) text += "\n";
@@ -206,6 +208,32 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
     begin = end;
   }
   return text;
+}
+
+}  // namespace
+
+std::string ComparisonTable(const RunComparison& comparison, std::size_t width) {
+  if (comparison.rows.empty()) return "";
+  std::vector<std::string> names = {""};
+  std::vector<Column> columns;
+  const bool are_rows = comparison.runs.size() >= kRunsAsRows;
+  for (const std::string& run : comparison.runs) {
+    const std::string name = runtime::Printable(run);
+    are_rows ? names.push_back(name) : columns.push_back({.header = name, .cells = {}});
+  }
+  for (const ComparisonRow& row : comparison.rows) {
+    const std::string name = runtime::Printable(row.name);
+    std::vector<std::string> cells = Cells(row.values);
+    if (are_rows) {
+      columns.push_back({.header = name, .cells = std::move(cells)});
+      continue;
+    }
+    names.push_back(name);
+    for (std::size_t run = 0; run < columns.size(); ++run) {
+      columns[run].cells.push_back(std::move(cells[run]));
+    }
+  }
+  return Blocks(std::move(names), columns, width);
 }
 
 namespace {

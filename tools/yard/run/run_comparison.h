@@ -49,10 +49,12 @@ struct RunComparison {
 // in them is; the order of an object's members does not matter.
 RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all);
 
-// For a terminal of `width` columns (0: any): a line for each row, a column for each run, in as
-// many blocks as it takes. Numbers are rounded and long values cut in the middle, unless
-// values of the row that differ would look alike. "-" is what a run does not have. Each block has
-// at least one run. Empty without rows.
+// So many runs are lines of a ComparisonTable, not columns: the eye goes down a list of runs.
+inline constexpr std::size_t kRunsAsRows = 4;
+// For a terminal of `width` columns (0: any): a line for each row, a column for each run, or, from
+// kRunsAsRows runs on, a line for each run; in as many blocks of columns as it takes. Numbers are
+// rounded and long values cut in the middle, unless values of the row that differ would look alike.
+// "-" is what a run does not have. Each block has at least one column. Empty without rows.
 std::string ComparisonTable(const RunComparison& comparison, std::size_t width);
 
 // Runs with the same value of a parameter, as one: such as differ in their seeds alone.

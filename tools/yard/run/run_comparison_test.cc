@@ -224,6 +224,34 @@ TEST(RunComparisonTest, RunsThatDoNotFitComeInABlockBelow) {
             "config.x  three\n");
 }
 
+TEST(RunComparisonTest, FromFourOnRunsAreLines) {
+  std::vector<ComparedRun> runs;
+  for (const char* name : {"one", "two", "three", "four"}) {
+    runs.push_back(RunOf(name, {{"x", "\"" + std::string(name) + "\""}},
+                         {{"loss", {static_cast<double>(runs.size()) / 4, 0, 9}}}));
+  }
+  runs[1].config.clear();
+  const RunComparison comparison = CompareRuns(runs, false);
+  EXPECT_EQ(ComparisonTable(comparison, 0),
+            "       config.x  loss\n"
+            "one         one     0\n"
+            "two           -  0.25\n"
+            "three     three   0.5\n"
+            "four       four  0.75\n");
+  EXPECT_EQ(ComparisonTable(comparison, 15),
+            "       config.x\n"
+            "one         one\n"
+            "two           -\n"
+            "three     three\n"
+            "four       four\n"
+            "\n"
+            "       loss\n"
+            "one       0\n"
+            "two    0.25\n"
+            "three   0.5\n"
+            "four   0.75\n");
+}
+
 TEST(RunComparisonTest, NothingInANameOrAValueCommandsTheTerminal) {
   const std::vector<ComparedRun> runs = {RunOf("a\x1b[1m", {{"x\r", "\"\x1b]0;t\x07\""}}),
                                          RunOf("b\xff", {{"x\r", "\"\\u001b\""}})};
