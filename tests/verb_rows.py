@@ -123,7 +123,8 @@ ROWS = {
                   says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
                                                       ("/nowhere/" + HOSTILE,))),
     "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",)),
-              also_json=(("-t", "-a"), ("first",), ("hostile_job",))),
+              also_json=(("-t", "-a"), ("first",), ("hostile_job",), ("--label", "base", "--sort", "-loss"),
+                         ("--state", "failed,done"))),
     # (The keys of the full screen are tested by top_test.)
     "top": Row(("--once",), takes_names=False, says=r"(?s)yard top .*trainer up", shows=(("--once", "-m", HOSTILE),)),
     "wait": Row((THING,), fresh=a_trial, says="done", in_silence_words=("--timeout", "5")),

@@ -56,18 +56,9 @@ json FieldCell(const RunRow& row, const std::string& name) {
 }
 
 // Rank of a value by its type, compared first: numbers, texts, nothing.
-int RankOf(const json& value, bool is_metric) {
+int RankOf(const json& value) {
   if (value.is_number()) return 0;
-  if (value.is_null() || (is_metric && value == "NaN")) return 2;
-  return 1;
-}
-
-// Infinities, which JSON lacks, count as numbers.
-json KeyOf(const RunRow& row, const RunColumn& column) {
-  json cell = CellOf(row, column);
-  if (column.IsMetric() && cell == "Infinity") return HUGE_VAL;
-  if (column.IsMetric() && cell == "-Infinity") return -HUGE_VAL;
-  return cell;
+  return value.is_null() ? 2 : 1;
 }
 
 }  // namespace
@@ -116,6 +107,20 @@ void AddTrials(const msg::TrialsReplyT& trials, std::span<RunRow> rows) {
   }
 }
 
+json SortKey(json metric) {
+  if (metric == "NaN") return nullptr;
+  if (metric == "Infinity") return HUGE_VAL;
+  if (metric == "-Infinity") return -HUGE_VAL;
+  return metric;
+}
+
+bool IsKeyBefore(const json& a, const json& b, bool falling) {
+  const int rank_a = RankOf(a), rank_b = RankOf(b);
+  if (rank_a != rank_b) return rank_a < rank_b;
+  if (rank_a == 2) return false;
+  return falling ? b < a : a < b;
+}
+
 RunColumn SortColumn(std::string_view sort) {
   return RunColumn::Parse(sort.substr(sort.starts_with("-") ? 1 : 0));
 }
@@ -127,15 +132,14 @@ void SortRows(std::string_view sort, std::vector<RunRow>& rows) {
 void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows) {
   std::vector<json> keys;
   keys.reserve(rows.size());
-  for (const RunRow& row : rows) keys.push_back(KeyOf(row, by));
+  for (const RunRow& row : rows) {
+    json cell = CellOf(row, by);
+    keys.push_back(by.IsMetric() ? SortKey(std::move(cell)) : std::move(cell));
+  }
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const int rank_a = RankOf(keys[a], by.IsMetric());
-    const int rank_b = RankOf(keys[b], by.IsMetric());
-    if (rank_a != rank_b) return rank_a < rank_b;
-    if (rank_a == 2) return false;
-    return falling ? keys[b] < keys[a] : keys[a] < keys[b];
+    return IsKeyBefore(keys[a], keys[b], falling);
   });
   std::vector<RunRow> sorted;
   sorted.reserve(rows.size());

@@ -45,6 +45,12 @@ void RequestColumns(std::span<const RunColumn> columns, msg::RunsRequestT& reque
 // Tells the rows how the trials that wrote their runs stand.
 void AddTrials(const msg::TrialsReplyT& trials, std::span<RunRow> rows);
 
+// A metric's value as it is sorted: infinities, which JSON lacks, are numbers; NaN is nothing.
+nlohmann::json SortKey(nlohmann::json metric);
+// The order of such keys, or of a column's other cells: numbers come before texts, and nothing is
+// last both ways.
+bool IsKeyBefore(const nlohmann::json& a, const nlohmann::json& b, bool falling);
+
 // The column that "loss" or "-loss" sorts by.
 RunColumn SortColumn(std::string_view sort);
 // "-updated" sorts by that column, the greatest first. Rows without a value, or with NaN, are last

@@ -512,6 +512,65 @@ TEST_F(PsTest, SaysOfAJobWhyItsTasksWait) {
   EXPECT_THAT(result.out, HasSubstr("1 of 3  worker-0,1: waits for ps to be ready\n"));
 }
 
+std::vector<std::string> IdsOf(const std::string& lines) {
+  std::vector<std::string> ids;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    ids.push_back(json::parse(line, nullptr, false).value("id", "none"));
+  }
+  return ids;
+}
+
+TEST_F(PsTest, StateAndLabelChooseAndAFieldOrAMetricSorts) {
+  for (int i = 0; i < 12; ++i) {
+    const std::string id = absl::StrCat("t-aaaa", std::string(1, static_cast<char>('a' + i)));
+    yard_.AddTrial(id, absl::StrCat("trial", i),
+                   i % 2 == 0 ? msg::TrialState::Failed : msg::TrialState::Done);
+    yard_.AddReport(id, i == 4 ? R"({"loss":NaN})" : absl::StrCat(R"({"loss":)", i % 5, "}"));
+  }
+  msg::JobT job = JobThatWaits();
+  job.labels.push_back(std::make_unique<msg::KeyValueT>());
+  job.labels[0]->key = "team";
+  job.labels[0]->value = "a";
+  yard_.AddJob(std::move(job));
+  yard_.Start();
+  const auto ids = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "ps");
+    words.emplace_back("--json");
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    return IdsOf(result.out);
+  };
+  EXPECT_EQ(ids({}).size(), 11U) << "the last ten that have ended, and what has not";
+  EXPECT_THAT(ids({"--state", "failed"}),
+              ElementsAre("t-aaaaa", "t-aaaac", "t-aaaae", "t-aaaag", "t-aaaai", "t-aaaak"));
+  EXPECT_THAT(ids({"--state", "failed", "--sort", "-loss"}),
+              ElementsAre("t-aaaai", "t-aaaac", "t-aaaag", "t-aaaaa", "t-aaaak", "t-aaaae"))
+      << "what has no number comes last";
+  EXPECT_EQ(ids({"--state", "failed,done", "--sort", "name"}).front(), "t-aaaaa");
+  EXPECT_THAT(ids({"--label", "team=a"}), ElementsAre("j-abcde"));
+  EXPECT_THAT(ids({"--label", "team=b"}), ElementsAre());
+  const auto table = yard_.Run({"ps", "--state", "failed", "--sort", "loss"}).out;
+  EXPECT_LT(table.find("t-aaaaa"), table.find("t-aaaai"));
+  EXPECT_THAT(table, Not(HasSubstr("j-abcde")));
+}
+
+TEST_F(PsTest, AWrongStateOrFieldNamesWhatWasMeant) {
+  yard_.AddTrial("t-aaaaa", "first", msg::TrialState::Done);
+  yard_.AddReport("t-aaaaa", R"({"loss":1})");
+  yard_.Start();
+  const auto state = yard_.Run({"ps", "--state", "faild"});
+  EXPECT_EQ(state.code, kUsage);
+  EXPECT_THAT(state.err, HasSubstr("--state: faild is none of pending, starting, "));
+  EXPECT_THAT(state.err, HasSubstr("; did you mean failed?\n"));
+  const auto field = yard_.Run({"ps", "--sort", "-los"});
+  EXPECT_EQ(field.code, kNotFound);
+  EXPECT_EQ(field.err, "yard ps: --sort: nothing that is shown has los; did you mean loss?\n");
+  EXPECT_EQ(field.out, "");
+  EXPECT_EQ(yard_.Run({"ps", "first", "--sort", "name"}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"ps", "-t", "--state", "failed"}).code, kUsage);
+}
+
 TEST_F(PsTest, WhatHoldsUpAWholeJobIsSaidOnce) {
   msg::JobT job = JobThatWaits();
   job.state = msg::TaskState::Pending;

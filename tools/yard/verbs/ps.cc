@@ -1,14 +1,21 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "bus/json/run_rows.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/text/nearest_word.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/follow/trial_words.h"
@@ -23,6 +30,14 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kEndedShown = 10;
+
+// States that trials, sweeps and jobs have.
+constexpr std::array<const char*, 10> kStates = {"pending", "starting", "running", "stopping",
+                                                 "paused",  "done",     "exited",  "stopped",
+                                                 "failed",  "lost"};
+// Fields that --sort takes, beside metrics.
+constexpr std::array<const char*, 7> kFields = {"id",    "name",    "state",  "created",
+                                                "ended", "reports", "started"};
 
 std::string Short(const std::string& text, std::size_t limit) {
   return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
@@ -105,9 +120,14 @@ class Ps : public Verb {
     options.Add("job", names_, "Only the tasks of these jobs, or of these trials.");
     options.Flag("-t,--tasks", tasks_, "The tasks of all jobs.");
     options.Flag("-a,--all", all_, "Also all that have ended (default: the last 10 of them).");
+    options.Add("--state", states_, "Only what is failed, stopped, ...; all that have ended, too.");
+    options.Add("--label", label_, "Only trials with this label, and jobs with KEY=VALUE.");
+    options.Add("--sort", sort_,
+                "By a field or a metric, the greatest first with a -: -ended, -loss.");
   }
 
   int Run(Context& context) override {
+    if (const absl::Status wrong = CheckSelection(); !wrong.ok()) return Fail(context, "ps", wrong);
     if (absl::Status there = AwaitAnswers(context, {"registry", "launcher", "trainer"});
         !there.ok()) {
       return Fail(context, "ps", there);
@@ -135,11 +155,38 @@ class Ps : public Verb {
     }
     if (!sweeps.ok()) sweeps = msg::SweepsReplyT();
     Limit(&sweeps->sweeps);
-    ShowThings(context, *sweeps, *trials, *jobs);
-    return kDone;
+    return ShowThings(context, *sweeps, *trials, *jobs);
   }
 
  private:
+  // A thing that is shown.
+  struct Line {
+    nlohmann::json json;             // As --json has it.
+    std::vector<std::string> cells;  // Empty: only --json has it.
+    nlohmann::json key;              // The value that --sort sorts by.
+  };
+
+  absl::Status CheckSelection() {
+    const bool selects = !states_.empty() || !label_.empty() || !sort_.empty();
+    if (selects && (tasks_ || !names_.empty())) {
+      return absl::InvalidArgumentError(
+          "--state, --label and --sort choose among trials and jobs, not tasks: leave out -t and "
+          "names");
+    }
+    if (states_.empty()) return absl::OkStatus();
+    for (const auto word : absl::StrSplit(states_, ',')) {
+      const std::string state(word);
+      if (std::find(kStates.begin(), kStates.end(), state) == kStates.end()) {
+        const std::string nearest(runtime::NearestWord(state, {kStates.begin(), kStates.end()}));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--state: ", state, " is none of ", absl::StrJoin(kStates, ", "),
+            nearest.empty() ? "" : "; did you mean ", nearest, nearest.empty() ? "" : "?"));
+      }
+      wanted_states_.insert(state);
+    }
+    return absl::OkStatus();
+  }
+
   int ShowTasks(Context& context, bus::Client& client) const {
     const TrialWords words = WordsOfLiveTrials(client);
     TaskTable table(context, &words);
@@ -161,45 +208,113 @@ class Ps : public Verb {
     return kDone;
   }
 
-  void ShowThings(Context& context, const msg::SweepsReplyT& sweeps,
-                  const msg::TrialsReplyT& trials, const msg::JobsReplyT& jobs) const {
-    Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "WHY"});
+  int ShowThings(Context& context, const msg::SweepsReplyT& sweeps, const msg::TrialsReplyT& trials,
+                 const msg::JobsReplyT& jobs) const {
+    std::vector<Line> lines;
+    const auto add = [&](const nlohmann::json& json, std::vector<std::string> cells) {
+      if (!IsWanted(json)) return;
+      lines.push_back({json, std::move(cells), KeyOf(json)});
+    };
     const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
     std::map<std::string, const msg::JobT*> by_id;
     for (const auto& job : jobs.jobs) by_id.emplace(job->id, job.get());
     for (const auto& sweep : sweeps.sweeps) {
-      if (context.json) {
-        PrintJson(context, ToJson(*sweep));
-        continue;
-      }
       const std::string best = SweepBest(*sweep);
-      table.AddRow({sweep->id, sweep->name, StateName(sweep->state), "-",
-                    ShortDuration(absl::Microseconds(now - sweep->created_us)),
-                    best.empty() ? "" : "best " + best, "-",
-                    Short(absl::StrCat(SweepCounts(*sweep), sweep->reason.empty() ? "" : "; ",
-                                       sweep->reason),
-                          100)});
+      add(ToJson(*sweep), {sweep->id, sweep->name, StateName(sweep->state), "-",
+                           ShortDuration(absl::Microseconds(now - sweep->created_us)),
+                           best.empty() ? "" : "best " + best, "-",
+                           Short(absl::StrCat(SweepCounts(*sweep),
+                                              sweep->reason.empty() ? "" : "; ", sweep->reason),
+                                 100)});
     }
     for (const auto& trial : trials.trials) {
-      if (context.json) {
-        PrintJson(context, ToJson(*trial));
-        continue;
-      }
-      table.AddRow({trial->id, trial->name, StateName(trial->state), absl::StrCat(trial->reports),
-                    ShortDuration(absl::Microseconds(now - trial->created_us)),
-                    MetricsLine(trial->last_metrics, 3), "-", WhyOf(*trial, by_id)});
+      add(ToJson(*trial),
+          {trial->id, trial->name, StateName(trial->state), absl::StrCat(trial->reports),
+           ShortDuration(absl::Microseconds(now - trial->created_us)),
+           MetricsLine(trial->last_metrics, 3), "-", WhyOf(*trial, by_id)});
     }
     for (const auto& job : jobs.jobs) {
-      if (context.json) {
-        PrintJson(context, ToJson(*job));
-        continue;
+      std::vector<std::string> cells;
+      if (!IsOfTrial(*job)) {
+        cells = {job->id,
+                 job->name,
+                 StateName(job->state),
+                 "-",
+                 ShortDuration(absl::Microseconds(now - job->created_us)),
+                 "",
+                 TasksOf(*job),
+                 Short(words_.Of(WhyOfJob(*job)), 100)};
       }
-      if (IsOfTrial(*job)) continue;
-      table.AddRow({job->id, job->name, StateName(job->state), "-",
-                    ShortDuration(absl::Microseconds(now - job->created_us)), "", TasksOf(*job),
-                    Short(words_.Of(WhyOfJob(*job)), 100)});
+      add(ToJson(*job), std::move(cells));
+    }
+    if (const absl::Status sorted = Sort(lines); !sorted.ok()) return Fail(context, "ps", sorted);
+    Print(context, lines);
+    return kDone;
+  }
+
+  static void Print(Context& context, const std::vector<Line>& lines) {
+    Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "WHY"});
+    for (const Line& line : lines) {
+      if (context.json) PrintJson(context, line.json);
+      if (!line.cells.empty()) table.AddRow(line.cells);
     }
     if (!context.json) *context.out << table.ToString(context.out_width());
+  }
+
+  bool IsWanted(const nlohmann::json& thing) const {
+    if (!wanted_states_.empty() && wanted_states_.count(thing.value("state", "")) == 0)
+      return false;
+    if (label_.empty()) return true;
+    const auto labels = thing.find("labels");
+    if (labels == thing.end()) return false;
+    if (labels->is_array())
+      return std::find(labels->begin(), labels->end(), label_) != labels->end();
+    const std::size_t sign = label_.find('=');
+    return sign != std::string::npos && labels->is_object() &&
+           labels->value(label_.substr(0, sign), nlohmann::json()) == label_.substr(sign + 1);
+  }
+
+  // Null where a thing has no such field.
+  nlohmann::json KeyOf(const nlohmann::json& thing) const {
+    const std::string by = sort_.substr(sort_.starts_with("-") ? 1 : 0);
+    if (std::find(kFields.begin(), kFields.end(), by) != kFields.end()) {
+      return thing.value(by, nlohmann::json());
+    }
+    const auto metrics = thing.find("metrics");
+    if (metrics == thing.end() || !metrics->is_object()) return nlohmann::json();
+    return bus::SortKey(metrics->value(by, nlohmann::json()));
+  }
+
+  // Things without the field come last, whichever way.
+  absl::Status Sort(std::vector<Line>& lines) const {
+    if (sort_.empty() || lines.empty()) return absl::OkStatus();
+    const bool falling = sort_.starts_with("-");
+    const std::string by = sort_.substr(falling ? 1 : 0);
+    const bool is_field = std::find(kFields.begin(), kFields.end(), by) != kFields.end();
+    const bool is_there = std::any_of(lines.begin(), lines.end(),
+                                      [](const Line& line) { return !line.key.is_null(); });
+    if (!is_field && !is_there) return NoField(by, lines);
+    std::stable_sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
+      return bus::IsKeyBefore(a.key, b.key, falling);
+    });
+    return absl::OkStatus();
+  }
+
+  static absl::Status NoField(const std::string& by, const std::vector<Line>& lines) {
+    std::set<std::string> metrics;
+    for (const Line& line : lines) {
+      const auto known = line.json.find("metrics");
+      if (known == line.json.end() || !known->is_object()) continue;
+      for (const auto& metric : known->items()) metrics.insert(metric.key());
+    }
+    std::vector<std::string_view> names(kFields.begin(), kFields.end());
+    names.insert(names.end(), metrics.begin(), metrics.end());
+    const std::string nearest(runtime::NearestWord(by, names));
+    return absl::NotFoundError(absl::StrCat(
+        "--sort: nothing that is shown has ", by, nearest.empty() ? "" : "; did you mean ", nearest,
+        nearest.empty()
+            ? absl::StrCat("; expected one of ", absl::StrJoin(kFields, ", "), ", or a metric")
+            : "?"));
   }
 
   // A trial that has not ended waits for what its job waits for.
@@ -212,7 +327,8 @@ class Ps : public Verb {
 
   template <typename Things>
   void Limit(Things* things) const {
-    if (all_) return;
+    // A state or a label selects also what has ended long ago.
+    if (all_ || !states_.empty() || !label_.empty()) return;
     std::size_t ended = 0;
     for (const auto& thing : *things) ended += HasEnded(thing->state) ? 1 : 0;
     // Oldest first: the ones too many are at the front.
@@ -225,6 +341,8 @@ class Ps : public Verb {
   }
 
   std::vector<std::string> names_;
+  std::string states_, label_, sort_;
+  std::set<std::string> wanted_states_;
   bool all_ = false, tasks_ = false;
   TrialWords words_;
 };
