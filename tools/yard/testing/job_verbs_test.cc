@@ -405,6 +405,54 @@ TEST_F(LogsTest, ASearchEndsWithEnoughLinesOfTheThingsThatAreNamed) {
   EXPECT_THAT(faulty.err, HasSubstr("pattern: missing )"));
 }
 
+TEST_F(LogsTest, TimestampsAreThoseOfEveryLineOfTheThingThatIsNamed) {
+  Start();
+  const auto result = yard_.Run({"logs", "train", "--timestamps", "--out", "--utc"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out,
+            "[2024-05-01 14:30:04 j-other/worker-0]: older\n"
+            "[2024-05-01 14:30:05 train/worker-1]: newer\n");
+  const auto asked = yard_.searches();
+  ASSERT_EQ(asked.size(), 2u) << "all there are";
+  EXPECT_EQ(asked[0].pattern, "");
+  EXPECT_TRUE(asked[0].output_only);
+  EXPECT_THAT(asked[0].jobs, ElementsAre("j-abcde"));
+  const auto follow = yard_.Run({"logs", "train", "--timestamps", "-f"});
+  EXPECT_EQ(follow.code, kUsage);
+  EXPECT_THAT(follow.err, HasSubstr("--timestamps shows what is there: it does not go with -f"));
+  EXPECT_EQ(yard_.Run({"logs", "--timestamps"}).code, kUsage);
+}
+
+TEST_F(LogsTest, AllAttemptsAreThoseSinceEver) {
+  Say(0, "line\n");
+  Start();
+  EXPECT_EQ(yard_.Run({"logs", "train", "--all-attempts"}).code, kDone);
+  EXPECT_EQ(yard_.last_logs().since_us, 1);
+  EXPECT_EQ(yard_.Run({"logs", "train"}).code, kDone);
+  EXPECT_EQ(yard_.last_logs().since_us, 0);
+}
+
+TEST_F(LogsTest, AServiceThatDoesNotAnswerHasALogToo) {
+  yard_.Break("trainer", absl::InternalError("broken"));
+  Start();
+  const auto none = yard_.Run({"logs", "trainer"});
+  EXPECT_EQ(none.code, kNotFound) << none.err;
+  EXPECT_THAT(none.err, HasSubstr("no trial or job trainer, and the service of that name has no"));
+  const std::string directory = yard_.context().locations.LogDirectory();
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/trainer.log") << "one\ntwo \x1b[2J\nthree\n";
+  EXPECT_EQ(yard_.Run({"logs", "trainer"}).out, "one\ntwo \x1b[2J\nthree\n");
+  EXPECT_EQ(yard_.Run({"logs", "trainer", "--raw"}).out, "one\ntwo \x1b[2J\nthree\n");
+  EXPECT_EQ(yard_.Run({"logs", "trainer", "-n", "1"}).out, "three\n");
+  EXPECT_EQ(yard_.Run({"logs", "trainer", "-n", "1", "--json"}).out,
+            "{\"service\":\"trainer\",\"text\":\"three\"}\n");
+  const auto follow = yard_.Run({"logs", "trainer", "-f"});
+  EXPECT_EQ(follow.code, kUsage);
+  EXPECT_THAT(follow.err, HasSubstr("tail -F " + directory + "/trainer.log follows it"));
+  yard_.context().out_is_terminal = true;
+  EXPECT_THAT(yard_.Run({"logs", "trainer"}).out, HasSubstr("two \\x1B[2J\n"));
+}
+
 TEST_F(LogsTest, WhatCannotBeIsAnErrorOfUsage) {
   Start();
   const std::pair<std::vector<std::string>, const char*> kCases[] = {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,8 +12,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
+#include "runtime/file/file.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
 #include "runtime/thread.h"
@@ -19,6 +23,7 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/text/line_collapser.h"
 #include "tools/yard/text/line_printer.h"
 #include "tools/yard/text/quantities.h"
@@ -122,10 +127,13 @@ class Lines {
 class Logs : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_, "Trials, jobs or tasks (JOB/worker-1); --grep: all jobs.");
+    options.Add("thing", names_, "Trials, jobs, tasks (JOB/worker-1) or a service (trainer).");
     options.Flag("-f,--follow", follow_, "Go on as output comes, until it ends.");
     options.Add("-n,--lines", lines_, "Only the last N lines of each stream.");
-    options.Add("--grep", grep_, "Lines that it finds (RE2), also of what has ended.");
+    options.Add("--grep", grep_, "Lines that it finds (RE2), of all jobs or the named things.");
+    options.Flag("--timestamps", timestamps_, "With the time of each line; of all attempts.");
+    options.Flag("--all_attempts", all_attempts_,
+                 "Output of all attempts (default: of the current ones).");
     options.Add("--since", since_, "Only what came since then: 10m, 14:30, 2024-05-01T14:30:05Z.");
     options.Add("--rank", ranks_, "Only the tasks of these ranks: 0,2-3.");
     options.Flag("--err", err_, "Standard error only.");
@@ -135,7 +143,11 @@ class Logs : public Verb {
   }
 
   int Run(Context& context) override {
-    if (grep_.has_value()) {
+    if (timestamps_ && names_.empty() && !grep_.has_value()) {
+      return Fail(context, "logs",
+                  absl::InvalidArgumentError("--timestamps: name a trial, a job or a task"));
+    }
+    if (grep_.has_value() || timestamps_) {
       const absl::Status status = Search(context);
       return status.ok() ? kDone : Fail(context, "logs", status);
     }
@@ -161,7 +173,9 @@ class Logs : public Verb {
     if (!request.ok()) return request.status();
     auto client = context.client();
     if (!client.ok()) return client.status();
-    const std::size_t most = lines_ < 0 ? kMostFound : static_cast<std::size_t>(lines_);
+    const std::size_t every =
+        grep_.has_value() ? kMostFound : std::numeric_limits<std::size_t>::max();
+    const std::size_t most = lines_ < 0 ? every : static_cast<std::size_t>(lines_);
     std::vector<std::unique_ptr<msg::FoundLineT>> found;
     std::map<std::string, std::string> names;  // Names of the jobs by their ids.
     while (found.size() < most) {
@@ -185,16 +199,18 @@ class Logs : public Verb {
 
   absl::StatusOr<msg::SearchLogsRequestT> SearchRequest(Context& context) const {
     if (follow_ || raw_ || collapse_ || !ranks_.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--grep searches what is there: it does not go with ", follow_     ? "-f"
-                                                                 : raw_      ? "--raw"
-                                                                 : collapse_ ? "--collapse"
-                                                                             : "--rank"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(grep_.has_value() ? "--grep searches" : "--timestamps shows",
+                       " what is there: it does not go with ",
+                       follow_     ? "-f"
+                       : raw_      ? "--raw"
+                       : collapse_ ? "--collapse"
+                                   : "--rank"));
     }
     const auto like = Request(context);
     if (!like.ok()) return like.status();
     msg::SearchLogsRequestT request;
-    request.pattern = *grep_;
+    request.pattern = grep_.value_or("");
     request.errors_only = err_;
     request.output_only = out_;
     request.since_us = like->since_us;
@@ -258,6 +274,8 @@ class Logs : public Verb {
       if (!since.has_value()) return Unexpected("--since", kMomentForm, since_);
       request.since_us = std::max<std::int64_t>(absl::ToUnixMicros(*since), 1);
     }
+    // (Since ever: that is of all attempts.)
+    if (all_attempts_ && since_.empty()) request.since_us = 1;
     if (!ranks_.empty()) {
       auto ranks = ParseRanks(ranks_);
       if (!ranks.has_value()) return Unexpected("--rank", kRanksForm, ranks_);
@@ -273,6 +291,8 @@ class Logs : public Verb {
 
   absl::Status Print(Context& context, const std::string& name, msg::LogsRequestT request) const {
     auto thing = FindThing(context, name);
+    // (A service that is down has a log, too, which is a file.)
+    if (!thing.ok() && IsService(name)) return PrintService(context, name);
     if (!thing.ok()) return thing.status();
     if (thing->sweep.has_value()) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -300,6 +320,41 @@ class Logs : public Verb {
     lines.Finish();
     json.Finish();
     return status;
+  }
+
+  static bool IsService(const std::string& name) {
+    return std::find(std::begin(kServices), std::end(kServices), name) != std::end(kServices);
+  }
+
+  // The lines of STATE/log/SERVICE.log, or the last so many.
+  absl::Status PrintService(Context& context, const std::string& service) const {
+    const std::string path = absl::StrCat(context.locations.LogDirectory(), "/", service, ".log");
+    if (follow_ || err_ || out_ || collapse_ || !since_.empty() || !ranks_.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          service, " is a service: of the flags, its log takes -n, --raw and --json; tail -F ",
+          path, " follows it"));
+    }
+    const auto text = runtime::ReadFile(path, kMostServiceBytes);
+    if (absl::IsNotFound(text.status())) {
+      return absl::NotFoundError(absl::StrCat("no trial or job ", service,
+                                              ", and the service of that name has no log: ", path));
+    }
+    if (!text.ok()) return text.status();
+    std::vector<absl::string_view> lines = absl::StrSplit(*text, '\n');
+    if (lines.back().empty()) lines.pop_back();
+    const std::size_t shown = lines_ < 0 ? lines.size() : static_cast<std::size_t>(lines_);
+    LinePrinter printer(
+        {.out = context.out, .prefix = false, .printable = context.out_is_terminal && !raw_});
+    for (std::size_t i = lines.size() - std::min(shown, lines.size()); i < lines.size(); ++i) {
+      const std::string line(lines[i]);
+      if (context.json) {
+        PrintJson(context, {{"service", service}, {"text", line}});
+      } else {
+        printer.Print("", line);
+      }
+    }
+    printer.Flush();
+    return absl::OkStatus();
   }
 
   // "j-abcde/worker-0" was asked for by that name.
@@ -380,8 +435,10 @@ class Logs : public Verb {
 
   std::vector<std::string> names_;
   static constexpr std::size_t kMostFound = 1'000;
+  static constexpr std::size_t kMostServiceBytes = 1UL << 30;
   std::optional<std::string> grep_;
   std::string since_, ranks_;
+  bool timestamps_ = false, all_attempts_ = false;
   bool follow_ = false, err_ = false, out_ = false, raw_ = false, collapse_ = false;
   int lines_ = -1;
 };
