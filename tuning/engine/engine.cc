@@ -424,14 +424,24 @@ Config Engine::Explored(std::uint64_t donor) const {
   return ConfigOf(*plan_->space, *trials_[donor].point, plan_->constants);
 }
 
+// The configuration of the trial that takes over.
+absl::StatusOr<Config> Engine::ConfigOfClone(const Event& event, std::uint64_t donor) const {
+  // (It has begun with this one, which was not stored.)
+  if (event.decided && event.number == 0) return Explored(donor);
+  // (As it will be read when it was stored: numbers are spelled another way then.)
+  return ParseConfig(event.decided ? event.text : ConfigText(Explored(donor)));
+}
+
 // A member of a population: whether the trial goes on; if not, its member goes on in a new trial.
 Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value, Outcome& outcome) {
   const Trial& trial = trials_[number];
   // (The trial that is asked for has its number already.)
   const bool has_room =
       !question_ && (plan_->max_trials == 0 || trials_.size() < plan_->max_trials);
-  const auto donor_member = members_.Look(plan_->population, plan_->seed, trial.member,
-                                          trial.generation, event.resource, value);
+  const bool has_no_donor = event.decided == Answer::kStop && event.number == 0;
+  const auto donor_member = members_.Look(
+      plan_->population, plan_->seed, trial.member, trial.generation, event.resource, value,
+      has_no_donor ? Members::Ranking::kByLatestValues : Members::Ranking::kAtSharedPoints);
   if (event.decided && *event.decided == Answer::kContinue) return Answer::kContinue;
   const bool is_known = event.decided && event.number > 0 && event.number <= trials_.size();
   if (!is_known && (!donor_member || !has_room)) return Answer::kContinue;
@@ -445,7 +455,7 @@ Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value, 
                               ", which is better, has no checkpoint to take over")});
     return Answer::kContinue;
   }
-  return GoOnIn(number, *donor, is_known ? event.text : ConfigText(Explored(*donor)), outcome);
+  return GoOnIn(number, *donor, ConfigOfClone(event, *donor), outcome);
 }
 
 // Whether the trial goes on; if not, the next configuration of the schedule does, from its
@@ -462,19 +472,18 @@ Answer Engine::FollowSchedule(std::uint64_t number, const Event& event, Outcome&
     return Answer::kContinue;
   }
   const bool is_known = event.number > 0;
-  return GoOnIn(number, number, is_known ? event.text : ConfigText(plan_->schedule[next].config),
+  return GoOnIn(number, number,
+                ParseConfig(is_known ? event.text : ConfigText(plan_->schedule[next].config)),
                 outcome);
 }
 
 // The trial is stopped, and goes on in another one of that configuration, from the donor's
 // checkpoint.
-Answer Engine::GoOnIn(std::uint64_t number, std::uint64_t donor, std::string text,
+Answer Engine::GoOnIn(std::uint64_t number, std::uint64_t donor, absl::StatusOr<Config> config,
                       Outcome& outcome) {
-  // (As it will be read when it was stored: numbers are spelled another way then.)
-  auto config = ParseConfig(text);
   if (!config.ok()) return Answer::kContinue;
   outcome.donor = donor + 1;
-  outcome.config = std::move(text);
+  outcome.config = ConfigText(*config);
   const std::uint64_t member = trials_[number].member, generation = trials_[number].generation;
   // (A donor that has not reported yet is where it began.)
   const double from_resource = std::max(trials_[donor].resource, trials_[donor].from_resource);

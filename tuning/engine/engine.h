@@ -210,9 +210,11 @@ class Engine {
   Judgement Judge(Trial& trial, const Event& event, double value, Outcome& outcome);
   Answer TakeOver(std::uint64_t number, const Event& event, double value, Outcome& outcome);
   Answer FollowSchedule(std::uint64_t number, const Event& event, Outcome& outcome);
-  Answer GoOnIn(std::uint64_t number, std::uint64_t donor, std::string text, Outcome& outcome);
+  Answer GoOnIn(std::uint64_t number, std::uint64_t donor, absl::StatusOr<Config> config,
+                Outcome& outcome);
   std::optional<std::uint64_t> DonorOf(std::uint64_t member) const;
   Config Explored(std::uint64_t donor) const;
+  absl::StatusOr<Config> ConfigOfClone(const Event& event, std::uint64_t donor) const;
   bool IsNeeded(std::uint64_t number) const;
   void Drop(std::vector<Action>& actions);
   std::string Why(const Trial& trial, const Judgement& judgement) const;

@@ -963,6 +963,90 @@ TEST(EngineTest, AStoredTakeOverCountsWhateverWouldBeDrawnNow) {
   EXPECT_EQ(ConfigText(again.trials()[4].config), R"({"x":0.125,"y":0.5})");
 }
 
+Event Suggested(std::uint64_t trial, std::uint64_t number, std::string config) {
+  return {
+      .kind = Event::Kind::kSuggested, .trial = trial, .number = number, .text = std::move(config)};
+}
+Event Started(std::uint64_t trial, double resource) {
+  return {.kind = Event::Kind::kStarted, .trial = trial, .number = 1, .resource = resource};
+}
+Event Reported(std::uint64_t trial, double resource, double value,
+               Answer decided = Answer::kContinue) {
+  return {.kind = Event::Kind::kReported,
+          .trial = trial,
+          .resource = resource,
+          .value = value,
+          .decided = decided};
+}
+
+// The first version with populations stored these events. It compared members by their latest
+// values, and stored of a take-over neither the donor nor the configuration.
+TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
+  Plan plan = Small();
+  plan.method = Method::kPbt;
+  plan.parallel = 4;
+  plan.max_trials = 7;
+  plan.population = {.members = 4, .interval = 2};
+  const std::vector<Event> stored = {
+      {.kind = Event::Kind::kBegin},
+      Suggested(0, 1, R"({"x":0.4821627935089754,"y":0.4389419929762026})"),
+      Suggested(1, 2, R"({"x":0.2967786325747592,"y":0.9692931809403378})"),
+      Suggested(2, 3, R"({"x":0.6730667360972901,"y":-0.4509218966730113})"),
+      Suggested(3, 4, R"({"x":0.4112117368244379,"y":-0.8395548183646437})"),
+      Started(1, 0),
+      Reported(1, 1, 1.276),
+      Reported(1, 2, 1.11),
+      Started(0, 0),
+      Reported(0, 1, 0.753),
+      Reported(1, 3, 1.026),
+      Reported(1, 4, 0.976),
+      Started(2, 0),
+      Reported(2, 1, 1.206),
+      Reported(2, 2, 1.039, Answer::kStop),
+      Reported(1, 5, 0.943),
+      Reported(1, 6, 0.919),
+      Reported(1, 7, 0.901),
+      Reported(1, 8, 0.887),
+      Reported(1, 9, 0.876),
+      Reported(0, 2, 0.586),
+      Reported(0, 3, 0.503),
+      {.kind = Event::Kind::kEnded, .trial = 2, .end = End::kStopped},
+      Started(4, 9),
+      Reported(4, 10, 0.426),
+      Started(3, 0),
+      Reported(3, 1, 1.54),
+      Reported(4, 11, 0.418),
+      Reported(0, 4, 0.453),
+      Reported(4, 12, 0.412),
+      Reported(4, 13, 0.406),
+      Reported(3, 2, 1.373, Answer::kStop),
+      Reported(0, 5, 0.419),
+      Reported(0, 6, 0.396),
+      Reported(0, 7, 0.378),
+      Reported(1, 10, 0.867, Answer::kStop)};
+  Engine engine = *Engine::Create(std::make_shared<const Plan>(plan));
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const Engine::Outcome outcome = engine.Apply(stored[i]);
+    EXPECT_TRUE(outcome.changed) << i;
+    EXPECT_EQ(outcome.decided, stored[i].decided) << i;
+  }
+  ASSERT_EQ(engine.trials().size(), 7u);
+  EXPECT_EQ(engine.trials()[4].from, 1u);
+  EXPECT_EQ(ConfigText(engine.trials()[4].config),
+            R"({"x":0.7244443610027248,"y":0.11817585073766157})");
+  EXPECT_EQ(engine.trials()[5].from, 4u);
+  EXPECT_EQ(ConfigText(engine.trials()[5].config),
+            R"({"x":0.5795554888021799,"y":0.42279440053321915})");
+  EXPECT_EQ(engine.trials()[6].from, 0u);
+  EXPECT_EQ(ConfigText(engine.trials()[6].config),
+            R"({"x":0.3857302348071803,"y":-0.8839312037900637})");
+  // A donor has a checkpoint once it reports after one.
+  const Engine::Outcome next = engine.Apply(
+      {.kind = Event::Kind::kReported, .trial = 4, .resource = 14, .value = 0.4, .whether = true});
+  EXPECT_TRUE(next.changed);
+  EXPECT_EQ(next.decided, Answer::kContinue);
+}
+
 // The gain of an epoch depends on how near x is to a place that moves, so no fixed x is
 // right.
 double Gain(double x, double epoch) {

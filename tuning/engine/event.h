@@ -24,8 +24,9 @@ struct Event {
     kExhausted,  // trial, number, text (why): there is nothing more to suggest.
     kStarted,    // trial, number (the attempt), resource (what it goes on from; 0: from nothing)
     // trial, resource, value, others, whether (it has a checkpoint that another can begin with).
-    // Once it is stored: decided; of a trial that is taken over also number (1 + the donor's), text
-    // (the configuration of the trial that takes over).
+    // Once it is stored: decided; of a trial that is taken over also number (1 + the donor's; 0:
+    // the first version with populations stored it), text (the configuration of the trial that
+    // takes over).
     kReported,
     kEnded,     // trial, end, text (why)
     kPause,     // whether

@@ -86,13 +86,26 @@ std::vector<std::uint64_t> Members::Ranked() const {
   return ranked;
 }
 
+std::vector<std::uint64_t> Members::RankedByLatestValues() const {
+  std::vector<std::pair<double, std::uint64_t>> order;
+  for (const auto& [member, its] : members_) {
+    const double latest = its.values.rbegin()->second;
+    if (!std::isnan(latest)) order.emplace_back(latest, member);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::uint64_t> ranked;
+  for (const auto& [latest, member] : order) ranked.push_back(member);
+  return ranked;
+}
+
 std::optional<std::uint64_t> Members::Look(const Population& population, std::uint64_t seed,
                                            std::uint64_t member, std::uint64_t generation,
-                                           double resource, double value) {
+                                           double resource, double value, Ranking ranking) {
   members_[member].values[resource] = value;
   members_[member].is_new = false;
   // (A member whose value is NaN is none of the best, and takes over whenever there is one.)
-  const std::vector<std::uint64_t> ranked = Ranked();
+  const std::vector<std::uint64_t> ranked =
+      ranking == Ranking::kByLatestValues ? RankedByLatestValues() : Ranked();
   const std::size_t count = ranked.size();
   const auto top = std::min(
       static_cast<std::size_t>(std::ceil(static_cast<double>(count) * population.quantile)),

@@ -23,10 +23,16 @@ class Members {
   // Member `member` has come to `resource` with `value` (smaller is better). Whether it is looked
   // at now; `value` may be NaN.
   bool IsDue(const Population& population, std::uint64_t member, double resource) const;
+  enum class Ranking {
+    kAtSharedPoints,  // As above.
+    // By the members' latest values, copies among them: as the first version did, which stored that
+    // a trial was taken over, and not from which.
+    kByLatestValues,
+  };
   // It was looked at. Nothing: it goes on. Else the member that it takes over from, which is drawn.
   std::optional<std::uint64_t> Look(const Population& population, std::uint64_t seed,
                                     std::uint64_t member, std::uint64_t generation, double resource,
-                                    double value);
+                                    double value, Ranking ranking);
   // It goes on where `donor` is.
   void TakeOver(std::uint64_t member, std::uint64_t donor);
   void Remove(std::uint64_t member) { members_.erase(member); }
@@ -40,6 +46,7 @@ class Members {
   static bool IsBetter(const Member& one, const Member& other);
   // The members that can be compared, the best first; equal ones by their numbers.
   std::vector<std::uint64_t> Ranked() const;
+  std::vector<std::uint64_t> RankedByLatestValues() const;
 
   std::map<std::uint64_t, Member> members_;
 };
