@@ -537,9 +537,12 @@ Judgement Engine::Judge(Trial& trial, const Event& event, double value, Outcome&
     if (next >= plan_->schedule.size() || event.resource < plan_->schedule[next].from) {
       return judgement;
     }
+    // (A stored event has changed something.)
+    if (!event.decided && !trial.saves && trial.waits_to_save) return judgement;
     judgement.changed = true;
     trial.resource = event.resource;
     judgement.answer = FollowSchedule(event.trial, event, outcome);
+    trial.waits_to_save = judgement.answer == Answer::kContinue;
     return judgement;
   }
   if (rule_ == nullptr) return {};

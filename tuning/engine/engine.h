@@ -104,6 +104,7 @@ class Engine {
     std::optional<std::uint64_t> from = std::nullopt;
     double from_resource = 0;       // Where `from` was then.
     bool saves = false;             // It has a checkpoint that another trial can begin with.
+    bool waits_to_save = false;     // The next of its schedule begins once it does. It was said.
     bool has_reported = false;      // So it has begun, with whatever it was to begin with.
     bool is_dropped = false;        // Its checkpoints are.
     bool is_told_to_pause = false;  // With the sweep.

@@ -925,6 +925,17 @@ TEST(EngineTest, AScheduleWaitsForACheckpointAndIsNotChanged) {
   for (int i = 0; i < 5; ++i) world.Advance(0, 9, Curve);
   EXPECT_EQ(world.engine().trials().size(), 1u);
   EXPECT_THAT(world.notice(), HasSubstr("it has no checkpoint for the next of the schedule"));
+  // It is said once, and reports that change nothing are not stored.
+  const std::size_t stored = world.stored().size();
+  world.Kill();
+  for (double epoch = 6; epoch < 9; ++epoch) {
+    const Engine::Outcome outcome =
+        world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = epoch, .value = 5});
+    EXPECT_FALSE(outcome.changed);
+    EXPECT_THAT(outcome.actions,
+                testing::ElementsAre(testing::Field(&Action::kind, Kind::kAnswer)));
+  }
+  EXPECT_EQ(world.stored().size(), stored);
   world.saves = true;
   world.Advance(0, 9, Curve);
   ASSERT_EQ(world.engine().trials().size(), 2u);
