@@ -109,6 +109,9 @@ class PageMediaTest(page_case.PageCase):
         os.makedirs(os.path.join(cls.directory, "runs/custom"))
         with open(os.path.join(cls.directory, "runs/custom/events.out.tfevents.1"), "wb") as file:
             file.write(event_records.event(0, event_records.value(b"custom_scalars__config__", plugin(b"custom_scalars") + strings([], [layout]))))
+            file.write(event_records.event(0, event_records.value(b"unended", plugin(b"text") + strings([], [b"[a](bb" * 3000 + b"[" * 40000]))))
+            for step in range(10):
+                file.write(event_records.event(step, event_records.value(b"large", plugin(b"tensor") + floats([100, 1000], [step + 0.125] * 100000)), 1.7e9 + step))
             for step in range(20):
                 for tag, value in ((b"acc/train", 1 - 1 / (step + 1)), (b"acc/val", 0.9 - 1 / (step + 1)), (b"mean", step), (b"low", step - 1), (b"high", step + 2)):
                     file.write(event_records.event(step, event_records.value(tag, struct.pack("<Bf", 0x15, value)), 1.7e9 + step))
@@ -155,8 +158,8 @@ class PageMediaTest(page_case.PageCase):
         self.assertIn("middle one about 1.", self.page.evaluate("%s.querySelector('canvas').ariaLabel" % self.card("weights")))
         self.page.wait("%s.querySelector('canvas')" % self.card("pr"))
         self.page.wait("%s.textContent.includes('4 points, 4 faces')" % self.card("body"))
-        self.assertIn("▲ 1 not finite", self.page.evaluate("%s.textContent" % self.card("confusion")))
-        self.assertIn("40", self.page.evaluate("%s.querySelector('td').textContent" % self.card("confusion")))
+        self.page.wait("%s.textContent.includes('▲ 1 not finite')" % self.card("confusion"))
+        self.page.wait("%s.querySelector('td').textContent === '40'" % self.card("confusion"))
         self.picture("media", whole=True)
 
     def test_a_part_of_a_table(self):
@@ -189,6 +192,16 @@ class PageMediaTest(page_case.PageCase):
         self.page.evaluate("%s.querySelector('input[type=range]').focus()" % self.card("samples/digit"))
         self.page.key("ArrowLeft")
         self.page.wait("%s.textContent.includes('step 30')" % self.card("samples/digit"))
+
+    def test_a_text_that_never_ends_a_link_is_shown_soon(self):
+        self.page.resize(1280, 3000)
+        self.go("/run/custom?tab=media", "(%s || document).querySelector('.md')" % self.card("unended"))
+
+    def test_the_newest_of_many_large_values_are_shown(self):
+        self.page.resize(1280, 3000)
+        self.go("/run/custom?tab=media", "(%s || document).querySelector('.numbers td')" % self.card("large"))
+        self.page.wait("%s.textContent.includes('step 9')" % self.card("large"))
+        self.assertRegex(self.page.evaluate("%s.textContent.slice(-50)" % self.card("large")), r"the newest \d+ of 10$")
 
     def test_charts_of_a_layout(self):
         self.page.resize(1280, 1200)

@@ -9,9 +9,9 @@ import unittest
 import zlib
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(_HERE, "../python"), os.path.join(_HERE, "../python/testing")]
+sys.path[:0] = [os.path.join(_HERE, "../python/testing")]
+import event_media
 import xml_runner
-from yard import media
 
 _MAIN = """
 #include "yard.h"
@@ -86,7 +86,7 @@ class ValuesTest(unittest.TestCase):
         run = self.directory + "/run"
         os.mkdir(run)
         self.assertEqual(self.run_program(YARD_LOGDIR=run), _REFUSED)
-        found = {(value.tag, value.step): value for value in media.read_media(run)}
+        found = {(value.tag, value.step): value for value in event_media.read_media(run)}
         self.assertEqual(sorted(found), [("far", 1), ("gray", 1), ("note", -1), ("note", 3), ("one", 1), ("sample/a", -1),
                                          ("sample/a", 3), ("weights", -1), ("weights", 3)])
         expected = bytes(i % 251 for i in range(300 * 200 * 3))

@@ -63,6 +63,31 @@ class MediaTest(unittest.TestCase):
         self.assertEqual(found[4].data, b"3 4 5")
         self.assertEqual((found[6].data[0], found[6].data[1][0], str(found[6].data[1][1])), ((2,), 1, "nan"))
 
+    def test_a_tensor_that_is_cut_is_asked_for_in_parts(self):
+        numbers = list(range(250000))
+
+        def ask(what, asked):
+            asked = dict(asked)
+            if what == "tags":
+                return {"tags": [{"tag": "big", "plugin": "tensor", "scalar": False}]}
+            begin, end = [int(part) for part in asked["slice"][1:-1].split(":")] if "slice" in asked else (0, 25000)
+            part = numbers[10 * begin:10 * end][:100000]
+            value = {"kind": "tensor", "step": 1, "time": 7.5, "shape": [25000, 10], "numbers": part, "cut": "slice" not in asked}
+            return {"total": 1, "more": False, "values": [value]}
+
+        (found,) = media.read_media(ask, None)
+        self.assertEqual(found.data, ((25000, 10), numbers))
+
+    def test_what_is_left_out_is_named(self):
+        run = FakeRun({"a": ("images", [[{**blob(1, "image-png"), "length": 1 << 30}, blob(1, "image-png")]])})
+        with self.assertWarnsRegex(UserWarning, "a at step 1 has 1073741824 bytes"):
+            self.assertEqual(len(run.read()), 1)
+        ask = run.ask
+        run.ask = lambda what, asked: {**ask(what, asked), "refused": 2, "why_refused": "step 3: damaged"}
+        run.values = {"a": ("images", [[blob(1, "image-png")]])}
+        with self.assertWarnsRegex(UserWarning, "2 values of a cannot be read: step 3: damaged"):
+            self.assertEqual(len(run.read()), 1)
+
     def test_only_that_tag(self):
         run = FakeRun({"a": ("images", [[blob(1, "image-png")]]), "b": ("images", [[blob(2, "image-png")]])})
         self.assertEqual([one.step for one in run.read("b")], [2])

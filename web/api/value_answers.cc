@@ -179,6 +179,8 @@ class Values {
  public:
   // False: there is no room for more.
   bool Add(const msg::ReadValuesReplyT& part) {
+    // (A part may have been on its way, the last one too, when the answer was full.)
+    if (is_full_) return false;
     if (part.tag.empty()) return true;  // The last part of nothing.
     answer_["run"] = part.run;
     answer_["tag"] = part.tag;
@@ -195,7 +197,8 @@ class Values {
     AddAll(part.histograms);
     AddAll(part.landscapes);
     answer_["more"] = part.more;
-    return size_ < kMostValueBytes || !part.more;
+    is_full_ = size_ >= kMostValueBytes && part.more;
+    return !is_full_;
   }
   json Finish() {
     answer_["values"] = std::move(values_);
@@ -216,6 +219,7 @@ class Values {
   json answer_ = json::object();
   json values_ = json::array();
   std::size_t size_ = 0;
+  bool is_full_ = false;
 };
 
 json ToJson(const msg::GraphNodeT& node) {
@@ -274,6 +278,7 @@ absl::StatusOr<json> ValuesAnswer(bus::Client& client, const std::string& run,
   request.selection->tags = {tag};
   request.slice = TextOf(target, "slice");
   request.references = target.Find("references") == "1";
+  request.selection->whole = target.Find("whole") == "1";
   request.max_values = numbers.Read("max_values", kMostTensorValues, kMostTensorValues);
   request.last = numbers.Read("last", std::uint32_t{0}, kMostValues);
   request.first_value = numbers.Read("first", std::uint64_t{0}, std::uint64_t{1} << 40);

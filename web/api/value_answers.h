@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostBlobBytes = std::size_t{64} << 20;
 
 // Values of `tag=` in the order of steps: with `last=N` the newest N, with `first=` and `limit=` a
 // stretch. `max_values=` limits the numbers of one tensor, `slice=` cuts tensors, `references=1`
-// gives the place of each value instead.
+// gives the place of each value instead. With `whole=1` a run that is being read is waited for.
 absl::StatusOr<nlohmann::json> ValuesAnswer(bus::Client& client, const std::string& run,
                                             const Target& target);
 // The bytes of an image, a sound or any other value, by `file=`, `offset=`, `length=` and `crc=` as

@@ -104,9 +104,9 @@ TEST_F(ValueAnswersTest, ValuesOfAllPartsAreInOrder) {
   parts.push_back(std::move(first));
   parts.push_back(std::move(second));
   ServeValues(std::move(parts));
-  const auto answer =
-      ValuesAnswer(services_.client(), "base",
-                   Query("tag=t&last=5&slice=%5B0%5D&max_values=9&limit=7&first=2&references=1"));
+  const auto answer = ValuesAnswer(
+      services_.client(), "base",
+      Query("tag=t&last=5&slice=%5B0%5D&max_values=9&limit=7&first=2&references=1&whole=1"));
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ((*answer)["plugin"], "images");
   EXPECT_EQ((*answer)["total"], 3);
@@ -124,6 +124,7 @@ TEST_F(ValueAnswersTest, ValuesOfAllPartsAreInOrder) {
   EXPECT_EQ(asked_.last, 5U);
   EXPECT_EQ(asked_.slice, "[0]");
   EXPECT_TRUE(asked_.references);
+  EXPECT_TRUE(asked_.selection->whole);
   EXPECT_EQ(asked_.max_values, 9U);
   EXPECT_EQ(asked_.limit, 7U);
   EXPECT_EQ(asked_.first_value, 2U);
@@ -179,6 +180,33 @@ TEST_F(ValueAnswersTest, AnAnswerIsNoLargerThanItsLimit) {
   EXPECT_EQ((*answer)["more"], true);
   EXPECT_LT((*answer)["values"].size(), 10U);
   EXPECT_LT(answer->dump().size(), 2 * kMostValueBytes);
+}
+
+TEST_F(ValueAnswersTest, TheLastPartOfAFullAnswerIsNotTakenForTheNext) {
+  // All parts are there before the first is looked at.
+  services_.Add("datamanager")
+      .HandleAsync<Datamanager::ReadValues>([&](const auto& writer, const auto&) {
+        for (int i = 0; i < 5; ++i) {
+          auto part = Part("text", /*more=*/i < 4);
+          auto tensor = Tensor({});
+          tensor->step = i;
+          tensor->strings = {std::string(i == 0 ? kMostValueBytes / 3 : kMostValueBytes / 2, 'x')};
+          part.tensors.push_back(std::move(tensor));
+          if (i == 4) {
+            part.tensors[0]->strings = {"the last"};
+            writer->Finish(std::move(part));
+          } else {
+            (void)writer->SendPart(std::move(part));
+          }
+        }
+      });
+  services_.Start();
+  const auto answer = ValuesAnswer(services_.client(), "base", Query("tag=t"));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  if ((*answer)["more"] == true) {
+    for (const json& value : (*answer)["values"]) EXPECT_NE(value["strings"][0], "the last");
+  }
+  EXPECT_FALSE((*answer)["more"] == false && (*answer)["values"].size() < 5);
 }
 
 TEST_F(ValueAnswersTest, WhatIsNoQuestionSaysWhy) {

@@ -72,25 +72,31 @@ export async function askSeries(question, signal) {
   return decode(await (await request('series', { method: 'POST', body: question, signal })).arrayBuffer());
 }
 
-// Addresses of blobs that were read, the one that was used last behind the others.
-const MOST_BLOBS = 200;
+// Blobs that were read, the one that was used last behind the others.
+const MOST_BYTES = 64 * 2 ** 20;
 const blobs = new Map();
-// {address, type, blob} of an image or a sound: pages cannot send the token with an address of the service.
+let held = 0;
+// An image or a sound: an address of the service cannot be shown as it is, because pages cannot send the token with it.
 export function askBlob(run, blob) {
   const query = new URLSearchParams(['file', 'offset', 'length', 'crc'].map(name => [name, blob[name]])), key = `${run}?${query}`;
-  const known = blobs.get(key) || request(runPath(run, `/blob?${query}`)).then(async response => {
-    const content = await response.blob();
-    return { type: content.type, address: URL.createObjectURL(content), blob: content };
-  });
-  blobs.delete(key);
-  blobs.set(key, known);
-  known.catch(() => blobs.delete(key));
-  if (blobs.size > MOST_BLOBS) {
-    const [oldest, one] = blobs.entries().next().value;
-    blobs.delete(oldest);
-    one.then(({ address }) => URL.revokeObjectURL(address), () => {});
+  let one = blobs.get(key);
+  if (one) blobs.delete(key);
+  else {
+    one = { length: blob.length, content: request(runPath(run, `/blob?${query}`)).then(response => response.blob()) };
+    held += one.length;
+    one.content.catch(() => forget(key, one));
   }
-  return known;
+  blobs.set(key, one);
+  for (const [name, oldest] of blobs) {
+    if (held <= MOST_BYTES || oldest === one) break;
+    forget(name, oldest);
+  }
+  return one.content;
+}
+function forget(key, one) {
+  if (blobs.get(key) !== one) return;
+  blobs.delete(key);
+  held -= one.length;
 }
 
 export const act = (kind, id, action, more = {}) => ask(`${kind}/${encodeURIComponent(id)}/${action}`,

@@ -58,8 +58,8 @@ export function CustomCharts({ run, layout, tags, options, changed }) {
   const [categories, setCategories] = useState([]);
   useEffect(() => {
     let current = true;
-    ask(runPath(run, `/values?${new URLSearchParams({ tag: layout, last: 1, references: 1 })}`)).then(answer => askBlob(run, answer.values[0])).then(async ({ blob }) => {
-      const found = layoutOf(new Uint8Array(await blob.arrayBuffer()));
+    ask(runPath(run, `/values?${new URLSearchParams({ tag: layout, last: 1, references: 1 })}`)).then(answer => askBlob(run, answer.values[0])).then(async content => {
+      const found = layoutOf(new Uint8Array(await content.arrayBuffer()));
       if (current) setCategories(found);
     }).catch(() => {}); // (A layout that cannot be read lays nothing out; its tags have charts of their own.)
     return () => { current = false; };

@@ -22,20 +22,21 @@ function Level({ run, tag, scope, search = '', chosen, choose }) {
   const [nodes, setNodes] = useState(null);
   const [next, setNext] = useState('');
   const [error, setError] = useState(null);
-  const read = after => ask(runPath(run, `/graph?${new URLSearchParams({ tag, scope, search, after })}`)).then(answer => {
+  const [waits, setWaits] = useState(true);
+  const read = after => setWaits(true) || ask(runPath(run, `/graph?${new URLSearchParams({ tag, scope, search, after })}`)).then(answer => {
     setNodes(before => [...(before || []), ...answer.nodes]);
     setNext(answer.next || '');
-  }, setError);
+    setError(null);
+  }).catch(setError).finally(() => setWaits(false));
   useEffect(() => { read(''); }, []);
-  if (error) return html`<${Trouble} error=${error} />`;
-  if (!nodes) return html`<p class="faint">…</p>`;
+  if (!nodes) return error ? html`<${Trouble} error=${error} />` : html`<p class="faint">…</p>`;
   if (nodes.length === 0) return html`<p class="empty">${search ? 'No node has that in its name.' : 'Nothing is there.'}</p>`;
   const shown = node => search ? node.name : node.name.slice(scope ? scope.length + 1 : 0);
   return html`<ul class="outline">${nodes.map(node => html`<li key=${node.name}>${node.nodes > 0
     ? html`<${Scope} name=${shown(node)} node=${node}><${Level} run=${run} tag=${tag} scope=${node.name} chosen=${chosen} choose=${choose} /><//>`
     : html`<button class="node" aria-expanded=${chosen === node.name} onClick=${() => choose(chosen === node.name ? '' : node.name)}>${plain(shown(node))}</button> <b>${plain(node.op)}</b> <small class="faint">${plain(node.device)}</small>
       ${chosen === node.name && html`<${Node} node=${node} choose=${choose} />`}`}</li>`)}
-    ${next && html`<li><button onClick=${() => read(next)}>more</button></li>`}</ul>`;
+    ${error && html`<li><${Trouble} error=${error} /></li>`}${next && html`<li><button disabled=${waits} onClick=${() => read(next)}>more</button></li>`}</ul>`;
 }
 
 function Scope({ name, node, children }) {

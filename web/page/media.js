@@ -8,7 +8,7 @@ import { Canvas, Trouble, useVisible } from './parts.js';
 import { Markdown } from './markdown.js';
 import { Plot } from './plot.js';
 
-const NEWEST = 500, MOST_ROWS = 100, MOST_COLUMNS = 40;
+const NEWEST = 500, PREFETCHED = 2 ** 20, MOST_ROWS = 100, MOST_COLUMNS = 40;
 // These have views of their own, or nothing to look at.
 const OTHER = /^(graphs|graph_|hparams|custom_scalars|scalars)/;
 export const isMedium = tag => !tag.scalar && !OTHER.test(tag.plugin);
@@ -47,9 +47,17 @@ export function Media({ runs, query, set }) {
 }
 
 async function readValues(run, name, plugin, slice) {
-  const read = tag => ask(runPath(run, `/values?${new URLSearchParams({ tag, last: NEWEST, slice })}`));
+  // The oldest of so many come first: those that do not fit into an answer are the newest, so fewer are asked for.
+  const read = async tag => {
+    for (let last = NEWEST; ;) {
+      const answer = await ask(runPath(run, `/values?${new URLSearchParams({ tag, last, slice })}`));
+      if (!answer.more || last === 1) return { ...answer, last };
+      last = Math.max(1, Math.min(last >> 1, new Set(answer.values.map(value => value.step)).size));
+    }
+  };
   if (plugin !== 'mesh') return read(name);
-  const [points, faces, colours] = await Promise.all(['VERTEX', 'FACE', 'COLOR'].map(part => read(`${name}_${part}`).catch(() => ({ values: [] }))));
+  const perhaps = part => read(`${name}_${part}`).catch(problem => { if (problem.status === 404) return { values: [] }; throw problem; });
+  const [points, faces, colours] = await Promise.all([read(`${name}_VERTEX`), perhaps('FACE'), perhaps('COLOR')]);
   const at = (list, step) => list.values.find(one => one.step === step);
   return { ...points, values: points.values.map(one => ({ ...one, kind: 'mesh', faces: at(faces, one.step), colours: at(colours, one.step) })) };
 }
@@ -77,12 +85,12 @@ function Medium({ name, plugin, points, runs, wide }) {
   // The neighbours come before they are asked for.
   useEffect(() => {
     for (const near of [steps[place + 1], steps[place - 1]]) {
-      panels.forEach(({ answer, run }) => answer.values.filter(value => value.step === near && value.kind === 'blob').slice(0, 8).forEach(value => askBlob(run.run, value).catch(() => {})));
+      panels.forEach(({ answer, run }) => answer.values.filter(value => value.step === near && value.kind === 'blob' && value.length <= PREFETCHED).slice(0, 8).forEach(value => askBlob(run.run, value).catch(() => {})));
     }
   }, [place, steps]);
   const first = panels.find(panel => panel.values.length > 0);
   const isTable = first && first.values[0].kind === 'tensor' && !first.values[0].strings && plugin !== 'pr_curves';
-  const cut = panels.find(({ answer }) => answer.total > answer.values.length && answer.values.length >= NEWEST);
+  const cut = panels.find(({ answer }) => answer.total > answer.last);
   return html`<figure class=${`card ${wide && runs.length > 1 ? 'span' : ''}`} ref=${figure} aria-label=${`${plain(name)}: ${plural(steps.length, 'step')}${steps.length > 0 ? `, step ${number(step)} is shown` : ''}`}>
     <figcaption><b title=${plain(name)}>${plain(name)}</b>${step !== undefined && html`<span class="faint">step ${number(step)} · ${first && clock(first.values[0].time * 1000)}</span>`}</figcaption>
     ${steps.length > 1 && html`<input type="range" class="steps" aria-label=${`step of ${plain(name)}`} aria-valuetext=${`step ${number(step)}`} min="0" max=${steps.length - 1} value=${place} onInput=${event => setAt(steps[event.target.value])} />`}
@@ -91,7 +99,7 @@ function Medium({ name, plugin, points, runs, wide }) {
     <div class="panels">${panels.map(({ answer, run, values }) => html`<div key=${run.run} class="panel">${wide && html`<p class="faint own">${plain(run.name || run.run)}${values.length > 0 && values[0].step !== step ? `, step ${number(values[0].step)}` : ''}</p>`}
       ${values.length === 0 ? html`<p class="empty">${answer.why_refused ? plain(answer.why_refused) : 'nothing'}</p>` : html`<${Shown} run=${run.run} name=${name} plugin=${plugin} values=${values} all=${answer.values} />`}
       ${answer.refused > 0 && values.length > 0 && html`<p class="error">${plural(answer.refused, 'value')} cannot be shown: ${plain(answer.why_refused)}</p>`}</div>`)}</div>
-    ${cut && html`<p class="faint">the newest ${number(cut.answer.values.length)} of ${number(cut.answer.total)}</p>`}</figure>`;
+    ${cut && html`<p class="faint">the newest ${number(cut.answer.last)} of ${number(cut.answer.total)}</p>`}${panels.some(({ answer }) => answer.incomplete) && html`<p class="faint">being read</p>`}</figure>`;
 }
 
 function Shown({ run, name, plugin, values, all }) {
@@ -111,8 +119,14 @@ function Blob_({ run, blob, text }) {
   const [large, setLarge] = useState(false);
   useEffect(() => {
     let current = true;
-    askBlob(run, blob).then(one => { if (current) { setGot(one); setError(null); } }, problem => current && setError(problem));
-    return () => { current = false; };
+    let address = '';
+    askBlob(run, blob).then(content => {
+      if (!current) return;
+      address = URL.createObjectURL(content);
+      setGot({ type: content.type, address });
+      setError(null);
+    }, problem => current && setError(problem));
+    return () => { current = false; if (address) URL.revokeObjectURL(address); };
   }, [run, blob.file, blob.offset, blob.crc]);
   const label = blob.label ? html`<div class="md"><${Markdown} text=${blob.label} /></div>` : '';
   if (error) return html`<p class="error">${error.message}</p>`;
@@ -137,7 +151,7 @@ function Numbers({ value }) {
   const { shape, numbers } = value, columns = shape.length > 1 ? shape[shape.length - 1] : Math.min(10, numbers.length), rows = columns > 0 ? Math.ceil(numbers.length / columns) : 0;
   const text = one => Array.isArray(one) ? `${number(one[0])} + ${number(one[1])} i` : number(one);
   return html`<div><p class="faint">${shape.length > 0 ? `${shape.join(' × ')}${shape.reduce((all, one) => all * one, 1) === value.total ? '' : ` of ${plural(value.total, 'number')}`}` : 'one number'}${value.min !== null && value.min !== 'NaN' ? `, ${number(value.min)} to ${number(value.max)}, mean ${number(value.mean)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p>
-    <div class="numbers"><table><tbody>${Array.from({ length: Math.min(rows, MOST_ROWS) }, (_, i) => html`<tr key=${i}><th scope="row" class="n">${i * (shape.length > 1 ? 1 : columns)}</th>${numbers.slice(i * columns, (i + 1) * columns).slice(0, MOST_COLUMNS).map((one, k) => html`<td key=${k} class="n">${text(one)}</td>`)}</tr>`)}</tbody></table></div>
+    <div class="numbers" tabindex="0"><table><tbody>${Array.from({ length: Math.min(rows, MOST_ROWS) }, (_, i) => html`<tr key=${i}><th scope="row" class="n">${i * (shape.length > 1 ? 1 : columns)}</th>${numbers.slice(i * columns, (i + 1) * columns).slice(0, MOST_COLUMNS).map((one, k) => html`<td key=${k} class="n">${text(one)}</td>`)}</tr>`)}</tbody></table></div>
     ${(value.cut || rows > MOST_ROWS || columns > MOST_COLUMNS) && html`<p class="faint">and more</p>`}</div>`;
 }
 
@@ -224,7 +238,7 @@ function Histogram({ value, all }) {
   return html`<div><${Canvas} label=${`${number(value.count)} values from ${number(value.min)} to ${number(value.max)}, the middle one about ${number(middle)}`} height=${130} draw=${drawBars} />
     ${bands.length > 1 && html`<${Canvas} label=${`the middle value over ${bands.length} steps: from ${number(bands[0].at[4])} to ${number(bands.at(-1).at[4])}`} height=${110} draw=${drawBands} />`}
     <p class="faint">${number(value.count)} values, ${number(value.min)} to ${number(value.max)}${value.count > 0 && Number.isFinite(value.sum) ? `, mean ${number(value.sum / value.count)}` : ''}${value.not_finite > 0 ? `, ▲ ${number(value.not_finite)} not finite` : ''}</p>
-    <details><summary>table</summary><div class="numbers"><table><thead><tr><th class="n">from</th><th class="n">to</th><th class="n">values</th></tr></thead>
+    <details><summary>table</summary><div class="numbers" tabindex="0"><table><thead><tr><th class="n">from</th><th class="n">to</th><th class="n">values</th></tr></thead>
       <tbody>${value.counts.map((count, i) => count > 0 && html`<tr key=${i}><td class="n">${number(value.lefts[i])}</td><td class="n">${number(value.rights[i])}</td><td class="n">${number(count)}</td></tr>`)}</tbody></table></div></details></div>`;
 }
 
@@ -232,7 +246,7 @@ function Histogram({ value, all }) {
 function Mesh({ value }) {
   const [turn, setTurn] = useState([0.5, -0.4]), drag = useRef(null);
   const mesh = useMemo(() => {
-    const n = value.shape.at(-2) || 0, at = value.numbers.slice(0, 3 * n), middle = [0, 1, 2].map(axis => { let low = Infinity, high = -Infinity; for (let i = axis; i < at.length; i += 3) { low = Math.min(low, at[i]); high = Math.max(high, at[i]); } return { low, high }; });
+    const n = Math.min(value.shape.at(-2) || 0, Math.floor(value.numbers.length / 3)), at = value.numbers.slice(0, 3 * n), middle = [0, 1, 2].map(axis => { let low = Infinity, high = -Infinity; for (let i = axis; i < at.length; i += 3) { low = Math.min(low, at[i]); high = Math.max(high, at[i]); } return { low, high }; });
     const size = Math.max(...middle.map(one => one.high - one.low)) || 1;
     return { n, points: Float64Array.from(at, (one, i) => (one - (middle[i % 3].low + middle[i % 3].high) / 2) / size),
       faces: value.faces ? value.faces.numbers.slice(0, 3 * value.faces.shape.at(-2)) : [], colours: value.colours ? value.colours.numbers : [] };
@@ -274,9 +288,9 @@ function Mesh({ value }) {
   };
   const move = event => { if (drag.current) { setTurn([turn[0] + (event.clientX - drag.current[0]) / 100, turn[1] + (event.clientY - drag.current[1]) / 100]); drag.current = [event.clientX, event.clientY]; } };
   const batch = value.shape.length > 2 ? value.shape[0] : 1;
-  return html`<div tabindex="0" class="mesh" onKeyDown=${key} onPointerDown=${event => { event.currentTarget.setPointerCapture(event.pointerId); drag.current = [event.clientX, event.clientY]; }} onPointerMove=${move} onPointerUp=${() => { drag.current = null; }}>
+  return html`<div tabindex="0" class="mesh" role="group" aria-label="mesh, which the arrow keys turn" onKeyDown=${key} onPointerDown=${event => { event.currentTarget.setPointerCapture(event.pointerId); drag.current = [event.clientX, event.clientY]; }} onPointerMove=${move} onPointerUp=${() => { drag.current = null; }}>
     <${Canvas} label=${`a mesh of ${plural(mesh.n, 'point')} and ${plural(mesh.faces.length / 3, 'face')}`} height=${240} draw=${draw} />
-    <p class="faint">${plural(mesh.n, 'point')}, ${plural(Math.floor(mesh.faces.length / 3), 'face')}${batch > 1 ? `; the first of ${batch}` : ''}; arrows turn it</p></div>`;
+    <p class="faint">${plural(mesh.n, 'point')}, ${plural(Math.floor(mesh.faces.length / 3), 'face')}${mesh.n < (value.shape.at(-2) || 0) ? `, the first of ${number(value.shape.at(-2))}` : ''}${batch > 1 ? `; the first of ${batch} meshes` : ''}; arrows turn it</p></div>`;
 }
 
 // The loss around the path of a training, darker where it is less.

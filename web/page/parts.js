@@ -96,7 +96,8 @@ export function useAddress() {
 }
 
 // Lists in the address: names may have commas.
-export const listOf = text => text ? text.split(',').filter(Boolean).map(decodeURIComponent) : [];
+const decoded = text => { try { return decodeURIComponent(text); } catch { return text; } };
+export const listOf = text => text ? text.split(',').filter(Boolean).map(decoded) : [];
 export const textOf = list => list.map(name => name.replace(/[%,]/g, encodeURIComponent)).join(',');
 
 export const optionsOf = query => ({

@@ -54,7 +54,19 @@ export function SaveDialog({ address, name = '', close }) {
   const dialog = useRef();
   const [text, setText] = useState(name);
   const [error, setError] = useState(null);
-  useEffect(() => dialog.current.showModal(), []);
+  const [names, setNames] = useState([]);
+  // A name that is taken is not proposed, and not replaced without a word.
+  useEffect(() => {
+    dialog.current.showModal();
+    ask('views').then(({ views }) => {
+      const taken = views.map(view => view.name);
+      let free = name;
+      for (let i = 2; taken.includes(free); ++i) free = `${name} ${i}`;
+      setNames(taken);
+      setText(now => now === name ? free : now);
+    }, () => {});
+  }, []);
+  const replaces = names.includes(text.trim());
   const keep = async event => {
     event.preventDefault();
     try { await save(text.trim(), address); close(); } catch (problem) { setError(problem); }
@@ -62,5 +74,5 @@ export function SaveDialog({ address, name = '', close }) {
   return html`<dialog ref=${dialog} class="edit" aria-label="save" onClose=${close}><form onSubmit=${keep}>
     <label>name <input value=${text} maxlength="100" required onInput=${event => setText(event.target.value)} /></label>
     ${error && html`<${Trouble} error=${error} />`}
-    <p class="buttons"><button type="button" onClick=${close}>cancel</button> <button class="sure">save</button></p></form></dialog>`;
+    <p class="buttons"><button type="button" onClick=${close}>cancel</button> <button class="sure">${replaces ? 'replace' : 'save'}</button></p>${replaces && html`<p role="status">There is a view of this name; it is replaced.</p>`}</form></dialog>`;
 }

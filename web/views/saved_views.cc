@@ -1,5 +1,8 @@
 #include "web/views/saved_views.h"
 
+#include <unistd.h>
+
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <string_view>
@@ -34,8 +37,9 @@ absl::Status Check(const std::string& name, const std::string& address) {
     return absl::InvalidArgumentError(
         absl::StrCat("the name of a view has 1 to ", kMaxViewName, " bytes in one line"));
   }
-  // "//host" would lead away from the page.
-  if (!address.starts_with('/') || address.starts_with("//") || HasControl(address) ||
+  // "//host" and "/\\host" would lead away from the page.
+  if (!address.starts_with('/') || address.starts_with("//") ||
+      address.find('\\') != address.npos || HasControl(address) ||
       address.size() > kMaxViewAddress || !runtime::IsUtf8(address)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the address of a view is a path of the page, such as /runs, of at most ",
@@ -46,25 +50,34 @@ absl::Status Check(const std::string& name, const std::string& address) {
 
 using Views = std::map<std::pair<std::string, std::string>, SavedView>;  // By log directory, name.
 
-// {LOGDIR: {NAME: {"address": ADDRESS, "saved_us": MICROSECONDS}}}; nullopt: it is something else.
+// {LOGDIR: {NAME: {"address": ADDRESS, "saved_us": MICROSECONDS}}}. DataLoss: it is something else.
+// Entries that are no views are left out.
 absl::StatusOr<Views> Parse(const std::string& text) {
   const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return absl::DataLossError("it is no JSON object");
   Views views;
   for (const auto& [logdir, all] : root.items()) {
-    if (!all.is_object()) return absl::DataLossError(absl::StrCat(logdir, " has no views"));
+    if (!all.is_object()) continue;
     for (const auto& [name, one] : all.items()) {
-      if (!one.is_object() || !one.contains("address") || !one["address"].is_string()) {
-        return absl::DataLossError(absl::StrCat("the view ", name, " has no address"));
-      }
+      if (!one.is_object() || !one.contains("address") || !one["address"].is_string()) continue;
       const auto saved = one.value("saved_us", json());
       SavedView view{.name = name, .address = one["address"].get<std::string>()};
       if (saved.is_number_integer()) view.saved = absl::FromUnixMicros(saved.get<std::int64_t>());
-      if (absl::Status fine = Check(view.name, view.address); !fine.ok()) return fine;
+      if (!Check(view.name, view.address).ok()) continue;
       views[{logdir, name}] = std::move(view);
     }
   }
   return views;
+}
+
+// `name`, or with a number behind it that no file has; the last number is taken again.
+std::string FreeName(const std::string& name) {
+  constexpr int kMostKept = 9;
+  std::string free = name;
+  for (int i = 2; i <= kMostKept && access(free.c_str(), F_OK) == 0; ++i) {
+    free = absl::StrCat(name, ".", i);
+  }
+  return free;
 }
 
 class StoredViews : public SavedViews {
@@ -78,7 +91,7 @@ class StoredViews : public SavedViews {
       views_ = *std::move(views);
       return;
     }
-    const std::string aside = file_ + ".damaged";
+    const std::string aside = FreeName(file_ + ".damaged");
     const bool moved = std::rename(file_.c_str(), aside.c_str()) == 0;
     LOG(ERROR) << "the saved views in " << file_ << " cannot be read: " << views.status()
                << (moved ? "; the file is now " + aside : "");

@@ -25,8 +25,8 @@ struct SavedView {
 // method; a method that changes something returns when the file has it.
 class SavedViews {
  public:
-  // A file that cannot be read, or has something else in it, is put aside as FILE.damaged, and the
-  // log says so.
+  // A file that cannot be read, or is no JSON object, is put aside as FILE.damaged, and the log
+  // says so. Entries that are no views are left out.
   static std::unique_ptr<SavedViews> Open(std::string file,
                                           runtime::Clock* clock = runtime::Clock::Real());
   virtual ~SavedViews() = default;

@@ -59,7 +59,7 @@ TEST_F(SavedViewsTest, ViewsOfALogDirectoryOutliveTheService) {
 TEST_F(SavedViewsTest, OnlyAddressesOfThePageAreSaved) {
   const auto views = Open();
   for (const char* address : {"", "runs", "//evil.example/", "https://evil.example/",
-                              "javascript:alert(1)", "/a\nb", "/\xff"}) {
+                              "javascript:alert(1)", "/a\nb", "/\xff", "/\\evil.example/"}) {
     EXPECT_EQ(views->Save("/runs", "x", address).code(), absl::StatusCode::kInvalidArgument)
         << address;
   }
@@ -82,14 +82,27 @@ TEST_F(SavedViewsTest, TheirNumberHasALimit) {
 }
 
 TEST_F(SavedViewsTest, ADamagedFileIsPutAside) {
-  for (const char* text : {"", "[]", "{\"/runs\": 7}", "{\"/runs\": {\"a\": {}}}",
-                           "{\"/runs\": {\"a\": {\"address\": \"//evil\"}}}"}) {
+  std::string aside = file_ + ".damaged";
+  for (const char* text : {"", "[]"}) {
     ASSERT_TRUE(runtime::WriteFileAtomically(file_, text, 0600).ok());
     const auto views = Open();
     EXPECT_THAT(views->List("/runs"), IsEmpty());
-    EXPECT_EQ(*runtime::ReadFile(file_ + ".damaged", 1000), text);
+    EXPECT_EQ(*runtime::ReadFile(aside, 1000), text);
     EXPECT_TRUE(views->Save("/runs", "a", "/runs").ok());
+    aside = file_ + ".damaged.2";
   }
+  EXPECT_EQ(*runtime::ReadFile(file_ + ".damaged", 1000), "") << "the first one is still there";
+  unlink(aside.c_str());
+}
+
+TEST_F(SavedViewsTest, AnEntryThatIsNoViewCostsOnlyItself) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(
+                  file_,
+                  R"({"/others": 7, "/runs": {"a": {}, "b": 7, "c": {"address": "//evil"},
+                      "d": {"address": "/runs", "saved_us": "x"}}})",
+                  0600)
+                  .ok());
+  EXPECT_THAT(Names("/runs"), ElementsAre("d"));
 }
 
 TEST_F(SavedViewsTest, WhatCannotBeWrittenIsNotThere) {
