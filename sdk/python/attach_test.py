@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -19,6 +20,17 @@ import fake_yard
 import xml_runner
 import yard
 from yard import attach, import_runs, notebook
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """As a disk that is full: a write comes up to there, the next one fails."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 class OfflineTest(unittest.TestCase):
@@ -36,6 +48,10 @@ class OfflineTest(unittest.TestCase):
 
     def read(self, run, name):
         with open(os.path.join(run.directory, name), encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def read_bytes(self, run, name):
+        with open(os.path.join(run.directory, name), "rb") as file:
             return file.read()
 
     def test_the_files_are_those_of_a_run(self):
@@ -104,6 +120,55 @@ class OfflineTest(unittest.TestCase):
     def test_a_metric_that_is_no_number_is_named(self):
         with self.assertRaisesRegex(TypeError, "metric eval/what cannot be a object"):
             self.init().report(eval={"what": object()})
+
+
+    def test_a_report_that_the_disk_does_not_take_is_an_error_and_leaves_no_half_line(self):
+        run = self.init(name="first")
+        run.report(loss=1.0, step=1)
+        before = {name: self.read_bytes(run, name) for name in os.listdir(run.directory)}
+        for name in ("result.json", "progress.csv"):
+            with self.subTest(full=name), files_of_at_most(len(before[name]) + 20):
+                with self.assertRaisesRegex(yard.Error, "cannot write .*/first/.*: File too large"):
+                    run.report(loss=2.0, step=2)
+                with self.assertRaisesRegex(yard.Error, "cannot write .*/first/progress.csv: File too large"):
+                    run.report({"x" * 5000: 1}, step=2)
+            self.assertEqual({name: self.read_bytes(run, name) for name in os.listdir(run.directory)}, before)
+        run.report(loss=3.0, accuracy=0.5, step=3)
+        rows = [json.loads(line) for line in self.read(run, "result.json").splitlines()]
+        self.assertEqual([(row["training_iteration"], row["step"], row["loss"]) for row in rows], [(1, 1, 1.0), (2, 3, 3.0)])
+        table = list(csv.DictReader(io.StringIO(self.read(run, "progress.csv"))))
+        self.assertEqual([(row["step"], row["accuracy"]) for row in table], [("1", ""), ("3", "0.5")])
+
+    def test_a_description_that_the_disk_does_not_take_is_an_error(self):
+        run = self.init(name="first", config={"lr": 0.1})
+        with files_of_at_most(5), self.assertRaisesRegex(yard.Error, "cannot write .*/params.json: File too large"):
+            run.config_update(depth=2)
+        self.assertEqual(json.loads(self.read(run, "params.json")), {"lr": 0.1})
+        self.assertNotIn("params.json.new", os.listdir(run.directory))
+
+    def test_a_checkpoint_is_there_as_a_whole_or_not_at_all(self):
+        run = self.init(name="first")
+        place = os.path.join(run.directory, "checkpoint_000005")
+        before = sorted(os.listdir(run.directory))
+
+        def save(text, error=None):
+            with run.save(step=5) as directory:
+                with open(os.path.join(directory, "weights"), "w", encoding="utf-8") as file:
+                    file.write(text)
+                if error is not None:
+                    raise error
+        with self.assertRaises(KeyboardInterrupt):
+            save("bad", KeyboardInterrupt())
+        self.assertEqual(sorted(os.listdir(run.directory)), before)
+        self.assertIsNone(run.saved)
+        save("good")
+        self.assertEqual(run.saved, place)
+        with self.assertRaises(KeyError):
+            save("bad", KeyError())
+        self.assertEqual(self.read(run, "checkpoint_000005/weights"), "good")
+        save("better")
+        self.assertEqual(self.read(run, "checkpoint_000005/weights"), "better")
+        self.assertEqual(sorted(os.listdir(run.directory)), sorted(before + ["checkpoint_000005"]))
 
 
 class OverTest(unittest.TestCase):

@@ -428,8 +428,7 @@ class OfflineRun(ActiveRun):
         self._write("provenance.json", {**_provenance(_command_line()), "labels": yard._texts(labels)})
         if labels or note:
             self._write("annotations.json", self._annotations)
-        self._append("result.json", b"")
-        self._append(self._events, import_runs.first_event(time.time()))
+        self._append([("result.json", b""), (self._events, import_runs.first_event(time.time()))])
         print("yard: no yard is up here, so %s is written without one; where one is: yard import %s"
               % (self.name, shlex.quote(directory)), file=sys.stderr, flush=True)
 
@@ -444,24 +443,27 @@ class OfflineRun(ActiveRun):
             yard._name_what_cannot_be_sent(row)
             raise
         with self._ask_lock:
-            self._seq += 1
+            iteration = self._seq + 1
             now, clock = time.time(), time.monotonic()
             fields = _flat(told)
             at = fields.get("step") if step is None else step
-            at = at if isinstance(at, int) else self._seq
+            at = at if isinstance(at, int) else iteration
             values = [(tag, float(value)) for tag, value in fields.items()
                       if isinstance(value, (int, float)) and tag not in ("step", "training_iteration")]
-            automatic = {"step": at, "done": done, "training_iteration": self._seq, "time_this_iter_s": clock - self._last,
+            automatic = {"step": at, "done": done, "training_iteration": iteration, "time_this_iter_s": clock - self._last,
                          "time_total_s": clock - self._began, "timestamp": int(now),
                          "date": time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime(now)),
                          "hostname": socket.gethostname(), "pid": os.getpid(), "experiment_tag": self.name}
-            self._last = clock
             for name, value in automatic.items():
                 told.setdefault(name, value)
-            self._append("result.json", (yard._encode(told) + "\n").encode())
-            self._append_to_table(_flat(told))
+            cells = _flat(told)
+            self._widen_table(cells)
+            pieces = [("result.json", (yard._encode(told) + "\n").encode()),
+                      ("progress.csv", _csv_row([_cell(cells.get(name)) for name in self._columns]).encode())]
             if values:
-                self._append(self._events, import_runs.event(at, now, values))
+                pieces.append((self._events, import_runs.event(at, now, values)))
+            self._append(pieces)
+            self._seq, self._last = iteration, clock
         if checkpoint is not None:
             self.saved = os.path.abspath(os.fspath(checkpoint))
         if _is_notebook():
@@ -472,8 +474,15 @@ class OfflineRun(ActiveRun):
     def save(self, step: Optional[int] = None) -> Iterator[str]:
         self._check()
         directory = os.path.join(self.directory, "checkpoint_%06d" % (self._seq if step is None else step))
-        os.makedirs(directory, exist_ok=True)
-        yield directory
+        hidden = tempfile.mkdtemp(prefix=".saving-", dir=self.directory)
+        try:
+            fresh = os.path.join(hidden, os.path.basename(directory))
+            os.mkdir(fresh)
+            yield fresh
+            yard._sync(fresh)
+            _put_in_place(fresh, directory, os.path.join(hidden, "earlier"))
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
         self.saved = directory
 
     def config_update(self, config: object = None, **values: Any) -> None:
@@ -502,8 +511,10 @@ class OfflineRun(ActiveRun):
         if self._finished or os.getpid() != self._pid:
             return
         ended = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        self._write("outcome.json", {"state": "failed" if self._failed else "done", "ended": ended, "reason": self._failed})
-        super()._end_run(timeout)
+        try:
+            self._write("outcome.json", {"state": "failed" if self._failed else "done", "ended": ended, "reason": self._failed})
+        finally:
+            super()._end_run(timeout)
 
     def _check(self) -> None:
         self._check_caller()
@@ -511,31 +522,70 @@ class OfflineRun(ActiveRun):
             raise yard.Error(*self._broken)
 
     def _write(self, name: str, value: object) -> None:
+        self._replace(name, json.dumps(value, indent=2, sort_keys=True))
+
+    def _replace(self, name: str, text: str) -> None:
+        """In one step. Error: the file is what it was."""
         path = os.path.join(self.directory, name)
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=2, sort_keys=True)
-        os.replace(path + ".new", path)
-
-    def _append(self, name: str, data: bytes) -> None:
-        """In one piece, so that a reader never sees a part of it for long."""
-        with open(os.path.join(self.directory, name), "ab", buffering=0) as file:
-            file.write(data)
-
-    def _append_to_table(self, fields: Dict[str, Any]) -> None:
-        new = [name for name in fields if name not in self._columns]
-        path = os.path.join(self.directory, "progress.csv")
-        if new:
-            rows: List[List[str]] = []
-            if self._columns:
-                with open(path, newline="", encoding="utf-8") as file:
-                    rows = list(csv.reader(file))[1:]
-            self._columns += new
+        try:
             with open(path + ".new", "w", newline="", encoding="utf-8") as file:
-                file.write(_csv_row(self._columns))
-                for row in rows:
-                    file.write(_csv_row(row + [""] * len(new)))
+                file.write(text)
             os.replace(path + ".new", path)
-        self._append("progress.csv", _csv_row([_cell(fields.get(name)) for name in self._columns]).encode())
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(path + ".new")
+            raise _cannot_write(path, error) from None
+
+    def _append(self, pieces: List[Tuple[str, bytes]]) -> None:
+        """Each in one piece, so that a reader never sees a part of it for long. Error: all files are what they were."""
+        lengths: List[Tuple[str, int]] = []
+        try:
+            for name, data in pieces:
+                path = os.path.join(self.directory, name)
+                with open(path, "ab", buffering=0) as file:
+                    lengths.append((path, file.tell()))
+                    rest = memoryview(data)
+                    while rest:
+                        rest = rest[file.write(rest):]
+        except BaseException as error:
+            for path, length in lengths:
+                with contextlib.suppress(OSError):
+                    os.truncate(path, length)
+            if isinstance(error, OSError) and error.errno is not None:  # Else it is a signal handler's.
+                raise _cannot_write(path, error) from None
+            raise
+
+    def _widen_table(self, fields: Dict[str, Any]) -> None:
+        """Makes a column of progress.csv for each field that has none."""
+        new = [name for name in fields if name not in self._columns]
+        if not new:
+            return
+        rows: List[List[str]] = []
+        if self._columns:
+            with open(os.path.join(self.directory, "progress.csv"), newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file))[1:]
+        columns = self._columns + new
+        self._replace("progress.csv", _csv_row(columns) + "".join(_csv_row(row + [""] * len(new)) for row in rows))
+        self._columns = columns
+
+
+def _cannot_write(path: str, error: OSError) -> yard.Error:
+    return yard.Error("cannot write %s: %s" % (path, error.strerror or error))
+
+
+def _put_in_place(fresh: str, directory: str, aside: str) -> None:
+    """Makes `fresh` the directory; an earlier one goes aside. Error: the directory is what it was."""
+    try:
+        if os.path.isdir(directory):
+            os.rename(directory, aside)
+        try:
+            os.rename(fresh, directory)
+        except OSError:
+            if os.path.isdir(aside):
+                os.rename(aside, directory)
+            raise
+    except OSError as error:
+        raise _cannot_write(directory, error) from None
 
 
 def _thinned(steps: List[int], values: List[float]) -> Tuple[List[int], List[float]]:
