@@ -171,6 +171,56 @@ class OfflineTest(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(run.directory)), sorted(before + ["checkpoint_000005"]))
 
 
+class ImportTest(unittest.TestCase):
+    """Runs that were written without a yard and are not whole."""
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="sdk", dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def run_of(self, name, rows, params="{}"):
+        source = os.path.join(self.directory, "offline", name)
+        os.makedirs(source)
+        for member, text in (("result.json", rows), ("params.json", params), ("provenance.json", "{}")):
+            with open(os.path.join(source, member), "w", encoding="utf-8") as file:
+                file.write(text)
+        return source
+
+    def bring(self, *sources):
+        """Exit code, objects that were printed, and what was said."""
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+            code = import_runs.main(["--json", "--logdir", os.path.join(self.directory, "runs"), *sources])
+        return code, [json.loads(line) for line in out.getvalue().splitlines()], err.getvalue()
+
+    def test_only_metrics_are_counted(self):
+        rows = json.dumps({"step": 1, "done": False, "training_iteration": 1, "time_this_iter_s": 0.5, "timestamp": 17,
+                           "pid": 3, "eval": {"acc": 1}, "loss": 0.5, "said": "x"}) + "\n"
+        code, (run,), _ = self.bring(self.run_of("a", rows))
+        self.assertEqual((code, run["values"], run["tags"], run["damage"]), (0, 2, 2, ""))
+
+    def test_a_run_that_is_damaged_comes_up_to_there_and_so_do_the_others(self):
+        row = '{"step": 1, "timestamp": 17, "loss": 1}\n'
+        for name, rows in (("torn", row + '{"step": 2, "timest'), ("no-step", row + '{"timestamp": 17, "loss": 1}\n' + row),
+                           ("no-time", row + '{"step": 2, "loss": 1}\n'), ("list", row + "[1]\n")):
+            with self.subTest(name):
+                code, (run, good), _ = self.bring(self.run_of(name, rows), self.run_of("after-" + name, row))
+                self.assertEqual((code, run["imported"], run["values"]), (1, True, 1))
+                self.assertRegex(run["damage"], "result.json: line 2 is no report")
+                self.assertTrue(os.path.exists(os.path.join(run["directory"], "result.json")))
+                self.assertEqual((good["imported"], good["values"], good["damage"]), (True, 1, ""))
+        code, (run,), _ = self.bring(self.run_of("params", row, params='{"lr": 0.'))
+        self.assertEqual((code, run["imported"], run["values"], run["parameters"]), (1, True, 1, 0))
+        self.assertRegex(run["damage"], "params.json is no JSON object")
+
+    def test_a_source_that_is_broken_in_another_way_does_not_keep_the_others_away(self):
+        row = '{"step": 1, "timestamp": 17, "loss": 1}\n'
+        with mock.patch.object(import_runs, "_own_run", side_effect=[KeyError("x"), ValueError("y"), mock.DEFAULT],
+                               return_value=import_runs.Run("c", self.directory)):
+            code, runs, said = self.bring(*[self.run_of(name, row) for name in "abc"])
+        self.assertEqual((code, [run["run"] for run in runs]), (1, ["c"]))
+        self.assertEqual(said.count("cannot import"), 2)
+
+
 class OverTest(unittest.TestCase):
 
     def test_a_trial_that_was_ended_without_it_says_stop(self):

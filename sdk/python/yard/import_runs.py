@@ -37,6 +37,9 @@ _NAMES = {"step": ("step", "_step", "global_step"), "time": ("wall_time", "times
 _CONFIG = ("config.", "params.", "hparams.", "run.")
 _CONTEXT = "metric.context."  # Aim's: loss of the context subset=train is train/loss.
 _NOT_FOUND = 3  # Exit code, as of the command line's verbs.
+# Numbers of each line of a result.json that are no metrics (docs/trainer_files.md).
+_AUTOMATIC = ("step", "done", "training_iteration", "time_this_iter_s", "time_total_s", "timesteps_total", "episodes_total",
+              "time_since_restore", "timesteps_since_restore", "iterations_since_restore", "neg_mean_loss", "timestamp", "pid")
 _MAX_LABELS = 64  # The data manager's limit.
 
 
@@ -209,12 +212,37 @@ def _record(payload: bytes) -> bytes:
 def _own_run(source: str) -> Run:
     run = Run(os.path.basename(os.path.abspath(source)), source)
     run.copy_of = source
-    run.config = json.loads(_read(os.path.join(source, "params.json")))
-    with open(os.path.join(source, "result.json"), encoding="utf-8") as rows:
-        for row in map(json.loads, rows):
-            values = {name: value for name, value in row.items() if isinstance(value, (int, float))}
-            run.points += [(name, row["step"], row["timestamp"], value) for name, value in values.items()]
+    params, rows = os.path.join(source, "params.json"), os.path.join(source, "result.json")
+    try:
+        run.config = dict(_object(_read(params)))
+    except ValueError:
+        run.damage = "%s is no JSON object" % params
+    with open(rows, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                row = _object(line.decode())
+                run.points += [(name, row["step"], row["timestamp"], value) for name, value in _metrics(row)]
+            except (ValueError, KeyError):
+                run.damage = "%s: line %d is no report" % (rows, number)
+                break
     return run
+
+
+def _object(text: str) -> Dict[str, Any]:
+    """ValueError: it is no JSON object."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")
+    return value
+
+
+def _metrics(row: Dict[str, Any], prefix: str = "") -> Iterator[Tuple[str, float]]:
+    """The numbers of a report by their tags, without the fields that each report has."""
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from _metrics(value, prefix + name + "/")
+        elif isinstance(value, (int, float)) and prefix + name not in _AUTOMATIC:
+            yield prefix + name, value
 
 
 # W&B: a log of LevelDB (blocks of 32 KiB, CRC-32 of type and data) whose records are `Record` of wandb_internal.proto.
@@ -326,7 +354,7 @@ def _wandb_run(path: str) -> Run:
                     run.left_out["measurements of the system"] += 1
                 elif field in (8, 25):
                     run.left_out["artifacts"] += 1
-    except SourceError as error:
+    except (SourceError, ValueError) as error:
         run.damage = "%s: %s" % (path, error)
     if run.points:
         run.provenance["ended"] = max(point[2] for point in run.points)
@@ -583,7 +611,7 @@ def main(arguments: List[str]) -> int:
                 run.name = options.prefix + run.name
                 code = max(code, 1 if run.damage else 0)
                 _import(run, options.logdir, options.json)
-        except (SourceError, OSError, UnicodeDecodeError, csv.Error) as error:
+        except (SourceError, OSError, ValueError, KeyError, csv.Error) as error:
             print(_plain("cannot import %s: %s" % (source, error)), file=sys.stderr)
             code = max(code, _NOT_FOUND if isinstance(error, FileNotFoundError) else 1)
     return code
