@@ -1,11 +1,14 @@
 """Tests of the part that all integrations share. (Each with its library: tests/integrations_test.py.)"""
 
+import contextlib
 import decimal
 import glob
 import io
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
@@ -55,6 +58,17 @@ class IntegrationsTest(unittest.TestCase):
         mine = yard.Reporter(fd="", path="", out=io.StringIO())
         self.assertIs(integrations.shared_reporter(mine), mine)
         self.assertIs(integrations.shared_reporter(), mine)
+
+    def test_a_run_that_is_finished_is_used_no_more(self):
+        directory = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(shutil.rmtree, directory)
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()) as said:
+            with yard.init(offline=True, directory=directory) as run:
+                self.assertIs(integrations.shared_reporter(), run)
+            self.assertIsNot(integrations.shared_reporter(), run)
+            integrations.shared_reporter().report(loss=1)
+            self.assertIn("loss", said.getvalue())
+            self.assertIs(integrations.shared_reporter(), integrations.shared_reporter())
 
     def test_no_library_is_imported_with_the_module(self):
         program = ("import sys; before = set(sys.modules); import yard, yard.integrations, yard.summary_writer\n"

@@ -29,7 +29,7 @@ def shared_reporter(reporter: Optional[yard.Reporter] = None) -> yard.Reporter:
         reporter = attached.active()
     if reporter is not None:
         _shared = (os.getpid(), reporter)
-    elif _shared is None or _shared[0] != os.getpid():
+    elif _shared is None or _shared[0] != os.getpid() or getattr(_shared[1], "_finished", False):
         _shared = (os.getpid(), yard.Reporter())
     return _shared[1]
 
