@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import typing
 import unittest
 import zlib
 
@@ -12,10 +13,36 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(_HERE, "../python/testing")]
 import event_media
 import xml_runner
+<<<<<<< HEAD
+=======
+from yard import import_runs
+>>>>>>> 32f17cfd (A value of a C++ program that the disk does not take leaves nothing in its file)
 
 _MAIN = """
 #include "yard.h"
-int main() {
+#include <signal.h>
+#include <sys/resource.h>
+// As of a disk that takes so many bytes of a file.
+void LimitFiles(rlim_t size) {
+  rlimit limit;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = size;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+int ReportToAFullDisk() {
+  yard::Reporter reporter;
+  signal(SIGXFSZ, SIG_IGN);
+  LimitFiles(50);
+  std::puts(reporter.ReportText("lost", "first", 1).message.c_str());
+  LimitFiles(RLIM_INFINITY);
+  if (!reporter.ReportText("note", "second", 2)) return 6;
+  LimitFiles(200);
+  if (reporter.ReportText("lost", std::string(200, 'x'), 3)) return 7;
+  LimitFiles(RLIM_INFINITY);
+  return reporter.ReportText("note", "fourth", 4) ? 0 : 8;
+}
+int main(int argc, char**) {
+  if (argc > 1) return ReportToAFullDisk();
   yard::Reporter reporter;
   std::vector<std::uint8_t> pixels(300 * 200 * 3);
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i % 251);
@@ -65,6 +92,48 @@ def pixels_of(png):
     return width, height, colours, b"".join(raw[row * line + 1:(row + 1) * line] for row in range(height))
 
 
+class Value(typing.NamedTuple):
+    tag: str
+    step: int
+    kind: str
+    data: typing.Any  # The bytes of an image, a text, or (left, right, count) of each bucket that is not empty.
+
+
+def fields_of(message):
+    """The last value of each field of a protobuf message."""
+    return dict(import_runs._fields(message))
+
+
+def read_media(run):
+    """The values that are no numbers in the event files of a run, each of which is whole and begins as one."""
+    for name in sorted(os.listdir(run)):
+        with open(os.path.join(run, name), "rb") as file:
+            data = file.read()
+        at, is_first = 0, True
+        while at < len(data):
+            length, = struct.unpack_from("<Q", data, at)
+            event = fields_of(data[at + 12:at + 12 + length])
+            assert data[at:at + 16 + length] == import_runs._record(data[at + 12:at + 12 + length])
+            assert is_first == (event.get(3) == b"brain.Event:2")
+            at, is_first = at + 16 + length, False
+            if 5 in event:
+                yield value_of(fields_of(fields_of(event[5])[1]), event[2])
+
+
+def value_of(value, step):
+    tag = value[1].decode()
+    step -= 1 << 64 if step >= 1 << 63 else 0
+    if 4 in value:
+        return Value(tag, step, "image", fields_of(value[4])[4])
+    if 8 in value:
+        return Value(tag, step, "text", fields_of(value[8])[8].decode())
+    histogram = fields_of(value[5])
+    limits, counts = ([number for number, in struct.iter_unpack("<d", histogram[part])] for part in (6, 7))
+    lefts = struct.unpack("<d", histogram[1]) + tuple(limits[:-1])
+    return Value(tag, step, "histogram", [(min(left, right), right, count)
+                                          for left, right, count in zip(lefts, limits, counts) if count])
+
+
 class ValuesTest(unittest.TestCase):
 
     def setUp(self):
@@ -78,15 +147,19 @@ class ValuesTest(unittest.TestCase):
                               cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertEqual((made.returncode, made.stdout), (0, ""))
 
-    def run_program(self, **variables):
-        return subprocess.run([self.directory + "/program"], env=variables, stdout=subprocess.PIPE, text=True, check=True,
+    def run_program(self, *words, **variables):
+        return subprocess.run([self.directory + "/program", *words], env=variables, stdout=subprocess.PIPE, text=True, check=True,
                               timeout=60).stdout.splitlines()
 
     def test_they_are_in_the_files_of_the_run(self):
         run = self.directory + "/run"
         os.mkdir(run)
         self.assertEqual(self.run_program(YARD_LOGDIR=run), _REFUSED)
+<<<<<<< HEAD
         found = {(value.tag, value.step): value for value in event_media.read_media(run)}
+=======
+        found = {(value.tag, value.step): value for value in read_media(run)}
+>>>>>>> 32f17cfd (A value of a C++ program that the disk does not take leaves nothing in its file)
         self.assertEqual(sorted(found), [("far", 1), ("gray", 1), ("note", -1), ("note", 3), ("one", 1), ("sample/a", -1),
                                          ("sample/a", 3), ("weights", -1), ("weights", 3)])
         expected = bytes(i % 251 for i in range(300 * 200 * 3))
@@ -99,6 +172,13 @@ class ValuesTest(unittest.TestCase):
             self.assertTrue(left < right and count > 0)
         self.assertEqual([bucket[2] for bucket in found["one", 1].data], [1.0])
         self.assertEqual([bucket[2] for bucket in found["far", 1].data], [1.0, 1.0])
+
+    def test_a_value_that_the_disk_does_not_take_leaves_nothing_behind(self):
+        run = self.directory + "/run"
+        os.mkdir(run)
+        self.assertRegex(self.run_program("full", YARD_LOGDIR=run)[0], "cannot write .*/run/events.*: File too large")
+        self.assertEqual([(value.tag, value.step, value.data) for value in read_media(run)],
+                         [("note", 2, "second"), ("note", 4, "fourth")])
 
     def test_by_hand_they_are_told(self):
         out = self.run_program()

@@ -1099,11 +1099,14 @@ inline std::optional<std::string> AppendToFile(const std::string& path, std::str
   const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return "cannot open " + path + ": " + ErrorText(errno);
   std::optional<std::string> error;
+  const off_t length = ::lseek(fd, 0, SEEK_END);
   while (!bytes.empty() && !error) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
     if (written < 0 && errno != EINTR) error = "cannot write " + path + ": " + ErrorText(errno);
   }
+  // No record may follow half of one.
+  if (error && length >= 0 && ::ftruncate(fd, length) != 0) *error += "; it has half a record now";
   ::close(fd);
   return error;
 }
@@ -1520,23 +1523,24 @@ inline Reply Reporter::WriteValue(std::string_view tag, std::int64_t step,
   internal::AppendDoubleField(1, internal::SecondsNow(), &event);
   internal::AppendField(2, static_cast<std::uint64_t>(step), &event);
   internal::AppendField(5, summary, &event);
-  std::string records;
-  if (values_path_.empty()) {
+  std::string records, path = values_path_;
+  if (path.empty()) {
     char host[256] = {};
     ::gethostname(host, sizeof(host) - 1);
     char name[400];
     std::snprintf(name, sizeof(name), "/events.out.tfevents.%010lld.%s.%d.values",
                   static_cast<long long>(internal::SecondsNow()), host, static_cast<int>(pid_));
-    values_path_ = run_directory_ + name;
+    path = run_directory_ + name;
     std::string first;
     internal::AppendDoubleField(1, internal::SecondsNow(), &first);
     internal::AppendField(3, "brain.Event:2", &first);
     records = internal::EventRecord(first);
   }
   records += internal::EventRecord(event);
-  if (auto error = internal::AppendToFile(values_path_, records)) {
+  if (auto error = internal::AppendToFile(path, records)) {
     return internal::Error(std::move(*error));
   }
+  values_path_ = std::move(path);
   return {};
 }
 

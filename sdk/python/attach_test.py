@@ -8,8 +8,10 @@ import math
 import os
 import resource
 import shutil
+import socket
 import sys
 import tempfile
+import threading
 import unittest
 import xml.etree.ElementTree
 from unittest import mock
@@ -234,6 +236,56 @@ class OverTest(unittest.TestCase):
                 reply = reporter.report(loss=1)
         self.assertFalse(reply)
         self.assertEqual(reply.reason, "stop")
+
+
+class ExitTest(unittest.TestCase):
+    """The end of a process whose yard is away."""
+
+    def end_of_process(self, run, failure=""):
+        with mock.patch.object(attach, "_open", [run]), mock.patch.object(attach, "_LAST_WORDS", 0.3), \
+                mock.patch.object(attach, "_failure", failure):
+            ending = threading.Thread(target=attach._at_exit, daemon=True)
+            ending.start()
+            ending.join(20)
+            self.assertFalse(ending.is_alive())
+        self.assertTrue(run._finished)
+
+    def test_it_does_not_wait_for_a_thread_that_reports(self):
+        asked = threading.Event()
+
+        def answer(message):
+            if message["t"] == "report":
+                asked.set()
+                return None
+            return fake_yard.obliging(message)
+        with fake_yard.FakeYard(answer) as fake:
+            run = attach.ActiveRun(fake.spec)
+            threading.Thread(target=self.report, args=[run], daemon=True).start()
+            self.assertTrue(asked.wait(20))
+            self.end_of_process(run)
+
+    def report(self, run):
+        with contextlib.suppress(yard.Error):
+            run.report(loss=1)
+
+    def test_it_does_not_wait_for_a_thread_that_sends_nor_for_room_to_send(self):
+        stays = threading.Event()
+
+        def answer(message):
+            if message["t"] == "log":
+                stays.wait(60)
+            return fake_yard.obliging(message)
+        for is_thread in (False, True):
+            stays.clear()
+            with self.subTest(is_thread=is_thread), fake_yard.FakeYard(answer) as fake:
+                run = attach.ActiveRun(fake.spec)
+                run.log("x")
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        run._socket.send(b'{"t":"hb"}\n', socket.MSG_DONTWAIT)
+                with run._send_lock if is_thread else contextlib.nullcontext():
+                    self.end_of_process(run, "ValueError: x")
+                stays.set()
 
 
 class NotebookTest(unittest.TestCase):

@@ -31,8 +31,8 @@ import threading
 import time
 import traceback
 import types
-from typing import (TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple, Type, TypeVar,
-                    Union)
+from typing import (TYPE_CHECKING, Any, ContextManager, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple,
+                    Type, TypeVar, Union)
 
 if TYPE_CHECKING:
     from yard.attach import ActiveRun as ActiveRun, active as active, finish as finish, init as init
@@ -179,6 +179,7 @@ class Reporter:
         self._send_lock = threading.Lock()  # Held for a line. Taken after _ask_lock.
         self._sender: Optional[int] = None
         self._timeout = answer_timeout
+        self._deadline: Optional[float] = None  # All waits end then: the process does.
         self._socket = _open(
             os.environ.get("YARD_FD", "") if fd is None else fd,
             os.environ.get("YARD_SOCKET", "") if path is None else path)
@@ -493,7 +494,7 @@ class Reporter:
         """The answer to a line. Threads take turns. Numbers a report."""
         self._check_caller()
         self._check_turn(self._ask_lock, self._asker)
-        with self._ask_lock:
+        with self._turn(self._ask_lock):
             try:
                 self._asker = threading.get_ident()
                 is_report = message["t"] == "report"
@@ -522,10 +523,13 @@ class Reporter:
             raise Error("a signal handler has interrupted a call of this thread and makes another "
                         "one: let it set a flag, or raise an exception, and call after that")
 
+    def _turn(self, lock: threading.Lock) -> ContextManager[Any]:
+        return lock if self._deadline is None else _LockUntil(lock, self._deadline)
+
     def _send_line(self, data: bytes, asks: bool) -> int:
         """How many lines that want an answer have been sent with it."""
         self._check_turn(self._send_lock, self._sender)
-        with self._send_lock:
+        with self._turn(self._send_lock):
             try:
                 self._sender = threading.get_ident()
                 before = self._line
@@ -552,14 +556,18 @@ class Reporter:
             try:
                 # One step: what was sent is known. (No signal: Python ignores SIGPIPE, a program
                 # may not.)
-                line.sent.extend(map(channel.send, (rest,), (socket.MSG_NOSIGNAL,)))
-            except BlockingIOError:  # Another process made the socket non-blocking.
-                self._wait(select.POLLOUT, None)
+                line.sent.extend(map(channel.send, (rest,), (socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT,)))
+            except BlockingIOError:
+                if not self._wait(select.POLLOUT, self._deadline):
+                    raise self._break("the yard takes no lines, and the process ends")
 
     def _receive(self, number: int, patient: bool) -> bytes:
         """The answer of that number."""
         channel = self._channel()
         timeout = None if patient else self._timeout
+        if self._deadline is not None:
+            left = max(0.0, round(self._deadline - time.monotonic(), 1))
+            timeout = left if timeout is None else min(left, timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
             while True:
@@ -626,6 +634,21 @@ def _register_faulthandler() -> None:
         faulthandler.register(number, file=file, all_threads=True, chain=False)
     except (ImportError, OSError, RuntimeError, ValueError, AttributeError):
         pass  # It is no reason not to train.
+
+
+class _LockUntil:
+    """A lock that is waited for until a deadline."""
+
+    def __init__(self, lock: threading.Lock, deadline: float) -> None:
+        self._lock = lock
+        self._deadline = deadline
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=max(0.0, self._deadline - time.monotonic())):
+            raise Error("another thread waits for the yard, and the process ends")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class _Line:

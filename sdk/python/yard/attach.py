@@ -87,9 +87,9 @@ class ActiveRun(yard.Reporter):
 
         A run that is finished stays as it is. Run again, or in a forked child, it does nothing.
         """
-        self._end_run(None)
+        self._end_run()
 
-    def _end_run(self, timeout: Optional[float]) -> None:
+    def _end_run(self) -> None:
         if self._finished or os.getpid() != self._pid:
             return
         self._finished = True
@@ -97,7 +97,6 @@ class ActiveRun(yard.Reporter):
             _open.remove(self)
         try:
             if self._is_attached and self._broken is None:
-                self._timeout = timeout if timeout is not None else self._timeout
                 self._ask_for_ok({"t": "finish"})
         finally:
             self.close()
@@ -111,7 +110,7 @@ class ActiveRun(yard.Reporter):
         if error is not None and not clean_exit:
             self._fail_quietly("".join(traceback.format_exception_only(kind, error)).strip())
         try:
-            self._end_run(None)
+            self._end_run()
         except yard.Error:
             if error is None:
                 raise  # Else the exception that is on its way says more.
@@ -370,11 +369,14 @@ def _add_hooks() -> None:
 
 
 def _at_exit() -> None:
+    """Another thread may be in a call that has no end, and holds a lock."""
+    deadline = time.monotonic() + _LAST_WORDS
     for run in [run for run in _open if run._pid == os.getpid()]:
+        run._deadline = deadline
         if _failure:
             run._fail_quietly(_failure)
         try:
-            run._end_run(_LAST_WORDS)
+            run._end_run()
         except yard.Error:
             pass  # The shim tells it, once the yard is there.
 
@@ -507,14 +509,14 @@ class OfflineRun(ActiveRun):
         self._check()
         self._failed = str(error)
 
-    def _end_run(self, timeout: Optional[float]) -> None:
+    def _end_run(self) -> None:
         if self._finished or os.getpid() != self._pid:
             return
         ended = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         try:
             self._write("outcome.json", {"state": "failed" if self._failed else "done", "ended": ended, "reason": self._failed})
         finally:
-            super()._end_run(timeout)
+            super()._end_run()
 
     def _check(self) -> None:
         self._check_caller()
