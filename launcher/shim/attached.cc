@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -9,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -29,12 +32,29 @@ void Say(int channel, std::string line) {
   (void)send(channel, line.data(), line.size(), MSG_NOSIGNAL);
 }
 
+using Clock = std::chrono::steady_clock;
+
+// False: nothing more comes, as the process has ended or the deadline is over.
+bool AwaitData(int channel, int process, Clock::time_point deadline) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd fds[] = {{channel, POLLIN, 0}, {process, POLLIN, 0}};
+    const int ready = poll(fds, std::size(fds), static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    return fds[0].revents != 0;  // The process may have sent it and ended.
+  }
+}
+
 // The first line, without its newline, and nothing behind it. Nothing: it is too long, or never
 // came.
-std::optional<std::string> FirstLine(int channel) {
+std::optional<std::string> FirstLine(int channel, int process, std::chrono::milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
   std::string line;
   char chunk[4096];
   while (line.size() <= runtime::kMaxReportLine) {
+    if (!AwaitData(channel, process, deadline)) return std::nullopt;
     const ssize_t there = recv(channel, chunk, sizeof chunk, MSG_PEEK);
     if (there < 0 && errno == EINTR) continue;
     if (there <= 0) return std::nullopt;
@@ -132,7 +152,7 @@ int RunAttached(AttachOptions options) {
     return kShimBadSpec;
   }
   BeOnOurOwn();
-  auto request = FirstLine(channel);
+  auto request = FirstLine(channel, process.get(), options.request_limit);
   auto nonce = NewNonce();
   if (!request || !nonce) return kShimBadSpec;
   return Attached(std::move(options), std::move(process), *std::move(nonce), *std::move(request))

@@ -18,6 +18,8 @@ struct AttachOptions {
   pid_t pid = 0;  // It must run; its pidfd tells when it has ended.
   runtime::UniqueFd channel;
   std::string trainer_socket;
+  // For the process to send the request.
+  std::chrono::milliseconds request_limit{60000};
   // After the end of the process, for the trainer to confirm it.
   std::chrono::milliseconds trainer_limit{30000};
   // After the close of its channel, for the process to end; then it has only closed it.

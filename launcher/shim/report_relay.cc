@@ -327,7 +327,9 @@ bool ReportRelay::IsDone(ReporterId id) const {
   const Reporter& reporter = reporters_.at(id);
   if (reporter.closing) return reporter.out.empty();
   if (!reporter.at_end || reporter.in.find('\n') != std::string::npos) return false;
-  if (ended_ || reporter.gone) return true;
+  // (A process that has finished counts the answers up to that of its finish.)
+  const bool waits_for_end = finished_ && !process_gone_;
+  if ((ended_ && !waits_for_end) || reporter.gone) return true;
   // It has only stopped writing, and waits for its answers.
   const auto is_its = [&](const Line& line) { return line.reporter == id; };
   return reporter.out.empty() && std::none_of(queue_.begin(), queue_.end(), is_its);
@@ -482,6 +484,14 @@ void ReportRelay::TaskEnded(std::function<void()> done) {
   }
   DropBarriers([](const Line&) { return true; });
   Advance();
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::ProcessGone() {
+  process_gone_ = true;
+  if (!ended_) return;
   UpdateReporters();
   Pump();
   CheckEnd();

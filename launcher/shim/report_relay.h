@@ -26,7 +26,8 @@ namespace launcher {
 //
 // With `attach` it speaks for a process that no launcher has started. Its first greeting asks for a
 // trial, and a refusal is for good: from then on each line is answered with an error. A line
-// {"t":"finish"} is for the relay itself: the process has said that it is done.
+// {"t":"finish"} is for the relay itself: the process has said that it is done. It gets its answers
+// to the lines before that.
 class ReportRelay {
  public:
   struct Attach {
@@ -71,7 +72,7 @@ class ReportRelay {
   // the trainer has confirmed that; without a trainer as soon as everything is read.
   void TaskEnded(std::function<void()> done);
   // The process that is attached to is gone.
-  void ProcessGone() { process_gone_ = true; }
+  void ProcessGone();
   bool finished() const { return finished_; }  // The attached process has said so.
 
  private:

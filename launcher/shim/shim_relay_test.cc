@@ -517,6 +517,51 @@ TEST_F(AttachedShimTest, AsksForATrialUntilItIsThereAndSaysThatItIsFinished) {
   EXPECT_EQ(kill(process_->pid(), 0), 0);
 }
 
+// As of a program whose report was interrupted: it counts the answers that it has not read.
+TEST_F(AttachedShimTest, WhatIsQueuedAtTheFinishIsAnsweredBeforeIt) {
+  AttachToProcess();
+  GreetFirst();
+  Say(R"({"t":"report","m":{}})");
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"report","m":{}})");
+  trainer_.Die();
+  Say(R"({"t":"report","m":{"last":1}})");
+  Say(R"({"t":"finish"})");
+  trainer_.Listen();
+  EXPECT_EQ(trainer_.Greet(), absl::StrCat("YARD1 ", nonce_));
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"report","m":{}})");
+  EXPECT_EQ(trainer_.Next(), R"(2 {"t":"report","m":{"last":1}})");
+  trainer_.Send("1 first\n2 second\n");
+  EXPECT_EQ(trainer_.Next(), "END 2 finished");
+  trainer_.Send("END\n");
+  EXPECT_EQ(Heard(), "first");
+  EXPECT_EQ(Heard(), "second");
+  EXPECT_EQ(Heard(), R"({"t":"ok"})");
+  EXPECT_EQ(Heard(), "(no line)");
+}
+
+TEST_F(AttachedShimTest, AProcessThatEndsWhileItsAnswersAreAwayEndsTheShimToo) {
+  AttachToProcess();
+  GreetFirst();
+  Say(R"({"t":"report","m":{}})");
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"report","m":{}})");
+  Say(R"({"t":"finish"})");
+  ASSERT_TRUE(process_->Signal(SIGKILL).ok());
+  (void)process_->Wait(kDeadline);
+  trainer_.Send("1 first\n");
+  EXPECT_EQ(trainer_.Next(), "END 1 finished");
+  trainer_.Send("END\n");
+}
+
+// Nobody else may hold the other end of its channel, but somebody may.
+TEST_F(AttachedShimTest, AProcessThatEndsBeforeItsRequestEndsTheShim) {
+  ASSERT_EQ(Attach(pid_), kShimDone);
+  ASSERT_TRUE(process_->Signal(SIGKILL).ok());
+  (void)process_->Wait(kDeadline);
+  ASSERT_TRUE(WaitReadable(channel_.get(), kDeadline));
+  char byte;
+  EXPECT_EQ(read(channel_.get(), &byte, 1), 0) << "our end is open, and the shim has ended";
+}
+
 TEST_F(AttachedShimTest, ATrainerThatComesLaterIsAskedWithTheSameNonce) {
   trainer_.Die();
   AttachToProcess();
