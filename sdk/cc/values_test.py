@@ -5,7 +5,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import typing
 import unittest
 import zlib
 
@@ -13,10 +12,6 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(_HERE, "../python/testing")]
 import event_media
 import xml_runner
-<<<<<<< HEAD
-=======
-from yard import import_runs
->>>>>>> 32f17cfd (A value of a C++ program that the disk does not take leaves nothing in its file)
 
 _MAIN = """
 #include "yard.h"
@@ -92,48 +87,6 @@ def pixels_of(png):
     return width, height, colours, b"".join(raw[row * line + 1:(row + 1) * line] for row in range(height))
 
 
-class Value(typing.NamedTuple):
-    tag: str
-    step: int
-    kind: str
-    data: typing.Any  # The bytes of an image, a text, or (left, right, count) of each bucket that is not empty.
-
-
-def fields_of(message):
-    """The last value of each field of a protobuf message."""
-    return dict(import_runs._fields(message))
-
-
-def read_media(run):
-    """The values that are no numbers in the event files of a run, each of which is whole and begins as one."""
-    for name in sorted(os.listdir(run)):
-        with open(os.path.join(run, name), "rb") as file:
-            data = file.read()
-        at, is_first = 0, True
-        while at < len(data):
-            length, = struct.unpack_from("<Q", data, at)
-            event = fields_of(data[at + 12:at + 12 + length])
-            assert data[at:at + 16 + length] == import_runs._record(data[at + 12:at + 12 + length])
-            assert is_first == (event.get(3) == b"brain.Event:2")
-            at, is_first = at + 16 + length, False
-            if 5 in event:
-                yield value_of(fields_of(fields_of(event[5])[1]), event[2])
-
-
-def value_of(value, step):
-    tag = value[1].decode()
-    step -= 1 << 64 if step >= 1 << 63 else 0
-    if 4 in value:
-        return Value(tag, step, "image", fields_of(value[4])[4])
-    if 8 in value:
-        return Value(tag, step, "text", fields_of(value[8])[8].decode())
-    histogram = fields_of(value[5])
-    limits, counts = ([number for number, in struct.iter_unpack("<d", histogram[part])] for part in (6, 7))
-    lefts = struct.unpack("<d", histogram[1]) + tuple(limits[:-1])
-    return Value(tag, step, "histogram", [(min(left, right), right, count)
-                                          for left, right, count in zip(lefts, limits, counts) if count])
-
-
 class ValuesTest(unittest.TestCase):
 
     def setUp(self):
@@ -155,11 +108,7 @@ class ValuesTest(unittest.TestCase):
         run = self.directory + "/run"
         os.mkdir(run)
         self.assertEqual(self.run_program(YARD_LOGDIR=run), _REFUSED)
-<<<<<<< HEAD
         found = {(value.tag, value.step): value for value in event_media.read_media(run)}
-=======
-        found = {(value.tag, value.step): value for value in read_media(run)}
->>>>>>> 32f17cfd (A value of a C++ program that the disk does not take leaves nothing in its file)
         self.assertEqual(sorted(found), [("far", 1), ("gray", 1), ("note", -1), ("note", 3), ("one", 1), ("sample/a", -1),
                                          ("sample/a", 3), ("weights", -1), ("weights", 3)])
         expected = bytes(i % 251 for i in range(300 * 200 * 3))
@@ -177,8 +126,12 @@ class ValuesTest(unittest.TestCase):
         run = self.directory + "/run"
         os.mkdir(run)
         self.assertRegex(self.run_program("full", YARD_LOGDIR=run)[0], "cannot write .*/run/events.*: File too large")
-        self.assertEqual([(value.tag, value.step, value.data) for value in read_media(run)],
+        self.assertEqual([(value.tag, value.step, value.data) for value in event_media.read_media(run)],
                          [("note", 2, "second"), ("note", 4, "fourth")])
+        for name in os.listdir(run):
+            with open(os.path.join(run, name), "rb") as file:
+                data = file.read()
+            self.assertTrue(not data or b"brain.Event:2" in data[:50])
 
     def test_by_hand_they_are_told(self):
         out = self.run_program()
