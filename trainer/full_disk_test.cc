@@ -321,6 +321,38 @@ TEST_P(FullRunDiskTest, AChangeOfTheConfigurationIsInTheFileOfATrialThatEndedMea
   EXPECT_EQ(Read(runs_ + "/a/params.json"), "{\n  \"lr\": 0.1\n}\n");
 }
 
+TEST_P(FullDiskTest, AStopLeavesItsGraceToAnAttachedProcess) {
+  AttemptKey attempt;
+  std::string id;
+  On([&] {
+    const auto key = trials_->Attach({.nonce = "n1", .pid = 17, .request = R"({"name":"a"})"});
+    ASSERT_TRUE(key.ok()) << key.status();
+    attempt = *key;
+    trials_->OnConnection(attempt, true);
+    id = trials_->Find("a").value_or("");
+  });
+  const auto say = [&](std::int64_t number) {
+    std::string answer;
+    const std::string text =
+        absl::StrCat(R"({"t":"report","m":{"text":")", std::string(100, 'x'), "\"}}");
+    On([&] { answer = TextOf(trials_->Receive({{attempt, number, text, false}}).front()); });
+    return answer;
+  };
+  Fill();
+  std::int64_t number = 1;
+  while (number < kManyReports && say(number) == R"({"t":"ok","events":[]})") ++number;
+  ASSERT_THAT(Get(id).reason, HasSubstr("no room"));
+  On([&] { EXPECT_TRUE(trials_->Stop(id, absl::Seconds(60), "").ok()); });
+  Advance(absl::Seconds(50));
+  EXPECT_EQ(Get(id).state, TrialState::Stopping);
+  MakeRoom();
+  Advance(absl::Seconds(2));
+  EXPECT_THAT(say(number), HasSubstr(R"({"t":)")) << "it may have been stored before the stop";
+  EXPECT_THAT(say(number + 1), HasSubstr(R"("t":"stop")"));
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+}
+
 TEST_P(FullDiskTest, AStopIsCarriedOutAtOnceAndStoredLater) {
   const std::string id = Run("a");
   Report("j-1");

@@ -155,6 +155,16 @@ TEST_F(AttachedTrialsTest, AStopIsAnAnswerAndAfterItsGraceTheTrialIsOver) {
   EXPECT_EQ(Rows(id).size(), 2u);
 }
 
+TEST_F(AttachedTrialsTest, AStopLeavesItsGraceToAProcessThatHasNotSpoken) {
+  Start();
+  const std::string id = Attach("n1", "first");
+  Stop(id, absl::Seconds(5));
+  EXPECT_EQ(Get(id).state, TrialState::Stopping);
+  EXPECT_EQ(Tell(1, kReport), R"({"t":"stop","seq":1,"reason":"stop","grace_s":5})");
+  Advance(absl::Seconds(6));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+}
+
 TEST_F(AttachedTrialsTest, AStopEndsWithItsProcess) {
   Start();
   const std::string id = Attach("n1", "first");

@@ -1382,12 +1382,13 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     // A program that has not spoken may not know the channel, and one whose reports there is no
     // room for gets no answers; it is told by a signal. So are the tasks of a cluster whose
-    // reporter has ended.
+    // reporter has ended. An attached process is never told from outside: that ends its trial.
     const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
     const bool has_spoken =
         trial.reports->progress().last_line > 0 && !ReportsByOutput(trial.record);
     const bool is_answered = room_waits_.WhyOf(trial.record.number).empty();
-    if (nobody_hears || !has_spoken || !is_answered) return StopFromOutside(trial);
+    const bool is_told_at_once = nobody_hears || !has_spoken || !is_answered;
+    if (is_told_at_once && !IsAttached(trial.record)) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
     trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
       Trial& late = table_.At(number);
