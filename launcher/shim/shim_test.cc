@@ -281,6 +281,7 @@ TEST_F(ShimTest, StartsAnAttemptOnce) {
   auto status = second->Wait(kDeadline);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->code, kShimNotFirst);
+  AwaitOutput("once");
   Send(control_, {.kind = ShimRequest::Kind::kKill});
   Finish();
   auto third = StartShim(&other);
