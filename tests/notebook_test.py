@@ -108,7 +108,7 @@ class NotebookTest(NotebookCase):
         said = lambda outputs: "".join(output.get("evalue", "") + "".join(output.get("text", "")) for output in outputs)
         self.assertIn("usage: %yard runs [QUERY]", said(wrong))
         self.assertIn("nothing", said(missing))
-        self.assertIn("bad_flag", said(tensorboard))
+        self.assertIn("yard is not on PATH", said(tensorboard))
 
     def test_a_kernel_that_ends(self):
         for name, state, reason in [("shut_down", "done", ""), ("restarted", "failed", "its kernel was restarted"),
