@@ -587,6 +587,7 @@ TEST_F(ApiTest, WhoLeavesEndsTheSearch) {
   auto target = ParseTarget("/api/v1/logs?grep=forever");
   ASSERT_TRUE(target.ok());
   auto reply = std::make_shared<OneReply>();
+  auto answer = reply->Answer();
   api_->Handle({.door = Door::kSocket,
                 .method = "GET",
                 .target = *target,
@@ -595,6 +596,7 @@ TEST_F(ApiTest, WhoLeavesEndsTheSearch) {
   has_begun_.get_future().wait();
   reply->Leave();
   EXPECT_TRUE(cancelled_.get_future().get());
+  answer.wait();  // The end of the call needs the pool.
 }
 
 TEST_F(ApiTest, JobsAreListedTheNewestFirstAndOneByOne) {
