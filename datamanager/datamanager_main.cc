@@ -27,6 +27,8 @@
 #include "datamanager/catalog/run_indexes.h"
 #include "datamanager/catalog/run_removal.h"
 #include "datamanager/catalog/run_updaters.h"
+#include "datamanager/catalog/trash_keeper.h"
+#include "datamanager/disk_methods.h"
 #include "datamanager/find/run_follower.h"
 #include "datamanager/find/run_tree.h"
 #include "datamanager/point_topics.h"
@@ -34,6 +36,7 @@
 #include "datamanager/service_methods.h"
 #include "datamanager/tensorboard/socket_taker.h"
 #include "eventlog/open_file_bound.h"
+#include "glog/logging.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/file_limit.h"
 #include "runtime/file/local_path.h"
@@ -54,6 +57,8 @@ ABSL_FLAG(std::uint64_t, cache_mb, 0,
 ABSL_FLAG(std::uint64_t, index_bytes, std::uint64_t{2} << 30,
           "Disk for what was read of runs, so that a restart need not read them again; 0: none.");
 ABSL_FLAG(int, load_threads, 0, "Threads that read runs, at most 30; 0: one a core.");
+ABSL_FLAG(absl::Duration, trash_age, absl::Hours(30 * 24),
+          "How long removed runs stay in the trash of the logdir; 0: until somebody empties it.");
 ABSL_FLAG(absl::Duration, reload_interval, absl::Seconds(3),
           "How often what inotify cannot see is looked at; 0: once, and nothing is followed.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
@@ -64,6 +69,7 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
+constexpr absl::Duration kTidiesTrashEvery = absl::Minutes(1);
 constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Limit for writing indexes each time.
 
 bus::ServiceProcess::Options ProcessOptions() {
@@ -80,6 +86,9 @@ absl::StatusOr<int> Threads() {
 
 absl::Status CheckFlags() {
   if (absl::Status good = Threads().status(); !good.ok()) return good;
+  if (absl::GetFlag(FLAGS_trash_age) < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("--trash_age is below 0");
+  }
   const std::uint64_t cache_mb = absl::GetFlag(FLAGS_cache_mb);
   if (cache_mb > std::numeric_limits<std::uint64_t>::max() >> 20) {
     return absl::InvalidArgumentError(
@@ -167,21 +176,24 @@ int Run() {
          if (!name.ok()) return name.status();
          return catalog.Brief(*name);
        }});
-  datamanager::AddRemovalMethods(
-      (*process)->service(),
-      {.client = (*process)->client(),
-       .logdir = logdir,
-       .runs = [&catalog]() -> absl::StatusOr<std::vector<datamanager::RemovableRun>> {
-         if (auto names = catalog.Names(); !names.ok()) return names.status();
-         std::vector<datamanager::RemovableRun> runs;
-         for (const auto& run : catalog.Runs()) {
-           runs.push_back({.name = run.listed->name,
-                           .directory = run.listed->directory,
-                           .update_us = run.update_us,
-                           .generation = run.generation});
-         }
-         return runs;
-       }});
+  const auto runs = [&catalog]() -> absl::StatusOr<std::vector<datamanager::RemovableRun>> {
+    if (auto names = catalog.Names(); !names.ok()) return names.status();
+    std::vector<datamanager::RemovableRun> all;
+    for (const auto& run : catalog.Runs()) {
+      all.push_back({.name = run.listed->name,
+                     .directory = run.listed->directory,
+                     .update_us = run.update_us,
+                     .generation = run.generation});
+    }
+    return all;
+  };
+  datamanager::AddRemovalMethods((*process)->service(),
+                                 {.client = (*process)->client(), .logdir = logdir, .runs = runs});
+  const absl::Duration age = absl::GetFlag(FLAGS_trash_age);
+  const datamanager::TrashKeeper trash(
+      {.logdir = logdir, .age = age > absl::ZeroDuration() ? age : absl::InfiniteDuration()});
+  datamanager::AddDiskMethods((*process)->service(),
+                              {.logdir = logdir, .trash = &trash, .runs = runs});
   // Data servers of TensorBoard that show the same runs leave it to this process.
   const std::string tensorboard = (*process)->locations().runtime_directory + "/tensorboard";
   auto taker = datamanager::tensorboard::SocketTaker::Create(
@@ -213,6 +225,16 @@ int Run() {
     loop->RunAfter(kTidiesEvery, tidy);
   };
   loop->Post(tidy);
+  std::function<void()> tidy_trash = [&] {
+    (void)pool->Submit([&] {
+      const absl::Status tidied =
+          trash.Tidy([&] { return (*process)->coordinator()->ShouldStop(); });
+      LOG_IF_EVERY_N(ERROR, !tidied.ok(), 60) << "the trash: " << tidied;
+      return absl::OkStatus();
+    });
+    loop->RunAfter(kTidiesTrashEvery, tidy_trash);
+  };
+  loop->Post(tidy_trash);
   return (*process)->Run();
 }
 

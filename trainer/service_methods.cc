@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/call/loop_methods.h"
 #include "bus/call/name_list.h"
@@ -17,6 +18,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/random_id.h"
 #include "trainer/follow_call.h"
+#include "trainer/trial/trial_queue.h"
 #include "trainer/trial_topics.h"
 
 namespace trainer {
@@ -32,6 +34,8 @@ absl::StatusOr<Reply> WithTrial(absl::StatusOr<msg::TrialT> trial) {
   reply.trial = std::make_unique<msg::TrialT>(*std::move(trial));
   return reply;
 }
+
+constexpr std::uint32_t kMostSlots = 10'000;
 
 std::string RequestId(const bus::CallContext& context) {
   return context.request_id.empty() ? runtime::RandomHex128() : context.request_id;
@@ -107,9 +111,24 @@ absl::StatusOr<msg::AnnotateReplyT> Annotate(Trials* trials, const bus::CallCont
   if (!id.ok()) return id.status();
   const auto trial = trials->Annotate(*id, request);
   if (!trial.ok()) return trial.status();
-  return bus::AnnotateReply(
+  msg::AnnotateReplyT reply = bus::AnnotateReply(
       trial->name,
       {.labels = trial->labels, .note = trial->note, .display_name = trial->display_name});
+  reply.priority = trial->priority;
+  return reply;
+}
+
+absl::StatusOr<msg::SetSlotsReplyT> SetSlots(Trials* trials, const bus::CallContext&,
+                                             const msg::SetSlotsRequestT& request) {
+  if (request.slots > kMostSlots) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("slots is ", request.slots, ": the most is ", kMostSlots));
+  }
+  msg::SetSlotsReplyT reply;
+  reply.before = static_cast<std::uint32_t>(trials->slots());
+  trials->SetSlots(SlotsOf(static_cast<int>(request.slots)));
+  reply.slots = static_cast<std::uint32_t>(trials->slots());
+  return reply;
 }
 
 msg::NamesReplyT Names(const Trials& trials, const Sweeps& sweeps,
@@ -196,6 +215,7 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
   Add<Trainer::RemoveTrial>(methods, trials, RemoveTrial);
   Add<Trainer::TellTrial>(methods, trials, TellTrial);
   Add<Common::Annotate>(methods, trials, Annotate);
+  Add<Trainer::SetSlots>(methods, trials, SetSlots);
   methods.Answer<Common::Names>([=](const bus::CallContext&, const msg::NamesRequestT& request) {
     return absl::StatusOr<msg::NamesReplyT>(Names(*trials, *sweeps, request));
   });

@@ -147,7 +147,6 @@ class ServiceTest : public testing::Test {
     sweeps_ = *Sweeps::Open({.loop = loop_.loop(),
                              .store = store_.get(),
                              .logdir = directory_ + "/runs",
-                             .slots = 4,
                              .on_event = [this](msg::SweepEventT event) {
                                const std::string topic = TopicOfTrial(event.sweep->id);
                                published_[topic].push_back(EnvelopeOf(std::move(event)));

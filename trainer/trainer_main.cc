@@ -14,12 +14,16 @@
 #include "runtime/file/locations.h"
 #include "runtime/process/exit_code.h"
 #include "runtime/process/service_flags.h"
+#include "trainer/attempt/start_holds.h"
 #include "trainer/function/function_main.h"
 #include "trainer/trainer_service.h"
 
 ABSL_FLAG(std::string, logdir, "./runs", "Directory of the runs.");
 ABSL_FLAG(int, slots, 0, "Trials that run at once, at most; 0: one for each core.");
 ABSL_FLAG(int, keep_trials, 10'000, "Ended trials that are known; directories always stay.");
+ABSL_FLAG(std::string, min_free, "1GiB",
+          "Room on the disk of the runs that an attempt leaves when it begins, such as 5GiB or 2%; "
+          "with less the trials wait. 0: none.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "",
           "The supervisor that restarts this service; \"external\": not the yard.");
@@ -37,16 +41,25 @@ bus::ServiceProcess::Options ProcessOptions() {
           .listen = absl::GetFlag(FLAGS_listen)};
 }
 
+absl::Status CheckFlags() {
+  absl::Status good = bus::ServiceProcess::CheckFlags(ProcessOptions());
+  good.Update(trainer::ParseMinFree(absl::GetFlag(FLAGS_min_free)).status());
+  return good;
+}
+
 absl::StatusOr<int> Run() {
   const std::string typed = absl::GetFlag(FLAGS_logdir);
   if (auto local = runtime::CheckLocalPath("--logdir", typed); !local.ok()) return local;
   const std::string logdir = runtime::AbsolutePath(typed);
   auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return process.status();
+  const auto min_free = trainer::ParseMinFree(absl::GetFlag(FLAGS_min_free));
+  if (!min_free.ok()) return min_free.status();
   auto service = trainer::TrainerService::Create(
       process->get(), {.logdir = logdir,
                        .slots = absl::GetFlag(FLAGS_slots),
-                       .keep_trials = std::max(1, absl::GetFlag(FLAGS_keep_trials))});
+                       .keep_trials = std::max(1, absl::GetFlag(FLAGS_keep_trials)),
+                       .min_free = *min_free});
   if (!service.ok()) return service.status();
   return (*process)->Run();
 }
@@ -59,8 +72,7 @@ int main(int argc, char** argv) {
   if (const std::string function = absl::GetFlag(FLAGS_run_function); !function.empty()) {
     return trainer::FunctionMain(function, absl::GetFlag(FLAGS_heartbeat));
   }
-  const absl::Status checked = bus::ServiceProcess::CheckFlags(ProcessOptions());
-  if (const auto end = runtime::EndAfterCheck("trainer", checked)) return *end;
+  if (const auto end = runtime::EndAfterCheck("trainer", CheckFlags())) return *end;
   runtime::RaiseFileLimit();
   const absl::Status entered = runtime::EnterCallersDirectory();
   if (!entered.ok()) return runtime::ReportAndExitCode("trainer", entered);

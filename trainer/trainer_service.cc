@@ -31,6 +31,7 @@
 #include "trainer/sweep/sweeps.h"
 #include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"
+#include "trainer/trial/trial_queue.h"
 #include "trainer/trial_topics.h"
 
 namespace trainer {
@@ -58,11 +59,6 @@ std::string RunOfATrialIn(const std::string& logdir) {
     if (std::filesystem::exists(entry->path() / "provenance.json", none)) return entry->path();
   }
   return "";
-}
-
-int Slots(int asked) {
-  if (asked > 0) return asked;
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 class TrainerServiceImpl : public TrainerService {
@@ -110,7 +106,6 @@ class TrainerServiceImpl : public TrainerService {
          .lines = &lines_,
          .logdir = options.logdir,
          .relay = relay_path,
-         .slots = Slots(options.slots),
          .background = [thread = sweep_thread_.get()](
                            std::function<void()> work) { RunOn(thread, std::move(work)); },
          .on_event =
@@ -128,7 +123,8 @@ class TrainerServiceImpl : public TrainerService {
          .logdir = options.logdir,
          .relay = relay_path,
          .hostname = HostName(),
-         .slots = Slots(options.slots),
+         .slots = SlotsOf(options.slots),
+         .min_free = options.min_free,
          .executable = std::filesystem::read_symlink("/proc/self/exe", unknown),
          .keep_trials = static_cast<std::size_t>(options.keep_trials),
          .background = background,

@@ -129,7 +129,8 @@ void SortRows(std::string_view sort, std::vector<RunRow>& rows) {
   SortRows(SortColumn(sort), sort.starts_with("-"), rows);
 }
 
-void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows) {
+std::vector<std::size_t> SortedPlaces(const RunColumn& by, bool falling,
+                                      std::span<const RunRow> rows) {
   std::vector<json> keys;
   keys.reserve(rows.size());
   for (const RunRow& row : rows) {
@@ -141,9 +142,15 @@ void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return IsKeyBefore(keys[a], keys[b], falling);
   });
+  return order;
+}
+
+void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows) {
   std::vector<RunRow> sorted;
   sorted.reserve(rows.size());
-  for (const std::size_t place : order) sorted.push_back(std::move(rows[place]));
+  for (const std::size_t place : SortedPlaces(by, falling, rows)) {
+    sorted.push_back(std::move(rows[place]));
+  }
   rows = std::move(sorted);
 }
 

@@ -1,6 +1,7 @@
 #ifndef BUS_JSON_RUN_ROWS_H_
 #define BUS_JSON_RUN_ROWS_H_
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,6 +58,9 @@ RunColumn SortColumn(std::string_view sort);
 // both ways; numbers come before texts; equal rows keep their order.
 void SortRows(std::string_view sort, std::vector<RunRow>& rows);
 void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows);
+// The places of the rows, in that order.
+std::vector<std::size_t> SortedPlaces(const RunColumn& by, bool falling,
+                                      std::span<const RunRow> rows);
 
 // As `yard runs --json` has it, with the trial's state and the columns' cells.
 nlohmann::json RowToJson(const RunRow& row, std::span<const RunColumn> columns);

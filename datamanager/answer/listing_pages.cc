@@ -11,11 +11,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bus/json/run_rows.h"
 #include "bus/wire/topic.h"
 #include "datamanager/answer/run_facts_of.h"
 #include "datamanager/answer/scalar_messages.h"
@@ -308,6 +310,79 @@ msg::RunT RunMessage(const RunInfo& info) {
   return run;
 }
 
+namespace {
+
+// A run with what is said of it and the metrics and parameters that are asked for.
+std::unique_ptr<msg::RunT> RunWithCells(const msg::RunsRequestT& request, const RunInfo& info,
+                                        const BriefFacts& brief, std::span<const std::string> names,
+                                        RunSource& source) {
+  auto run = std::make_unique<msg::RunT>(RunMessage(info));
+  run->labels = brief.said().labels;
+  run->note = brief.said().note;
+  run->display_name = brief.said().display_name;
+  if (brief.labels() != nullptr) run->trial = brief.labels()->trial;
+  AddCells(request, brief, names, source, run.get());
+  return run;
+}
+
+// Sorts runs by one column, of which alone it asks them all; only those of the page are made whole.
+class SortedRuns {
+ public:
+  SortedRuns(const msg::RunsRequestT& request, RunSource* source)
+      : request_(request), by_(bus::SortColumn(request.sort)), source_(*source) {
+    bus::RequestColumns({&by_, 1}, key_);
+  }
+
+  absl::Status Check() const {
+    if (by_.kind == bus::RunColumn::Kind::kField && by_.name == "trial_state") {
+      return absl::InvalidArgumentError(
+          "runs are not sorted by trial_state here: the trainer knows the states of trials");
+    }
+    if (!request_.after.empty()) {
+      return absl::InvalidArgumentError("`after` is for runs that are not sorted: use `skip`");
+    }
+    return absl::OkStatus();
+  }
+  bool needs_names() const { return !key_.parameters.empty(); }
+
+  void Add(const RunInfo& info, BriefItemPtr item, std::span<const std::string> names) {
+    const BriefFacts brief(*item);
+    bus::RunRow row;
+    if (by_.kind == bus::RunColumn::Kind::kField) {
+      row.run = RunWithCells(key_, info, brief, names, source_);
+    } else {
+      row.run = std::make_unique<msg::RunT>();
+      row.run->name = info.listed->name;
+      AddCells(key_, brief, names, source_, row.run.get());
+    }
+    keys_.push_back(std::move(row));
+    runs_.push_back({&info, std::move(item)});
+  }
+
+  void MakePage(std::span<const std::string> names, msg::RunsReplyT* reply) const {
+    const std::vector<std::size_t> places =
+        bus::SortedPlaces(by_, request_.sort.starts_with("-"), keys_);
+    const std::size_t most = request_.limit == 0 ? places.size() : request_.limit;
+    std::size_t bytes = 0;
+    for (std::size_t i = request_.skip;
+         i < places.size() && reply->runs.size() < most && bytes <= kMostPageBytes; ++i) {
+      const auto& [info, item] = runs_[places[i]];
+      reply->runs.push_back(RunWithCells(request_, *info, BriefFacts(*item), names, source_));
+      bytes += BytesOf(*reply->runs.back());
+    }
+  }
+
+ private:
+  const msg::RunsRequestT& request_;
+  const bus::RunColumn by_;
+  RunSource& source_;
+  msg::RunsRequestT key_;
+  std::vector<bus::RunRow> keys_;
+  std::vector<std::pair<const RunInfo*, BriefItemPtr>> runs_;
+};
+
+}  // namespace
+
 absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
                                          const std::vector<RunInfo>& runs, RunSource& source) {
   if (absl::Status good = CheckKind(request.kind); !good.ok()) return good;
@@ -319,8 +394,14 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     if (!parsed.ok()) return parsed.status();
     query = *std::move(parsed);
   }
+  std::optional<SortedRuns> sorted;
+  if (!request.sort.empty()) {
+    sorted.emplace(request, &source);
+    if (absl::Status good = sorted->Check(); !good.ok()) return good;
+  }
   std::vector<std::string> names;
-  if (!request.parameters.empty() || (query.has_value() && query->LooksAtParameters())) {
+  if (!request.parameters.empty() || (sorted.has_value() && sorted->needs_names()) ||
+      (query.has_value() && query->LooksAtParameters())) {
     auto all = source.Names();
     if (!all.ok()) return all.status();
     names = *std::move(all);
@@ -350,6 +431,10 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     if (answer == Answer::kUnknown) ++reply.undecided;
     if (answer != Answer::kYes) continue;
     ++reply.total;
+    if (sorted.has_value()) {
+      sorted->Add(info, *item, names);
+      continue;
+    }
     if (after.has_value() && !after->IsBefore(Place::Of(info))) continue;
     full = full || (request.limit != 0 && reply.runs.size() == request.limit) ||
            bytes > kMostPageBytes;
@@ -357,12 +442,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
       if (reply.next.empty()) reply.next = last->Text();
       continue;
     }
-    auto run = std::make_unique<msg::RunT>(RunMessage(info));
-    run->labels = brief.said().labels;
-    run->note = brief.said().note;
-    run->display_name = brief.said().display_name;
-    if (brief.labels() != nullptr) run->trial = brief.labels()->trial;
-    AddCells(request, brief, names, source, run.get());
+    auto run = RunWithCells(request, info, brief, names, source);
     if (request.with_plugins) {
       LookNow(source, name, [&](const RunSource::View& view) {
         run->plugins = PluginsOf(view.data, &room_for_names);
@@ -379,6 +459,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     bytes += BytesOf(*run);
     reply.runs.push_back(std::move(run));
   }
+  if (sorted.has_value()) sorted->MakePage(names, &reply);
   return reply;
 }
 

@@ -20,9 +20,11 @@ namespace datamanager {
 msg::RunT RunMessage(const RunCatalog::RunInfo& info);
 
 // The requested page of `runs` (all runs, newest first), without the members that the service as a
-// whole adds: logdir, state, and unreadable directories. The caller handles `request.run`. Queries,
-// labels and plugins are looked up in `source`, as far as each run is known there. InvalidArgument:
-// the pattern, the query or the kind is invalid, or `after` is no `next` of an earlier page.
+// whole adds: logdir, state, and unreadable directories; or, where that is asked for, in the order
+// of a column (bus/json/run_rows.h). The caller handles `request.run`. Queries, labels and plugins
+// are looked up in `source`, as far as each run is known there. InvalidArgument: the pattern, the
+// query or the kind is invalid, `after` is no `next` of an earlier page, or runs are to be sorted
+// by what only the trainer knows.
 absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
                                          const std::vector<RunCatalog::RunInfo>& runs,
                                          RunSource& source);

@@ -131,6 +131,41 @@ TEST_F(ListingPagesTest, PagesTogetherAreEveryRunOnce) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ListingPagesTest, RunsAreInTheOrderOfAColumnPartByPart) {
+  for (const auto& [run, value] : {std::pair("c", 3.0), {"a", 1.0}, {"b", 2.0}}) {
+    source_.Append(std::string(run) + kFile, Scalar(1, "val", value));
+  }
+  Make({"c", "a", "none", "b"});
+  for (const char* run : {"a", "b", "c", "none"}) source_.Read(run, Need::kCounts);
+  const auto part = [&](const std::string& sort, std::uint32_t skip, std::uint32_t limit) {
+    const auto page = Page([&](auto* request) {
+      request->sort = sort;
+      request->skip = skip;
+      request->limit = limit;
+      request->metrics = {"loss"};
+    });
+    EXPECT_EQ(page->total, 4u);
+    EXPECT_EQ(page->next, "");
+    for (const auto& run : page->runs) EXPECT_EQ(run->metrics.size(), 1u) << "what was asked for";
+    return NamesOf(page);
+  };
+  EXPECT_THAT(part("val", 0, 0), ElementsAre("a", "b", "c", "none"));
+  EXPECT_THAT(part("-val", 0, 0), ElementsAre("c", "b", "a", "none"));
+  EXPECT_THAT(part("-val", 0, 2), ElementsAre("c", "b"));
+  EXPECT_THAT(part("-val", 2, 2), ElementsAre("a", "none"));
+  EXPECT_THAT(part("-val", 4, 2), IsEmpty());
+  EXPECT_THAT(part("run", 1, 2), ElementsAre("b", "c"));
+  EXPECT_THAT(part("-updated", 0, 1), ElementsAre("c"));
+  for (const auto& wrong : std::vector<std::function<void(msg::RunsRequestT*)>>{
+           [](auto* r) { r->sort = "trial_state"; },
+           [](auto* r) {
+             r->sort = "val";
+             r->after = "999 c";
+           }}) {
+    EXPECT_EQ(Page(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST_F(ListingPagesTest, APatternAKindAndAQuerySelect) {
   Make({"base", "sweep/a", "sweep/b"});
   EXPECT_THAT(NamesOf(Page([](auto* r) { r->pattern = "^sweep/"; })),

@@ -103,7 +103,7 @@ absl::StatusOr<std::string> RemoveRun(const RunRemovalOptions& options,
   if (request.run == ".") return Refused(".", "it is the run directory itself");
   const std::string name = NameInTrash(request);
   if (IsInside(request.run)) {
-    std::string place = runtime::PlaceInTrash(absl::StrCat(options.logdir, "/", request.run), name);
+    std::string place = runtime::PlaceInTrash(options.logdir, name);
     if (!place.empty()) return place;  // This request was here before.
   }
   const auto runs = options.runs();
@@ -121,7 +121,7 @@ absl::StatusOr<std::string> RemoveRun(const RunRemovalOptions& options,
   }
   if (trials.ok()) status = CheckTrials(*run, *trials);
   if (!status.ok()) return status;
-  auto place = runtime::MoveToTrash(run->directory, name);
+  auto place = runtime::MoveToTrash(options.logdir, run->directory, name, options.clock->Now());
   if (place.ok() && place->empty()) return absl::NotFoundError(absl::StrCat("no run ", run->name));
   return place;
 }

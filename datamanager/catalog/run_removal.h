@@ -46,8 +46,8 @@ struct RunRemovalOptions {
   const runtime::Clock* clock = runtime::Clock::Real();  // Outlives the call.
 };
 
-// Moves the run's directory to .trash/NAME-REQUEST beside it, where NAME is the last part of its
-// name and REQUEST the first eight characters of the request's id, and returns that place. Any
+// Moves the run's directory to LOGDIR/.trash/NAME-REQUEST, where NAME is the last part of its name
+// and REQUEST the first eight characters of the request's id, and returns that place. Any
 // thread; blocks for the disk and the trainer.
 //
 // NotFound: there is no such run. FailedPrecondition: it is the run directory itself, has another

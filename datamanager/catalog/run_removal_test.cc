@@ -62,14 +62,14 @@ class RunRemovalTest : public testing::Test {
   RunRemovalOptions options_;
 };
 
-TEST_F(RunRemovalTest, MovesTheDirectoryToATrashBesideIt) {
+TEST_F(RunRemovalTest, MovesTheDirectoryToTheTrashOfTheLogDirectory) {
   Make("first");
   Make("group/second");
   EXPECT_EQ(*RemoveRun(options_, Request("first")), Path(".trash/first-01234567"));
-  EXPECT_EQ(*RemoveRun(options_, Request("group/second")), Path("group/.trash/second-01234567"));
+  EXPECT_EQ(*RemoveRun(options_, Request("group/second")), Path(".trash/second-01234567"));
   EXPECT_FALSE(Exists("first"));
   EXPECT_TRUE(Exists(".trash/first-01234567/events"));
-  EXPECT_TRUE(Exists("group/.trash/second-01234567/events"));
+  EXPECT_TRUE(Exists(".trash/second-01234567/events"));
 }
 
 TEST_F(RunRemovalTest, TheSameRequestAgainFindsWhatItDidWhateverIsThereByNow) {

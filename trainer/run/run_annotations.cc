@@ -22,6 +22,7 @@ void CopyAnnotations(const msg::TrialOptionsT& from, msg::TrialOptionsT* to) {
   to->note = from.note;
   to->display_name = from.display_name;
   to->annotated = from.annotated;
+  to->priority = from.priority;
 }
 
 absl::Status BringAnnotationsUpToDate(const std::string& run_directory,

@@ -16,7 +16,7 @@ namespace trainer {
 bus::Annotations AnnotationsOf(const msg::TrialOptionsT& options);
 // From then on it has the file.
 void SetAnnotations(bus::Annotations annotations, msg::TrialOptionsT* options);
-// Also whether it has the file.
+// Also whether it has the file, and the priority.
 void CopyAnnotations(const msg::TrialOptionsT& from, msg::TrialOptionsT* to);
 
 // Writes the file, if the trial is to have one, it does not say so already, and there is a

@@ -139,8 +139,8 @@ class Store {
   virtual bool IsUntidy() const = 0;
   virtual absl::Status Tidy() = 0;
 
-  // Its options have these annotations (CopyAnnotations()) from now on; all else in them stays.
-  // NotFound.
+  // Its options have these annotations and this priority (CopyAnnotations()) from now on; all else
+  // in them stays. NotFound.
   virtual absl::Status Annotate(std::int64_t trial, const msg::TrialOptionsT& annotations) = 0;
 
   // Row 0 if the trial has none.

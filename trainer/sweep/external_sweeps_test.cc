@@ -48,8 +48,7 @@ class ExternalSweepsTest : public TrialsFixture {
                                 .jobs = options.jobs,
                                 .lines = lines_.get(),
                                 .logdir = options.logdir,
-                                .relay = options.relay,
-                                .slots = options.slots});
+                                .relay = options.relay});
     ASSERT_TRUE(sweeps.ok()) << sweeps.status();
     sweeps_ = *std::move(sweeps);
     options.judge = sweeps_.get();

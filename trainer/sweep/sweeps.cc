@@ -130,7 +130,7 @@ class SweepsImpl : public Sweeps {
           absl::StrCat("the name ", record.name, " is taken by sweep ", id,
                        ": choose another --name, or remove that one: yard rm ", id));
     }
-    auto plan = WithParallel(request.plan, static_cast<std::size_t>(options_.slots));
+    auto plan = WithParallel(request.plan, static_cast<std::size_t>(trials_->slots()));
     if (!plan.ok()) return plan.status();
     record.request.plan = *std::move(plan);
     std::vector<SweepEventRow> events;

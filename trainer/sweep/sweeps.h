@@ -47,9 +47,8 @@ class Sweeps : public ReportJudge {
     // For external optimisers. Neither is owned; both outlive it. Null: sweeps with one fail.
     bus::JobControl* jobs = nullptr;
     OptimiserLines* lines = nullptr;
-    std::string logdir;  // As in Trials::Options, as the next two.
+    std::string logdir;  // As in Trials::Options, as the next.
     std::string relay = {};
-    int slots = 1;
     // Runs work that takes long on another thread. Unset: at once, on the loop's thread.
     std::function<void(std::function<void()> work)> background = {};
     // A sweep has changed: as it is, with those of its trials that have. Optional.

@@ -65,7 +65,6 @@ class SweepsTest : public TrialsFixture {
                       .clock = options.clock,
                       .store = options.store,
                       .logdir = options.logdir,
-                      .slots = options.slots,
                       .on_event = [this](msg::SweepEventT event) { heard_.push_back(event); }});
     ASSERT_TRUE(sweeps.ok()) << sweeps.status();
     sweeps_ = *std::move(sweeps);

@@ -475,7 +475,8 @@ TEST_F(TrialLifeTest, ARemovalThatWasCutShortIsFinishedByTheNextTrainer) {
   On([&] {
     ASSERT_TRUE(store_->Remove({1, before, "before", "rm-1", Path("before")}).ok());
     ASSERT_TRUE(store_->Remove({2, after, "after", "rm-2", Path("after")}).ok());
-    ASSERT_TRUE(runtime::MoveToTrash(Path("after"), after).ok());
+    ASSERT_TRUE(
+        runtime::MoveToTrash(directory_ + "/runs", Path("after"), after, clock_.Now()).ok());
   });
   Restart();
   for (const std::string& id : {before, after}) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/file/trash.h"
@@ -10,6 +11,18 @@
 #include "trainer/trial/trial_transitions.h"
 
 namespace trainer {
+namespace {
+
+// The log directory that the run is in.
+std::string RootOf(const Removal& removal) {
+  const std::string& directory = removal.run_directory;
+  if (absl::EndsWith(directory, "/" + removal.name)) {
+    return directory.substr(0, directory.size() - removal.name.size() - 1);
+  }
+  return directory.substr(0, directory.rfind('/'));
+}
+
+}  // namespace
 
 absl::StatusOr<msg::TrialT> TrialRemovals::Remove(std::string_view name,
                                                   const std::string& request_id) {
@@ -19,7 +32,7 @@ absl::StatusOr<msg::TrialT> TrialRemovals::Remove(std::string_view name,
     msg::TrialT removed;
     removed.id = (*known)->id;
     removed.name = (*known)->name;
-    removed.log_directory = runtime::PlaceInTrash((*known)->run_directory, (*known)->id);
+    removed.log_directory = runtime::PlaceInTrash(RootOf(**known), (*known)->id);
     return removed;
   }
   const auto id = options_.table->IdOf(name);
@@ -61,7 +74,8 @@ absl::Status TrialRemovals::Check(const Trial& trial) const {
 }
 
 absl::StatusOr<std::string> TrialRemovals::Finish(const Removal& removal) {
-  auto place = runtime::MoveToTrash(removal.run_directory, removal.id);
+  auto place = runtime::MoveToTrash(RootOf(removal), removal.run_directory, removal.id,
+                                    options_.clock->Now());
   if (!place.ok()) return place.status();
   Fault("after trash");
   if (auto status = options_.store->FinishRemoval(removal.number); !status.ok()) return status;

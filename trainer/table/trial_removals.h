@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
+#include "runtime/clock.h"
 #include "trainer/store/store.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
@@ -33,6 +34,7 @@ class TrialRemovals {
     // Something was stored, which is to survive a loss of power soon.
     std::function<void()> on_stored;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
+    const runtime::Clock* clock = runtime::Clock::Real();    // Outlives it, too.
   };
   explicit TrialRemovals(Options options) : options_(std::move(options)) {}
 

@@ -54,10 +54,13 @@ msg::TrialT TrialView::Shown(const Trial& trial, const Places& places,
     message.reason = "the checkpoint that it starts from is being read";
   }
   if (message.reason.empty() && place != places.end()) {
+    message.reason = options_.holds->WhyHeld(trial.record);
+  }
+  if (message.reason.empty() && place != places.end()) {
     message.reason = WhyBehind(trial.record.spec.options, awaited);
   }
   if (message.reason.empty() && place != places.end()) {
-    message.reason = WhyItWaits(options_.used_slots(), options_.slots, place->second);
+    message.reason = WhyItWaits(options_.used_slots(), options_.slots(), place->second);
   }
   return message;
 }

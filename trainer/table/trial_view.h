@@ -10,6 +10,7 @@
 
 #include "bus/schema/trainer_generated.h"
 #include "trainer/attempt/room_waits.h"
+#include "trainer/attempt/start_holds.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/trial/trial.h"
@@ -17,13 +18,15 @@
 namespace trainer {
 
 // Makes the messages as which trials are shown, with why each waits: for room on a disk, for
-// resources behind another trial, or for a slot. Changes nothing. On the loop's thread.
+// its time, for resources behind another trial, or for a slot. Changes nothing. On the loop's
+// thread.
 class TrialView {
  public:
   struct Options {
-    const TrialTable* table = nullptr;  // Not owned, as the next; both outlive it.
+    const TrialTable* table = nullptr;  // Not owned, as the next two; all outlive it.
     const RoomWaits* room_waits = nullptr;
-    std::size_t slots = 1;
+    const StartHolds* holds = nullptr;
+    std::function<std::size_t()> slots;
     std::function<std::size_t()> used_slots;
   };
   explicit TrialView(Options options) : options_(std::move(options)) {}

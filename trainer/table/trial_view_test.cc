@@ -30,13 +30,20 @@ class TrialViewTest : public testing::Test {
                               return TrialReports::Load(record, {.store = store_.get()});
                             },
                             [] {}});
-    loop_.Call(
-        [this] { room_waits_ = std::make_unique<RoomWaits>(loop_.loop(), [](const auto&) {}); });
+    loop_.Call([this] {
+      room_waits_ = std::make_unique<RoomWaits>(loop_.loop(), [](const auto&) {});
+      holds_ = std::make_unique<StartHolds>(
+          StartHolds::Options{.loop = loop_.loop(), .clock = &clock_, .again = [] {}});
+    });
     view_ = std::make_unique<TrialView>(
-        TrialView::Options{table_.get(), room_waits_.get(), 2, [] { return std::size_t{2}; }});
+        TrialView::Options{table_.get(), room_waits_.get(), holds_.get(),
+                           [] { return std::size_t{2}; }, [] { return std::size_t{2}; }});
   }
   ~TrialViewTest() override {
-    loop_.Call([this] { room_waits_.reset(); });
+    loop_.Call([this] {
+      room_waits_.reset();
+      holds_.reset();
+    });
     loop_.Stop();
     table_.reset();
     store_.reset();
@@ -68,6 +75,7 @@ class TrialViewTest : public testing::Test {
   std::unique_ptr<Store> store_;
   std::unique_ptr<TrialTable> table_;
   std::unique_ptr<RoomWaits> room_waits_;
+  std::unique_ptr<StartHolds> holds_;
   std::unique_ptr<TrialView> view_;
 };
 

@@ -90,6 +90,9 @@ constexpr absl::Duration kAtHand = absl::Milliseconds(200);
 // Where more than so many are, the next end does not wait for that.
 constexpr std::uint64_t kMostAtHand = 16;
 
+// Trials whose names differ in the number at their end alone.
+constexpr int kMostSameNames = 10'000;
+
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
          status.code() == absl::StatusCode::kUnavailable;
@@ -118,7 +121,12 @@ class TrialsImpl : public Trials {
                     [this](const std::vector<AttemptKey>& attempts) {
                       for (const AttemptKey& attempt : attempts) Want(attempt);
                     }),
-        view_({&table_, &room_waits_, static_cast<std::size_t>(options_.slots),
+        holds_({.loop = options_.loop,
+                .clock = options_.clock,
+                .min_free = options_.min_free,
+                .again = [this] { StartNext(); }}),
+        slots_(options_.slots),
+        view_({&table_, &room_waits_, &holds_, [this] { return static_cast<std::size_t>(slots_); },
                [this] { return static_cast<std::size_t>(running_.load()); }}),
         news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
                options_.on_event,
@@ -129,7 +137,7 @@ class TrialsImpl : public Trials {
                }}),
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
-                   [this] { sync_.Soon(); }, options_.fault}) {}
+                   [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
   ~TrialsImpl() override {
     options_.loop->Cancel(store_timer_);
     options_.loop->Cancel(launch_timer_);
@@ -200,9 +208,8 @@ class TrialsImpl : public Trials {
       return table_.MessageOf(*ended);
     }
     const std::string id = table_.FreeId();
-    auto spec = SpecFrom(request, id, options_.logdir);
+    auto spec = NewSpec(request, id);
     if (!spec.ok()) return spec.status();
-    if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
     if (auto status = CheckStart(*spec); !status.ok()) return status;
     TrialRecord record = NewRecord(id, request_id, *std::move(spec));
     record.trace = trace;
@@ -394,11 +401,23 @@ class TrialsImpl : public Trials {
                                        const msg::AnnotateRequestT& request) override {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
-    const auto changed = ChangeAnnotations(**found, request);
+    Trial& trial = **found;
+    if (request.set_priority && HasEnded(trial.record)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot set the priority of trial ", id, ": it ", StateWords(trial.record)));
+    }
+    const auto changed = ChangeAnnotations(trial, request);
     if (!changed.ok()) return changed.status();
-    if (*changed) news_.Announce(**found);
-    return view_.Shown(**found);
+    if (*changed) news_.Announce(trial);
+    if (*changed && request.set_priority) StartNext();
+    return view_.Shown(trial);
   }
+
+  void SetSlots(int slots) override {
+    slots_ = slots;
+    StartNext();
+  }
+  int slots() const override { return slots_; }
 
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
     const auto number = table_.NumberOf(id);
@@ -662,12 +681,29 @@ class TrialsImpl : public Trials {
            AttemptNonces::kLateReports;
   }
 
+  // Under the first name that is free, where any will do.
+  absl::StatusOr<TrialSpec> NewSpec(const msg::RunTrialRequestT& request, const std::string& id) {
+    auto spec = SpecFrom(request, id, options_.logdir);
+    if (!spec.ok()) return spec.status();
+    absl::Status is_free = CheckNameIsFree(*spec);
+    const std::string name = spec->name, directory = spec->run_directory;
+    for (int number = 2; absl::IsAlreadyExists(is_free) && request.again && number < kMostSameNames;
+         ++number) {
+      spec->name = absl::StrCat(name, ".", number);
+      spec->run_directory = absl::StrCat(directory, ".", number);
+      is_free = CheckNameIsFree(*spec);
+    }
+    if (is_free.ok()) is_free = CheckRunName(spec->name);
+    if (!is_free.ok()) return is_free;
+    return spec;
+  }
+
   absl::Status CheckNameIsFree(const TrialSpec& spec) const {
     const auto holder = table_.HolderOf(spec.run_directory);
     if (holder) {
       return absl::AlreadyExistsError(absl::StrCat(
           "the name ", spec.name, " is taken by trial ", holder->id, " (",
-          msg::EnumNameTrialState(holder->state), "): choose another --name, or none"));
+          msg::EnumNameTrialState(holder->state), "): choose another --name, none, or --again"));
     }
     return CheckDirectoryIsFree(spec.run_directory);
   }
@@ -785,11 +821,17 @@ class TrialsImpl : public Trials {
 
   // True if anything has changed.
   absl::StatusOr<bool> ChangeAnnotations(Trial& trial, const msg::AnnotateRequestT& request) {
-    const bus::Annotations before = AnnotationsOf(trial.record.spec.options);
+    const msg::TrialOptionsT& options = trial.record.spec.options;
+    const bus::Annotations before = AnnotationsOf(options);
     auto wanted = bus::Annotated(before, request);
     if (!wanted.ok()) return wanted.status();
-    if (*wanted == before) return false;
-    if (auto status = KeepAnnotations(trial, *std::move(wanted)); !status.ok()) return status;
+    const int priority = request.set_priority ? request.priority : options.priority;
+    if (*wanted == before && priority == options.priority) return false;
+    msg::TrialOptionsT after;
+    CopyAnnotations(options, &after);
+    if (*wanted != before) SetAnnotations(*std::move(wanted), &after);
+    after.priority = priority;
+    if (auto status = KeepAnnotations(trial, after); !status.ok()) return status;
     return true;
   }
 
@@ -808,11 +850,10 @@ class TrialsImpl : public Trials {
   }
 
   // Annotations are stored and written to the directory; if one of the two fails, neither is kept.
-  absl::Status KeepAnnotations(Trial& trial, bus::Annotations annotations) {
+  absl::Status KeepAnnotations(Trial& trial, const msg::TrialOptionsT& after) {
     msg::TrialOptionsT& options = trial.record.spec.options;
-    msg::TrialOptionsT before, after;
+    msg::TrialOptionsT before;
     CopyAnnotations(options, &before);
-    SetAnnotations(std::move(annotations), &after);
     if (auto status = options_.store->Annotate(trial.record.number, after); !status.ok()) {
       ++store_errors_;
       return status;
@@ -1152,11 +1193,15 @@ class TrialsImpl : public Trials {
       if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
       if (without_room_.count(number) != 0) continue;
       if (!WhyBehind(trial.record.spec.options, awaited).empty()) continue;
+      if (!holds_.WhyHeld(trial.record).empty()) {
+        holds_.Await(trial.record);
+        continue;
+      }
       if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
     }
     running_ = running;
     if (launch_timer_ != 0) return;
-    if (next != nullptr && running < static_cast<std::uint64_t>(options_.slots)) Start(*next);
+    if (next != nullptr && running < static_cast<std::uint64_t>(slots_)) Start(*next);
   }
 
   void Start(Trial& trial) {
@@ -1852,6 +1897,8 @@ class TrialsImpl : public Trials {
   std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
   std::set<std::int64_t> late_files_;
   RoomWaits room_waits_;
+  StartHolds holds_;
+  int slots_;
   const TrialView view_;
   TrialNews news_;
   SystemCurves curves_;

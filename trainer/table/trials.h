@@ -18,6 +18,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "trainer/attempt/start_holds.h"
 #include "trainer/report/line_receiver.h"
 #include "trainer/report/result_row.h"
 #include "trainer/store/store.h"
@@ -34,11 +35,11 @@ namespace trainer {
 //
 // What is to be done is stored before it is done, so a trainer killed at any instant goes on where
 // the last one was: a launch is asked for again under its old request id, a running job is followed
-// again. Trials start in the order of trial_queue.h, one at a time, at most `slots` at once.
-// While the launcher has no room the first of them waits, with the reason, and so do all after it.
-// After an attempt that failed within 10 s of its start the next one is held back, without a slot:
-// not the first time, then 100 ms, doubling to 30 s; a longer attempt, or a new trainer, begins the
-// count anew.
+// again. Trials start in the order of trial_queue.h, one at a time, at most `slots` at once; one
+// that is held back (start_holds.h) lets those behind it go first. While the launcher has no room
+// the first of them waits, with the reason, and so do all after it. After an attempt that failed
+// within 10 s of its start the next one is held back, without a slot: not the first time, then 100
+// ms, doubling to 30 s; a longer attempt, or a new trainer, begins the count anew.
 //
 // A trial of an attached process runs from its beginning, has no job, and takes no slot. It is told
 // to stop by the answers to its reports alone: after its grace time it is Stopped, and its process
@@ -59,6 +60,7 @@ class Trials : public LineReceiver {
     std::string relay;   // Path of the report channel's socket.
     std::string hostname;
     int slots = 1;
+    MinFree min_free = {};        // Room that an attempt leaves on its disk when it begins.
     std::string executable = {};  // This program, which runs its functions as trials.
     // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories,
     // and not one from which another trial is still to start.
@@ -143,9 +145,10 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                             const std::string& request_id) = 0;
 
-  // Changes what people say of a trial, also of one that has ended, by its exact id: all of what is
-  // asked for, or nothing. NotFound. InvalidArgument: what would come of it is refused.
-  // FailedPrecondition: its directory takes no files.
+  // Changes what people say of a trial, also of one that has ended, and the priority of one that
+  // has not, by its exact id: all of what is asked for, or nothing. NotFound. InvalidArgument: what
+  // would come of it is refused. FailedPrecondition: its directory takes no files, or a trial that
+  // has ended is to have a priority.
   virtual absl::StatusOr<msg::TrialT> Annotate(const std::string& id,
                                                const msg::AnnotateRequestT& request) = 0;
 
@@ -178,6 +181,10 @@ class Trials : public LineReceiver {
   virtual ObserverId Observe(const std::string& id,
                              std::function<void(const ResultRow* row)> changed) = 0;
   virtual void Forget(ObserverId observer) = 0;
+
+  // So many trials run at once from now on, until this one goes; those that run already go on.
+  virtual void SetSlots(int slots) = 0;
+  virtual int slots() const = 0;
 
   struct Stats {
     std::uint64_t trials = 0, live = 0, running = 0, reports = 0, store_errors = 0;

@@ -283,7 +283,6 @@ int main(int argc, char** argv) {
                                        .lines = &lines,
                                        .logdir = directory,
                                        .relay = directory + "/relay",
-                                       .slots = kSlots,
                                        .fault = fault});
   CHECK(sweeps.ok()) << sweeps.status();
   auto trials = trainer::Trials::Open({.loop = loop.get(),

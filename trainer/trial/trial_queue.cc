@@ -1,11 +1,18 @@
 #include "trainer/trial/trial_queue.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 
 namespace trainer {
 
 bool StartsBefore(const WaitingTrial& a, const WaitingTrial& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.number < b.number;
+}
+
+int SlotsOf(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 std::string WhyItWaits(std::size_t used, std::size_t slots, std::size_t before) {

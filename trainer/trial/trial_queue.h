@@ -20,6 +20,9 @@ struct WaitingTrial {
 // True if `a` starts before `b`: the one of higher priority, else the older one.
 bool StartsBefore(const WaitingTrial& a, const WaitingTrial& b);
 
+// So many run at once: as many as were asked for; 0: one for each core.
+int SlotsOf(int asked);
+
 // Why a trial waits while `used` of `slots` slots are taken and `before` others start before it:
 // "waits for a slot (2 of 2 in use), 3 before it".
 std::string WhyItWaits(std::size_t used, std::size_t slots, std::size_t before);

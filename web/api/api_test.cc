@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/json/run_rows.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/envelope_generated.h"
@@ -169,6 +170,18 @@ class ApiTest : public testing::Test {
   std::unique_ptr<runtime::ThreadPool> pool_;
 
  private:
+  // As the data manager's: the part of the sorted runs that is asked for, at most one at a time.
+  std::vector<std::unique_ptr<msg::RunT>> SortedPage(const msg::RunsRequestT& request) const {
+    const bus::RunColumn by = bus::SortColumn(request.sort);
+    msg::RunsRequestT of_key;
+    bus::RequestColumns({&by, 1}, of_key);
+    std::vector<bus::RunRow> rows;
+    for (const char* name : {"base", "sweep/a"}) rows.push_back({.run = RunOf(name, of_key)});
+    bus::SortRows(request.sort, rows);
+    std::vector<std::unique_ptr<msg::RunT>> page;
+    if (request.skip < rows.size()) page.push_back(RunOf(rows[request.skip].run->name, request));
+    return page;
+  }
   std::unique_ptr<msg::RunT> RunOf(const std::string& name,
                                    const msg::RunsRequestT& request) const {
     auto run = std::make_unique<msg::RunT>();
@@ -212,6 +225,10 @@ class ApiTest : public testing::Test {
           msg::RunsReplyT reply;
           reply.logdir = "/runs";
           reply.total = 2;
+          if (!request.sort.empty()) {
+            reply.runs = SortedPage(request);
+            return reply;
+          }
           // Pages of one run.
           if (request.after.empty() && (request.run.empty() || request.run == "base")) {
             reply.runs.push_back(RunOf("base", request));

@@ -22,10 +22,12 @@ using nlohmann::json;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr std::size_t kMostTables = 8;
 
-// A sorted table; never changes after it was made.
+// A sorted table, or the part of it that was asked for; never changes after it was made.
 struct Table {
   std::vector<RunColumn> columns;
   std::vector<RunRow> rows;
+  std::size_t first = 0;  // Rows that come before these.
+  std::uint64_t match = 0;
   std::string logdir;
   std::uint64_t total = 0;
   std::uint64_t undecided = 0;
@@ -41,13 +43,21 @@ absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& tab
   do {
     auto page = Call<rpc::Datamanager::Runs>(client, request);
     if (!page.ok()) return page.status();
+    const std::size_t got = page->runs.size();
+    const bool has_all = got == 0 || got >= request.limit || request.skip + got >= page->total;
+    const bool is_last = request.sort.empty() ? page->next.empty() : has_all;
     table.rows.reserve(table.rows.size() + page->runs.size());
     for (auto& run : page->runs) table.rows.push_back({.run = std::move(run)});
     table.logdir = page->logdir;
     table.undecided = page->undecided;
-    table.total = page->total;
+    table.total = table.match = page->total;
+    if (is_last) break;
     request.after = page->next;
-  } while (!request.after.empty());
+    if (request.sort.empty()) continue;
+    // (A part has a limit of bytes, too.)
+    request.skip += static_cast<std::uint32_t>(got);
+    request.limit -= static_cast<std::uint32_t>(got);
+  } while (true);
   if (request.query.empty()) return absl::OkStatus();
   // Number of runs without the query.
   msg::RunsRequestT all;
@@ -57,12 +67,23 @@ absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& tab
   return absl::OkStatus();
 }
 
+// The data manager knows all columns but one, and sends only the part that is asked for.
+bool IsSortedByManager(const RunsQuestion& question) {
+  return !question.sort.empty() && bus::SortColumn(question.sort).name != "trial_state";
+}
+
 // The metrics and parameters that the table shows, or is sorted by.
 msg::RunsRequestT RequestFor(const RunsQuestion& question, std::vector<RunColumn> columns) {
-  if (!question.sort.empty()) columns.push_back(bus::SortColumn(question.sort));
+  const bool sorts_itself = !question.sort.empty() && !IsSortedByManager(question);
+  if (sorts_itself) columns.push_back(bus::SortColumn(question.sort));
   msg::RunsRequestT request;
   request.query = question.query;
   bus::RequestColumns(columns, request);
+  if (!IsSortedByManager(question)) return request;
+  request.sort = question.sort;
+  request.skip = static_cast<std::uint32_t>(question.first);
+  request.limit =
+      static_cast<std::uint32_t>(std::max<std::size_t>(1, std::min(question.limit, kMostRows)));
   return request;
 }
 
@@ -79,7 +100,11 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
   if (!runs.ok()) return runs;
   table->has_trainer = trials.ok();
   if (trials.ok()) bus::AddTrials(*trials, table->rows);
-  if (!question.sort.empty()) bus::SortRows(question.sort, table->rows);
+  if (IsSortedByManager(question)) {
+    table->first = question.first;
+  } else if (!question.sort.empty()) {
+    bus::SortRows(question.sort, table->rows);
+  }
   return table;
 }
 
@@ -88,8 +113,11 @@ class CachedRunList : public RunList {
   explicit CachedRunList(Options options) : options_(options) {}
 
   absl::StatusOr<json> Read(const RunsQuestion& question) override {
-    const std::string key = absl::StrCat(question.query, "\n", question.sort, "\n",
-                                         absl::StrJoin(question.columns, "\n"));
+    std::string key = absl::StrCat(question.query, "\n", question.sort, "\n",
+                                   absl::StrJoin(question.columns, "\n"));
+    if (IsSortedByManager(question)) {
+      absl::StrAppend(&key, "\n\n", question.first, " ", question.limit);
+    }
     std::shared_ptr<const Table> table = Find(key);
     if (table == nullptr) {
       auto read = ReadTable(*options_.client, question);
@@ -97,13 +125,14 @@ class CachedRunList : public RunList {
       table = *std::move(read);
       Keep(key, table);
     }
-    json text = {{"total", table->total},         {"match", table->rows.size()},
+    json text = {{"total", table->total},         {"match", table->match},
                  {"undecided", table->undecided}, {"logdir", table->logdir},
                  {"first", question.first},       {"rows", json::array()}};
     if (!table->has_trainer) text["missing"] = {"trainer"};
+    const std::size_t first = question.first - table->first;
     const std::size_t end =
-        std::min(table->rows.size(), question.first + std::min(question.limit, kMostRows));
-    for (std::size_t i = question.first; i < end; ++i) {
+        std::min(table->rows.size(), first + std::min(question.limit, kMostRows));
+    for (std::size_t i = first; i < end; ++i) {
       text["rows"].push_back(bus::RowToJson(table->rows[i], table->columns));
     }
     return text;

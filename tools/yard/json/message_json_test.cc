@@ -184,7 +184,7 @@ TEST_F(MessageJsonTest, ReadsBackWhatItShows) {
 TEST_F(MessageJsonTest, AnUnknownFieldIsNamedWithItsPlaceAndTheKnownOnes) {
   EXPECT_EQ(Refused("JobsRequest", "{\"live_only\": true,\n  \"jb\": \"x\"}"),
             "line 2, column 3: unknown field \"jb\"; JobsRequest has job: string, live_only: bool, "
-            "environment: EnvironmentView, newest_ended: uint");
+            "environment: EnvironmentView, newest_ended: uint, applied: bool");
   EXPECT_THAT(
       Refused("LaunchRequest", "{spec: {name: \"spec: {\", /* name: */ labels: [{kee: 1}]}}"),
       HasSubstr("column 48: unknown field \"kee\"; KeyValue has key: string, value: string"));
@@ -265,7 +265,7 @@ TEST_F(MessageJsonTest, DescribesMethodsAsTheSchemaDoes) {
   EXPECT_EQ(jobs->comment, "Lists jobs.");
   EXPECT_THAT(jobs->request_fields,
               ElementsAre("job: string", "live_only: bool", "environment: EnvironmentView",
-                          "newest_ended: uint"));
+                          "newest_ended: uint", "applied: bool"));
 
   const auto follow = messages_->FindMethod("trainer", "FollowTrial");
   ASSERT_TRUE(follow.ok()) << follow.status();

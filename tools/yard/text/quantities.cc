@@ -102,8 +102,11 @@ std::string FormatTime(absl::Duration duration) {
   return absl::StrCat(milliseconds / 1000, "s");
 }
 
-std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, absl::TimeZone zone) {
-  if (const auto ago = ParseTime(text)) return std::max(now - *ago, absl::UnixEpoch());
+namespace {
+
+// A date, or a time of the day: of today, or of the day before or after it, on this side of now.
+std::optional<absl::Time> ParseDateOrClock(std::string_view text, absl::Time now,
+                                           absl::TimeZone zone, bool is_to_come) {
   // (absl::ParseTime() knows words, too.)
   if (text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
     return std::nullopt;
@@ -123,9 +126,23 @@ std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, abs
     const auto on = [&](absl::CivilDay day) {
       return absl::FromCivil(absl::CivilSecond(day) + absl::ToInt64Seconds(late), zone);
     };
+    if (is_to_come) return on(today) > now ? on(today) : on(today + 1);
     return on(today) <= now ? on(today) : on(today - 1);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, absl::TimeZone zone) {
+  if (const auto ago = ParseTime(text)) return std::max(now - *ago, absl::UnixEpoch());
+  return ParseDateOrClock(text, now, zone, /*is_to_come=*/false);
+}
+
+std::optional<absl::Time> ParseMomentToCome(std::string_view text, absl::Time now,
+                                            absl::TimeZone zone) {
+  if (const auto later = ParseTime(text)) return now + *later;
+  return ParseDateOrClock(text, now, zone, /*is_to_come=*/true);
 }
 
 std::optional<std::vector<std::uint32_t>> ParseRanks(std::string_view text) {

@@ -17,6 +17,8 @@ inline constexpr char kTimeForm[] = "a time like 30s, 1.5h, 1h30m or 250ms (a nu
 inline constexpr char kSizeForm[] = "a size like 512MiB, 1.5GB or 4k (a number: bytes)";
 inline constexpr char kMomentForm[] =
     "a time ago like 10m or 2h, or a time like 14:30, 14:30:05 or 2024-05-01T14:30:05Z";
+inline constexpr char kMomentToComeForm[] =
+    "a time from now on like 90m or 2h, or a time like 22:00, 22:00:05 or 2026-05-01T06:00";
 inline constexpr char kRanksForm[] = "ranks from 0 to 999 like 0,2-3";
 inline constexpr char kSignalForm[] = "a signal like SIGTERM, TERM or 15";
 
@@ -29,6 +31,11 @@ std::string FormatTime(absl::Duration duration);
 // `zone`. A date is YYYY-MM-DD, alone (its midnight) or with a T or a space, a time and, for
 // another zone than this, Z or +HH:MM. Not before 1970.
 std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, absl::TimeZone zone);
+
+// The same for a time that is still to come: "2h" is in two hours, HH:MM[:SS] the next time that it
+// will be so late. A date is what it is, also if it is over.
+std::optional<absl::Time> ParseMomentToCome(std::string_view text, absl::Time now,
+                                            absl::TimeZone zone);
 
 // Numbers and ranges "2-3", both ends in it; in their order, each once.
 std::optional<std::vector<std::uint32_t>> ParseRanks(std::string_view text);

@@ -55,6 +55,8 @@ absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& tex
 }
 
 constexpr std::size_t kLongestStop = 4096;
+// The best so many stay, and the newest one.
+constexpr std::int32_t kKeptCheckpoints = 3;
 
 // "loss<0.02" is the pair of "loss" and "<0.02"; "acc=0.9", as "acc>=0.9", that of "acc" and 0.9.
 std::optional<std::pair<std::string, Json>> ParseBound(const std::string& word) {
@@ -145,6 +147,7 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Add("--grid", grid_, "NAME=V1,V2: a trial for each combination; {NAME} is its value.");
   options.Hidden("--configs", configs_);
   options.HiddenFlag("--fail_fast", fail_fast_);
+  options.HiddenFlag("--again", again_);
   options.Hidden("--from", from_);
   DeclareForSweep(options);
   options.Footer(kOthers);
@@ -155,6 +158,7 @@ void TrialFlags::DeclareForSweep(OptionSet& options) {
   options.Hidden("--output", output_);
   options.Hidden("--restore", restore_);
   options.Hidden("--priority", priority_);
+  options.Hidden("--not_before", not_before_);
   options.Hidden("--label", labels_);
   options.Hidden("--stop", stop_);
   options.Hidden("--plateau", plateau_);
@@ -177,6 +181,7 @@ bool TrialFlags::SetDefault(const std::string& flag, const std::vector<std::stri
                                                      {"output", &output_},
                                                      {"restore", &restore_},
                                                      {"priority", &priority_},
+                                                     {"not_before", &not_before_},
                                                      {"plateau", &plateau_},
                                                      {"time_budget", &time_budget_},
                                                      {"heartbeat", &heartbeat_},
@@ -206,7 +211,7 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   const auto priority = ParseNumber("--priority", priority_, 0,
                                     std::numeric_limits<std::int32_t>::min(), "a whole number");
   if (!priority.ok()) return priority.status();
-  const auto keep = ParseNumber("--keep_checkpoints", keep_checkpoints_, -1, -1,
+  const auto keep = ParseNumber("--keep_checkpoints", keep_checkpoints_, kKeptCheckpoints, -1,
                                 "how many are kept, from 0, or -1 for all");
   if (!keep.ok()) return keep.status();
   const auto bytes = ParseSize(checkpoint_bytes_.empty() ? "0" : checkpoint_bytes_);
@@ -226,6 +231,11 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   if (!plateau.ok()) return plateau.status();
   if (!from_.empty() && !restore_.empty()) {
     return absl::InvalidArgumentError("--from and --restore: a trial starts from one of them");
+  }
+  if (!not_before_.empty()) {
+    const auto moment = ParseMomentToCome(not_before_, absl::Now(), absl::LocalTimeZone());
+    if (!moment) return Wrong("--not_before", kMomentToComeForm, not_before_);
+    options.not_before_us = absl::ToUnixMicros(*moment);
   }
   options.function = function_;
   options.output_reports = output_;

@@ -39,13 +39,15 @@ class TrialFlags {
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
   bool fail_fast() const { return fail_fast_; }
+  // A name that is taken gets a number.
+  bool again() const { return again_; }
 
  private:
   std::string function_, output_, configs_, from_, restore_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
-  std::string plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
+  std::string not_before_, plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
-  bool fail_fast_ = false;
+  bool fail_fast_ = false, again_ = false;
   bool durable_ = false;
   bool share_gpu_ = false;
   TaskCountFlags tasks_;

@@ -35,7 +35,7 @@ std::string Error(std::vector<std::string> words) {
 TEST(TrialFlagsTest, WithoutFlagsNothingIsAskedFor) {
   const msg::TrialOptionsT options = Parse({}).value();
   EXPECT_EQ(options.priority, 0);
-  EXPECT_EQ(options.keep_checkpoints, -1);
+  EXPECT_EQ(options.keep_checkpoints, 3);
   EXPECT_EQ(options.stop, "");
   EXPECT_EQ(options.plateau, "");
   EXPECT_EQ(options.time_budget_ms, 0u);

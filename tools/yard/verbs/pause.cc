@@ -6,6 +6,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/selection.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_orders.h"
@@ -18,15 +19,22 @@ class Pause : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("trial", names_,
-                "Trials that wait or run, and sweeps: ids, unique prefixes or names.",
+                "Trials that wait or run, and sweeps: ids, unique prefixes or names; label:night.",
                 OptionSet::Need::kRequired);
     options.Flag("--drain", drain_, "A sweep's running trials go on to their end.");
     options.Add("--timeout", timeout_, "Seconds to wait for it (default: no limit); then exit 5.");
   }
 
   int Run(Context& context) override {
+    const auto names = ExpandSelections(
+        context, names_,
+        [](const msg::TrialT& trial) {
+          return trial.state == msg::TrialState::Pending || trial.state == msg::TrialState::Running;
+        },
+        "no trial that waits or runs");
+    if (!names.ok()) return Fail(context, "pause", names.status());
     int code = kDone;
-    for (const std::string& name : names_) {
+    for (const std::string& name : *names) {
       const int one = PauseOne(context, name);
       if (one != kDone) code = one;
     }

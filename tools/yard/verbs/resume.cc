@@ -5,6 +5,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/selection.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_orders.h"
@@ -17,14 +18,23 @@ class Resume : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("trial", names_,
-                "Paused, stopped or failed trials, and sweeps: ids, unique prefixes or names.",
+                "Paused, stopped or failed trials, and sweeps: ids, unique prefixes or names; "
+                "state:failed.",
                 OptionSet::Need::kRequired);
     options.Flag("--failed", failed_, "A sweep's failed trials run again, too.");
   }
 
   int Run(Context& context) override {
+    const auto names = ExpandSelections(
+        context, names_,
+        [](const msg::TrialT& trial) {
+          return trial.state == msg::TrialState::Paused ||
+                 trial.state == msg::TrialState::Stopped || trial.state == msg::TrialState::Failed;
+        },
+        "no trial that is paused, stopped or failed");
+    if (!names.ok()) return Fail(context, "resume", names.status());
     int code = kDone;
-    for (const std::string& name : names_) {
+    for (const std::string& name : *names) {
       const int one = ResumeOne(context, name);
       if (one != kDone) code = one;
     }

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
@@ -11,6 +12,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
+#include "tools/yard/run/disk_usage_view.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_orders.h"
@@ -21,20 +23,26 @@ namespace {
 
 constexpr absl::Duration kRemoval = absl::Minutes(5);
 constexpr absl::Duration kForItsJobs = absl::Seconds(5);
+constexpr std::size_t kMostRuns = 100'000;  // Limit of a query.
 
 class Rm : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("thing", names_,
-                "Ended trials, sweeps and jobs (ids, unique prefixes or names), and runs (names).",
+                "Ended trials, sweeps and jobs (ids, unique prefixes or names), runs (names), and "
+                "queries of runs: 'loss>10 & age>7d'.",
                 OptionSet::Need::kRequired);
+    options.Flag("--dry_run", dry_run_, "Only shows which runs they are, and their room.");
     options.Flag("--nested", nested_, "Also the runs below a run.");
     options.Flag("--force", force_, "A run even if the trainer cannot be asked whose it is.");
   }
 
   int Run(Context& context) override {
+    const auto names = WithQueries(context);
+    if (!names.ok()) return Fail(context, "rm", names.status());
+    if (dry_run_) return ShowRoom(context, *names);
     int code = kDone;
-    for (const std::string& name : names_) {
+    for (const std::string& name : *names) {
       const int one = Remove(context, name);
       if (one != kDone) code = one;
     }
@@ -42,6 +50,54 @@ class Rm : public Verb {
   }
 
  private:
+  static bool MayBeQuery(const std::string& word) {
+    return word.find_first_of("<>=&|:!") != std::string::npos;
+  }
+
+  // The words, with the runs that it is true of in the place of each query. Those below another one
+  // go with that, as a trial's own do.
+  absl::StatusOr<std::vector<std::string>> WithQueries(Context& context) const {
+    std::vector<std::string> names;
+    for (const std::string& word : names_) {
+      if (!MayBeQuery(word) || FindThing(context, word, Prefer::kTrial).ok()) {
+        names.push_back(word);
+        continue;
+      }
+      RunReader reader(context, "rm");
+      const auto named = reader.Run(word);
+      if (named.ok() && named->name == word) {
+        names.push_back(word);
+        continue;
+      }
+      auto found = reader.Names({}, word, kMostRuns);
+      if (!found.ok()) return found.status();
+      std::sort(found->begin(), found->end());
+      std::string above;
+      for (std::string& run : *found) {
+        if (!above.empty() && absl::StartsWith(run, above)) continue;
+        above = run + "/";
+        names.push_back(std::move(run));
+      }
+    }
+    return names;
+  }
+
+  // Shows the runs that would go, and their room.
+  static int ShowRoom(Context& context, const std::vector<std::string>& names) {
+    RunReader reader(context, "rm");
+    msg::DiskUsageRequestT request;
+    for (const std::string& name : names) {
+      const auto run = reader.Run(name);
+      if (!run.ok()) return Fail(context, "rm", run.status());
+      request.runs.push_back(run->name);
+    }
+    const auto usage = reader.Call<rpc::Datamanager::DiskUsage>(request);
+    if (!usage.ok()) return Fail(context, "rm", usage.status());
+    *context.out << DiskUsageText(context, *usage);
+    if (!context.json) *context.out << "nothing was removed (--dry_run)\n";
+    return kDone;
+  }
+
   int Remove(Context& context, const std::string& name) const {
     const auto thing = FindThing(context, name, Prefer::kTrial);
     if (absl::IsNotFound(thing.status()) || (force_ && absl::IsUnavailable(thing.status()))) {
@@ -144,7 +200,7 @@ class Rm : public Verb {
   }
 
   std::vector<std::string> names_;
-  bool nested_ = false, force_ = false;
+  bool nested_ = false, force_ = false, dry_run_ = false;
 };
 
 }  // namespace

@@ -310,6 +310,7 @@ class RunVerb : public Verb {
                                 const Provenance& provenance) const {
     msg::RunTrialRequestT request;
     request.name = draft.name;
+    request.again = flags_.again();
     request.argv = draft.argv;
     request.environment = CallersEnvironment(context.environment);
     request.working_directory = working_directory_;

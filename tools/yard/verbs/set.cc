@@ -5,16 +5,21 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "bus/json/annotations.h"
 #include "bus/schema/common_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "runtime/counted.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/selection.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -23,18 +28,32 @@ namespace {
 class Set : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("run", names_, "Trials (ids, unique prefixes or names) and runs.",
-                OptionSet::Need::kRequired);
+    options.Add("run", names_, "Trials (ids, unique prefixes or names; label:night) and runs.");
     options.Add("--label", labels_, "+a,-b: adds a, removes b; a alone adds it, too.");
     options.Add("--note", note_, "Any text of at most 4 KiB; '': none.");
     options.Add("--name", name_, "Shown instead of its name, which stays; '': none.");
+    options.Add("--priority", priority_, "Trials that wait with a higher one start first.");
+    options.Add("--slots", slots_, "So many trials run at once from now on; 0: one for each core.");
   }
 
   int Run(Context& context) override {
+    if (names_.empty() && !slots_.has_value()) {
+      return Fail(context, "set",
+                  absl::InvalidArgumentError("what is to be set? Name a trial or a run, or say "
+                                             "--slots N for the yard"));
+    }
     const auto change = Change();
     if (!change.ok()) return Fail(context, "set", change.status());
+    if (slots_.has_value()) {
+      if (const int code = SetSlots(context); code != kDone || names_.empty()) return code;
+    }
+    const auto names = ExpandSelections(
+        context, names_,
+        [&](const msg::TrialT& trial) { return !change->set_priority || !HasEnded(trial.state); },
+        "no trial of which that can be said");
+    if (!names.ok()) return Fail(context, "set", names.status());
     int code = kDone;
-    for (const std::string& name : names_) {
+    for (const std::string& name : *names) {
       const auto reply = Annotate(context, name, *change);
       const int one = reply.ok() ? Show(context, *reply) : Fail(context, "set", reply.status());
       if (one != kDone) code = one;
@@ -63,11 +82,48 @@ class Set : public Verb {
     }
     change.set_note = note_.has_value();
     change.note = note_.value_or("");
+    if (priority_.has_value()) {
+      change.set_priority = true;
+      if (!absl::SimpleAtoi(*priority_, &change.priority)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--priority: expected a whole number, not \"", *priority_, "\""));
+      }
+    }
     change.set_display_name = name_.has_value();
     change.display_name = name_.value_or("");
     const auto good = bus::Annotated({}, change);
     if (!good.ok()) return good.status();
     return change;
+  }
+
+  // The trainer takes it now, and the one that is started next is told.
+  int SetSlots(Context& context) const {
+    int slots = 0;
+    if (!absl::SimpleAtoi(*slots_, &slots) || slots < 0 || slots > kMostSlots) {
+      return Fail(context, "set",
+                  absl::InvalidArgumentError(
+                      absl::StrCat("--slots ", *slots_, " is no number from 0 to ", kMostSlots)));
+    }
+    auto wanted = ReadWanted(context.locations);
+    if (!wanted.ok()) return Fail(context, "set", wanted.status());
+    if (wanted->has_value() && (*wanted)->slots != slots) {
+      (*wanted)->slots = slots;
+      const absl::Status written = WriteWanted(context.locations, **wanted);
+      if (!written.ok()) return Fail(context, "set", written);
+    }
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "set", client.status());
+    msg::SetSlotsRequestT request;
+    request.slots = static_cast<std::uint32_t>(slots);
+    const auto reply = (*client)->Call<rpc::Trainer::SetSlots>(request, Patient());
+    if (!reply.ok()) return Fail(context, "set", reply.status());
+    if (context.json) {
+      PrintJson(context, {{"slots", reply->slots}, {"before", reply->before}});
+    } else {
+      *context.out << runtime::Counted(reply->slots, "slot") << " (before: " << reply->before
+                   << ")\n";
+    }
+    return kDone;
   }
 
   // A trial need not have a run yet, and a run need not be a trial's.
@@ -99,7 +155,8 @@ class Set : public Verb {
       PrintJson(context, {{"run", run.run},
                           {"labels", run.labels},
                           {"note", TextOrNull(run.note)},
-                          {"display_name", TextOrNull(run.display_name)}});
+                          {"display_name", TextOrNull(run.display_name)},
+                          {"priority", run.priority}});
       return kDone;
     }
     std::string text = absl::StrCat(
@@ -109,12 +166,13 @@ class Set : public Verb {
     if (!run.display_name.empty()) {
       absl::StrAppend(&text, "  called ", runtime::Printable(run.display_name));
     }
+    if (run.priority != 0) absl::StrAppend(&text, "  priority ", run.priority);
     *context.out << text << (run.note.empty() ? "" : "  with a note") << "\n";
     return kDone;
   }
 
   std::vector<std::string> names_, labels_;
-  std::optional<std::string> note_, name_;
+  std::optional<std::string> note_, name_, priority_, slots_;
 };
 
 }  // namespace

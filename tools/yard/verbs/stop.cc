@@ -9,6 +9,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/selection.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/instances.h"
@@ -26,15 +27,22 @@ class Stop : public Verb {
   void Declare(OptionSet& options) override {
     options.Add(
         "thing", names_,
-        "Trials, sweeps, jobs, tasks: ids, unique prefixes or names; tools: ids (yard status).",
+        "Trials, sweeps, jobs, tasks: ids, unique prefixes or names; tools: ids (yard status); "
+        "'label:night & state:running'.",
         OptionSet::Need::kRequired);
     options.Add("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
     options.Add("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
   }
 
   int Run(Context& context) override {
+    const auto names = ExpandSelections(
+        context, names_, [](const msg::TrialT& trial) { return !HasEnded(trial.state); },
+        "no trial that has not ended");
+    if (!names.ok()) return Fail(context, "stop", names.status());
+    // All of them leave at once, however long each takes.
+    if (*names != names_) AskAll(context, *names);
     int code = kDone;
-    for (const std::string& name : names_) {
+    for (const std::string& name : *names) {
       const int one = StopOne(context, name);
       if (one != kDone) code = one;
     }
@@ -42,6 +50,14 @@ class Stop : public Verb {
   }
 
  private:
+  // An order that goes wrong here goes wrong again, and is told, when each is waited for.
+  void AskAll(Context& context, const std::vector<std::string>& names) const {
+    for (const std::string& name : names) {
+      const auto thing = FindThing(context, name);
+      if (thing.ok() && thing->trial.has_value()) (void)Ask(context, *thing, "");
+    }
+  }
+
   int StopOne(Context& context, const std::string& name) {
     auto thing = FindThing(context, name);
     // Tools are the registry's: for them the other services need not be there.

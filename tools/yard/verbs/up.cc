@@ -42,6 +42,8 @@ class Up : public Verb {
     options.Add("--slots", slots_, "Trials that run at once (default: one for each core).");
     options.Add("--keep_trials", keep_trials_,
                 "Ended trials that are known; directories stay (default: 10000).");
+    options.Add("--min_free", min_free_,
+                "Room that trials leave on the disk when they begin: 5GiB, 2% (default: 1GiB).");
     options.Add("--resources", resources_,
                 "Resources that tasks share: gpu=0,1 or slots=4; may be repeated.");
     options.Add("--datamanager", datamanager_,
@@ -183,7 +185,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // The flags that --service, --metrics_port, --keep_trials and --page set, by service.
+  // The flags that --service, --metrics_port, --keep_trials, --min_free and --page set, by service.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -203,6 +205,7 @@ class Up : public Verb {
       if (!service_.empty()) flags[std::string(service)] = service_;
     }
     if (port != 0) flags["web"].push_back(absl::StrCat("metrics_port=", port));
+    if (!min_free_.empty()) flags["trainer"].push_back("min_free=" + min_free_);
     if (keep_trials != 0) flags["trainer"].push_back(absl::StrCat("keep_trials=", keep_trials));
     if (!page_.empty() && page_ != "on" && page_ != "off") {
       return absl::InvalidArgumentError(absl::StrCat("--page ", page_, " is neither on nor off"));
@@ -278,7 +281,7 @@ class Up : public Verb {
           context, "up",
           absl::AlreadyExistsError(
               "the yard is up with other flags of its services; `yard down --keep` first, or "
-              "leave --service, --metrics_port, --keep_trials and --page out"));
+              "leave --service, --metrics_port, --keep_trials, --min_free and --page out"));
     }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
@@ -417,7 +420,7 @@ class Up : public Verb {
 
   std::string logdir_;
   std::string trainer_;
-  std::string slots_, keep_trials_, metrics_port_, page_;
+  std::string slots_, keep_trials_, min_free_, metrics_port_, page_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false, defaults_ = false;

@@ -7,6 +7,7 @@
 #include "tools/yard/cli/exit_code.h"
 #include "tools/yard/follow/failure_block.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/selection.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_orders.h"
@@ -18,8 +19,10 @@ namespace {
 class Wait : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_, "Trials, sweeps or jobs: ids, unique prefixes or names.",
-                OptionSet::Need::kRequired);
+    options.Add(
+        "thing", names_,
+        "Trials, sweeps or jobs: ids, unique prefixes or names; label:night, state:running.",
+        OptionSet::Need::kRequired);
     options.Add("--timeout", timeout_, "Seconds to wait (default: no limit); then exit 5.");
   }
 
@@ -28,8 +31,11 @@ class Wait : public Verb {
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
                                         : absl::InfiniteDuration();
+    const auto names = ExpandSelections(
+        context, names_, [](const auto&) { return true; }, "no trial");
+    if (!names.ok()) return Fail(context, "wait", names.status());
     int code = kDone;
-    for (const std::string& name : names_) {
+    for (const std::string& name : *names) {
       auto thing = FindThing(context, name);
       if (!thing.ok()) return Fail(context, "wait", thing.status());
       const int one = Await(context, *std::move(thing), deadline - context.clock->Monotonic());
