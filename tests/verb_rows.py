@@ -148,7 +148,7 @@ ROWS = {
             ("hostile_job",), ("hostile_job/worker-0",), ("first", "--run"), ("first", "--files"),
             ("first", "--environment"), ("hostile_job", "--environment"))),
     "set": Row((THING, "--label", "+best", "--note", "said"), fresh=a_trial, says="labels best  with a note",
-               also_json=(("--slots", "2"),)),
+               also_json=(("--slots", "8"),)),
     "logs": Row(("first",), says="first line", shows=(("hostile",), ("hostile", "-f"), ("bad",), ("hostile_job",),
                                                   ("hostile", "--timestamps"), ("trainer",)),
                 also_json=(("first", "--timestamps"), ("first", "--all_attempts"), ("trainer", "-n", "3"))),

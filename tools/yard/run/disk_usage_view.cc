@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "runtime/counted.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/follow/things_json.h"
 #include "tools/yard/text/table.h"
 
 namespace yard {
@@ -18,7 +21,7 @@ std::uint64_t Sum(const msg::DiskUsageReplyT& usage) {
   return bytes;
 }
 
-std::string Json(const msg::DiskUsageReplyT& usage, std::size_t shown) {
+nlohmann::json Json(const msg::DiskUsageReplyT& usage, std::size_t shown) {
   nlohmann::json runs = nlohmann::json::array();
   for (std::size_t i = 0; i < shown; ++i) {
     const msg::RunDiskUsageT& run = *usage.runs[i];
@@ -29,21 +32,19 @@ std::string Json(const msg::DiskUsageReplyT& usage, std::size_t shown) {
                     {"log_bytes", run.log_bytes},
                     {"files", run.files}});
   }
-  const nlohmann::json all = {{"logdir", usage.logdir},
-                              {"runs", std::move(runs)},
-                              {"bytes", Sum(usage)},
-                              {"trash_bytes", usage.trash_bytes},
-                              {"free_bytes", usage.free_bytes},
-                              {"total_bytes", usage.total_bytes}};
-  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return {{"logdir", usage.logdir},
+          {"runs", std::move(runs)},
+          {"bytes", Sum(usage)},
+          {"trash_bytes", usage.trash_bytes},
+          {"free_bytes", usage.free_bytes},
+          {"total_bytes", usage.total_bytes}};
 }
 
 }  // namespace
 
-std::string DiskUsageText(const Context& context, const msg::DiskUsageReplyT& usage,
-                          std::size_t most) {
+void ShowDiskUsage(Context& context, const msg::DiskUsageReplyT& usage, std::size_t most) {
   const std::size_t shown = most == 0 ? usage.runs.size() : std::min(most, usage.runs.size());
-  if (context.json) return Json(usage, shown);
+  if (context.json) return PrintJson(context, Json(usage, shown));
   Table table({"RUN", ">ROOM", ">CHECKPOINTS", ">EVENTS", ">OUTPUT", ">FILES"});
   for (std::size_t i = 0; i < shown; ++i) {
     const msg::RunDiskUsageT& run = *usage.runs[i];
@@ -58,7 +59,7 @@ std::string DiskUsageText(const Context& context, const msg::DiskUsageReplyT& us
                   "; the trash: ", ShortBytes(usage.trash_bytes), "; free on the disk of ",
                   runtime::Printable(usage.logdir), ": ", ShortBytes(usage.free_bytes), " of ",
                   ShortBytes(usage.total_bytes), "\n");
-  return text;
+  *context.out << text;
 }
 
 }  // namespace yard

@@ -2,17 +2,15 @@
 #define TOOLS_YARD_RUN_DISK_USAGE_VIEW_H_
 
 #include <cstddef>
-#include <string>
 
 #include "bus/schema/datamanager_generated.h"
 #include "tools/yard/cli/context.h"
 
 namespace yard {
 
-// Room that runs take, as a table of the `most` largest (0: all) with a line about the disk below
-// it; or, with --json, as an object on one line.
-std::string DiskUsageText(const Context& context, const msg::DiskUsageReplyT& usage,
-                          std::size_t most = 0);
+// Prints the room that runs take, as a table of the `most` largest (0: all) with a line about the
+// disk below it; or, with --json, as an object on one line.
+void ShowDiskUsage(Context& context, const msg::DiskUsageReplyT& usage, std::size_t most = 0);
 
 }  // namespace yard
 

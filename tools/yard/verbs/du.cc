@@ -29,9 +29,12 @@ class Du : public Verb {
       if (!runs.ok()) return Fail(context, "du", runs.status());
       request.runs = *std::move(runs);
     }
+    // Who is silent is not waited for as long as who measures.
+    const auto there = reader.Call<rpc::Datamanager::DataStatus>({});
+    if (!there.ok()) return Fail(context, "du", there.status());
     const auto usage = reader.Call<rpc::Datamanager::DiskUsage>(request);
     if (!usage.ok()) return Fail(context, "du", usage.status());
-    *context.out << DiskUsageText(context, *usage, count_);
+    ShowDiskUsage(context, *usage, count_);
     return kDone;
   }
 

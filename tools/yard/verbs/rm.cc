@@ -93,7 +93,7 @@ class Rm : public Verb {
     }
     const auto usage = reader.Call<rpc::Datamanager::DiskUsage>(request);
     if (!usage.ok()) return Fail(context, "rm", usage.status());
-    *context.out << DiskUsageText(context, *usage);
+    ShowDiskUsage(context, *usage);
     if (!context.json) *context.out << "nothing was removed (--dry_run)\n";
     return kDone;
   }

@@ -127,6 +127,9 @@ class Trash : public Verb {
   }
 
   static int Empty(Context& context, std::vector<std::string> runs, std::int64_t before) {
+    // Who is silent is not waited for as long as who deletes.
+    const auto there = RunReader(context, "trash").Call<Datamanager::DataStatus>({});
+    if (!there.ok()) return Fail(context, "trash", there.status());
     if (runs.empty()) runs.emplace_back();  // All.
     int code = kDone;
     std::uint64_t bytes = 0, count = 0;
