@@ -128,6 +128,33 @@ class PageCompareTest(page_case.PageCase):
         self.assertIn("+ +    report(loss=seed + level", diff)
         self.picture("code")
 
+    def test_a_late_answer_for_fewer_runs_takes_nothing_away(self):
+        self.go("/compare?runs=a-1,b-1&tab=code", "document.querySelector('.diff')")
+        # Answers for one run alone come just when both are shown again: before anything else happens.
+        self.page.evaluate("""(() => {
+          const original = globalThis.fetch, held = [];
+          globalThis.gone = 0;
+          globalThis.fetch = async (...words) => {
+            const response = await original(...words), value = await response.json();
+            await new Promise(done => held.push(done));
+            return {ok: true, json: async () => value};
+          };
+          globalThis.heldBack = () => held.length;
+          new MutationObserver(() => {
+            if (document.querySelector('.diff')) {
+              globalThis.fetch = original;
+              held.splice(0).forEach(done => done());
+              globalThis.shown = true;
+            } else if (globalThis.shown) {
+              ++globalThis.gone;
+            }
+          }).observe(document.body, {childList: true, subtree: true});
+        })()""")
+        self.go("/compare?runs=b-1&tab=code", "document.querySelector('main .empty') && heldBack() === 2")
+        self.go("/compare?runs=a-1,b-1&tab=code", "globalThis.shown")
+        self.page.evaluate("new Promise(done => setTimeout(done, 300))")
+        self.assertEqual(self.page.evaluate("globalThis.gone"), 0)
+
     def test_by_keys_alone(self):
         self.go("/runs?sel=a-1,b-1", "document.querySelector('.count a')")
         self.page.evaluate("document.querySelector('.count a').focus()")

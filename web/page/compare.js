@@ -48,7 +48,9 @@ function useRuns(names) {
     let current = true;
     setError(null);
     const read = name => Promise.all([ask(runPath(name)), ask(runPath(name, '/tags'))]).then(([facts, { tags }]) => ({ name, facts, tags: tags.filter(tag => tag.scalar) }));
-    Promise.all(names.map(read)).then(all => current && setRuns(all), problem => current && setError(problem));
+    // (What was read before stays: a late answer for fewer runs leaves what is shown as it is.)
+    const add = all => setRuns(known => [...all, ...(known || []).filter(run => !names.includes(run.name))].slice(0, 2 * MOST));
+    Promise.all(names.map(read)).then(all => current && add(all), problem => current && setError(problem));
     return () => { current = false; };
   }, [names.join('\n')]);
   return [runs && names.every(name => runs.some(run => run.name === name)) ? names.map(name => runs.find(run => run.name === name)) : null, error];
