@@ -29,7 +29,7 @@ class Du : public Verb {
       if (!runs.ok()) return Fail(context, "du", runs.status());
       request.runs = *std::move(runs);
     }
-    // Who is silent is not waited for as long as who measures.
+    // A silent data manager would be waited for as long as one that measures.
     const auto there = reader.Call<rpc::Datamanager::DataStatus>({});
     if (!there.ok()) return Fail(context, "du", there.status());
     const auto usage = reader.Call<rpc::Datamanager::DiskUsage>(request);

@@ -127,7 +127,7 @@ class Trash : public Verb {
   }
 
   static int Empty(Context& context, std::vector<std::string> runs, std::int64_t before) {
-    // Who is silent is not waited for as long as who deletes.
+    // A silent data manager would be waited for as long as one that deletes.
     const auto there = RunReader(context, "trash").Call<Datamanager::DataStatus>({});
     if (!there.ok()) return Fail(context, "trash", there.status());
     if (runs.empty()) runs.emplace_back();  // All.
