@@ -10,13 +10,20 @@
 #include <utility>
 #include <vector>
 
+#include "bus/alert/alert_methods.h"
+#include "bus/alert/alert_store.h"
 #include "bus/process/backup_method.h"
+#include "launcher/alert/launcher_alerts.h"
+#include "launcher/alert/machine_watch.h"
+#include "launcher/alert/notification_store.h"
+#include "launcher/alert/notifier.h"
 #include "launcher/barrier_calls.h"
 #include "launcher/launcher_service.h"
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
 #include "runtime/file/locations.h"
 #include "runtime/mutex.h"
+#include "runtime/sqlite/database_check.h"
 #include "runtime/text/random_id.h"
 
 namespace launcher {
@@ -48,13 +55,25 @@ class Parts : public LauncherParts {
 
   absl::Status Prepare(Options options) {
     const bool external = options.external;
+    const Options alerts = options;
+    const bool was_killed = runtime::WasLeftOpen(Database());
     if (auto status = OpenTable(std::move(options)); !status.ok()) return status;
+    if (auto status = OpenAlerts(alerts); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
+    WatchMachine(alerts.disk_floor);
+    process_->loop()->Post([this, was_killed] { ResumeAlerts(was_killed); });
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
-                       barriers_.get(), keeper_.get(), process_->locations().state_directory);
-    bus::AddBackupMethod(process_->service(),
-                         process_->locations().state_directory + "/launcher.db");
+                       barriers_.get(), keeper_.get(), alert_store_.get(), notifier_.get(),
+                       process_->locations().state_directory);
+    bus::AddAlertMethods(process_->service(),
+                         {.loop = process_->loop(),
+                          .clock = process_->clock(),
+                          .alerts = alert_store_.get(),
+                          .on_acknowledged = [this](const std::vector<msg::AlertT>& changed) {
+                            alerts_->OnAcknowledged(changed);
+                          }});
+    bus::AddBackupMethod(process_->service(), Database());
     process_->AddGauge("jobs", Read(&JobTable::Stats::jobs));
     process_->AddGauge("jobs_live", Read(&JobTable::Stats::live));
     process_->AddCounter("attempts_started", Read(&JobTable::Stats::attempts));
@@ -66,6 +85,61 @@ class Parts : public LauncherParts {
   }
 
  private:
+  std::string Database() const { return process_->locations().state_directory + "/launcher.db"; }
+
+  // The database has its tables since the job table was opened.
+  absl::Status OpenAlerts(const Options& options) {
+    auto alert_store = bus::AlertStore::Open({.path = Database(), .owner = "launcher"});
+    if (!alert_store.ok()) return alert_store.status();
+    alert_store_ = *std::move(alert_store);
+    auto notifications = NotificationStore::Open(Database());
+    if (!notifications.ok()) return notifications.status();
+    notifications_ = *std::move(notifications);
+    notifier_ = std::make_unique<Notifier>(
+        Notifier::Options{.loop = process_->loop(),
+                          .clock = process_->clock(),
+                          .store = notifications_.get(),
+                          .command = options.notify,
+                          .kinds = options.notify_kinds,
+                          .environment = OwnEnvironment(),
+                          .state_directory = process_->locations().state_directory,
+                          .pace = options.notify_pace,
+                          .launch = [this](const std::string& request_id, msg::JobSpecT spec) {
+                            return table_->Launch(request_id, std::move(spec)).status();
+                          }});
+    alerts_ = std::make_unique<LauncherAlerts>(LauncherAlerts::Options{
+        .loop = process_->loop(),
+        .clock = process_->clock(),
+        .alerts = alert_store_.get(),
+        .notifier = notifier_.get(),
+        .publish = [this](const msg::AlertT& alert) {
+          bus::PublishAlert(process_->publisher(), alert_store_.get(), alert);
+        }});
+    return absl::OkStatus();
+  }
+
+  void WatchMachine(std::uint64_t disk_floor) {
+    watch_ = MachineWatch::Start(
+        {.loop = process_->loop(),
+         .pool = process_->pool(),
+         .disk_floor = disk_floor,
+         .directories =
+             [this] {
+               std::vector<std::string> directories = {process_->locations().state_directory};
+               const std::string runs = keeper_->LogDirectory();
+               if (!runs.empty()) directories.insert(directories.begin(), runs);
+               return directories;
+             },
+         .on_news = [this](const MachineNews& news) { alerts_->OnMachine(news); }});
+  }
+
+  void ResumeAlerts(bool was_killed) {
+    notifier_->Resume();
+    alerts_->Resume();
+    const std::int64_t now_us = absl::ToUnixMicros(process_->clock()->Now());
+    if (was_killed) alerts_->OnRestart("launcher", "it was killed", now_us);
+  }
+
   absl::Status OpenTable(Options options) {
     auto shim = runtime::FindBinary("launcher/yard-shim");
     if (!shim.ok()) return shim.status();
@@ -103,14 +177,19 @@ class Parts : public LauncherParts {
   }
 
   absl::Status OpenKeeper(bool external) {
-    auto keeper = ServiceKeeper::Create({.loop = process_->loop(),
-                                         .clock = process_->clock(),
-                                         .locations = process_->locations(),
-                                         .environment = OwnEnvironment(),
-                                         .find_binary = FindService,
-                                         .random = Random,
-                                         .external = external,
-                                         .on_change = {}});
+    auto keeper = ServiceKeeper::Create(
+        {.loop = process_->loop(),
+         .clock = process_->clock(),
+         .locations = process_->locations(),
+         .environment = OwnEnvironment(),
+         .find_binary = FindService,
+         .random = Random,
+         .external = external,
+         .on_change = {},
+         .on_restart = [this](const std::string& service, const std::string& how,
+                              std::int64_t started_us) {
+           alerts_->OnRestart(service, how, started_us);
+         }});
     if (!keeper.ok()) return keeper.status();
     keeper_ = std::move(*keeper);
     return absl::OkStatus();
@@ -130,9 +209,15 @@ class Parts : public LauncherParts {
   }
 
   bus::ServiceProcess* const process_;
+  // Destroyed in the opposite order: what uses comes after what is used.
   std::unique_ptr<JobTable> table_;
+  std::unique_ptr<bus::AlertStore> alert_store_;
+  std::unique_ptr<NotificationStore> notifications_;
+  std::unique_ptr<Notifier> notifier_;
+  std::unique_ptr<LauncherAlerts> alerts_;
   std::unique_ptr<BarrierCalls> barriers_;
   std::unique_ptr<ServiceKeeper> keeper_;
+  std::unique_ptr<MachineWatch> watch_;
   runtime::Mutex mutex_;
   JobTable::Stats stats_ ABSL_GUARDED_BY(mutex_);
 };

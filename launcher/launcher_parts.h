@@ -2,12 +2,15 @@
 #define LAUNCHER_LAUNCHER_PARTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/process/service_process.h"
+#include "launcher/alert/notify_pace.h"
 #include "launcher/share/resources.h"
 #include "launcher/wire/process_limit.h"
 
@@ -25,6 +28,10 @@ class LauncherParts {
     bool hides_gpus = false;           // The same.
     absl::Duration keep_jobs_for;      // As in JobTable::Options.
     std::size_t keep_jobs = 0;
+    std::string notify = {};                     // As Notifier::Options::command.
+    std::vector<std::string> notify_kinds = {};  // As Notifier::Options::kinds.
+    NotifyPace::Options notify_pace = {};        // As Notifier::Options::pace.
+    std::uint64_t disk_floor = 0;                // As in MachineWatch::Options.
   };
   static absl::StatusOr<std::unique_ptr<LauncherParts>> Create(bus::ServiceProcess* process,
                                                                Options options);

@@ -293,7 +293,7 @@ void AddSearch(const bus::LoopMethods& methods, const Parts& parts, runtime::Thr
 
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
-                        std::string state_directory) {
+                        bus::AlertStore* alerts, Notifier* notifier, std::string state_directory) {
   const Parts parts{loop, table, keeper, std::move(state_directory),
                     std::make_shared<FollowPace>(loop)};
   const bus::LoopMethods methods(service, loop);
@@ -320,11 +320,21 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
     ListNames(parts.table->Rows(), names);
     return absl::StatusOr<msg::NamesReplyT>(names.Take());
   });
-  methods.Answer<rpc::Common::Ends>([parts](const auto&, const auto& request) {
+  methods.Answer<rpc::Common::Ends>([parts, alerts](const auto&, const auto& request) {
+    if (bus::IsForAlerts(request)) return alerts->Ends(request);
     return absl::StatusOr<msg::EndsReplyT>(EndsOfLogs(parts.Logs(), request));
   });
-  methods.Answer<rpc::Common::Since>([parts](const auto&, const auto& request) {
+  methods.Answer<rpc::Common::Since>([parts, alerts](const auto&, const auto& request) {
+    if (bus::IsForAlerts(request)) return alerts->Since(request);
     return absl::StatusOr<msg::SinceReplyT>(LogsSince(parts.Logs(), request));
+  });
+  methods.Answer<rpc::Launcher::Notify>([notifier](const auto&, const auto& request) {
+    if (request.alert == nullptr || request.alert->id.empty()) {
+      return absl::StatusOr<msg::NotifyReplyT>(absl::InvalidArgumentError("alert is missing"));
+    }
+    const absl::Status accepted = notifier->Accept(*request.alert);
+    if (!accepted.ok()) return absl::StatusOr<msg::NotifyReplyT>(accepted);
+    return absl::StatusOr<msg::NotifyReplyT>(msg::NotifyReplyT());
   });
   // On the pool: it takes its time, and the loop has other things to do.
   service->Handle<rpc::Launcher::KillModes>(

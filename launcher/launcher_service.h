@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "bus/alert/alert_store.h"
 #include "bus/call/service.h"
 #include "bus/event/publisher.h"
 #include "bus/schema/launcher_methods.h"
+#include "launcher/alert/notifier.h"
 #include "launcher/barrier_calls.h"
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
@@ -21,7 +23,7 @@ namespace launcher {
 // Usage and SearchLogs go on to `pool`. All outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
-                        std::string state_directory);
+                        bus::AlertStore* alerts, Notifier* notifier, std::string state_directory);
 
 // Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, msg::JobT job);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -14,9 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "bus/alert/alert_kinds.h"
 #include "bus/process/service_process.h"
+#include "launcher/alert/machine_rules.h"
 #include "launcher/launcher_parts.h"
 #include "launcher/share/resources.h"
 #include "launcher/wire/process_limit.h"
@@ -32,6 +36,17 @@ ABSL_FLAG(std::string, resources, "",
 ABSL_FLAG(absl::Duration, keep_jobs_for, absl::Hours(7 * 24),
           "ended jobs are forgotten, with their logs, when they are older");
 ABSL_FLAG(std::size_t, keep_jobs, 10'000, "and when there are more of them");
+ABSL_FLAG(
+    std::string, notify, "",
+    "command line for /bin/sh that tells a person of an alert; it reads JSON (docs/alerts.md)");
+ABSL_FLAG(std::vector<std::string>, notify_kinds, {},
+          "kinds of alerts that are told, separated by commas; empty: all but trial_ended");
+ABSL_FLAG(std::size_t, notify_most, 10,
+          "a person is told so many times within notify_window, at most; further alerts are told "
+          "together");
+ABSL_FLAG(absl::Duration, notify_window, absl::Minutes(10), "see notify_most");
+ABSL_FLAG(std::string, disk_floor, "1GiB",
+          "an alert is raised when less is free on the disk of runs or state; 0: never");
 ABSL_FLAG(std::string, listen, "", "address to listen on; empty: ipc in the runtime directory");
 
 namespace {
@@ -70,7 +85,27 @@ absl::StatusOr<std::vector<launcher::Resource>> SharedResources() {
   return absl::InvalidArgumentError(absl::StrCat("--resources: ", resources.status().message()));
 }
 
+absl::Status CheckNotifyKinds() {
+  for (const std::string& kind : absl::GetFlag(FLAGS_notify_kinds)) {
+    if (bus::FindAlertKind(kind) != nullptr) continue;
+    std::vector<std::string> kinds;
+    for (const bus::AlertKind& known : bus::kAlertKinds) kinds.emplace_back(known.name);
+    return absl::InvalidArgumentError(absl::StrCat("--notify_kinds: there is no kind of alert ",
+                                                   kind, "; the kinds are ",
+                                                   absl::StrJoin(kinds, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::uint64_t> DiskFloor() {
+  auto floor = launcher::ParseBytes(absl::GetFlag(FLAGS_disk_floor));
+  if (floor.ok()) return floor;
+  return absl::InvalidArgumentError(absl::StrCat("--disk_floor: ", floor.status().message()));
+}
+
 absl::Status CheckFlags() {
+  if (absl::Status good = DiskFloor().status(); !good.ok()) return good;
+  if (absl::Status good = CheckNotifyKinds(); !good.ok()) return good;
   if (absl::Status good = SharedResources().status(); !good.ok()) return good;
   return bus::ServiceProcess::CheckFlags(ProcessOptions());
 }
@@ -88,14 +123,22 @@ int main(int argc, char** argv) {
   if (!process.ok()) return runtime::ReportAndExitCode("launcher", process.status());
   auto resources = SharedResources();
   if (!resources.ok()) return runtime::ReportAndExitCode("launcher", resources.status());
+  const auto floor = DiskFloor();
+  if (!floor.ok()) return runtime::ReportAndExitCode("launcher", floor.status());
   const bool hides_gpus = DeclaresGpus(absl::GetFlag(FLAGS_resources), *resources);
   auto parts = launcher::LauncherParts::Create(
-      process->get(), {.external = absl::GetFlag(FLAGS_supervisor) == "external",
-                       .resources = *std::move(resources),
-                       .limits = limits,
-                       .hides_gpus = hides_gpus,
-                       .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
-                       .keep_jobs = absl::GetFlag(FLAGS_keep_jobs)});
+      process->get(),
+      {.external = absl::GetFlag(FLAGS_supervisor) == "external",
+       .resources = *std::move(resources),
+       .limits = limits,
+       .hides_gpus = hides_gpus,
+       .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
+       .keep_jobs = absl::GetFlag(FLAGS_keep_jobs),
+       .notify = absl::GetFlag(FLAGS_notify),
+       .notify_kinds = absl::GetFlag(FLAGS_notify_kinds),
+       .notify_pace = {.most = std::max<std::size_t>(1, absl::GetFlag(FLAGS_notify_most)),
+                       .window = absl::GetFlag(FLAGS_notify_window)},
+       .disk_floor = *floor});
   if (!parts.ok()) return runtime::ReportAndExitCode("launcher", parts.status());
   const int code = (*process)->Run();
   parts->reset();

@@ -132,6 +132,8 @@ class Keeper : public ServiceKeeper {
     return result;
   }
 
+  std::string LogDirectory() const override { return wanted_ ? wanted_->logdir : ""; }
+
   void Stop(std::function<void()> done) override {
     stopping_ = true;
     done_ = std::move(done);
@@ -219,9 +221,14 @@ class Keeper : public ServiceKeeper {
   }
 
   // Its ready file stays when it is killed, and says who starts it.
+  std::string ReadyPath(const std::string& name) const {
+    return absl::StrCat(options_.locations.runtime_directory, "/", name, ".ready");
+  }
+  bool HasReadyFile(const std::string& name) const {
+    return access(ReadyPath(name).c_str(), F_OK) == 0;
+  }
   bool IsExternal(const std::string& name) const {
-    const auto ready = runtime::ReadFile(
-        absl::StrCat(options_.locations.runtime_directory, "/", name, ".ready"), kMaxSmallFile);
+    const auto ready = runtime::ReadFile(ReadyPath(name), kMaxSmallFile);
     return ready.ok() && absl::StrContains(*ready, "supervisor=external");
   }
 
@@ -297,9 +304,11 @@ class Keeper : public ServiceKeeper {
     service.pid = 0;
     std::string how = "ended";
     bool refused = false;
+    std::optional<bool> ended_well;  // Not known of a service that somebody else started.
     if (service.child) {
       if (const auto status = service.child->Wait(absl::ZeroDuration()); status.ok()) {
         how = status->ToString();
+        ended_well = status->signal == 0 && status->code == 0;
         refused = status->signal == 0 && status->code == kRefused;
       }
     }
@@ -310,6 +319,10 @@ class Keeper : public ServiceKeeper {
     if (!Keeping()) return Ensure(service);
     LOG(WARNING) << service.name << " has ended (" << how << ")"
                  << (refused ? ": another one runs" : ": starting it again");
+    const bool was_unasked = ended_well ? !*ended_well : HasReadyFile(service.name);
+    if (options_.on_restart && !refused && was_unasked) {
+      options_.on_restart(service.name, how, service.started_us);
+    }
     if (options_.clock->Monotonic() - service.since >= kStableAfter) service.quick_failures = 0;
     ++service.restarts;
     RetryLater(service);

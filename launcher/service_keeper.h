@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_SERVICE_KEEPER_H_
 #define LAUNCHER_SERVICE_KEEPER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,12 +40,18 @@ class ServiceKeeper {
     std::function<double()> random;  // In [0, 1).
     bool external = false;           // Somebody else supervises the services: only watches them.
     std::function<void(const msg::SupervisedServiceT&)> on_change;  // Optional.
+    // A service that is wanted has ended although nobody had asked it to, and is started again:
+    // how it ended, in words, and when it had begun. Optional.
+    std::function<void(const std::string& service, const std::string& how, std::int64_t started_us)>
+        on_restart = {};
   };
   // Looks at the file and starts what is missing.
   static absl::StatusOr<std::unique_ptr<ServiceKeeper>> Create(Options options);
   virtual ~ServiceKeeper() = default;  // The services go on.
 
   virtual std::vector<msg::SupervisedServiceT> Services() const = 0;
+  // Where the yard's runs are; empty while the yard is not wanted.
+  virtual std::string LogDirectory() const = 0;
   // Call this when the launcher stops: nothing more is started. If the yard is not wanted any more,
   // web, the trainer and then the datamanager are asked to stop, and `done` runs when they have;
   // the registry is left to `yard down`. Else `done` runs at once.

@@ -103,6 +103,10 @@ class ServiceKeeperTest : public ::testing::Test {
         if (service.pid != 0) pids_.push_back(service.pid);
         changed_.SignalAll();
       };
+      options.on_restart = [this](const std::string& service, const std::string& how, auto) {
+        runtime::MutexLock lock(mutex_);
+        restarted_.push_back(absl::StrCat(service, ": ", how));
+      };
       auto keeper = ServiceKeeper::Create(std::move(options));
       ASSERT_TRUE(keeper.ok()) << keeper.status();
       keeper_ = std::move(*keeper);
@@ -167,6 +171,7 @@ class ServiceKeeperTest : public ::testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<pid_t> pids_;
+  std::vector<std::string> restarted_;  // As on_restart has told.
   std::vector<runtime::Subprocess> by_hand_;
 };
 
@@ -200,6 +205,8 @@ TEST_F(ServiceKeeperTest, StartsAKilledOneAgain) {
   EXPECT_NE(second, first);
   EXPECT_EQ(Services()["datamanager"].restarts, 1u);
   EXPECT_EQ(Services()["datamanager"].pid, second);
+  ASSERT_EQ(restarted_.size(), 1u) << "a person may want to hear of it";
+  EXPECT_EQ(restarted_[0].find("datamanager: signal 9"), 0u) << restarted_[0];
 }
 
 struct StoppedTime {
@@ -226,6 +233,14 @@ TEST_F(StoppedKeeperTest, AFileThatIsWrittenAgainEndsTheDelay) {
   EXPECT_EQ(Holder("web"), 0);
   WriteWanted();
   AwaitHolder("web");
+}
+
+TEST_F(StoppedKeeperTest, AServiceThatEndsWellIsNoMatterForAnybody) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/bin/web", "#!/bin/sh\nexit 0\n", 0700).ok());
+  WriteWanted();
+  Open();
+  ASSERT_TRUE(Await([&] { return Services()["web"].restarts == 2; }));
+  EXPECT_TRUE(restarted_.empty()) << restarted_[0];
 }
 
 TEST_F(ServiceKeeperTest, TheNextLauncherAdoptsAndWatchesThem) {

@@ -43,7 +43,7 @@ HELD_ELSEWHERE = {
 # Environments of $YARD_PEERS that a page's commands need.
 PEERS = {"docs/python.md": "sklearn", "docs/reading.md": "tensorboard", "docs/tutorial.md": "tensorboard"}
 # Words of `yard up` for a page.
-UP_WORDS = {"docs/jobs.md": ("--resources", "gpu=0,1,2")}
+UP_WORDS = {"docs/alerts.md": ("--notify", "cat >> ~/alerts.jsonl"), "docs/jobs.md": ("--resources", "gpu=0,1,2")}
 LONG = yard_case.LONG  # Seconds, for a block.
 SDK = "sdk/python"
 # Where `-I sdk/cc` finds the header, from a directory that is no checkout.

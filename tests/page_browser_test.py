@@ -65,15 +65,17 @@ class PageBrowserTest(page_case.PageCase):
         self.page.wait("%s > 100" % (self._INK % json.dumps(tag)))
 
     def test_home(self):
+        # (Another test looks at the failure that is there already.)
+        self._trial(7, 3, "fails", "fails-too")
         self.go("/", "document.querySelector('.trials')")
-        text = self.text()
+        self.page.wait("document.querySelector('section[aria-label=alerts]')?.textContent.includes('fails-too')")
         self.page.wait("document.querySelector('section[aria-label=GPUs] tbody tr:nth-child(2)')")
         text = self.text()
-        for word in ("registry", "launcher", "datamanager", "trainer", "web", "goes-on", "broken", "exit code 3",
+        for word in ("registry", "launcher", "datamanager", "trainer", "web", "goes-on", "fails-too", "exit code 3",
                      "Fake GPU", "20 %", "2.0 GB of 16 GB", "51 °C", "102 W"):
             self.assertIn(word, text)
         self.picture("home")
-        self.page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent === 'seen').click()")
+        self.page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent === 'mark all as seen').click()")
         self.page.wait("!document.querySelector('.rows .failed')")
 
     def test_runs(self):
@@ -176,6 +178,19 @@ class PageBrowserTest(page_case.PageCase):
         self.go("/run/broken", "document.querySelector('.last-words')")
         self.assertIn("the learning rate is wrong", self.text())
         self.picture("failed")
+
+    def test_alerts_stay_until_somebody_looks(self):
+        rows = "[...document.querySelectorAll('section[aria-label=alerts] li')]"
+        self.go("/", "document.querySelector('.trials')")
+        for seed, name in ((5, "alarm"), (6, "bell")):
+            self._trial(seed, 3, "fails", name)
+            self.page.wait(rows + ".some(row => row.textContent.includes('%s'))" % name)
+        self.picture("alerts")
+        self.page.evaluate(rows + ".find(row => row.textContent.includes('alarm')).querySelector('button').click()")
+        self.page.wait("!" + rows + ".some(row => row.textContent.includes('alarm'))")
+        self.go("/run/bell", "document.querySelector('.last-words')")
+        self.go("/", "document.querySelector('.trials')")
+        self.page.wait("!" + rows + ".some(row => row.textContent.includes('bell'))")
 
     def test_hostile_names_do_nothing(self):
         self.go("/run/sweep-a", "document.querySelectorAll('figure').length === 5")

@@ -183,7 +183,11 @@ absl::Status AddOnRequest(const Trials& trials, const msg::TrialDetailsRequestT&
   return absl::OkStatus();
 }
 
-void Details(Trials* trials, const msg::TrialDetailsRequestT& request,
+void MarkUnseen(const TrialAlerts* alerts, msg::TrialT* trial) {
+  trial->unseen = alerts != nullptr && alerts->IsUnseen(trial->id);
+}
+
+void Details(Trials* trials, const TrialAlerts* alerts, const msg::TrialDetailsRequestT& request,
              std::shared_ptr<bus::ReplyWriter<Trainer::TrialDetails>> writer) {
   auto id = trials->Find(request.trial);
   if (!id.ok()) return writer->Finish(id.status());
@@ -191,6 +195,7 @@ void Details(Trials* trials, const msg::TrialDetailsRequestT& request,
     if (!details.ok()) return writer->Finish(std::move(details));
     const absl::Status added = AddOnRequest(*trials, request, *details);
     if (!added.ok()) return writer->Finish(added);
+    MarkUnseen(alerts, details->trial.get());
     writer->Finish(std::move(details));
   });
 }
@@ -205,14 +210,29 @@ void Follow(Trials* trials, runtime::EventLoop* loop, const msg::FollowTrialRequ
 
 }  // namespace
 
-void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials, Sweeps* sweeps) {
+void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials, Sweeps* sweeps,
+                TrialAlerts* alerts, bus::AlertStore* alert_store) {
   const bus::LoopMethods methods(service, loop);
   Add<Trainer::RunTrial>(methods, trials, RunTrial);
-  Add<Trainer::Trials>(methods, trials, List);
+  methods.Answer<Trainer::Trials>([=](const bus::CallContext& context, const auto& request) {
+    auto reply = List(trials, context, request);
+    if (!reply.ok()) return reply;
+    for (const auto& trial : reply->trials) MarkUnseen(alerts, trial.get());
+    return reply;
+  });
   Add<Trainer::StopTrial>(methods, trials, StopTrial);
   Add<Trainer::PauseTrial>(methods, trials, PauseTrial);
-  Add<Trainer::ResumeTrial>(methods, trials, ResumeTrial);
-  Add<Trainer::RemoveTrial>(methods, trials, RemoveTrial);
+  // A person who lets a trial go on, or removes it, has looked at it.
+  methods.Answer<Trainer::ResumeTrial>([=](const bus::CallContext& context, const auto& request) {
+    auto reply = ResumeTrial(trials, context, request);
+    if (reply.ok() && alerts != nullptr) alerts->Acknowledge(reply->trial->id);
+    return reply;
+  });
+  methods.Answer<Trainer::RemoveTrial>([=](const bus::CallContext& context, const auto& request) {
+    auto reply = RemoveTrial(trials, context, request);
+    if (reply.ok() && alerts != nullptr) alerts->Acknowledge(reply->trial->id);
+    return reply;
+  });
   Add<Trainer::TellTrial>(methods, trials, TellTrial);
   Add<Common::Annotate>(methods, trials, Annotate);
   Add<Trainer::SetSlots>(methods, trials, SetSlots);
@@ -220,13 +240,16 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
     return absl::StatusOr<msg::NamesReplyT>(Names(*trials, *sweeps, request));
   });
   methods.Answer<Common::Ends>([=](const bus::CallContext&, const msg::EndsRequestT& request) {
+    if (alert_store != nullptr && bus::IsForAlerts(request)) return alert_store->Ends(request);
     return absl::StatusOr<msg::EndsReplyT>(EndsOfTrials(*trials, *sweeps, request));
   });
   methods.Answer<Common::Since>([=](const bus::CallContext&, const msg::SinceRequestT& request) {
+    if (alert_store != nullptr && bus::IsForAlerts(request)) return alert_store->Since(request);
     return TrialsSince(*trials, *sweeps, request);
   });
-  methods.Serve<Trainer::TrialDetails>(
-      [=](auto writer, const auto& request) { Details(trials, request, std::move(writer)); });
+  methods.Serve<Trainer::TrialDetails>([=](auto writer, const auto& request) {
+    Details(trials, alerts, request, std::move(writer));
+  });
   methods.Serve<Trainer::FollowTrial>(
       [=](auto writer, const auto& request) { Follow(trials, loop, request, std::move(writer)); });
 }

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "bus/alert/alert_methods.h"
+#include "bus/alert/alert_store.h"
 #include "bus/call/client.h"
 #include "bus/launcher_client/job_control.h"
 #include "bus/launcher_client/launcher_jobs.h"
@@ -24,6 +26,8 @@
 #include "runtime/sqlite/database_check.h"
 #include "runtime/text/printable.h"
 #include "runtime/thread_pool.h"
+#include "trainer/alert/launcher_calls.h"
+#include "trainer/alert/trial_alerts.h"
 #include "trainer/attempt/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store/store.h"
@@ -93,6 +97,7 @@ class TrainerServiceImpl : public TrainerService {
     const auto background = [threads = disk_threads_.get()](std::function<void()> work) {
       RunOn(threads, std::move(work));
     };
+    if (auto status = OpenAlerts(process, options.alerts, background); !status.ok()) return status;
     // Sweeps have a thread of their own, too: a suggestion may take long, and no checkpoint waits
     // for it.
     sweep_thread_ = runtime::ThreadPool::Create(
@@ -134,7 +139,8 @@ class TrainerServiceImpl : public TrainerService {
          .usage = [client = process->client(),
                    loop = process->loop()](auto done) { AskUsage(client, loop, std::move(done)); },
          .on_event =
-             [publisher = process->publisher()](msg::TrialEventT event) {
+             [this, publisher = process->publisher()](msg::TrialEventT event) {
+               event.trial->unseen = alerts_->IsUnseen(event.trial->id);
                const std::string topic = TopicOfTrial(event.trial->id);
                Publish(publisher, topic, EnvelopeOf(std::move(event)));
              },
@@ -147,18 +153,52 @@ class TrainerServiceImpl : public TrainerService {
     if (!relay.ok()) return relay.status();
     relay_ = *std::move(relay);
     process->KeepSocket("ipc://" + relay_path, [this] { return relay_->ListenAgain(); });
-    AddMethods(process->service(), process->loop(), trials_.get(), sweeps_.get());
+    AddMethods(process->service(), process->loop(), trials_.get(), sweeps_.get(), alerts_.get(),
+               alert_store_.get());
+    AddAlertMethods(process->service(),
+                    {.loop = process->loop(),
+                     .clock = process->clock(),
+                     .alerts = alert_store_.get(),
+                     .find_trial = [this](const std::string& name) { return trials_->Find(name); },
+                     .on_acknowledged =
+                         [this](const std::vector<msg::AlertT>& changed) {
+                           alerts_->OnAcknowledged(changed);
+                         }});
     AddSweepMethods(process->service(), process->loop(), sweeps_.get());
     bus::AddBackupMethod(process->service(), store_->path());
     AddCounters(process);
     process->loop()->Post([this] {
       trials_->Resume();
       sweeps_->Resume(trials_.get());
+      alerts_->Resume();
     });
     return absl::OkStatus();
   }
 
  private:
+  absl::Status OpenAlerts(bus::ServiceProcess* process, const TrialRules::Settings& rules,
+                          std::function<void(std::function<void()>)> background) {
+    auto alert_store = bus::AlertStore::Open({.path = store_->path(), .owner = "trainer"});
+    if (!alert_store.ok()) return alert_store.status();
+    alert_store_ = *std::move(alert_store);
+    TrialAlerts::Options options;
+    options.loop = process->loop();
+    options.clock = process->clock();
+    options.store = store_.get();
+    options.alerts = alert_store_.get();
+    options.rules = rules;
+    options.publish = [publisher = process->publisher(), store = alert_store_.get()](
+                          const msg::AlertT& alert) { bus::PublishAlert(publisher, store, alert); };
+    SetLauncherCalls(process->client(), jobs_.get(), process->loop(), &options);
+    options.background = std::move(background);
+    options.trial = [this](const std::string& id) { return trials_->Get(id); };
+    options.environment = [this](const std::string& id) { return trials_->EnvironmentOf(id); };
+    options.state_directory = process->locations().state_directory;
+    alerts_ = std::make_unique<TrialAlerts>(std::move(options));
+    store_->SetAlertSource(alerts_.get());
+    return absl::OkStatus();
+  }
+
   static void Publish(bus::Publisher* publisher, const std::string& topic,
                       msg::EnvelopeT envelope) {
     const absl::Status published = publisher->PublishEnvelope(topic, std::move(envelope));
@@ -215,6 +255,8 @@ class TrainerServiceImpl : public TrainerService {
   std::unique_ptr<Store> store_;
   std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_, sweep_thread_;
   std::unique_ptr<bus::JobControl> jobs_;
+  std::unique_ptr<bus::AlertStore> alert_store_;
+  std::unique_ptr<TrialAlerts> alerts_;
   OptimiserLines lines_;
   std::unique_ptr<Sweeps> sweeps_;
   std::unique_ptr<Trials> trials_;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/process/service_process.h"
+#include "trainer/alert/trial_rules.h"
 #include "trainer/attempt/start_holds.h"
 
 namespace trainer {
@@ -19,6 +20,7 @@ class TrainerService {
     int slots = 0;             // 0: one for each core.
     int keep_trials = 10'000;  // Ended ones that are known; at least 1.
     MinFree min_free = {};     // As in Trials::Options.
+    TrialRules::Settings alerts = {};
   };
   // Loads STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. Trials that were
   // under way go on once the loop runs.

@@ -197,7 +197,8 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"group", trial.group},
           {"checkpoint", trial.checkpoint},
           {"checkpoint_iteration", trial.checkpoint_iteration},
-          {"attached_pid", PidToJson(trial.attached_pid)}};
+          {"attached_pid", PidToJson(trial.attached_pid)},
+          {"unseen", trial.unseen}};
 }
 
 nlohmann::json ToJson(const msg::TaskT& task) {

@@ -43,11 +43,26 @@ struct Root {
   bool counts_events;
   // Its record ends with the hub.
   bool lives_in_hub;
+  // The topics of the root that the service owns. Null: all of them.
+  bool (*owns)(std::string_view topic) = nullptr;
+
+  bool Owns(std::string_view topic) const {
+    return topic.starts_with(root) && (owns == nullptr || owns(topic));
+  }
 };
-constexpr std::array<Root, 4> kRoots = {{{"t/", "trainer", false, true, false},
+
+// Alerts have two owners; the kind, which is the second level, tells them apart.
+bool IsAlertOfTrials(std::string_view topic) {
+  return topic.starts_with("a/trial_") || topic.starts_with("a/metric_");
+}
+bool IsOtherAlert(std::string_view topic) { return !IsAlertOfTrials(topic); }
+
+constexpr std::array<Root, 6> kRoots = {{{"t/", "trainer", false, true, false},
                                          {"l/", "launcher", false, false, false},
                                          {"m/", "datamanager", false, false, false},
-                                         {"e/", "registry", true, true, true}}};
+                                         {"e/", "registry", true, true, true},
+                                         {"a/", "trainer", false, false, false, IsAlertOfTrials},
+                                         {"a/", "launcher", false, false, false, IsOtherAlert}}};
 
 msg::Span SpanOf(const Root& root, const msg::Envelope& event) {
   if (event.span() != nullptr) return *event.span();
@@ -532,7 +547,7 @@ Recovery::~Recovery() = default;
 
 bool Recovery::Handles(std::string_view topic) const {
   return std::any_of(owners_.begin(), owners_.end(),
-                     [&](const auto& owner) { return topic.starts_with(owner->root().root); });
+                     [&](const auto& owner) { return owner->root().Owns(topic); });
 }
 
 void Recovery::HubHeard(std::int64_t greeted_us) {
@@ -549,14 +564,19 @@ void Recovery::ServiceStarted(std::string_view service) {
 
 std::vector<std::string> Recovery::Services() const {
   std::vector<std::string> services;
-  for (const auto& owner : owners_) services.emplace_back(owner->root().service);
+  for (const auto& owner : owners_) {
+    const std::string service = owner->root().service;
+    if (std::find(services.begin(), services.end(), service) == services.end()) {
+      services.push_back(service);
+    }
+  }
   return services;
 }
 
 void Recovery::OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event,
                          bool hole) {
   for (const auto& owner : owners_) {
-    if (topic.starts_with(owner->root().root)) {
+    if (owner->root().Owns(topic)) {
       return owner->OnMessage(topic, frame, event, hole);
     }
   }

@@ -210,6 +210,27 @@ TEST_F(RecoveryTest, HandlesTheTopicsOfOwnersThatAreWanted) {
   EXPECT_FALSE(recovery_->Handles("s/launcher/j/"));
 }
 
+TEST_F(RecoveryTest, AlertsAreAskedOfTheServiceThatOwnsTheirKind) {
+  owners_.record["a/disk_low/x/"][0].end = 1;
+  owners_.record["a/trial_failed/x/"][0].end = 1;
+  owners_.record["a/metric_threshold/x/"][0].end = 1;
+  Ready({"a/"});
+  EXPECT_THAT(recovery_->Services(), ElementsAre("trainer", "launcher"));
+  for (auto& [topic, lanes] : owners_.record) lanes[0].end = 3;
+  Event("a/trial_failed/x/", 3);
+  Event("a/metric_threshold/x/", 3);
+  owners_.AnswerAll();
+  EXPECT_THAT(owners_.asked, ElementsAre("trainer 1", "trainer 1"));
+  Event("a/disk_low/x/", 3);
+  owners_.AnswerAll();
+  EXPECT_EQ(owners_.asked.back(), "launcher 1");
+  EXPECT_THAT(Delivered(),
+              ElementsAre("a/trial_failed/x/2", "a/trial_failed/x/3", "a/metric_threshold/x/2",
+                          "a/metric_threshold/x/3", "a/disk_low/x/2", "a/disk_low/x/3"));
+  EXPECT_THAT(Lost(), IsEmpty());
+  EXPECT_TRUE(HasRecord("a/"));
+}
+
 TEST_F(RecoveryTest, IsReadyAtOnceWhereNobodyOwnsAnything) {
   Begin({"s/"});
   recovery_->HubHeard();

@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/alert/alert_rows.h"
 #include "bus/call/stored_table.h"
 #include "glog/logging.h"
+#include "launcher/alert/notification_store.h"
 #include "launcher/job/job_spec_record.h"
 #include "launcher/process/process_table.h"
 #include "launcher/wire/record.h"
@@ -75,9 +77,11 @@ constexpr char kAddTasks[] = R"sql(
 
 // Each migration adds what its version lacks: version 1 had only the words of a lost shim, version
 // 2 no error number; until version 3 a job had one task. (A requested stop of a task is stored as
-// StopCause::kAsked.)
+// StopCause::kAsked.) Until version 4 there were no alerts.
 runtime::DatabaseSchema Schema() {
-  return {.newest = kSchema, .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks}};
+  const std::string alerts = absl::StrCat(bus::kAlertTables, kNotificationTables);
+  return {.newest = kSchema + alerts,
+          .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks, alerts}};
 }
 
 constexpr char kInsertJob[] =

@@ -209,7 +209,8 @@ constexpr char kThirdVersion[] =
     "ALTER TABLE tasks DROP COLUMN address; ALTER TABLE tasks DROP COLUMN resources; "
     "ALTER TABLE tasks DROP COLUMN ready; "
     "ALTER TABLE attempts DROP COLUMN core_dumped; ALTER TABLE attempts DROP COLUMN was_stopped; "
-    "ALTER TABLE attempts DROP COLUMN out_of_memory; PRAGMA user_version=3;";
+    "ALTER TABLE attempts DROP COLUMN out_of_memory; DROP TABLE alerts; DROP TABLE notifications; "
+    "PRAGMA user_version=3;";
 
 TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
   JobRow job = Sample("j-aaaaa");
@@ -396,7 +397,7 @@ TEST_F(StoreTest, RefusesANewerFileByName) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
   const auto store = Store::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 4)"),
+  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 5)"),
             std::string::npos)
       << store.status();
 }

@@ -1,6 +1,7 @@
 #include "trainer/store/schema.h"
 
 #include "absl/strings/str_cat.h"
+#include "bus/alert/alert_rows.h"
 #include "trainer/store/recent_reports.h"
 #include "trainer/store/sweep_rows.h"
 
@@ -79,6 +80,7 @@ constexpr char kSchema[] = R"sql(
 // itself; counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
 // 5: monotonic times; to which report a checkpoint belongs;
 // trials.earlier_metrics. 6: sweeps (kSweepTables). 7: values of further metrics in their events.
+// 8: alerts (bus/alert/alert_rows.h).
 constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
@@ -125,10 +127,11 @@ constexpr const char* kMigrations[] = {
 runtime::DatabaseSchema NewestSchema() {
   return {
       .newest = absl::StrCat(kSchema, kTablesSince3, RecentReports::kSchema,
-                             RecentReports::kColumnsSince5, kSweepTables, kSweepColumnsSince7),
+                             RecentReports::kColumnsSince5, kSweepTables, kSweepColumnsSince7,
+                             bus::kAlertTables),
       .migrations = {kMigrations[0], absl::StrCat(kMigrations[1], kTablesSince3), kMigrations[2],
                      absl::StrCat(kMigrations[3], RecentReports::kColumnsSince5), kSweepTables,
-                     kSweepColumnsSince7}};
+                     kSweepColumnsSince7, bus::kAlertTables}};
 }
 
 }  // namespace trainer

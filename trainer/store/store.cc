@@ -110,6 +110,7 @@ class SqliteStore : public Store {
       while (rows.executeStep()) {
         TrialRecord trial = ReadTrial(rows);
         last = trial.number;
+        if (alerts_ != nullptr && !HasEnded(trial)) alerts_->Know(trial);
         if (auto status = take(std::move(trial)); !status.ok()) return status;
       }
       return absl::OkStatus();
@@ -167,12 +168,22 @@ class SqliteStore : public Store {
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
+    if (alerts_ != nullptr) {
+      TrialRecord known = trial;
+      known.number = number;
+      alerts_->Know(known);
+    }
     return number;
   }
 
+  void SetAlertSource(AlertSource* source) override { alerts_ = source; }
+
   absl::Status Write(const StoreBatch& batch) override {
     const FullSync durable(database_, batch.durable || !batch.checkpoints.empty());
-    return Try("write", [&] {
+    std::vector<bus::NewAlert> due;
+    if (alerts_ != nullptr) due = alerts_->AlertsOf(batch);
+    std::vector<msg::AlertT> raised;
+    const absl::Status written = Try("write", [&] {
       runtime::PreparedTransaction::Run transaction(&*transaction_);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
       for (const auto& [trial, config] : batch.configurations) WriteConfiguration(trial, config);
@@ -184,10 +195,15 @@ class SqliteStore : public Store {
       for (const StoreBatch::Delivery& delivery : batch.deliveries) WriteDelivery(delivery);
       for (const SweepRecord& sweep : batch.sweeps) UpdateSweep(database_, sweep);
       for (const SweepEventRow& event : batch.sweep_events) WriteSweepEvent(event);
+      for (const bus::NewAlert& alert : due) {
+        if (auto stored = bus::InsertAlert(database_, alert)) raised.push_back(*std::move(stored));
+      }
       transaction.Commit();
       recent_->Committed();
       return absl::OkStatus();
     });
+    if (written.ok() && alerts_ != nullptr) alerts_->Stored(batch, raised);
+    return written;
   }
 
   absl::StatusOr<std::int64_t> InsertSweep(const SweepRecord& sweep,
@@ -589,7 +605,9 @@ class SqliteStore : public Store {
     for (std::int64_t number = last + 1; status.ok() && number <= newest; ++number) {
       auto trial = LoadTrial(number);
       LOG_IF(ERROR, !trial.ok() && !absl::IsNotFound(trial.status())) << trial.status();
-      if (trial.ok()) status = take(*std::move(trial));
+      if (!trial.ok()) continue;
+      if (alerts_ != nullptr && !HasEnded(*trial)) alerts_->Know(*trial);
+      status = take(*std::move(trial));
     }
     return status;
   }
@@ -803,6 +821,7 @@ class SqliteStore : public Store {
   std::optional<RecentReports> recent_;
   std::optional<SQLite::Statement> update_trial_;
   std::int64_t logs_written_ = 0;
+  AlertSource* alerts_ = nullptr;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/report/result_row.h"
 #include "trainer/run/failure_text.h"
+#include "trainer/store/alert_source.h"
 #include "trainer/store/sweep_rows.h"
 #include "trainer/store/trial_record.h"
 
@@ -109,6 +110,9 @@ class Store {
                                                      const Options& options);
   virtual ~Store() = default;
   virtual const std::string& path() const = 0;
+  // Asks it from now on which alerts follow from what is written, and stores them with that. Not
+  // owned; it outlives the store, or is set to null before it goes.
+  virtual void SetAlertSource(AlertSource* source) = 0;
 
   // Makes all that was written until now to the store of that path survive a loss of power. Any
   // thread; blocks for the disk, but no other method.

@@ -161,7 +161,7 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
     database.exec("ALTER TABLE trials RENAME COLUMN attempt_began_us TO attempt_started_us");
     database.exec("DROP TABLE checkpoints; DROP TABLE csv_columns; DROP TABLE failures");
     database.exec("DROP TABLE events; DROP TABLE removals; DROP TABLE recent");
-    database.exec("DROP TABLE sweeps; DROP TABLE sweep_events");
+    database.exec("DROP TABLE sweeps; DROP TABLE sweep_events; DROP TABLE alerts");
     database.exec("INSERT INTO reports VALUES (1, 1, 1, 0, 0, 1, 1, 0, 0, 0, '{}', 1, 2, 3)");
     database.exec("UPDATE trials SET attempt = 3");
     database.exec("PRAGMA user_version=1");
@@ -660,7 +660,7 @@ TEST_F(StoreTest, KeepsTheEventsOfSweepsOfTheSixthVersion) {
   store_.reset();
   {
     SQLite::Database database(Path(), SQLite::OPEN_READWRITE);
-    database.exec("ALTER TABLE sweep_events DROP COLUMN others");
+    database.exec("ALTER TABLE sweep_events DROP COLUMN others; DROP TABLE alerts");
     database.exec("PRAGMA user_version=6");
   }
   Reopen();

@@ -11,6 +11,7 @@
 #include "trainer/attempt/trial_cluster.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/function/functions.h"
+#include "trainer/report/metric_rule.h"
 #include "trainer/report/output_format.h"
 #include "trainer/report/stop_criteria.h"
 #include "trainer/run/run_configuration.h"
@@ -20,6 +21,7 @@ namespace trainer {
 namespace {
 
 constexpr std::int64_t kDefaultGraceMs = 10'000;
+constexpr std::size_t kLongestCommand = 16 << 10;
 
 absl::Status CheckWords(const std::vector<std::string>& words, std::string_view what) {
   for (const std::string& word : words) {
@@ -63,6 +65,16 @@ absl::Status CheckOutput(const msg::TrialOptionsT& options) {
                    ": reports are read from the output of a "
                    "program of one task, not of ",
                    options.function.empty() ? "several" : "a function"));
+}
+
+absl::Status CheckAlerts(const msg::TrialOptionsT& options) {
+  if (auto rules = MetricRule::ParseAll(options.alerts); !rules.ok()) return rules.status();
+  if (options.on_end.size() > kLongestCommand || options.on_end.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("on_end has ", options.on_end.size(),
+                                                   " bytes; it may have ", kLongestCommand,
+                                                   ", and no NUL byte"));
+  }
+  return absl::OkStatus();
 }
 
 // A program, or a function of this one.
@@ -141,6 +153,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
   if (auto status = CheckTasks(spec.options); !status.ok()) return status;
   if (auto status = CheckResources(spec.options); !status.ok()) return status;
   if (auto status = CheckOutput(spec.options); !status.ok()) return status;
+  if (auto status = CheckAlerts(spec.options); !status.ok()) return status;
   if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;
 }

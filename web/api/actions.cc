@@ -1,6 +1,7 @@
 #include "web/api/actions.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -117,6 +118,29 @@ absl::StatusOr<json> Annotate(bus::Client& client, bool is_trial, const std::str
               {"display_name", bus::TextOrNull(reply->display_name)}};
 }
 
+// An alert by its id, or "all"; or those of a trial.
+absl::StatusOr<json> Acknowledge(bus::Client& client, bool is_trial, const std::string& id,
+                                 const std::string& request_id) {
+  msg::AcknowledgeAlertsRequestT request;
+  if (is_trial) {
+    request.trial = id;
+  } else if (id == "all") {
+    request.all = true;
+  } else {
+    request.alerts = {id};
+  }
+  std::uint64_t changed = 0;
+  for (const char* const owner : {"trainer", "launcher"}) {
+    bus::CallOptions options = Options(request_id.empty() ? "" : request_id + owner);
+    options.service = owner;
+    const auto reply = client.Call<rpc::Common::AcknowledgeAlerts>(request, options);
+    if (!reply.ok()) return reply.status();
+    changed += reply->changed;
+    if (is_trial) break;
+  }
+  return json{{"acknowledged", changed}};
+}
+
 }  // namespace
 
 absl::StatusOr<json> DoAction(bus::Client& client, std::string_view kind, const std::string& id,
@@ -126,6 +150,9 @@ absl::StatusOr<json> DoAction(bus::Client& client, std::string_view kind, const 
   const std::string request_id = given_id.is_string() ? given_id.get<std::string>() : "";
   if (action == "set" && (kind == "trials" || kind == "runs")) {
     return Annotate(client, kind == "trials", id, body, request_id);
+  }
+  if (action == "ack" && (kind == "alerts" || kind == "trials")) {
+    return Acknowledge(client, kind == "trials", id, request_id);
   }
   if (kind == "sweeps") return ChangeSweep(client, id, action, body, request_id);
   if (kind == "trials") {

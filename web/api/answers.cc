@@ -13,9 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/json/alert_json.h"
 #include "bus/json/run_json.h"
 #include "bus/json/things_json.h"
 #include "bus/json/usage_json.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
@@ -32,6 +34,7 @@ using nlohmann::json;
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr std::uint32_t kFailuresLookedAt = 200;
 constexpr std::uint32_t kRunsOfTrials = 500;
+constexpr std::uint32_t kAlertsShown = 50;
 constexpr std::size_t kFirstLogLines = 50;
 
 template <typename M>
@@ -129,6 +132,34 @@ void AddTrials(bus::Client& client, json& text) {
   }
   text["live"] = std::move(live);
   text["failed"] = std::move(failed);
+}
+
+// Alerts that nobody has acknowledged, the newest first. Older services have none.
+void AddAlerts(bus::Client& client, json& text) {
+  std::vector<std::unique_ptr<msg::AlertT>> alerts;
+  std::uint64_t unacknowledged = 0;
+  msg::AlertsRequestT request;
+  request.unacknowledged_only = true;
+  request.limit = kAlertsShown;
+  for (const char* const owner : {"trainer", "launcher"}) {
+    auto reply =
+        client.Call<rpc::Common::Alerts>(request, {.timeout = kPatience, .service = owner});
+    if (!reply.ok()) {
+      if (!absl::IsUnimplemented(reply.status())) Miss(text, owner);
+      continue;
+    }
+    unacknowledged += reply->unacknowledged;
+    for (auto& alert : reply->alerts) alerts.push_back(std::move(alert));
+  }
+  std::stable_sort(alerts.begin(), alerts.end(),
+                   [](const auto& a, const auto& b) { return a->time_us > b->time_us; });
+  json rows = json::array();
+  for (const auto& alert : alerts) {
+    rows.push_back(bus::ToJson(*alert));
+    rows.back().erase("lines");
+  }
+  text["alerts"] = std::move(rows);
+  text["unacknowledged"] = unacknowledged;
 }
 
 void AddData(bus::Client& client, json& text) {
@@ -294,6 +325,7 @@ absl::StatusOr<json> YardAnswer(bus::Client& client) {
   json text = {{"version", std::string(bus::kVersion)}};
   AddServices(client, text);
   AddTrials(client, text);
+  AddAlerts(client, text);
   AddData(client, text);
   return text;
 }

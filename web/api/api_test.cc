@@ -786,6 +786,47 @@ TEST_F(ApiTest, TheYardSaysWhoIsThereAndWhatHasFailed) {
   EXPECT_EQ(yard.count("missing"), 0U);
 }
 
+TEST_F(ApiTest, AlertsOfBothOwnersAreShownAndAcknowledged) {
+  std::map<std::string, std::vector<msg::AcknowledgeAlertsRequestT>> asked;
+  for (const std::string owner : {"trainer", "launcher"}) {
+    bus::Service& service = services_.Add(owner);
+    service.Handle<rpc::Common::Alerts>(
+        [owner](const bus::CallContext&, const msg::AlertsRequestT& request) {
+          EXPECT_TRUE(request.unacknowledged_only);
+          msg::AlertsReplyT reply;
+          reply.unacknowledged = 3;
+          reply.alerts.push_back(std::make_unique<msg::AlertT>());
+          reply.alerts[0]->id = "a-" + owner;
+          reply.alerts[0]->lines = {"long"};
+          reply.alerts[0]->time_us = owner == "trainer" ? 1 : 2;
+          return reply;
+        });
+    service.Handle<rpc::Common::AcknowledgeAlerts>(
+        [owner, &asked](const bus::CallContext&, const msg::AcknowledgeAlertsRequestT& request) {
+          asked[owner].push_back(request);
+          msg::AcknowledgeAlertsReplyT reply;
+          reply.changed = 1;
+          return reply;
+        });
+  }
+  const json yard = Get("yard");
+  EXPECT_EQ(yard["unacknowledged"], 6);
+  EXPECT_EQ(yard["alerts"][0]["id"], "a-launcher") << "the newest first";
+  EXPECT_EQ(yard["alerts"][1]["id"], "a-trainer");
+  EXPECT_EQ(yard["alerts"][0].count("lines"), 0U);
+  const auto act = [&](const std::string& what) {
+    const Response response = Ask("POST", "/api/v1/" + what, "{}");
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse(response.body)["acknowledged"];
+  };
+  EXPECT_EQ(act("alerts/a-trainer/ack"), 2);
+  EXPECT_THAT(asked["launcher"].back().alerts, ElementsAre("a-trainer"));
+  EXPECT_EQ(act("alerts/all/ack"), 2);
+  EXPECT_TRUE(asked["trainer"].back().all);
+  EXPECT_EQ(act("trials/t-abcde/ack"), 1) << "trials are the trainer's";
+  EXPECT_EQ(asked["trainer"].back().trial, "t-abcde");
+}
+
 TEST_F(ApiTest, UsageIsWhatTheLauncherMeasures) {
   const json usage = Get("usage");
   EXPECT_EQ(usage["cores"], 2);

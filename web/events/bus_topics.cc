@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bus/event/subscriber.h"
+#include "bus/json/alert_json.h"
 #include "bus/json/sweep_json.h"
 #include "bus/json/things_json.h"
 #include "bus/schema/envelope_generated.h"
@@ -41,12 +42,12 @@ struct Pending {
     std::map<std::uint64_t, json> trials;  // By number; the newest state of each.
   };
   std::map<std::string, Sweep> sweeps;  // By topic.
-  std::map<std::string, json> trials, jobs, services, sweep_news;
+  std::map<std::string, json> trials, jobs, services, sweep_news, alerts;
   std::set<std::string> gaps;
 
   bool empty() const {
     return points.empty() && lines.empty() && trials.empty() && jobs.empty() && services.empty() &&
-           sweeps.empty() && sweep_news.empty() && gaps.empty();
+           sweeps.empty() && sweep_news.empty() && alerts.empty() && gaps.empty();
   }
 };
 
@@ -112,6 +113,9 @@ class Topics : public BusTopics {
         const std::unique_ptr<msg::JobT> news(job->job()->UnPack());
         pending_.jobs[news->id] = {{"id", news->id}, {"state", bus::StateName(news->state)}};
       }
+    } else if (const auto* alert = event.body_as_Alert()) {
+      const std::unique_ptr<msg::AlertT> news(alert->UnPack());
+      pending_.alerts[news->id] = bus::ToJson(*news);
     } else if (const auto* lease = event.body_as_LeaseEvent()) {
       if (lease->lease() != nullptr) {
         json news = LeaseNews(*lease);
@@ -191,6 +195,7 @@ class Topics : public BusTopics {
     for (const auto& [id, news] : pending.services) {
       options_.on_event("yard", "service", news, true);
     }
+    for (const auto& [id, news] : pending.alerts) options_.on_event("yard", "alert", news, true);
     for (const auto& [id, news] : pending.sweep_news) {
       options_.on_event("yard", "sweep", {{"sweep", news}}, true);
     }
@@ -251,7 +256,7 @@ std::unique_ptr<BusTopics> BusTopics::Create(Options options) {
 bool IsTopic(std::string_view topic) { return !BusPrefixesOf(topic).empty(); }
 
 std::vector<std::string> BusPrefixesOf(std::string_view topic) {
-  if (topic == kYard) return {"t/", "s/launcher/", "$sys/reg/"};
+  if (topic == kYard) return {"t/", "s/launcher/", "$sys/reg/", "a/"};
   if (topic.starts_with(kRun) && topic.size() > kRun.size()) {
     return {bus::TopicOf({"m", topic.substr(kRun.size())})};
   }

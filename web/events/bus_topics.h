@@ -17,7 +17,9 @@ namespace web {
 
 // Topics that a page may follow, and the events of the bus behind each topic:
 //
-//   yard      t/, s/launcher/, $sys/reg/   "trial", "sweep", "job", "service": the changed thing
+//   yard      t/, s/launcher/, $sys/reg/, a/
+//                                          "trial", "sweep", "job", "service": the changed thing;
+//                                          "alert": a new one, or one that was acknowledged
 //   sweep:ID  t/ID/                        "sweep": {"sweep", "trials": the changed trials}
 //   run:NAME  m/NAME/                      "points": {"run", "tag", "steps", "times", "values"}
 //   logs:JOB  l/JOB/                       "lines": {"task", "attempt", "stream", "end", "lines"}

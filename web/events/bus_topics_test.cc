@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(BusTopicsTest, ATopicOfThePageIsAPrefixOfTheBus) {
-  EXPECT_THAT(BusPrefixesOf("yard"), ElementsAre("t/", "s/launcher/", "$sys/reg/"));
+  EXPECT_THAT(BusPrefixesOf("yard"), ElementsAre("t/", "s/launcher/", "$sys/reg/", "a/"));
   EXPECT_THAT(BusPrefixesOf("run:sweep/a"), ElementsAre("m/sweep$2Fa/"));
   EXPECT_THAT(BusPrefixesOf("logs:j-abcde"), ElementsAre("l/j-abcde/"));
   EXPECT_THAT(BusPrefixesOf("sweep:s-abcde"), ElementsAre("t/s-abcde/"));

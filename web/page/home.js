@@ -1,46 +1,38 @@
-// Is everything alive? Shows everything that runs, everything that waits and why, and failures that
+// Is everything alive? Shows everything that runs, everything that waits and why, and alerts that
 // nobody has looked at.
 
-import { html, useEffect, useState } from './preact-htm.js';
-import { ask } from './api.js';
+import { html, useEffect, useRef, useState } from './preact-htm.js';
+import { act, ask } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, duration, number, plural, sign } from './format.js';
 import { Link, Trouble, useNow } from './parts.js';
 
-const SEEN = 'yard.seen';
-const seenBefore = () => new Set(JSON.parse(localStorage.getItem(SEEN) || '[]'));
-
 export function Home() {
   const [yard, setYard] = useState(null);
-  const [error, setError] = useState(null);
-  const [seen, setSeen] = useState(seenBefore);
+  const [error, setError] = useState(null), reader = useRef();
   useNow(1000);
   const gpus = useGpus();
   useEffect(() => {
-    const read = paced(1000, () => ask('yard').then(answer => { setYard(answer); setError(null); }, setError));
+    const read = reader.current = paced(1000, () => ask('yard').then(answer => { setYard(answer); setError(null); }, setError));
     read();
     const end = subscribe(['yard'], read);
     return () => { end(); read.stop(); };
   }, []);
-  const look = ids => {
-    const all = new Set([...seen, ...ids]);
-    localStorage.setItem(SEEN, JSON.stringify([...all].slice(-1000)));
-    setSeen(all);
-  };
+  const see = id => act('alerts', id, 'ack').then(() => reader.current(), setError);
   if (!yard) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
   const live = yard.live || [], missing = yard.missing || [];
   const running = live.filter(trial => trial.state !== 'pending' && trial.state !== 'paused');
   const waiting = live.filter(trial => trial.state === 'pending' || trial.state === 'paused');
-  const failed = (yard.failed || []).filter(trial => !seen.has(trial.id + trial.attempt));
+  const alerts = yard.alerts || [];
   return html`<div class="home">
     ${error && html`<${Trouble} error=${error} />`}
     <${Services} services=${yard.services || []} missing=${missing} />
-    ${failed.length > 0 && html`<section aria-label="failed"><h2>Failed <small>${plural(failed.length, 'trial')} that nobody has looked at</small>
-      <button onClick=${() => look(failed.map(trial => trial.id + trial.attempt))}>mark all as seen</button></h2>
-      <ul class="rows">${failed.slice(0, 20).map(trial => html`<li key=${trial.id} class="failed"><span class="sign" aria-hidden="true">✗</span>
-        <${Link} to=${runAddress(trial)}>${trial.name}<//> <span class="reason">${trial.reason || 'failed'}</span>
-        <span class="faint">${age(trial.ended)} ago</span>
-        <button onClick=${() => look([trial.id + trial.attempt])}>seen</button></li>`)}</ul></section>`}
+    ${alerts.length > 0 && html`<section aria-label="alerts"><h2>Alerts <small>${number(yard.unacknowledged)} that nobody has looked at</small>
+      <button onClick=${() => see('all')}>mark all as seen</button></h2>
+      <ul class="rows">${alerts.slice(0, 20).map(alert => html`<li key=${alert.id} class="failed"><span class="sign" aria-hidden="true">✗</span>
+        ${alert.trial ? html`<${Link} to=${`/run/${encodeURIComponent(alert.trial)}`}>${alert.name}<//>` : html`<b>${alert.name}</b>`} <span class="reason">${alert.reason}</span>
+        <span class="faint">${age(alert.time)} ago</span>
+        <button onClick=${() => see(alert.id)}>seen</button></li>`)}</ul></section>`}
     <section aria-label="running"><h2>Running <small>${number(running.length)}</small></h2>
       ${missing.includes('trainer') ? html`<p class="empty">The trainer does not answer.</p>`
         : running.length === 0 ? html`<p class="empty">Nothing runs. Start a program: <code>yard run -- PROGRAM</code></p>`

@@ -43,6 +43,9 @@ export function Run({ name }) {
     });
     return () => { end(); read.stop(); seldom.stop(); count.stop(); };
   }, [name]);
+  // A person who opens the run of a failed trial has looked at it.
+  const unseen = run && run.trial && run.trial.unseen && run.trial.id;
+  useEffect(() => { if (unseen) act('trials', unseen, 'ack').catch(() => {}); }, [unseen]);
   const chosen = query.get('tab') || 'charts', isThere = Boolean(run);
   useEffect(() => {
     const show = () => {

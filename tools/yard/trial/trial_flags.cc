@@ -22,8 +22,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli_trials.md): --configs --from --function --label --resources --stop --worker "
-    "...";
+    "Also (docs/cli_trials.md): --alert --configs --from --function --label --on_end --resources "
+    "--stop --worker ...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(
@@ -166,6 +166,9 @@ void TrialFlags::DeclareForSweep(OptionSet& options) {
   options.Hidden("--heartbeat", heartbeat_);
   options.Hidden("--grace", grace_);
   options.Hidden("--max_run_time", max_run_time_);
+  options.Hidden("--alert", alerts_);
+  options.Hidden("--stall_steps", stall_steps_);
+  options.Hidden("--on_end", on_end_);
   options.Hidden("--required_metric", required_metrics_);
   options.Hidden("--keep_checkpoints", keep_checkpoints_);
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
@@ -187,11 +190,16 @@ bool TrialFlags::SetDefault(const std::string& flag, const std::vector<std::stri
                                                      {"heartbeat", &heartbeat_},
                                                      {"grace", &grace_},
                                                      {"max_run_time", &max_run_time_},
+                                                     {"stall_steps", &stall_steps_},
+                                                     {"on_end", &on_end_},
                                                      {"keep_checkpoints", &keep_checkpoints_},
                                                      {"checkpoint_metric", &checkpoint_metric_},
                                                      {"checkpoint_bytes", &checkpoint_bytes_}};
   const std::map<std::string, std::vector<std::string>*> lists = {
-      {"label", &labels_}, {"stop", &stop_}, {"required_metric", &required_metrics_}};
+      {"label", &labels_},
+      {"stop", &stop_},
+      {"required_metric", &required_metrics_},
+      {"alert", &alerts_}};
   const std::map<std::string, bool*> switches = {{"durable", &durable_},
                                                  {"share_gpu", &share_gpu_}};
   if (const auto text = texts.find(flag); text != texts.end()) {
@@ -225,6 +233,9 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   const auto heartbeat =
       ParseLimit("--heartbeat", heartbeat_, std::numeric_limits<std::uint32_t>::max());
   if (!heartbeat.ok()) return heartbeat.status();
+  const auto stall =
+      ParseNumber("--stall_steps", stall_steps_, 0, -1, "a number of steps, or -1 for never");
+  if (!stall.ok()) return stall.status();
   auto stop = ParseStop(stop_);
   if (!stop.ok()) return stop.status();
   auto plateau = ParsePlateau(plateau_);
@@ -252,6 +263,9 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   options.checkpoint_bytes = *bytes;
   options.durable = durable_;
   options.share_gpu = share_gpu_;
+  options.alerts = alerts_;
+  options.stall_steps = *stall;
+  options.on_end = on_end_;
   if (!restore_.empty()) {
     auto restore = CallersPath("--restore", restore_, working_directory);
     if (!restore.ok()) return restore.status();

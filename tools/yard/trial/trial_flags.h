@@ -46,7 +46,8 @@ class TrialFlags {
   std::string function_, output_, configs_, from_, restore_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
   std::string not_before_, plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
-  std::vector<std::string> grid_, labels_, stop_, required_metrics_;
+  std::string stall_steps_, on_end_;
+  std::vector<std::string> grid_, labels_, stop_, required_metrics_, alerts_;
   bool fail_fast_ = false, again_ = false;
   bool durable_ = false;
   bool share_gpu_ = false;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -137,6 +138,7 @@ class Ps : public Verb {
     if (!names_.empty()) return ShowTasks(context, **client);
     auto jobs = (*client)->Call<rpc::Launcher::Jobs>({}, Patient());
     if (!jobs.ok()) return Fail(context, "ps", jobs.status());
+    if (!all_ && label_.empty()) std::erase_if(jobs->jobs, IsNotification);
     Limit(&jobs->jobs);
     for (const auto& job : jobs->jobs) words_.Add(*job);
     if (tasks_) {
@@ -231,7 +233,8 @@ class Ps : public Verb {
       add(ToJson(*trial),
           {trial->id, trial->name, StateName(trial->state), absl::StrCat(trial->reports),
            ShortDuration(absl::Microseconds(now - trial->created_us)),
-           MetricsLine(trial->last_metrics, 3), "-", WhyOf(*trial, by_id)});
+           MetricsLine(trial->last_metrics, 3), "-",
+           absl::StrCat(WhyOf(*trial, by_id), trial->unseen ? " (not seen: yard show)" : "")});
     }
     for (const auto& job : jobs.jobs) {
       std::vector<std::string> cells;
@@ -247,6 +250,7 @@ class Ps : public Verb {
       }
       add(ToJson(*job), std::move(cells));
     }
+    PutUnseenFirst(lines);
     if (const absl::Status sorted = Sort(lines); !sorted.ok()) return Fail(context, "ps", sorted);
     Print(context, lines);
     return kDone;
@@ -283,6 +287,12 @@ class Ps : public Verb {
     const auto metrics = thing.find("metrics");
     if (metrics == thing.end() || !metrics->is_object()) return nlohmann::json();
     return bus::SortKey(metrics->value(by, nlohmann::json()));
+  }
+
+  // Failures that nobody has looked at.
+  static void PutUnseenFirst(std::vector<Line>& lines) {
+    std::stable_partition(lines.begin(), lines.end(),
+                          [](const Line& line) { return line.json.value("unseen", false); });
   }
 
   // Things without the field come last, whichever way.
@@ -325,16 +335,31 @@ class Ps : public Verb {
     return Short(waits ? words_.Of(WhyOfJob(*job->second)) : trial.reason, 100);
   }
 
+  // A failure that nobody has looked at is news however long ago it was.
+  template <typename Thing>
+  static bool IsOld(const Thing& thing) {
+    if constexpr (requires { thing.unseen; }) {
+      if (thing.unseen) return false;
+    }
+    return HasEnded(thing.state);
+  }
+
+  // The job of a `notify` command, which is of interest when nobody was told.
+  static bool IsNotification(const std::unique_ptr<msg::JobT>& job) {
+    return std::any_of(job->labels.begin(), job->labels.end(),
+                       [](const auto& label) { return label->key == "notify"; });
+  }
+
   template <typename Things>
   void Limit(Things* things) const {
     // A state or a label selects also what has ended long ago.
     if (all_ || !states_.empty() || !label_.empty()) return;
     std::size_t ended = 0;
-    for (const auto& thing : *things) ended += HasEnded(thing->state) ? 1 : 0;
+    for (const auto& thing : *things) ended += IsOld(*thing) ? 1 : 0;
     // Oldest first: the ones too many are at the front.
     std::size_t surplus = ended > kEndedShown ? ended - kEndedShown : 0;
     std::erase_if(*things, [&](const auto& thing) {
-      if (surplus == 0 || !HasEnded(thing->state)) return false;
+      if (surplus == 0 || !IsOld(*thing)) return false;
       --surplus;
       return true;
     });

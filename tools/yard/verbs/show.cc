@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -183,6 +184,15 @@ class Show : public Verb {
     return kDone;
   }
 
+  // A person looks at the failure now. (It is shown whether that can be noted or not.)
+  static void Acknowledge(bus::Client& client, const std::string& trial) {
+    msg::AcknowledgeAlertsRequestT request;
+    request.trial = trial;
+    bus::CallOptions options = Patient();
+    options.service = "trainer";
+    (void)client.Call<rpc::Common::AcknowledgeAlerts>(request, options);
+  }
+
   static int ShowTrial(Context& context, const msg::TrialT& trial) {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "show", client.status());
@@ -191,6 +201,7 @@ class Show : public Verb {
     request.log_lines = kLogLines;
     const auto details = (*client)->Call<rpc::Trainer::TrialDetails>(request, Patient());
     if (!details.ok()) return Fail(context, "show", AsLookup(details.status()));
+    if (trial.unseen) Acknowledge(**client, trial.id);
     if (context.json) {
       nlohmann::json object = ToJson(trial);
       object.update(DetailsToJson(*details));

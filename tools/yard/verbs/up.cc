@@ -50,6 +50,8 @@ class Up : public Verb {
                 "A flag of the data manager: cache_mb=512; may be repeated.");
     options.Add("--service", service_,
                 "A flag of every service: log_level=debug; may be repeated.");
+    options.Add("--notify", notify_,
+                "A command that tells you of alerts: it reads one as JSON (docs/alerts.md).");
     options.Add("--metrics_port", metrics_port_,
                 "A port for Prometheus, for the whole yard: /metrics.");
     options.Add("--page", page_, "on or off: the page in a browser (default: on; see: yard ui).");
@@ -185,7 +187,8 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // The flags that --service, --metrics_port, --keep_trials, --min_free and --page set, by service.
+  // The flags that --service, --notify, --metrics_port, --keep_trials, --min_free and --page set,
+  // by service.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -206,6 +209,7 @@ class Up : public Verb {
     }
     if (port != 0) flags["web"].push_back(absl::StrCat("metrics_port=", port));
     if (!min_free_.empty()) flags["trainer"].push_back("min_free=" + min_free_);
+    if (!notify_.empty()) flags["launcher"].push_back("notify=" + notify_);
     if (keep_trials != 0) flags["trainer"].push_back(absl::StrCat("keep_trials=", keep_trials));
     if (!page_.empty() && page_ != "on" && page_ != "off") {
       return absl::InvalidArgumentError(absl::StrCat("--page ", page_, " is neither on nor off"));
@@ -281,7 +285,8 @@ class Up : public Verb {
           context, "up",
           absl::AlreadyExistsError(
               "the yard is up with other flags of its services; `yard down --keep` first, or "
-              "leave --service, --metrics_port, --keep_trials, --min_free and --page out"));
+              "leave --service, --notify, --metrics_port, --keep_trials, --min_free and --page "
+              "out"));
     }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
@@ -420,7 +425,7 @@ class Up : public Verb {
 
   std::string logdir_;
   std::string trainer_;
-  std::string slots_, keep_trials_, min_free_, metrics_port_, page_;
+  std::string slots_, keep_trials_, min_free_, metrics_port_, page_, notify_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false, defaults_ = false;

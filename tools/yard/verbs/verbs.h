@@ -12,6 +12,7 @@ namespace yard {
 std::span<const VerbEntry> Verbs();
 
 // One function a file of this folder.
+std::unique_ptr<Verb> MakeAlerts();
 std::unique_ptr<Verb> MakeCall();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();

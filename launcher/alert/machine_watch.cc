@@ -1,0 +1,82 @@
+#include "launcher/alert/machine_watch.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace launcher {
+namespace {
+
+// Blocks for the disk.
+std::vector<DiskRoom> RoomsOf(const std::vector<std::string>& directories) {
+  std::vector<DiskRoom> rooms;
+  for (const std::string& directory : directories) {
+    struct statvfs disk {};
+    struct stat there {};
+    if (statvfs(directory.c_str(), &disk) != 0 || stat(directory.c_str(), &there) != 0) continue;
+    rooms.push_back({.directory = directory,
+                     .device = there.st_dev,
+                     .free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize});
+  }
+  return rooms;
+}
+
+class Watch : public MachineWatch {
+ public:
+  explicit Watch(Options options)
+      : options_(std::move(options)),
+        disks_(options_.disk_floor),
+        meter_(std::make_shared<GpuMeter>(options_.gpus)) {}
+  ~Watch() override {
+    options_.loop->Cancel(timer_);
+    *alive_ = false;
+  }
+
+  // Asks again only after the answer.
+  void Look() {
+    const absl::Status submitted =
+        options_.pool->Submit([this, alive = alive_, loop = options_.loop, meter = meter_,
+                               directories = options_.directories()] {
+          std::vector<DiskRoom> rooms = RoomsOf(directories);
+          GpuMeter::Reply gpus = meter->Measure(/*with_processes=*/false);
+          auto seen = std::make_shared<std::pair<std::vector<DiskRoom>, GpuMeter::Reply>>(
+              std::move(rooms), std::move(gpus));
+          loop->Post([this, alive, seen] {
+            if (*alive) OnSeen(seen->first, seen->second);
+          });
+          return absl::OkStatus();
+        });
+    if (!submitted.ok()) LookLater();
+  }
+
+ private:
+  void OnSeen(const std::vector<DiskRoom>& rooms, const GpuMeter::Reply& gpus) {
+    options_.on_news(disks_.Look(rooms));
+    if (gpus.why_none.empty()) options_.on_news(gpus_.Look(gpus.figures.gpus));
+    LookLater();
+  }
+
+  void LookLater() {
+    timer_ = options_.loop->RunAfter(options_.every, [this] { Look(); });
+  }
+
+  const Options options_;
+  DiskRule disks_;
+  GpuRule gpus_;
+  const std::shared_ptr<GpuMeter> meter_;
+  runtime::EventLoop::TimerId timer_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+std::unique_ptr<MachineWatch> MachineWatch::Start(Options options) {
+  auto watch = std::make_unique<Watch>(std::move(options));
+  watch->Look();
+  return watch;
+}
+
+}  // namespace launcher

@@ -1,0 +1,17 @@
+#ifndef TRAINER_ALERT_LAUNCHER_CALLS_H_
+#define TRAINER_ALERT_LAUNCHER_CALLS_H_
+
+#include "bus/call/client.h"
+#include "bus/launcher_client/job_control.h"
+#include "runtime/event_loop.h"
+#include "trainer/alert/trial_alerts.h"
+
+namespace trainer {
+
+// Sets the calls of the launcher in the options. Nothing is owned; all outlives the calls.
+void SetLauncherCalls(bus::Client* client, bus::JobControl* jobs, runtime::EventLoop* loop,
+                      TrialAlerts::Options* options);
+
+}  // namespace trainer
+
+#endif  // TRAINER_ALERT_LAUNCHER_CALLS_H_

@@ -1,0 +1,113 @@
+#ifndef TRAINER_ALERT_TRIAL_ALERTS_H_
+#define TRAINER_ALERT_TRIAL_ALERTS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/alert/alert_store.h"
+#include "bus/schema/launcher_generated.h"
+#include "bus/schema/trainer_generated.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "trainer/alert/trial_rules.h"
+#include "trainer/store/alert_source.h"
+#include "trainer/store/store.h"
+
+namespace trainer {
+
+// Raises the alerts of trials (trial_rules.h), publishes them, and hands each to the launcher,
+// which tells a person; with the end of a trial it also asks the launcher to run the trial's
+// `on_end` command. Both are repeated until the launcher has answered, over kills of either
+// process, and are done once: the launcher knows an alert by its id, and a job by its request id.
+// On the loop's thread.
+class TrialAlerts : public AlertSource {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned, as the next three; all outlive it.
+    runtime::Clock* clock = nullptr;
+    Store* store = nullptr;
+    bus::AlertStore* alerts = nullptr;  // In the database of the store.
+    TrialRules::Settings rules;
+    std::function<void(const msg::AlertT&)> publish;
+    // Calls of the launcher. `done` comes later, on the loop's thread.
+    using Done = std::function<void(absl::Status)>;
+    std::function<void(const msg::AlertT&, Done done)> notify;
+    std::function<void(const std::string& request_id, const msg::JobSpecT&, Done done)> launch;
+    // The first processes of a job's tasks that run; none if nobody can say.
+    std::function<void(const std::string& job, std::function<void(std::vector<pid_t>)> done)>
+        leaders;
+    // Runs work that waits on another thread. Unset: no stacks are taken.
+    std::function<void(std::function<void()> work)> background = {};
+    // A trial as it is, and the environment that it was asked for with, by its id.
+    std::function<absl::StatusOr<msg::TrialT>(const std::string& id)> trial;
+    std::function<absl::StatusOr<std::vector<std::string>>(const std::string& id)> environment;
+    std::string state_directory;  // In the environment of `on_end` commands.
+  };
+  explicit TrialAlerts(Options options);
+  ~TrialAlerts() override;
+  TrialAlerts(const TrialAlerts&) = delete;
+  TrialAlerts& operator=(const TrialAlerts&) = delete;
+
+  // Goes on with what an earlier trainer left. Call it once the trials are known.
+  void Resume();
+
+  // Trials that have failed, and whose alert of that nobody has acknowledged.
+  bool IsUnseen(const std::string& trial) const { return unseen_.contains(trial); }
+  // These alerts were just acknowledged.
+  void OnAcknowledged(const std::vector<msg::AlertT>& changed);
+  // A person has done something to the trial: its alerts are acknowledged. Errors are logged.
+  void Acknowledge(const std::string& trial);
+
+  void Know(const TrialRecord& trial) override { rules_.Know(trial); }
+  std::vector<bus::NewAlert> AlertsOf(const StoreBatch& batch) override;
+  void Stored(const StoreBatch& batch, const std::vector<msg::AlertT>& alerts) override;
+
+ private:
+  void RememberSteps();
+  void Raised(const msg::AlertT& alert);
+  void Tell(const msg::AlertT& alert);
+
+  void WatchStalls();
+  void LookForStalls();
+  void TakeStacks(TrialRules::Stalled stalled, const std::vector<pid_t>& leaders);
+  void RaiseStall(TrialRules::Stalled stalled, const std::string& stacks);
+
+  void HandOnSoon();
+  void HandOn();
+  void RunOnEnd(const bus::AlertStore::Due& due);
+  void OnHanded(const bus::AlertStore::Due& due, bool is_launched, const absl::Status& status);
+  void FinishHanding(std::uint64_t number);
+  void TryAgainLater(const absl::Status& why);
+
+  // Wraps a callback so that it does nothing once this has gone.
+  template <typename F>
+  auto Guard(F function) {
+    return [alive = alive_, function = std::move(function)](auto... args) mutable {
+      if (*alive) function(std::move(args)...);
+    };
+  }
+
+  const Options options_;
+  TrialRules rules_;
+  std::set<std::string> unseen_;
+  bool is_resumed_ = false;
+  runtime::EventLoop::TimerId stall_timer_ = 0;
+  runtime::EventLoop::TimerId hand_timer_ = 0;
+  bool is_handing_ = false;
+  bool hands_soon_ = false;
+  int failures_ = 0;  // Calls that failed, in a row.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_ALERT_TRIAL_ALERTS_H_
