@@ -79,7 +79,7 @@ class PageBrowserTest(page_case.PageCase):
         self.page.wait("!document.querySelector('.rows .failed')")
 
     def test_runs(self):
-        self.go("/runs?cols=trial_state,updated,last_step,train/loss,config.lr", "document.querySelectorAll('[data-place]').length === 4")
+        self.go("/runs?cols=trial_state,updated,last_step,train/loss,config.lr", "document.querySelectorAll('[data-place]').length >= 4")
         self.await_ink("train/loss")
         self.picture("runs")
         # A query with an error, which is shown, and one without.
@@ -189,6 +189,8 @@ class PageBrowserTest(page_case.PageCase):
         self.page.evaluate(rows + ".find(row => row.textContent.includes('alarm')).querySelector('button').click()")
         self.page.wait("!" + rows + ".some(row => row.textContent.includes('alarm'))")
         self.go("/run/bell", "document.querySelector('.last-words')")
+        self.await_true(lambda: not any(thing.get("unseen") and thing["name"] == "bell" for thing in
+                                        map(json.loads, self._run_yard("ps", "-a", "--json").splitlines())), "bell is not seen")
         self.go("/", "document.querySelector('.trials')")
         self.page.wait("!" + rows + ".some(row => row.textContent.includes('bell'))")
 
