@@ -48,7 +48,7 @@ function useRuns(names) {
     let current = true;
     setError(null);
     const read = name => Promise.all([ask(runPath(name)), ask(runPath(name, '/tags'))]).then(([facts, { tags }]) => ({ name, facts, tags: tags.filter(tag => tag.scalar) }));
-    // (What was read before stays: a late answer for fewer runs leaves what is shown as it is.)
+    // (The answers of before stay: a late answer for fewer runs leaves what is shown as it is.)
     const add = all => setRuns(known => [...all, ...(known || []).filter(run => !names.includes(run.name))].slice(0, 2 * MOST));
     Promise.all(names.map(read)).then(all => current && add(all), problem => current && setError(problem));
     return () => { current = false; };
