@@ -74,6 +74,7 @@ absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT
     if (shows_environment) return absl::InvalidArgumentError("environment: of one job only");
     for (auto& job : parts.table->List(
              {.live_only = request.live_only, .newest_ended = request.newest_ended})) {
+      if (request.applied) job.applied = parts.table->Row(job.id)->spec.applied;
       reply.jobs.push_back(std::make_unique<msg::JobT>(std::move(job)));
     }
     return reply;
@@ -82,6 +83,7 @@ absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT
   if (!named.ok()) return named.status();
   reply.jobs.push_back(
       std::make_unique<msg::JobT>(parts.table->Message(*parts.table->Row(named->job))));
+  if (request.applied) reply.jobs[0]->applied = parts.table->Row(named->job)->spec.applied;
   if (!shows_environment) return reply;
   auto environment = parts.table->EnvironmentOf(named->job);
   if (!environment.ok()) return environment.status();
@@ -93,8 +95,8 @@ absl::StatusOr<msg::StopJobReplyT> StopJob(const Parts& parts,
                                            const msg::StopJobRequestT& request) {
   const auto named = parts.table->Find(request.job);
   if (!named.ok()) return named.status();
-  const auto status =
-      parts.table->Stop(*named, absl::Milliseconds(request.grace_ms), request.reason);
+  const auto status = parts.table->Stop(*named, absl::Milliseconds(request.grace_ms),
+                                        request.reason, request.yard_ends);
   if (!status.ok()) return status;
   return ReplyWithJob<msg::StopJobReplyT>(parts, named->job);
 }

@@ -255,6 +255,8 @@ class Keeper : public ServiceKeeper {
 
   absl::StatusOr<pid_t> Spawn(Kept& service) {
     service.tried = true;
+    // The flags of now, also if the change of the file was not heard of yet.
+    if (auto wanted = ReadWanted(WantedPath())) wanted_ = *std::move(wanted);
     runtime::Subprocess::Options start;
     if (service.name == "trainer" && !wanted_->trainer.empty()) {
       start.program = wanted_->trainer;

@@ -5,11 +5,14 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -159,18 +162,37 @@ TEST_P(UnitTest, SystemdIsToldOfReadyAndStopping) {
   const Unit unit(name);
   EXPECT_EQ(unit.Value("Type"), "notify");
   Yard yard;
-  std::vector<std::string> words = absl::StrSplit(
-      absl::StrReplaceAll(unit.Value("ExecStart"), {{"${LOGDIR}", yard.logdir()}}), ' ');
-  ASSERT_EQ(words[0], "@PREFIX@/libexec/" + name);
-  words.erase(words.begin());
-  EXPECT_THAT(words, testing::Contains("--supervisor=external"));
+  // As `tools/install` would have put them there, with a configuration file.
+  const std::filesystem::path prefix = yard.logdir() + ".prefix";
+  std::filesystem::create_directories(prefix / "bin");
+  std::filesystem::create_directories(prefix / "libexec");
+  std::filesystem::create_symlink(Yard::Binary("tools/yard/yard"), prefix / "bin/yard");
+  for (const std::string service : {"registry", "launcher", "datamanager", "trainer", "web"}) {
+    std::filesystem::create_symlink(Yard::Binary(service + "/" + service),
+                                    prefix / "libexec" / service);
+  }
+  std::filesystem::create_directories(prefix / "trainyard");
+  std::ofstream(prefix / "trainyard/yard.yaml") << "log_files: 7\n";
+  // systemd reads `$$` as `$`.
+  const std::string line = absl::StrReplaceAll(unit.Value("ExecStart"), {{"$$", "$"}});
+  const std::size_t begin = line.find('\''), end = line.rfind('\'');
+  ASSERT_EQ(line.substr(0, begin), "/bin/sh -c ");
+  ASSERT_EQ(line.substr(end), "' @PREFIX@");
+  const std::string script =
+      absl::StrCat("export XDG_CONFIG_HOME='", prefix.string(), "' LOGDIR='", yard.logdir(), "'\n",
+                   line.substr(begin + 1, end - begin - 1));
   std::optional<Command> registry;
   if (name != "registry") {
     registry.emplace(yard.StartBinary("registry/registry", {"--supervisor=external"}));
   }
   Notices notices(yard);
-  Command service = yard.StartBinary(name + "/" + name, words);
+  Command service = yard.StartProgram("/bin/sh", {"-c", script, prefix.string()});
   EXPECT_TRUE(notices.Hear("READY=1")) << service.Err();
+  const auto words =
+      runtime::ReadFile(absl::StrCat("/proc/", service.process().pid(), "/cmdline"), 64 << 10);
+  ASSERT_TRUE(words.ok()) << words.status();
+  EXPECT_THAT(std::vector<std::string>(absl::StrSplit(*words, '\0')),
+              testing::IsSupersetOf({"--supervisor=external", "--log_files=7"}));
   ASSERT_TRUE(service.process().Signal(15).ok());
   EXPECT_TRUE(notices.Hear("STOPPING=1")) << service.Err();
   EXPECT_EQ(service.Wait(absl::Seconds(20)).exit_code, 0);

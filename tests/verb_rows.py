@@ -98,6 +98,18 @@ def a_sweep_file(_case):
     return file.name
 
 
+def a_configuration(_case):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
+        file.write("slots: 4\nresources: {gpu: [0, 1]}\nservices: {datamanager: {cache_mb: 64}}\n")
+    return file.name
+
+
+def a_fleet(case):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
+        file.write("name: %s\ncommand: [sh, -c, 'echo up']\n" % case.new_name())
+    return file.name
+
+
 def a_csv_file(_case):
     with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False) as file:
         file.write("step,loss\n1,0.5\n")
@@ -111,6 +123,11 @@ def a_yard(case):
 ROWS = {
     "up": Row(takes_names=False, says="registry +ready", own_yard=True, without_yard=0, in_silence=(4,)),
     "down": Row(takes_names=False, fresh=a_yard, own_yard=True, says="down", without_yard=0),
+    "config": Row(("check", THING), takes_names=False, fresh=a_configuration, says=r"\.yaml is right",
+                  shows=(("check", "/nowhere/" + HOSTILE), ("show",)),
+                  also_json=(("show",), ("check", "--keys"), ("flags", "trainer"), ("enable", THING, "--dry_run"),
+                             ("reload", THING, "--dry_run")),
+                  without_yard=0, in_silence=(0,)),
     "status": Row(says=r"trainer +up", shows=((),)),
     "doctor": Row(says="runtime directory", says_on_stderr="nothing is wrong|warning",
                   without_yard=0, in_silence=(1,)),
@@ -122,6 +139,8 @@ ROWS = {
     "launch": Row(("--name", THING, "--worker", "2", "--", "echo", "hello"), takes_names=False, fresh=a_name,
                   says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
                                                       ("/nowhere/" + HOSTILE,))),
+    "apply": Row((THING,), takes_names=False, fresh=a_fleet, says="new-[0-9]+ +start +is new",
+                 shows=(("/nowhere/" + HOSTILE,),)),
     "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",)),
               also_json=(("-t", "-a"), ("first",), ("hostile_job",), ("--label", "base", "--sort", "-loss"),
                          ("--state", "failed,done"))),

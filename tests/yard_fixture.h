@@ -70,6 +70,8 @@ class Yard {
   Command Start(std::vector<std::string> args);
   // Starts one of the project's binaries ("registry/registry").
   Command StartBinary(const std::string& label_path, std::vector<std::string> args);
+  // Starts any program, in the environment of the yard.
+  Command StartProgram(const std::string& program, std::vector<std::string> args);
   // Path of one of the project's binaries.
   static std::string Binary(const std::string& label_path);
   // "--data=PATH" for the digits programs: beside the binary it is only where that was built by
@@ -90,7 +92,6 @@ class Yard {
 
  private:
   std::vector<std::string> Environment() const;
-  Command StartProgram(const std::string& program, std::vector<std::string> args);
 
   std::string directory_;
   std::map<std::string, std::string> environment_;

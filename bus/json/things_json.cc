@@ -238,6 +238,8 @@ nlohmann::json ToJson(const msg::JobT& job) {
           {"restarts", job.restarts},
           {"failure", job.failure == nullptr ? nlohmann::json() : ToJson(*job.failure)},
           {"labels", labels},
+          {"autostart", job.autostart},
+          {"applied_from", TextOrNull(job.applied_from)},
           {"tasks", tasks}};
 }
 

@@ -411,8 +411,11 @@ std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,
                                          const std::vector<std::string>& environment,
                                          const ClusterPlan& plan, const PlannedTask& task,
                                          const TaskCircumstances& circumstances) {
-  if (task.group < 0 && !circumstances.hides_gpus) return environment;
+  const std::string& heartbeat = circumstances.heartbeat_file;
+  if (task.group < 0 && !circumstances.hides_gpus && heartbeat.empty()) return environment;
   Environment all(environment);
+  all.Remove("YARD_HEARTBEAT");
+  if (!heartbeat.empty()) all.Set("YARD_HEARTBEAT", heartbeat);
   if (circumstances.hides_gpus) all.Set("CUDA_VISIBLE_DEVICES", "");
   if (task.group < 0) return all.Take();
   const msg::TaskGroupT& group = *spec.groups[static_cast<std::size_t>(task.group)];

@@ -70,6 +70,8 @@ struct TaskCircumstances {
   std::string torch_error_file;
   // It was given none, and must not see those of others.
   bool hides_gpus = false;
+  // For $YARD_HEARTBEAT; empty: the task has no heartbeat.
+  std::string heartbeat_file = {};
 };
 
 // The whole environment of a task: the job's (`environment`, whatever the spec has), over it ours,

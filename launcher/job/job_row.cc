@@ -67,6 +67,7 @@ std::unique_ptr<msg::TaskT> TaskMessage(const JobRow& row, std::size_t rank,
   task->reason = status.reason;
   task->restarts = static_cast<std::uint32_t>(status.restarts);
   task->resources = from.resources;
+  task->probe = from.probe;
   for (const AttemptRow& one : from.attempts) task->attempts.push_back(AttemptMessage(one));
   return task;
 }
@@ -78,6 +79,11 @@ const msg::TaskGroupT* JobRow::group(const TaskRow& task) const {
     if (one->type == task.type) return one.get();
   }
   return nullptr;
+}
+
+const msg::ProbeT* JobRow::liveness(const TaskRow& task) const {
+  const msg::TaskGroupT* const its = group(task);
+  return its != nullptr && its->liveness != nullptr ? its->liveness.get() : spec.liveness.get();
 }
 
 std::string TaskRow::name() const { return absl::StrCat(type, "-", index); }
@@ -123,6 +129,16 @@ JobRules RulesOf(const JobRow& row) {
   if (spec.restart_window_ms != 0) {
     rules.restart.window = absl::Milliseconds(spec.restart_window_ms);
   }
+  if (spec.restart_delay_ms != 0) {
+    rules.restart.first_is_immediate = false;
+    rules.restart.first_delay = absl::Milliseconds(spec.restart_delay_ms);
+    rules.restart.longest_delay = std::max(rules.restart.longest_delay, rules.restart.first_delay);
+  }
+  if (spec.restart_delay_limit_ms != 0) {
+    rules.restart.longest_delay = absl::Milliseconds(spec.restart_delay_limit_ms);
+  }
+  rules.waits_for_jobs = !spec.after.empty();
+  rules.autostart = spec.autostart;
   rules.gang = spec.gang;
   rules.keep_going = spec.keep_going;
   rules.grace = spec.stop_grace_ms == 0 ? kDefaultGrace : absl::Milliseconds(spec.stop_grace_ms);
@@ -151,6 +167,11 @@ std::string AttemptFolder(const JobRow& row, const TaskRow& task,
   return absl::StrCat(JobFolder(state_directory, row.id), "/", task.name(), ".", attempt);
 }
 
+std::string HeartbeatPath(const JobRow& row, const TaskRow& task,
+                          const std::string& state_directory, int attempt) {
+  return AttemptFolder(row, task, state_directory, attempt) + "/heartbeat";
+}
+
 std::string TaskSocketPath(const JobRow& row, const TaskRow& task,
                            const std::string& runtime_directory, int attempt) {
   return absl::StrCat(runtime_directory, "/tasks/", row.id, ".", task.name(), ".", attempt);
@@ -176,6 +197,8 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
     job.tasks.push_back(TaskMessage(row, i, state_directory));
     if (!row.spec.gang) job.restarts += job.tasks.back()->restarts;
   }
+  job.autostart = row.spec.autostart;
+  job.applied_from = row.spec.applied_from;
   for (const auto& label : row.spec.labels) {
     job.labels.push_back(std::make_unique<msg::KeyValueT>(*label));
   }

@@ -42,6 +42,8 @@ struct TaskRow {
   std::vector<AttemptRow> attempts = {};    // Oldest first.
   std::string address = {};                 // HOST:PORT, in a cluster.
   std::vector<std::string> resources = {};  // Granted: "gpu=0,1".
+  // Why its liveness probe failed last; empty: it did not. Not kept in the store.
+  std::string probe = {};
 
   // "worker-0"
   std::string name() const;
@@ -71,6 +73,8 @@ struct JobRow {
   const TaskRow* task(const std::string& name) const;
   // Null in a spec without groups.
   const msg::TaskGroupT* group(const TaskRow& task) const;
+  // The liveness probe of its attempts; null if it has none.
+  const msg::ProbeT* liveness(const TaskRow& task) const;
 };
 
 // With the tasks that a good spec asks for (cluster.h).
@@ -83,6 +87,9 @@ std::string LogPath(const JobRow& row, const TaskRow& task, const std::string& s
 // $YARD_SOCKET of an attempt; its control socket is the same with ".ctl".
 std::string TaskSocketPath(const JobRow& row, const TaskRow& task,
                            const std::string& runtime_directory, int attempt);
+// The file that a task touches whose liveness probe is a heartbeat.
+std::string HeartbeatPath(const JobRow& row, const TaskRow& task,
+                          const std::string& state_directory, int attempt);
 // Where the launcher keeps what belongs to the job alone.
 std::string JobFolder(const std::string& state_directory, const std::string& id);
 

@@ -56,6 +56,9 @@ std::vector<std::string> Words(const JobRules& rules) {
       absl::StrCat("first_delay ", absl::FormatDuration(rules.restart.first_delay)),
       absl::StrCat("longest_delay ", absl::FormatDuration(rules.restart.longest_delay)),
       absl::StrCat("stable_after ", absl::FormatDuration(rules.restart.stable_after)),
+      absl::StrCat("first_is_immediate ", rules.restart.first_is_immediate),
+      absl::StrCat("waits_for_jobs ", rules.waits_for_jobs),
+      absl::StrCat("autostart ", rules.autostart),
       absl::StrCat("gang ", rules.gang),
       absl::StrCat("chief ", rules.chief),
       absl::StrCat("keep_going ", rules.keep_going),
@@ -79,11 +82,11 @@ std::vector<std::string> RulesOfSpec(msg::JobSpecT spec) {
 }
 
 TEST(JobRulesTest, WithoutAWishTheyAreThese) {
-  EXPECT_THAT(
-      RulesOfSpec(Cluster()),
-      ElementsAre("policy Never", "max_restarts 0", "window inf", "first_delay 100ms",
-                  "longest_delay 30s", "stable_after 10s", "gang 0", "chief 1", "keep_going 0",
-                  "grace 10s", "courtesy 3s", "ps-0", "chief-0", "worker-0", "worker-1"));
+  EXPECT_THAT(RulesOfSpec(Cluster()),
+              ElementsAre("policy Never", "max_restarts 0", "window inf", "first_delay 100ms",
+                          "longest_delay 30s", "stable_after 10s", "first_is_immediate 1",
+                          "waits_for_jobs 0", "autostart 0", "gang 0", "chief 1", "keep_going 0",
+                          "grace 10s", "courtesy 3s", "ps-0", "chief-0", "worker-0", "worker-1"));
 }
 
 struct Row {
@@ -122,6 +125,19 @@ INSTANTIATE_TEST_SUITE_P(
          [](Spec& spec) { spec.max_restarts = ~0u; },
          {"max_restarts 1073741824"}},
         {"restart_window_ms", [](Spec& spec) { spec.restart_window_ms = 1500; }, {"window 1.5s"}},
+        {"restart_delay_ms",
+         [](Spec& spec) { spec.restart_delay_ms = 2000; },
+         {"first_delay 2s", "first_is_immediate 0"}},
+        {"a restart_delay_ms above the limit that nobody has set",
+         [](Spec& spec) { spec.restart_delay_ms = 60'000; },
+         {"first_delay 1m", "longest_delay 1m", "first_is_immediate 0"}},
+        {"restart_delay_limit_ms",
+         [](Spec& spec) { spec.restart_delay_limit_ms = 5000; },
+         {"longest_delay 5s"}},
+        {"after",
+         [](Spec& spec) { spec.after.push_back(std::make_unique<msg::AfterJobT>()); },
+         {"waits_for_jobs 1"}},
+        {"autostart", [](Spec& spec) { spec.autostart = true; }, {"autostart 1"}},
         {"gang", [](Spec& spec) { spec.gang = true; }, {"gang 1"}},
         {"keep_going", [](Spec& spec) { spec.keep_going = true; }, {"keep_going 1"}},
         {"ignore_chief", [](Spec& spec) { spec.ignore_chief = true; }, {"chief -1"}},

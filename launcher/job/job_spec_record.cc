@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "bus/call/stored_table.h"
+#include "launcher/job/probe_address.h"
 #include "launcher/wire/record.h"
 
 namespace launcher {
@@ -92,6 +93,74 @@ msg::JobSpecT OfRecord(const Record& record) {
   return spec;
 }
 
+constexpr std::uint32_t kLongestProbeMs = 24 * 3'600'000;
+constexpr std::uint32_t kShortestPeriodMs = 100;
+constexpr std::uint32_t kMostProbeFailures = 1'000'000;
+constexpr std::size_t kMostAfter = 100;
+constexpr std::size_t kMaxApplied = 2 << 20;
+
+// Says what is wrong with a probe; empty if it is right.
+std::string WrongProbe(const msg::ProbeT& probe) {
+  const int ways = (probe.argv.empty() ? 0 : 1) + (probe.tcp.empty() ? 0 : 1) +
+                   (probe.http.empty() ? 0 : 1) + (probe.heartbeat ? 1 : 0);
+  if (ways != 1) return "it has to have one of argv, tcp, http and heartbeat";
+  if (!probe.argv.empty() && probe.argv[0].empty()) return "there is no program";
+  for (const std::string& word : probe.argv) {
+    if (HasNul(word)) return "an argument holds a NUL byte";
+  }
+  if (auto where = ParseProbeAddress(probe); !where.ok()) {
+    return std::string(where.status().message());
+  }
+  for (const auto& [name, time] :
+       {std::pair("period_ms", probe.period_ms), std::pair("timeout_ms", probe.timeout_ms),
+        std::pair("start_delay_ms", probe.start_delay_ms)}) {
+    if (time > kLongestProbeMs) return absl::StrCat(name, ": ", time, " is more than a day");
+  }
+  if (probe.period_ms != 0 && probe.period_ms < kShortestPeriodMs) {
+    return absl::StrCat("period_ms: ", probe.period_ms, " is less than ", kShortestPeriodMs);
+  }
+  if (probe.failures > kMostProbeFailures) return "failures: at most a million";
+  return "";
+}
+
+absl::Status CheckKept(const msg::JobSpecT& spec) {
+  std::vector<std::pair<std::string, const msg::ProbeT*>> probes = {
+      {"liveness", spec.liveness.get()}};
+  for (const auto& group : spec.groups) {
+    probes.emplace_back(absl::StrCat("groups: ", group->type, ": liveness"), group->liveness.get());
+  }
+  for (const auto& [name, probe] : probes) {
+    const std::string wrong = probe == nullptr ? "" : WrongProbe(*probe);
+    if (!wrong.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": ", wrong));
+  }
+  if (spec.restart_delay_ms > kLongestProbeMs || spec.restart_delay_limit_ms > kLongestProbeMs) {
+    return absl::InvalidArgumentError("restart_delay_ms, restart_delay_limit_ms: at most a day");
+  }
+  if (spec.restart_delay_limit_ms != 0 && spec.restart_delay_limit_ms < spec.restart_delay_ms) {
+    return absl::InvalidArgumentError("restart_delay_limit_ms: less than restart_delay_ms");
+  }
+  if (spec.after.size() > kMostAfter) {
+    return absl::InvalidArgumentError(absl::StrCat("after: at most ", kMostAfter, " jobs"));
+  }
+  for (const auto& after : spec.after) {
+    if (after->job.empty() || !IsName(after->job) || after->milestone > msg::Milestone::MAX) {
+      return absl::InvalidArgumentError("after: no name of a job, or an unknown milestone");
+    }
+  }
+  if (spec.autostart && spec.daemon) {
+    return absl::InvalidArgumentError(
+        "autostart and daemon: a job that ends with its launcher cannot come back with it");
+  }
+  if (spec.applied.size() > kMaxApplied) {
+    return absl::InvalidArgumentError(absl::StrCat("applied: more than ", kMaxApplied, " bytes"));
+  }
+  if (!spec.applied_from.empty() &&
+      (!spec.applied_from.starts_with('/') || HasNul(spec.applied_from))) {
+    return absl::InvalidArgumentError("applied_from: not an absolute path");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string EncodeJobSpec(const msg::JobSpecT& spec) {
@@ -144,6 +213,7 @@ absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
                                                    " (0: never)"));
   }
   if (auto status = CheckStrings(spec); !status.ok()) return status;
+  if (auto status = CheckKept(spec); !status.ok()) return status;
   return spec.report_channel == nullptr ? absl::OkStatus()
                                         : CheckReportChannel(*spec.report_channel);
 }

@@ -124,6 +124,8 @@ std::string EncodeState(const JobRow& job) {
   record.Add("ending", job.status.ending);
   record.AddNumber("time_is_over", job.status.time_is_over ? 1 : 0);
   record.AddNumber("stop_requested", job.status.stop_requested ? 1 : 0);
+  record.AddNumber("jobs_came", job.status.jobs_came ? 1 : 0);
+  record.AddNumber("comes_back", job.status.comes_back ? 1 : 0);
   record.AddNumber("first_failure", job.status.first_failure);
   record.AddNumber("restarts", job.status.restarts);
   record.AddNumber("quick_failures", job.status.quick_failures);
@@ -147,6 +149,8 @@ void DecodeState(std::string_view bytes, JobRow* job) {
   status.ending = record->Get("ending");
   status.time_is_over = record->GetNumber("time_is_over") != 0;
   status.stop_requested = record->GetNumber("stop_requested") != 0;
+  status.jobs_came = record->GetNumber("jobs_came") != 0;
+  status.comes_back = record->GetNumber("comes_back") != 0;
   status.first_failure = static_cast<int>(record->GetNumber("first_failure"));
   status.restarts = static_cast<int>(record->GetNumber("restarts"));
   status.quick_failures = static_cast<int>(record->GetNumber("quick_failures"));

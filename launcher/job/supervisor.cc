@@ -13,6 +13,8 @@ namespace {
 using msg::TaskState;
 using Phase = JobStatus::Phase;
 
+constexpr char kWithTheYard[] = "starts again with the yard";
+
 // An attempt of it is under way.
 bool IsLive(const TaskStatus& task) {
   return task.state == TaskState::Starting || task.state == TaskState::Running ||
@@ -28,15 +30,6 @@ bool AnyLive(const JobStatus& status) {
   return std::any_of(status.tasks.begin(), status.tasks.end(), IsLive);
 }
 
-// A task that ends in order to start again has reached no milestone: the next attempt will.
-bool HasReached(const TaskStatus& task, msg::Milestone milestone) {
-  if (task.stop == StopCause::kRestart) return false;
-  if (task.state == TaskState::Exited) return task.attempt > 0;
-  if (milestone == msg::Milestone::Completed) return false;
-  if (milestone == msg::Milestone::Ready) return task.ready;
-  return task.state == TaskState::Running || task.state == TaskState::Stopping;
-}
-
 class Decider {
  public:
   Decider(JobStatus status, const JobRules& rules, absl::Duration now, double random)
@@ -45,7 +38,7 @@ class Decider {
   }
 
   void operator()(const event::Launched&) {
-    if (HasEnded(job())) return;
+    if (HasEnded(job())) return rules_.autostart && job().comes_back ? ComeBack() : void();
     switch (job().phase) {
       case Phase::kGangWaits:
         return StartGang();
@@ -53,6 +46,29 @@ class Decider {
         return Do(action::SetTimer{kWholeJob, rules_.courtesy});
       default:
         return Settle();
+    }
+  }
+
+  void operator()(const event::JobsAwaited& awaited) {
+    if (!WaitsForJobs()) return;
+    for (int i = 0; i < Count(); ++i) {
+      if (task(i).state == TaskState::Pending) SayReason(i, awaited.words);
+    }
+  }
+
+  void operator()(const event::JobsCame&) {
+    if (!WaitsForJobs()) return;
+    ChangeJob().jobs_came = true;
+    for (int i = 0; i < Count(); ++i) {
+      if (task(i).state == TaskState::Pending) SayReason(i, "");
+    }
+    Settle();
+  }
+
+  void operator()(const event::JobsFailed& failed) {
+    if (!WaitsForJobs()) return;
+    for (int i = 0; i < Count(); ++i) {
+      if (task(i).state == TaskState::Pending) Finish(i, TaskState::Failed, failed.reason);
     }
   }
 
@@ -85,11 +101,25 @@ class Decider {
     Settle();
   }
 
+  void operator()(const event::AttemptFailed& failed) {
+    const TaskStatus& status = task(failed.task);
+    if (status.state != TaskState::Running || status.stop != StopCause::kNone) return;
+    AskToStop(failed.task, StopCause::kFailed, rules_.grace, failed.reason);
+    Settle();
+  }
+
   void operator()(const event::Ended& ended) {
     if (!IsLive(task(ended.task))) return;
     TaskStatus& status = Touch(ended.task);
     status.ready = false;
-    if (status.stop == StopCause::kRestart) {
+    if (ComesBackAfter(ended)) {
+      status.stop = StopCause::kNone;
+      if (job().jobs_came) ChangeJob().jobs_came = false;
+      Await(ended.task, kWithTheYard);
+    } else if (status.stop == StopCause::kFailed) {
+      status.stop = StopCause::kNone;
+      EndByItself({.task = ended.task, .how = status.stop_reason});
+    } else if (status.stop == StopCause::kRestart) {
       status.stop = StopCause::kNone;
       Await(ended.task, "restarts");
     } else if (status.stop == StopCause::kAsked) {
@@ -109,7 +139,9 @@ class Decider {
       return Settle();
     }
     if (HasEnded(job())) return;
-    ChangeJob().stop_requested = true;
+    // (Somebody who has stopped it before the yard ends wants it to stay so.)
+    ChangeJob().comes_back = stop.yard_ends && (!job().stop_requested || job().comes_back);
+    job().stop_requested = true;
     if (job().phase != Phase::kRuns) Do(action::CancelTimer{kWholeJob});
     if (job().phase != Phase::kEnds) job().ending = "it was stopped";
     job().phase = Phase::kEnds;
@@ -117,13 +149,7 @@ class Decider {
   }
 
   void operator()(const event::RestartAsked& restart) {
-    if (HasEnded(job())) {
-      JobStatus& status = ChangeJob();
-      status.phase = Phase::kRuns;
-      status.ending.clear();
-      status.time_is_over = status.stop_requested = false;
-      status.first_failure = kWholeJob;
-    }
+    if (HasEnded(job())) BeginAnew();
     if (job().phase == Phase::kEnds) return;
     if (restart.task == kWholeJob && rules_.gang) StopGang();
     for (int i = 0; i < Count(); ++i) {
@@ -171,6 +197,41 @@ class Decider {
 
   // ---- Starts
 
+  bool WaitsForJobs() {
+    return rules_.waits_for_jobs && !job().jobs_came && job().phase == Phase::kRuns &&
+           !HasEnded(job());
+  }
+
+  // An ended job is as one that was launched now.
+  void BeginAnew() {
+    JobStatus& status = ChangeJob();
+    status.phase = Phase::kRuns;
+    status.ending.clear();
+    status.time_is_over = status.stop_requested = status.comes_back = false;
+    status.first_failure = kWholeJob;
+  }
+
+  void ComeBack() {
+    BeginAnew();
+    job().jobs_came = false;
+    job().restarts = job().quick_failures = 0;
+    job().recent_restarts.clear();
+    for (int i = 0; i < Count(); ++i) {
+      RestartOne(i, rules_.grace);
+      SayReason(i, kWithTheYard);
+      Touch(i).restarts = 0;
+      Touch(i).recent_restarts.clear();
+    }
+    Settle();
+  }
+
+  // True if the attempt has only ended because there was no yard, and its job comes back.
+  bool ComesBackAfter(const event::Ended& ended) {
+    const bool was_asked = task(ended.task).stop == StopCause::kAsked;
+    const bool runs = job().phase == Phase::kRuns || job().phase == Phase::kGangStops;
+    return rules_.autostart && ended.with_the_yard && runs && !was_asked && !job().stop_requested;
+  }
+
   // Starts what has nothing more to wait for.
   void Settle() {
     if (job().phase == Phase::kGangStops && !AnyLive(job())) {
@@ -180,8 +241,18 @@ class Decider {
       if (waits) Do(action::SetTimer{kWholeJob, delay});
     }
     if (job().phase != Phase::kRuns) return;
+    if (WaitsForJobs()) return SayThatItWaits();
     for (int i = 0; i < Count() && job().phase == Phase::kRuns; ++i) {
       if (task(i).state == TaskState::Pending && !task(i).delayed) TryStart(i);
+    }
+  }
+
+  // (The job table says later for which.)
+  void SayThatItWaits() {
+    for (int i = 0; i < Count(); ++i) {
+      if (task(i).state == TaskState::Pending && task(i).reason.empty()) {
+        SayReason(i, "waits for other jobs");
+      }
     }
   }
 
@@ -263,14 +334,13 @@ class Decider {
 
   // Failures in a row, with this one.
   int QuickFailures(const TaskStatus& task, int before) const {
-    const bool was_stable = task.state == TaskState::Running &&
-                            now_ - task.running_since >= rules_.restart.stable_after;
+    const bool ran = task.state == TaskState::Running || task.state == TaskState::Stopping;
+    const bool was_stable = ran && now_ - task.running_since >= rules_.restart.stable_after;
     return was_stable ? 1 : before + 1;
   }
 
   absl::Duration DelayAfter(int quick_failures) const {
-    return RestartDelay(quick_failures, rules_.restart.first_delay, rules_.restart.longest_delay,
-                        random_);
+    return RestartDelay(quick_failures, rules_.restart, random_);
   }
 
   // Without a delay the Settle() that follows starts it.
@@ -392,6 +462,15 @@ bool HasEnded(TaskState state) {
   return state == TaskState::Exited || state == TaskState::Failed || state == TaskState::Lost;
 }
 
+// The next attempt of a task that starts again will come that far.
+bool HasReached(const TaskStatus& task, msg::Milestone milestone) {
+  if (task.stop == StopCause::kRestart || task.stop == StopCause::kFailed) return false;
+  if (task.state == TaskState::Exited) return task.attempt > 0;
+  if (milestone == msg::Milestone::Completed) return false;
+  if (milestone == msg::Milestone::Ready) return task.ready;
+  return task.state == TaskState::Running || task.state == TaskState::Stopping;
+}
+
 bool HasEnded(const JobStatus& status) {
   return std::all_of(status.tasks.begin(), status.tasks.end(),
                      [](const TaskStatus& task) { return HasEnded(task.state); });
@@ -448,6 +527,11 @@ absl::Duration RestartDelay(int failures, absl::Duration first, absl::Duration l
   const int doublings = std::min(failures - 2, 30);
   const absl::Duration delay = std::min(first * (1LL << doublings), longest);
   return delay * (1.0 - random / 2);
+}
+
+absl::Duration RestartDelay(int failures, const RestartRules& rules, double random) {
+  return RestartDelay(rules.first_is_immediate ? failures : failures + 1, rules.first_delay,
+                      rules.longest_delay, random);
 }
 
 }  // namespace launcher

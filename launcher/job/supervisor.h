@@ -24,6 +24,8 @@ struct RestartRules {
   int max_restarts = 0;  // After that many the task (or gang) has failed for good.
   // Only restarts of so recent a time count against max_restarts.
   absl::Duration window = absl::InfiniteDuration();
+  // The first restart after a stable run is immediate, unless somebody has set the delays.
+  bool first_is_immediate = true;
   absl::Duration first_delay = absl::Milliseconds(100);
   absl::Duration longest_delay = absl::Seconds(30);
   // A run at least this long forgets earlier failures: the next restart is immediate.
@@ -47,9 +49,12 @@ struct TaskRules {
 struct JobRules {
   std::vector<TaskRules> tasks;
   RestartRules restart;
-  bool gang = false;        // A restart is one of all tasks.
-  int chief = kWholeJob;    // The task whose end ends the job; kWholeJob: no task.
-  bool keep_going = false;  // A task that has failed for good does not end the others.
+  bool gang = false;            // A restart is one of all tasks.
+  int chief = kWholeJob;        // The task whose end ends the job; kWholeJob: no task.
+  bool keep_going = false;      // A task that has failed for good does not end the others.
+  bool waits_for_jobs = false;  // No task starts before JobsCame.
+  // A job that the end of the yard or of the machine has ended starts again with the next launcher.
+  bool autostart = false;
   absl::Duration grace = absl::Seconds(10);    // For a stop that nobody has asked for.
   absl::Duration courtesy = absl::Seconds(3);  // For the others to end after the chief.
 };
@@ -60,6 +65,7 @@ enum class StopCause {
   kAsked,    // Somebody.
   kEnding,   // The job: its chief has ended, another task has failed, its time is over.
   kRestart,  // It starts again: with its gang, or because somebody asked for it.
+  kFailed,   // Its attempt, which has failed while it runs: see AttemptFailed.
 };
 
 // Everything that is known of a task; kept in the store. The states are those of the schema:
@@ -100,6 +106,8 @@ struct JobStatus {
   std::string ending;             // Why it ends, in kEnds: "chief-0 has ended".
   bool time_is_over = false;      // That is why.
   bool stop_requested = false;    // By somebody, for the whole job.
+  bool jobs_came = false;         // The jobs that it waits for have come.
+  bool comes_back = false;        // The yard's end has ended it: see JobRules::autostart.
   int first_failure = kWholeJob;  // The task that was the first to fail for good.
   int restarts = 0;               // How often the gang has restarted.
   int quick_failures = 0;
@@ -110,6 +118,9 @@ struct JobStatus {
 
 // True for Exited, Failed and Lost.
 bool HasEnded(msg::TaskState state);
+// True if the task has come that far. A task that ends in order to start again has reached no
+// milestone.
+bool HasReached(const TaskStatus& task, msg::Milestone milestone);
 // All tasks have.
 bool HasEnded(const JobStatus& status);
 // The states of the tasks put together: of a job that has not ended the one furthest on its way
@@ -120,8 +131,17 @@ msg::TaskState StateOf(const JobStatus& status);
 std::string ReasonOf(const JobStatus& status, const std::function<std::string(int)>& name_of);
 
 namespace event {
-// The job may start; also said when a new launcher has found it.
+// The job may start; also said when a new launcher has found it, perhaps ended.
 struct Launched {};
+// The jobs that this one starts after: it waits, they have come as far as they must, or one of them
+// never will.
+struct JobsAwaited {
+  std::string words;  // "waits for job data to complete"
+};
+struct JobsCame {};
+struct JobsFailed {
+  std::string reason;
+};
 // The task's resources are there.
 struct Granted {
   int task;
@@ -133,17 +153,26 @@ struct Running {
 struct Ready {
   int task;
 };
+// The current attempt runs and is worth nothing any more: it is ended, and has failed for this
+// reason.
+struct AttemptFailed {
+  int task;
+  std::string reason;
+};
 // The current attempt is over.
 struct Ended {
   int task;
   bool success = false;
   bool lost = false;  // Its end was not seen by anybody.
   std::string how;    // "exit code 3"
+  // It ended while there was no launcher, and not by itself: with the machine, or with the yard.
+  bool with_the_yard = false;
 };
 struct StopAsked {
   int task;  // Or kWholeJob.
   absl::Duration grace;
   std::string reason;
+  bool yard_ends = false;  // The yard goes down; only with kWholeJob.
 };
 struct RestartAsked {
   int task;  // Or kWholeJob.
@@ -159,7 +188,8 @@ struct TimeOver {
 };
 }  // namespace event
 using Event =
-    std::variant<event::Launched, event::Granted, event::Running, event::Ready, event::Ended,
+    std::variant<event::Launched, event::JobsAwaited, event::JobsCame, event::JobsFailed,
+                 event::Granted, event::Running, event::Ready, event::AttemptFailed, event::Ended,
                  event::StopAsked, event::RestartAsked, event::TimerFired, event::TimeOver>;
 
 namespace action {
@@ -209,6 +239,8 @@ Decision Decide(JobStatus status, const JobRules& rules, const Event& event, abs
 // `longest`, less up to half of it by `random`.
 absl::Duration RestartDelay(int failures, absl::Duration first, absl::Duration longest,
                             double random);
+// The same by the rules of a job.
+absl::Duration RestartDelay(int failures, const RestartRules& rules, double random);
 
 }  // namespace launcher
 

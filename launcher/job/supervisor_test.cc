@@ -612,6 +612,161 @@ TEST_F(JobTest, AnEndedJobStartsAgainWhenItIsAskedTo) {
   EXPECT_EQ(StateOf(status_), Exited);
 }
 
+TEST_F(JobTest, AJobWaitsForOtherJobsBeforeItAsksForAnything) {
+  Make({"worker-0", "worker-1"});
+  rules_.waits_for_jobs = true;
+  rules_.tasks[0].needs_grant = true;
+  EXPECT_THAT(Feed(event::Launched{}), IsEmpty());
+  EXPECT_THAT(Feed(event::JobsAwaited{"waits for job data to complete"}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Pending);
+  EXPECT_EQ(task(0).reason, "waits for job data to complete");
+  EXPECT_EQ(task(1).reason, "waits for job data to complete");
+  EXPECT_EQ(Feed(event::JobsCame{}).size(), 2u);  // One asks, the other starts.
+  EXPECT_TRUE(status_.jobs_came);
+  // Once is enough.
+  EXPECT_THAT(Feed(event::JobsFailed{"waited in vain"}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Starting);
+}
+
+TEST_F(JobTest, AJobFailsWithTheJobThatItWaitsFor) {
+  Make({"worker-0", "worker-1"});
+  rules_.waits_for_jobs = true;
+  rules_.restart = {.policy = kAlways, .max_restarts = 5};
+  Feed(event::Launched{});
+  EXPECT_THAT(Feed(event::JobsFailed{"waited for job data, and it has failed"}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Failed);
+  EXPECT_EQ(task(0).reason, "waited for job data, and it has failed");
+  // Somebody who starts it again has it wait again.
+  EXPECT_THAT(Feed(event::RestartAsked{kWholeJob, absl::Seconds(1)}), IsEmpty());
+  EXPECT_EQ(Feed(event::JobsCame{}).size(), 2u);
+}
+
+TEST_F(JobTest, AJobThatWaitsForOthersCanBeStopped) {
+  Make({"worker-0"});
+  rules_.waits_for_jobs = true;
+  Feed(event::Launched{});
+  EXPECT_THAT(Feed(event::StopAsked{kWholeJob, absl::Seconds(1), ""}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Exited);
+  EXPECT_THAT(Feed(event::JobsCame{}), IsEmpty());
+}
+
+TEST_F(JobTest, AnAttemptThatIsWorthNothingIsEndedAndHasFailed) {
+  Make({"worker-0"});
+  rules_.restart = {.policy = kOnFailure, .max_restarts = 1};
+  Run();
+  EXPECT_THAT(Feed(event::AttemptFailed{0, "its liveness probe has failed"}),
+              ElementsAre("stop worker-0"));
+  EXPECT_EQ(StateOf(status_), Stopping);
+  EXPECT_THAT(Feed(event::AttemptFailed{0, "again"}), IsEmpty());
+  // How it leaves does not matter.
+  EXPECT_THAT(Feed(Success(0)), ElementsAre("start worker-0 2"));
+  EXPECT_EQ(task(0).restarts, 1);
+  RunStarted();
+  Feed(event::AttemptFailed{0, "its liveness probe has failed"});
+  EXPECT_THAT(Feed(Failure(0)), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Failed);
+  EXPECT_EQ(task(0).reason, "its liveness probe has failed (gave up after 1 restart)");
+}
+
+TEST_F(JobTest, AStopWinsOverAFailedProbe) {
+  Make({"worker-0"});
+  rules_.restart = {.policy = kAlways, .max_restarts = 5};
+  Run();
+  Feed(event::AttemptFailed{0, "its liveness probe has failed"});
+  Feed(event::StopAsked{kWholeJob, absl::Seconds(1), "because"});
+  EXPECT_THAT(Feed(Failure(0)), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Exited);
+}
+
+TEST_F(JobTest, AnAttemptThatRanLongBeforeItsProbeFailedStartsAgainAtOnce) {
+  Make({"worker-0"});
+  rules_.restart = {.policy = kAlways, .max_restarts = 100};
+  Run();
+  for (int i = 0; i < 3; ++i) {
+    now_ += absl::Minutes(1);
+    Feed(event::AttemptFailed{0, "its liveness probe has failed"});
+    EXPECT_EQ(Feed(Failure(0)).size(), 1u) << "a start, and no timer";
+    RunStarted();
+  }
+}
+
+TEST_F(JobTest, TheDelayBetweenRestartsIsAsTheJobSays) {
+  Make({"worker-0"});
+  rules_.restart = {.policy = kAlways,
+                    .max_restarts = 100,
+                    .first_is_immediate = false,
+                    .first_delay = absl::Seconds(2),
+                    .longest_delay = absl::Seconds(5)};
+  Run();
+  for (const char* const timer : {"timer worker-0 2000", "timer worker-0 4000",
+                                  "timer worker-0 5000", "timer worker-0 5000"}) {
+    EXPECT_THAT(Feed(Failure(0)), ElementsAre(timer));
+    Feed(event::TimerFired{0});
+    RunStarted();
+  }
+}
+
+TEST_F(JobTest, AJobThatTheYardHasEndedComesBackWithTheNextOne) {
+  Make({"worker-0", "worker-1"});
+  rules_.autostart = true;
+  rules_.waits_for_jobs = true;
+  rules_.restart = {.policy = kOnFailure, .max_restarts = 1};
+  Feed(event::Launched{});
+  Feed(event::JobsCame{});
+  RunStarted();
+  status_.tasks[0].restarts = 1;
+  Feed(event::StopAsked{kWholeJob, absl::Seconds(1), "yard down", true});
+  Feed(Success(0));
+  Feed(Failure(1));
+  EXPECT_EQ(StateOf(status_), Exited);
+  EXPECT_TRUE(status_.comes_back);
+  EXPECT_THAT(Feed(event::Launched{}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Pending);
+  EXPECT_EQ(task(0).reason, "starts again with the yard");
+  EXPECT_THAT(Feed(event::JobsCame{}), ElementsAre("start worker-0 2", "start worker-1 2"));
+  EXPECT_FALSE(status_.comes_back);
+  EXPECT_FALSE(status_.stop_requested);
+  EXPECT_EQ(task(0).restarts, 0) << "it may fail as often as a new one";
+}
+
+TEST_F(JobTest, AJobThatSomebodyHasStoppedDoesNotComeBack) {
+  Make({"worker-0"});
+  rules_.autostart = true;
+  Run();
+  Feed(event::StopAsked{kWholeJob, absl::Seconds(1), "yard stop"});
+  Feed(event::StopAsked{kWholeJob, absl::Seconds(1), "yard down", true});
+  Feed(Success(0));
+  EXPECT_FALSE(status_.comes_back);
+  EXPECT_THAT(Feed(event::Launched{}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Exited);
+  // A job that does not ask for it does not either.
+  Make({"worker-0"});
+  rules_.autostart = false;
+  status_ = {};
+  status_.tasks.resize(1);
+  Run();
+  Feed(event::StopAsked{kWholeJob, absl::Seconds(1), "yard down", true});
+  Feed(Success(0));
+  EXPECT_THAT(Feed(event::Launched{}), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Exited);
+}
+
+TEST_F(JobTest, ATaskThatWasLostWithTheMachineStartsAgainUncounted) {
+  Make({"worker-0"});
+  rules_.autostart = true;
+  Run();
+  Feed(event::Launched{});
+  event::Ended lost = kLost;
+  lost.with_the_yard = true;
+  EXPECT_THAT(Feed(lost), ElementsAre("start worker-0 2"));
+  EXPECT_EQ(task(0).restarts, 0);
+  // Without autostart it is lost.
+  RunStarted();
+  rules_.autostart = false;
+  EXPECT_THAT(Feed(lost), IsEmpty());
+  EXPECT_EQ(StateOf(status_), Lost);
+}
+
 // A new launcher knows what was stored and says Launched.
 TEST_F(JobTest, ANewLauncherGoesOnWhereTheOldOneWas) {
   Make({"worker-0", "worker-1"});
@@ -667,6 +822,8 @@ TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
     rules_.gang = any(2) == 0;
     rules_.keep_going = any(2) == 0;
     rules_.chief = any(2) - 1;
+    rules_.autostart = any(2) == 0;
+    rules_.waits_for_jobs = any(4) == 0;
     rules_.restart = {.policy = static_cast<RestartPolicy>(any(3)), .max_restarts = any(4)};
     if (any(2) == 0)
       rules_.tasks[1].waits = {{.tasks = {3}, .milestone = static_cast<msg::Milestone>(any(3))}};
@@ -699,7 +856,7 @@ TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
     for (int i = 0; i < 60; ++i) {
       now_ += absl::Seconds(any(3));
       const int task = any(4);
-      switch (any(9)) {
+      switch (any(11)) {
         case 0:
           feed(event::Running{task});
           break;
@@ -724,6 +881,12 @@ TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
           break;
         case 8:
           if (any(40) == 0) feed(event::TimeOver{"over"});
+          break;
+        case 9:
+          if (any(4) == 0) feed(event::AttemptFailed{task, "failed"});
+          break;
+        case 10:
+          if (any(4) == 0) feed(event::JobsCame{});
           break;
       }
       for (int t = 0; t < 4; ++t) {

@@ -27,6 +27,11 @@ TaskCircumstances CircumstancesOf(const AttemptHost& host, const JobRow& row, in
       .restarts = row.spec.gang ? row.status.restarts : row.status.tasks[at].restarts,
       .sets = {},
       .torch_error_file = folder + "/error.json"};
+  if (const msg::ProbeT* const probe = row.liveness(row.tasks[at]);
+      probe != nullptr && probe->heartbeat) {
+    circumstances.heartbeat_file =
+        HeartbeatPath(row, row.tasks[at], host.locations.state_directory, attempt);
+  }
   for (const std::string& given : row.tasks[at].resources) {
     const auto resource = ParseResource(given);
     if (!resource.ok() || !resource->is_set()) continue;

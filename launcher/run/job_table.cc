@@ -22,6 +22,7 @@
 #include "launcher/job/from_caller.h"
 #include "launcher/job/job_names.h"
 #include "launcher/job/job_observers.h"
+#include "launcher/job/job_order.h"
 #include "launcher/job/job_spec_record.h"
 #include "launcher/job/root_cause.h"
 #include "launcher/job/store.h"
@@ -30,6 +31,7 @@
 #include "launcher/process/process_table.h"
 #include "launcher/run/attempt.h"
 #include "launcher/run/attempt_spec.h"
+#include "launcher/run/liveness.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/run/task_run.h"
 #include "runtime/file/file.h"
@@ -178,7 +180,8 @@ class Table : public JobTable {
   msg::JobT Message(const JobRow& row) const override;
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override;
   std::vector<msg::JobT> List(const ListOptions& options) const override;
-  absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) override;
+  absl::Status Stop(const Named& named, absl::Duration grace, std::string reason,
+                    bool yard_ends) override;
   absl::Status Restart(const Named& named, absl::Duration grace) override;
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
   void Remove(const std::string& id, std::function<void(const absl::Status&)> done) override;
@@ -219,6 +222,12 @@ class Table : public JobTable {
   absl::Status CheckRoom(const JobRow& row) const;
   absl::StatusOr<std::string> FindJob(const std::string& name) const;
 
+  const JobRow* NewestOf(const std::string& name) const;
+  void FeedOrder(Job& job);
+  void FeedOrders();
+  void NoteWaiting(const Job& job);
+  void ComeBack(Job& job);
+  void BeginLiveness(TaskRun* task);
   void Feed(Job& job, const Event& event);
   Decided& Change(Job& job, absl::Duration within);
   void FlushSoon();
@@ -277,6 +286,9 @@ class Table : public JobTable {
   bool flush_comes_ = false;
   runtime::EventLoop::TimerId flush_timer_ = 0;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
+  std::set<std::string> waiting_;            // Jobs that wait for other jobs.
+  std::map<const TaskRun*, std::unique_ptr<Liveness>>
+      liveness_;  // The probes of attempts that run.
   absl::Duration opened_;
   std::vector<Attempt*> to_acknowledge_;  // In retired_; acknowledged once their ends are stored.
   struct Retired {
@@ -310,6 +322,7 @@ void Table::MakeHost() {
     NoteTakenUp(task);
     Job* const job = Find(task->job());
     Feed(*job, event::Running{task->task()});
+    BeginLiveness(task);
     if (is_new) Change(*job, kRunningPause).tasks.insert(task->task());
   };
   host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
@@ -372,6 +385,10 @@ absl::Status Table::Prepare() {
     LetGo(*job);
     if (!job->row.has_ended()) TakeUp(*job);
   }
+  for (Job* const job : in_order) {
+    if (job->row.has_ended() && job->row.status.comes_back) ComeBack(*job);
+  }
+  FeedOrders();
   Flush();
   ForgetOld();
   return absl::OkStatus();
@@ -493,6 +510,8 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
     if (auto status = check(spec); !status.ok()) return status;
   }
   if (auto status = resources_.Check(WishesOf(spec), spec.share_sets); !status.ok()) return status;
+  const auto find = [this](const std::string& name) { return NewestOf(name); };
+  if (auto status = CheckOrder(spec, find); !status.ok()) return status;
   spec.environment = CleanEnvironment(spec.environment);
   auto job = std::make_unique<Job>();
   job->row = MakeJobRow(std::move(spec));
@@ -510,6 +529,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   SetUp(*job);
   ++stats_.live;
   Feed(*job, event::Launched{});
+  FeedOrder(*job);
   Fault("launch: before insert");
   if (auto stored = store_->Insert(job->row); !stored.ok()) {
     std::erase(decided_, job.get());
@@ -552,6 +572,88 @@ absl::Status Table::CheckRoom(const JobRow& row) const {
   return absl::OkStatus();
 }
 
+// ---- Jobs that wait for others, and that come back
+
+const JobRow* Table::NewestOf(const std::string& name) const {
+  const auto id = FindJob(name);
+  const JobRow* const row = id.ok() ? Row(*id) : nullptr;
+  // (Not by a prefix of its id, which another job may have tomorrow.)
+  return row != nullptr && (row->id == name || row->spec.name == name) ? row : nullptr;
+}
+
+// Tells a job that waits how the jobs stand that it waits for.
+void Table::FeedOrder(Job& job) {
+  if (job.run == nullptr || !job.run->rules.waits_for_jobs || job.row.status.jobs_came ||
+      job.row.has_ended()) {
+    return;
+  }
+  const Event event =
+      OrderOf(job.row.spec, [this](const std::string& name) { return NewestOf(name); });
+  if (std::holds_alternative<event::JobsCame>(event) && HasNotBegun(job)) {
+    BeginTime(job.row);  // It may run from now on.
+    if (jobs_.contains(job.row.id)) SetEndTimer(job);
+  }
+  Feed(job, event);
+}
+
+void Table::FeedOrders() {
+  for (const std::string& id : std::exchange(waiting_, {})) {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || found->second->run == nullptr) continue;
+    FeedOrder(*found->second);
+    NoteWaiting(*found->second);
+  }
+}
+
+void Table::NoteWaiting(const Job& job) {
+  const JobStatus& status = job.row.status;
+  if (job.run->rules.waits_for_jobs && !status.jobs_came && !job.row.has_ended()) {
+    waiting_.insert(job.row.id);
+  }
+}
+
+// A job that the end of the yard has ended, under the next launcher.
+void Table::ComeBack(Job& job) {
+  if (!job.row.spec.autostart) return;
+  absl::Status may = MakeWhole(job);
+  if (may.ok()) may = TakeUpPorts(job);
+  if (!may.ok()) {
+    ReleasePorts(job);
+    PutAsideLater(job);
+    LOG(ERROR) << "job " << job.row.id << " does not start again with the yard: " << may;
+    return;
+  }
+  Feed(job, event::Launched{});
+}
+
+void Table::BeginLiveness(TaskRun* task) {
+  const JobRow& row = task->job();
+  const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task->task())];
+  const msg::ProbeT* const probe = row.liveness(task_row);
+  if (probe == nullptr || liveness_.contains(task)) return;
+  const AttemptRow& attempt = task_row.attempts.back();
+  Liveness::Options options{.loop = options_.loop, .probe = *probe};
+  options.own_address = task_row.address;
+  options.heartbeat_file =
+      HeartbeatPath(row, task_row, options_.locations.state_directory, attempt.number);
+  options.spec = [this, task, number = attempt.number] {
+    return SpecOf(task->job(), task->task(), number);
+  };
+  options.age = absl::Microseconds(std::max<std::int64_t>(WallUs() - attempt.started_us, 0));
+  options.on_look = [this, task](const std::string& why) {
+    Job& job = *Find(task->job());
+    std::string& said = job.row.tasks[static_cast<std::size_t>(task->task())].probe;
+    if (std::exchange(said, why) != why) Announce(job);
+  };
+  options.on_failed = [this, task](const std::string& reason) {
+    LOG(WARNING) << task->job().id << "/"
+                 << task->job().tasks[static_cast<std::size_t>(task->task())].name() << ": "
+                 << runtime::Printable(reason);
+    Feed(*Find(task->job()), event::AttemptFailed{task->task(), reason});
+  };
+  liveness_[task] = Liveness::Begin(std::move(options));
+}
+
 // ---- Decisions
 
 // Decides what follows from one event. Flush() stores all decisions of one turn of the loop in one
@@ -563,6 +665,7 @@ void Table::Feed(Job& job, const Event& event) {
   Decision decision =
       Decide(std::move(job.row.status), job.run->rules, event, Now(), options_.random());
   job.row.status = std::move(decision.status);
+  NoteWaiting(job);
   NoteEnd(job, had_ended);
   if (phase == JobStatus::Phase::kGangStops ||
       job.row.status.phase == JobStatus::Phase::kGangStops) {
@@ -641,6 +744,7 @@ void Table::Flush() {
     if (found->second->row.has_ended()) PutAsideLater(*found->second);
     Announce(*found->second);
   }
+  if (!changed.empty()) FeedOrders();
   if (ended.empty()) return;
   options_.loop->RunAfter(kPause, [alive = alive_, ended = std::move(ended)] {
     for (Attempt* attempt : ended) {
@@ -895,7 +999,10 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
 
 void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
   if (end.lost) ++stats_.lost;
+  const bool was_away = being_taken_up_.contains(task);
   NoteTakenUp(task);
+  liveness_.erase(task);
+  task->job().tasks[static_cast<std::size_t>(task->task())].probe.clear();
   Fault("over");
   Job& job = *Find(task->job());
   const TaskStatus& status = job.row.status.tasks[static_cast<std::size_t>(task->task())];
@@ -904,8 +1011,19 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
   }
   Retire(job, std::move(attempt));
   for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(job.row.id, port);
-  Feed(job, event::Ended{
-                .task = task->task(), .success = end.success(), .lost = end.lost, .how = end.how});
+  // While the launcher was away somebody has ended it: the machine, which tells all processes to
+  // leave, or `yard down`, which found no launcher.
+  const bool was_told =
+      !end.state.unasked && end.state.failure.empty() && status.stop == StopCause::kNone;
+  const int by = end.state.signal;
+  const bool was_swept = by == SIGTERM || by == SIGHUP || by == SIGKILL;
+  const bool with_the_yard = was_away && (end.lost || end.shim_lost || was_told ||
+                                          (was_swept && !end.state.out_of_memory));
+  Feed(job, event::Ended{.task = task->task(),
+                         .success = end.success(),
+                         .lost = end.lost,
+                         .how = end.how,
+                         .with_the_yard = with_the_yard});
 }
 
 void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
@@ -994,11 +1112,12 @@ std::vector<msg::JobT> Table::List(const ListOptions& options) const {
   return jobs;
 }
 
-absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string reason) {
+absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string reason,
+                         bool yard_ends) {
   Job& job = *jobs_.at(named.job);
   if (!job.row.has_ended()) {
     if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
-    Feed(job, event::StopAsked{named.task, grace, std::move(reason)});
+    Feed(job, event::StopAsked{named.task, grace, std::move(reason), yard_ends});
   }
   Flush();  // It is promised.
   return absl::OkStatus();

@@ -74,7 +74,8 @@ class JobTable {
   virtual ~JobTable() = default;
 
   // Makes the job durable, then starts it. The same request id again answers with the same job.
-  // InvalidArgument: see CheckJobSpec and CheckCluster; AlreadyExists: a live job has this name;
+  // InvalidArgument: see CheckJobSpec and CheckCluster; NotFound: a job that it starts after;
+  // AlreadyExists: a live job has this name;
   // FailedPrecondition: it asks for more resources than there are; ResourceExhausted: there are
   // too many jobs, or no more ports.
   virtual absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) = 0;
@@ -105,7 +106,9 @@ class JobTable {
 
   // In these calls the named job or task must exist; zero grace: the job's own. Stop() asks it to
   // stop. Tasks that have ended stay as they are.
-  virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) = 0;
+  // `yard_ends`: the yard goes down, and a job with `autostart` comes back with the next launcher.
+  virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason,
+                            bool yard_ends = false) = 0;
   // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends, or,
   // if it has ended, while a live job has one of its ports or it is being removed.
   virtual absl::Status Restart(const Named& named, absl::Duration grace) = 0;

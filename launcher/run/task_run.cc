@@ -168,12 +168,13 @@ void TaskRun::Note(const AttemptEnd& end) {
   row.signal = state.signal;
   row.core_dumped = state.core_dumped;
   row.out_of_memory = state.out_of_memory;
-  row.reason = end.how;
+  const TaskStatus& status = row_->status.tasks[static_cast<std::size_t>(task_)];
+  const bool was_failed = status.stop == StopCause::kFailed;
+  row.reason = was_failed ? absl::StrCat(status.stop_reason, "; ", end.how) : end.how;
   row.shim_lost = end.shim_lost;
   spoke_us_ = state.spoke_us;
   row.error_number = state.error_number;
-  row.was_stopped = !state.unasked &&
-                    row_->status.tasks[static_cast<std::size_t>(task_)].stop != StopCause::kNone;
+  row.was_stopped = !state.unasked && status.stop != StopCause::kNone && !was_failed;
 }
 
 // ---- Its output

@@ -52,7 +52,8 @@ class PackagesTest(unittest.TestCase):
         made = deb.build(self.made_wheel(), self.work)
         subprocess.run(["dpkg-deb", "--extract", made, self.work + "/there"], check=True)
         unit = pathlib.Path(self.work, "there/usr/lib/systemd/user/trainyard-web.service").read_text()
-        self.assertIn("ExecStart=/usr/lib/trainyard/libexec/web ", unit)
+        self.assertIn('exec "$$0/libexec/web" --supervisor=external', unit)
+        self.assertIn("' /usr/lib/trainyard\n", unit)
 
     def test_the_umask_of_the_builder_changes_nothing(self):
         before = os.umask(0o077)

@@ -30,7 +30,7 @@ def verbs(yard):
     """Their names, in the order of `yard --help`."""
     lines = run(yard, "--help").split("\n")
     first = lines.index("Verbs:") + 1
-    return [line.split()[0] for line in lines[first:lines.index("", first)]]
+    return [line.split()[0] for line in lines[first:lines.index("", first)] if line.startswith("  ")]
 
 
 def commands(yard):

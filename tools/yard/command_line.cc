@@ -21,19 +21,23 @@ std::string Describe(const VerbEntry& entry) {
   return absl::StrCat("  ", entry.examples[0], "\n  ", entry.examples[1], "\n\n", entry.summary);
 }
 
-std::string ListOfVerbs() {
-  std::string text = "  yard up\n  yard run -- python3 train.py\n\nVerbs:\n";
-  for (const VerbEntry& entry : Verbs()) {
-    absl::StrAppend(&text, "  ", entry.name, std::string(13 - std::string(entry.name).size(), ' '),
-                    entry.summary, "\n");
-  }
-  return text + "\nyard VERB --help says more.";
-}
-
 const VerbEntry* FindVerb(const std::string& word) {
   const auto found = std::find_if(Verbs().begin(), Verbs().end(),
                                   [&](const VerbEntry& entry) { return entry.name == word; });
   return found == Verbs().end() ? nullptr : &*found;
+}
+
+std::string ListOfVerbs() {
+  std::string text = "  yard up\n  yard run -- python3 train.py\n\nVerbs:\n";
+  for (const VerbGroup& group : VerbGroups()) {
+    absl::StrAppend(&text, group.task, ":\n");
+    for (const char* const name : group.verbs) {
+      const VerbEntry& entry = *FindVerb(name);
+      absl::StrAppend(&text, "  ", entry.name,
+                      std::string(13 - std::string(entry.name).size(), ' '), entry.summary, "\n");
+    }
+  }
+  return text + "\nyard VERB --help says more.";
 }
 
 // Declares the options of the verb and those of every verb; their values go to `verb` and `line`.

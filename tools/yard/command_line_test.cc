@@ -108,6 +108,15 @@ std::vector<const VerbEntry*> AllVerbs() {
 INSTANTIATE_TEST_SUITE_P(Each, EveryVerbTest, ::testing::ValuesIn(AllVerbs()),
                          [](const auto& info) { return std::string(info.param->name); });
 
+TEST(CommandLineTest, EachVerbIsInOneGroup) {
+  std::vector<std::string> grouped, all;
+  for (const VerbGroup& group : VerbGroups()) {
+    grouped.insert(grouped.end(), group.verbs.begin(), group.verbs.end());
+  }
+  for (const VerbEntry& entry : Verbs()) all.emplace_back(entry.name);
+  EXPECT_THAT(grouped, ::testing::UnorderedElementsAreArray(all));
+}
+
 TEST(CommandLineTest, NoWordsAreStatus) { EXPECT_STREQ(Parse({}).line.entry->name, "status"); }
 
 TEST(CommandLineTest, TensorBoardGetsExactlyItsWords) {

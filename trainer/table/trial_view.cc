@@ -40,7 +40,8 @@ msg::TrialT TrialView::Shown(const Trial& trial) const {
   if (WaitsForTurn(trial) && trial.record.reason.empty()) {
     std::size_t& before = places[trial.record.number];
     for (const auto& [number, other] : options_.table->at_hand()) {
-      if (WaitsForTurn(other) && StartsBefore(InQueue(other), InQueue(trial))) ++before;
+      if (!WaitsForTurn(other) || !StartsBefore(InQueue(other), InQueue(trial))) continue;
+      if (WhyAfter(other).empty()) ++before;
     }
   }
   return Shown(trial, places, places.empty() ? AwaitedResources() : Awaited());
@@ -53,6 +54,7 @@ msg::TrialT TrialView::Shown(const Trial& trial, const Places& places,
   if (message.reason.empty() && trial.reports->waits_for_start()) {
     message.reason = "the checkpoint that it starts from is being read";
   }
+  if (message.reason.empty() && WaitsForTurn(trial)) message.reason = WhyAfter(trial);
   if (message.reason.empty() && place != places.end()) {
     message.reason = options_.holds->WhyHeld(trial.record);
   }
@@ -102,10 +104,14 @@ AwaitedResources TrialView::Awaited() const {
   return awaited;
 }
 
+std::string TrialView::WhyAfter(const Trial& trial) const {
+  return options_.why_after ? options_.why_after(trial) : "";
+}
+
 TrialView::Places TrialView::AllPlaces() const {
   std::vector<WaitingTrial> queue;
   for (const auto& [number, trial] : options_.table->at_hand()) {
-    if (WaitsForTurn(trial)) queue.push_back(InQueue(trial));
+    if (WaitsForTurn(trial) && WhyAfter(trial).empty()) queue.push_back(InQueue(trial));
   }
   std::sort(queue.begin(), queue.end(), StartsBefore);
   Places places;

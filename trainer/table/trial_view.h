@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,8 @@ class TrialView {
     const StartHolds* holds = nullptr;
     std::function<std::size_t()> slots;
     std::function<std::size_t()> used_slots;
+    // Why a trial waits for others, which must come first; empty: it waits for none. Optional.
+    std::function<std::string(const Trial&)> why_after = {};
   };
   explicit TrialView(Options options) : options_(std::move(options)) {}
 
@@ -49,6 +52,7 @@ class TrialView {
   msg::TrialT Shown(const Trial& trial, const Places& places,
                     const AwaitedResources& awaited) const;
   Places AllPlaces() const;
+  std::string WhyAfter(const Trial& trial) const;
 
   const Options options_;
 };

@@ -53,6 +53,7 @@
 #include "trainer/trial/attach_request.h"
 #include "trainer/trial/trial.h"
 #include "trainer/trial/trial_message.h"
+#include "trainer/trial/trial_order.h"
 #include "trainer/trial/trial_output.h"
 #include "trainer/trial/trial_queue.h"
 #include "trainer/trial/trial_reports.h"
@@ -127,7 +128,11 @@ class TrialsImpl : public Trials {
                 .again = [this] { StartNext(); }}),
         slots_(options_.slots),
         view_({&table_, &room_waits_, &holds_, [this] { return static_cast<std::size_t>(slots_); },
-               [this] { return static_cast<std::size_t>(running_.load()); }}),
+               [this] { return static_cast<std::size_t>(running_.load()); },
+               [this](const Trial& trial) {
+                 const TrialOrder order = OrderOfTrial(trial);
+                 return order.state == TrialOrder::State::kWaits ? order.words : std::string();
+               }}),
         news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
                options_.on_event,
                [this](const TrialRecord& record) {
@@ -211,6 +216,11 @@ class TrialsImpl : public Trials {
     auto spec = NewSpec(request, id);
     if (!spec.ok()) return spec.status();
     if (auto status = CheckStart(*spec); !status.ok()) return status;
+    for (const auto& after : spec->options.after) {
+      auto other = Find(after->trial);
+      if (!other.ok()) return other.status();
+      after->trial = *std::move(other);
+    }
     TrialRecord record = NewRecord(id, request_id, *std::move(spec));
     record.trace = trace;
     if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) OrderPause(record, why);
@@ -1184,6 +1194,7 @@ class TrialsImpl : public Trials {
   void StartNext() {
     std::uint64_t running = 0;
     Trial* next = nullptr;
+    std::vector<std::pair<std::int64_t, std::string>> failed;  // They waited in vain.
     const AwaitedResources awaited = view_.Awaited();
     for (auto& [number, trial] : table_.at_hand()) {
       if (IsAttached(trial.record)) continue;
@@ -1192,6 +1203,9 @@ class TrialsImpl : public Trials {
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
       if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
       if (without_room_.count(number) != 0) continue;
+      const TrialOrder order = OrderOfTrial(trial);
+      if (order.state == TrialOrder::State::kFailed) failed.emplace_back(number, order.words);
+      if (order.state != TrialOrder::State::kCame) continue;
       if (!WhyBehind(trial.record.spec.options, awaited).empty()) continue;
       if (!holds_.WhyHeld(trial.record).empty()) {
         holds_.Await(trial.record);
@@ -1200,8 +1214,37 @@ class TrialsImpl : public Trials {
       if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
     }
     running_ = running;
+    if (!failed.empty()) {
+      StartNextLater();
+      for (const auto& [number, why] : failed) {
+        End(table_.At(number), TrialState::Failed, {false, why, {}});
+      }
+      return;
+    }
     if (launch_timer_ != 0) return;
     if (next != nullptr && running < static_cast<std::uint64_t>(slots_)) Start(*next);
+  }
+
+  // A trial that has begun once waits for no other any more.
+  TrialOrder OrderOfTrial(const Trial& trial) const {
+    const TrialRecord& record = trial.record;
+    if (record.spec.options.after.empty() || record.started_us != 0 || record.launching) return {};
+    return OrderOf(record.spec.options,
+                   [this](const std::string& id) -> std::optional<AwaitedTrial> {
+                     if (const Trial* const other = table_.AtHand(id)) {
+                       return AwaitedTrial{.name = other->record.spec.name,
+                                           .state = other->record.state,
+                                           .has_begun = other->record.started_us != 0,
+                                           .reason = other->record.reason};
+                     }
+                     const EndedTrial* const ended = table_.ended().ById(id);
+                     if (ended == nullptr) return std::nullopt;
+                     const auto message = table_.MessageOf(*ended);
+                     return AwaitedTrial{.name = std::string(ended->name()),
+                                         .state = ended->state(),
+                                         .has_begun = !message.ok() || message->started_us != 0,
+                                         .reason = message.ok() ? message->reason : std::string()};
+                   });
   }
 
   void Start(Trial& trial) {

@@ -16,6 +16,7 @@
 #include "trainer/report/stop_criteria.h"
 #include "trainer/run/run_configuration.h"
 #include "trainer/run/run_provenance.h"
+#include "trainer/trial/trial_order.h"
 
 namespace trainer {
 namespace {
@@ -154,6 +155,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
   if (auto status = CheckResources(spec.options); !status.ok()) return status;
   if (auto status = CheckOutput(spec.options); !status.ok()) return status;
   if (auto status = CheckAlerts(spec.options); !status.ok()) return status;
+  if (auto status = CheckAfter(spec.options); !status.ok()) return status;
   if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;
 }

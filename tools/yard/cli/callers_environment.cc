@@ -14,9 +14,10 @@ constexpr std::string_view kMark = "YARD_SOCKET=";
 // Names of what the launcher has set for a task, besides those below.
 constexpr std::string_view kNames = "YARD_VARIABLES=";
 constexpr const char* kOfTasks[] = {
-    "YARD_SOCKET", "YARD_FD",        "YARD_VARIABLES",  "YARD_READY_FD",   "YARD_JOB_ID",
-    "YARD_TASK",   "YARD_RESOURCES", "YARD_TRIAL_ID",   "YARD_TRIAL_NAME", "YARD_ATTEMPT",
-    "YARD_LOGDIR", "YARD_CONFIG",    "YARD_CHECKPOINT", "YARD_ITERATION",  "YARD_SEED"};
+    "YARD_SOCKET",     "YARD_FD",        "YARD_VARIABLES", "YARD_READY_FD",
+    "YARD_JOB_ID",     "YARD_TASK",      "YARD_RESOURCES", "YARD_TRIAL_ID",
+    "YARD_TRIAL_NAME", "YARD_ATTEMPT",   "YARD_LOGDIR",    "YARD_CONFIG",
+    "YARD_CHECKPOINT", "YARD_ITERATION", "YARD_SEED",      "YARD_HEARTBEAT"};
 
 }  // namespace
 

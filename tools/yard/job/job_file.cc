@@ -12,6 +12,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/node_reader.h"
 #include "tools/yard/cli/typed_file.h"
+#include "tools/yard/job/probe_keys.h"
 #include "tools/yard/job/task_keys.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/yaml.h"
@@ -99,8 +100,46 @@ void ReadLabels(NodeReader& in, const YamlNode& node, Spec* spec) {
   }
 }
 
-// `program` with `args`, and `command`, are read together, after the others.
+// `program` with `args`, and `command`, are read together, after the others; so are keys of task
+// types that the job has for all of them.
 void ReadLater(NodeReader&, const YamlNode&, Spec*) {}
+
+constexpr std::string_view kOfEveryType[] = {"ready_pattern", "ready_fd", "resources", "limits",
+                                             "memory",        "cpus",     "processes"};
+
+// Nobody has asked for a cluster: it is one task.
+void AddOnlyTask(Spec* spec) {
+  auto worker = std::make_unique<msg::TaskGroupT>();
+  worker->type = "worker";
+  worker->count = 1;
+  spec->groups.push_back(std::move(worker));
+  spec->task_type = "worker";
+}
+
+void ReadForEveryType(NodeReader& in, const YamlNode& root, Spec* spec) {
+  const YamlNode* const tasks = root.Find("tasks");
+  for (const std::string_view name : kOfEveryType) {
+    const YamlNode* const value = root.Find(name);
+    if (value == nullptr || !in.status().ok()) continue;
+    if (spec->groups.empty()) AddOnlyTask(spec);
+    for (const auto& group : spec->groups) {
+      const YamlNode* const own = tasks == nullptr ? nullptr : tasks->Find(group->type);
+      const bool is_ready_key = name == "ready_pattern" || name == "ready_fd";
+      const bool says_ready = own != nullptr && (own->Find("ready_pattern") != nullptr ||
+                                                 own->Find("ready_fd") != nullptr);
+      if (own != nullptr && own->Find(name) != nullptr) continue;
+      if (is_ready_key && says_ready) continue;
+      for (const auto& key : TaskKeys()) {
+        if (key.name != name) continue;
+        in.Under(std::string(name), [&] { key.read(in, *value, group.get()); });
+      }
+      if (!in.status().ok()) break;  // All types would say the same.
+      if (group->ready_pattern.empty() || group->ready_fd == 0) continue;
+      in.Wrong(*value, "a task is ready by ready_pattern or ready_fd, not both");
+      break;
+    }
+  }
+}
 
 template <bool Spec::*field>
 void ReadBool(NodeReader& in, const YamlNode& node, Spec* spec) {
@@ -127,6 +166,42 @@ void ReadNumber(NodeReader& in, const YamlNode& node, Spec* spec) {
   in.Whole(node, 0, kMax32, &(spec->*field));
 }
 
+// On the wire 0 stands for the default.
+template <std::uint32_t Spec::*field>
+void ReadDelay(NodeReader& in, const YamlNode& node, Spec* spec) {
+  constexpr std::uint64_t kLongestDelay = 24ULL * 3600 * 1000;
+  if (in.Time(node, kLongestDelay, &(spec->*field)) && spec->*field == 0) spec->*field = 1;
+}
+
+void ReadAfter(NodeReader& in, const YamlNode& node, Spec* spec) {
+  constexpr std::string_view kMilestones[] = {"started", "ready", "completed"};
+  if (!in.IsMap(node, "a map from jobs to started, ready or completed: {data: completed}")) return;
+  spec->after.clear();
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    auto after = std::make_unique<msg::AfterJobT>();
+    after->job = node.keys[i].text;
+    in.Under(after->job, [&] {
+      std::size_t word = 0;
+      if (after->job.empty()) in.Wrong(node.keys[i], "expected the name of a job");
+      if (in.OneOf(node.items[i], kMilestones, &word)) {
+        after->milestone = static_cast<msg::Milestone>(word);
+      }
+    });
+    spec->after.push_back(std::move(after));
+  }
+}
+
+// Things of a job that exclude each other.
+void CheckTogether(NodeReader& in, const YamlNode& root, const Spec& spec) {
+  if (spec.autostart && spec.daemon) {
+    in.Wrong(*root.Find("autostart"),
+             "a job with `daemon` ends with its launcher, and cannot come back with it");
+  }
+  if (spec.restart_delay_limit_ms != 0 && spec.restart_delay_limit_ms < spec.restart_delay_ms) {
+    in.Wrong(*root.Find("restart_delay_limit"), "expected no less than restart_delay");
+  }
+}
+
 constexpr NodeKey<Spec> kJobKeys[] = {
     {"name", "text", "the id",
      "Unique among live jobs; up to 128 characters, no `/`, the first one not `-`.", ReadName},
@@ -140,6 +215,13 @@ constexpr NodeKey<Spec> kJobKeys[] = {
      "directory).",
      ReadPath<&Spec::working_directory>},
     {"tasks", "map", "one task, worker-0", "The task types, each with the keys below.", ReadTasks},
+    {"ready_pattern", "text", "none", "As that of a task type, for each that has none.", ReadLater},
+    {"ready_fd", "number", "none", "The same.", ReadLater},
+    {"resources", "map", "none", "The same.", ReadLater},
+    {"limits", "map", "the launcher's", "The same.", ReadLater},
+    {"memory", "size", "0: no limit", "The same.", ReadLater},
+    {"cpus", "number", "no limit", "The same.", ReadLater},
+    {"processes", "number", "0: no limit", "The same.", ReadLater},
     {"rpc_layer", "text", "`grpc`", "`rpc_layer` in `TF_CONFIG`.", ReadText<&Spec::rpc_layer>},
     {"grpc_fail_fast", "text", "not set",
      "`$GRPC_FAIL_FAST` of the tasks: `true`, `false`, `use_caller`.",
@@ -156,6 +238,28 @@ constexpr NodeKey<Spec> kJobKeys[] = {
     {"restart_window", "time", "0: all count",
      "Only restarts of so recent a time count against `max_restarts`.",
      ReadTime<&Spec::restart_window_ms>},
+    {"restart_delay", "time", "none, then `100ms`",
+     "The pause before a restart, doubled for each further quick one in a row (the task ran for "
+     "less than 10 s), less up to half of it by chance.",
+     ReadDelay<&Spec::restart_delay_ms>},
+    {"restart_delay_limit", "time", "`30s`", "The pause is never longer.",
+     ReadDelay<&Spec::restart_delay_limit_ms>},
+    {"liveness", "map", "none",
+     "A probe of each task that runs: one of `command` (a list, or a line for a shell), `tcp`, "
+     "`http` and `heartbeat`, and `period` (`10s`), `timeout` (`1s`), `failures` (3), "
+     "`start_delay` (the period). So many failed looks in a row end the task, which has failed "
+     "([fleet.md](fleet.md#probes)).",
+     [](NodeReader& in, const YamlNode& node, Spec* spec) {
+       ReadProbe(in, node, &spec->liveness);
+     }},
+    {"after", "map", "none",
+     "From names of other jobs to `started`, `ready` or `completed`: no task starts before they "
+     "have come so far.",
+     ReadAfter},
+    {"autostart", "true, false", "false",
+     "The job comes back with `yard up` after `yard down`, or a restart of the machine, has ended "
+     "it.",
+     ReadBool<&Spec::autostart>},
     {"gang", "true, false", "false", "When one task has to start again, all do.",
      ReadBool<&Spec::gang>},
     {"ignore_chief", "true, false", "false", "Otherwise the end of chief-0 is the end of the job.",
@@ -193,8 +297,8 @@ constexpr NodeKey<Spec> kJobKeys[] = {
 // The value of a flag as a file would have it. Nothing: a name without a value.
 std::optional<YamlNode> NodeOfFlag(const std::string& key, const std::vector<std::string>& values,
                                    NodeReader* in) {
-  const bool is_map =
-      key == "environment" || key == "labels" || key == "resources" || key == "limits";
+  const bool is_map = key == "environment" || key == "labels" || key == "resources" ||
+                      key == "limits" || key == "after" || key == "liveness";
   YamlNode node;
   node.kind = is_map ? Kind::kMap : Kind::kText;
   if (!is_map) {
@@ -250,6 +354,8 @@ absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file
   if (in.IsMap(*root, "a map of a job's keys, like \"command: [python3, train.py]\"")) {
     in.Keys<Spec>(*root, kJobKeys, &draft.spec);
     ReadCommand(in, *root, &draft.spec.argv);
+    ReadForEveryType(in, *root, &draft.spec);
+    CheckTogether(in, *root, draft.spec);
   }
   if (absl::Status status = in.status(); !status.ok()) return status;
   for (const YamlNode& key : root->keys) draft.given.insert(key.text);
@@ -271,13 +377,7 @@ absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& v
 
 absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& values,
                         const std::string& directory, JobDraft* draft) {
-  if (draft->spec.groups.empty()) {
-    auto worker = std::make_unique<msg::TaskGroupT>();
-    worker->type = "worker";
-    worker->count = 1;
-    draft->spec.groups.push_back(std::move(worker));
-    draft->spec.task_type = "worker";  // Nobody has asked for a cluster: it is one task.
-  }
+  if (draft->spec.groups.empty()) AddOnlyTask(&draft->spec);
   for (const auto& group : draft->spec.groups) {
     const absl::Status status =
         SetKey<msg::TaskGroupT>(TaskKeys(), key, values, directory, group.get());

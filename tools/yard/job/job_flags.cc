@@ -12,11 +12,13 @@ namespace {
 
 // The flags that help only names.
 constexpr const char* kValues[] = {
-    "rpc_layer",      "grpc_fail_fast", "max_run_time", "stop_signal",     "stop_grace",
-    "restart_window", "log_directory",  "log_limit",    "log_rotate_size", "log_rotate_files",
+    "rpc_layer",       "grpc_fail_fast",   "max_run_time",  "stop_signal",
+    "stop_grace",      "restart_window",   "log_directory", "log_limit",
+    "log_rotate_size", "log_rotate_files", "restart_delay", "restart_delay_limit",
 };
+constexpr const char* kMaps[] = {"environment", "labels", "after", "liveness"};
 constexpr const char* kSwitches[] = {
-    "ignore_chief", "keep_going", "daemon", "hold_ports", "share_gpu", "own_namespace",
+    "ignore_chief", "keep_going", "daemon", "hold_ports", "share_gpu", "own_namespace", "autostart",
 };
 constexpr const char* kTaskValues[] = {"ready_pattern", "ready_fd"};
 
@@ -55,8 +57,7 @@ void JobFlags::Declare(OptionSet& options) {
   options.Hidden("--max_restarts", values_["max_restarts"]);
   options.HiddenSwitch("--gang", values_["gang"]);
   options.Hidden("--cwd", values_["cwd"]);
-  options.Hidden("--environment", assignments_["environment"]);
-  options.Hidden("--labels", assignments_["labels"]);
+  for (const char* key : kMaps) options.Hidden(absl::StrCat("--", key), assignments_[key]);
   for (const char* key : kValues) options.Hidden(absl::StrCat("--", key), values_[key]);
   for (const char* key : kSwitches) options.HiddenSwitch(absl::StrCat("--", key), values_[key]);
   for (const char* key : kTaskValues) options.Hidden(absl::StrCat("--", key), values_[key]);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -66,6 +67,20 @@ std::string LimitText(std::uint64_t value) {
   return value == kUnlimited ? "unlimited" : absl::StrCat(value);
 }
 
+void PutProbe(Json* json, const msg::ProbeT* probe) {
+  if (probe == nullptr) return;
+  Json liveness = Json::object();
+  Put(&liveness, "command", probe->argv);
+  Put(&liveness, "tcp", probe->tcp);
+  Put(&liveness, "http", probe->http);
+  Put(&liveness, "heartbeat", probe->heartbeat);
+  PutTime(&liveness, "period", probe->period_ms);
+  PutTime(&liveness, "timeout", probe->timeout_ms);
+  PutNumber(&liveness, "failures", probe->failures);
+  PutTime(&liveness, "start_delay", probe->start_delay_ms);
+  (*json)["liveness"] = std::move(liveness);
+}
+
 Json GroupToJson(const msg::TaskGroupT& group, Secrets secrets) {
   Json json = Json::object();
   json["count"] = group.count;
@@ -78,6 +93,7 @@ Json GroupToJson(const msg::TaskGroupT& group, Secrets secrets) {
   }
   Put(&json, "ready_pattern", group.ready_pattern);
   PutNumber(&json, "ready_fd", group.ready_fd);
+  PutProbe(&json, group.liveness.get());
   PutResources(group.resources, group.process_limits, group.control_limits.get(), &json);
   return json;
 }
@@ -88,6 +104,8 @@ void PutRestarts(Json* json, const msg::JobSpecT& spec) {
   }
   PutNumber(json, "max_restarts", spec.max_restarts);
   PutTime(json, "restart_window", spec.restart_window_ms);
+  PutTime(json, "restart_delay", spec.restart_delay_ms);
+  PutTime(json, "restart_delay_limit", spec.restart_delay_limit_ms);
   Put(json, "gang", spec.gang);
 }
 
@@ -105,6 +123,9 @@ Json JobToJson(const msg::JobSpecT& spec, Secrets secrets) {
   if (spec.stop_signal != 0) json["stop_signal"] = SignalName(spec.stop_signal);
   PutTime(&json, "stop_grace", spec.stop_grace_ms);
   PutRestarts(&json, spec);
+  PutProbe(&json, spec.liveness.get());
+  for (const auto& after : spec.after) json["after"][after->job] = MilestoneName(after->milestone);
+  Put(&json, "autostart", spec.autostart);
   Put(&json, "ignore_chief", spec.ignore_chief);
   Put(&json, "keep_going", spec.keep_going);
   Put(&json, "daemon", spec.daemon);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/job/job_draft.h"
+#include "tools/yard/job/probe_keys.h"
 #include "tools/yard/text/quantities.h"
 
 namespace yard {
@@ -233,6 +234,10 @@ constexpr NodeKey<Group> kTaskKeys[] = {
      "either a task that runs is ready.",
      [](NodeReader& in, const YamlNode& node, Group* group) {
        in.Whole(node, kFirstReadyFd, kLastReadyFd, &group->ready_fd);
+     }},
+    {"liveness", "map", "the job's", "As the job's, for these tasks.",
+     [](NodeReader& in, const YamlNode& node, Group* group) {
+       ReadProbe(in, node, &group->liveness);
      }},
     {"resources", "map", "none", "For each task, from names to whole numbers: `{gpu: 1}`.",
      ReadResources},

@@ -13,22 +13,25 @@ namespace {
 // More than a service's --stop_grace.
 constexpr absl::Duration kLeave = absl::Seconds(60);
 
-absl::Status AskToStop(Context& context, const std::string& service) {
+absl::Status AskToStop(Context& context, const std::string& service, const std::string& reason) {
   auto client = context.client();
   if (!client.ok()) return client.status();
   msg::ShutdownRequestT request;
-  request.reason = "yard up --upgrade";
+  request.reason = reason;
   return (*client)
       ->Call<rpc::Common::Shutdown>(
           request, {.timeout = absl::Seconds(10), .service = service, .wait_for_service = true})
       .status();
 }
 
-absl::Status Restart(Context& context, const Wanted& wanted, const std::string& service,
-                     pid_t before, absl::Duration timeout) {
+}  // namespace
+
+absl::Status RestartService(Context& context, const Wanted& wanted, const std::string& service,
+                            absl::Duration timeout, const std::string& reason) {
+  const pid_t before = HolderOf(context.locations, service);
   Awaited awaited{.services = {service}};
   awaited.output_begins[service] = OutputEnd(context.locations, service);
-  const absl::Status asked = AskToStop(context, service);
+  const absl::Status asked = AskToStop(context, service, reason);
   if (!WaitUntilLeft(context, service, before, asked.ok() ? kLeave : absl::ZeroDuration())) {
     return absl::Status(asked.ok() ? absl::StatusCode::kDeadlineExceeded : asked.code(),
                         absl::StrCat(service, " (pid ", before, ") has not stopped",
@@ -43,14 +46,13 @@ absl::Status Restart(Context& context, const Wanted& wanted, const std::string& 
   return WaitUntilReady(context, awaited, timeout, [](const std::string&) {});
 }
 
-}  // namespace
-
 absl::Status RestartOutdated(
     Context& context, const Wanted& wanted, absl::Duration timeout,
     const std::function<void(const std::string& service, pid_t before, pid_t now)>& restarted) {
   for (const std::string& service : OutdatedServices(context.locations, wanted)) {
     const pid_t before = HolderOf(context.locations, service);
-    if (absl::Status done = Restart(context, wanted, service, before, timeout); !done.ok()) {
+    if (absl::Status done = RestartService(context, wanted, service, timeout, "yard up --upgrade");
+        !done.ok()) {
       return done;
     }
     restarted(service, before, HolderOf(context.locations, service));

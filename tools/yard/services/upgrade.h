@@ -22,6 +22,11 @@ absl::Status RestartOutdated(
     Context& context, const Wanted& wanted, absl::Duration timeout,
     const std::function<void(const std::string& service, pid_t before, pid_t now)>& restarted);
 
+// Restarts one service, which is to get the flags that `wanted` has for it, in the same way.
+// `reason` is what the service logs.
+absl::Status RestartService(Context& context, const Wanted& wanted, const std::string& service,
+                            absl::Duration timeout, const std::string& reason);
+
 }  // namespace yard
 
 #endif  // TOOLS_YARD_SERVICES_UPGRADE_H_

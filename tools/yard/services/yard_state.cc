@@ -199,6 +199,14 @@ absl::StatusOr<std::optional<Wanted>> ReadWantedFile(const std::string& path) {
   if (const auto given = json.find("logdir_was_given"); given != json.end()) {
     wanted.logdir_was_given = *given == true;
   }
+  if (json.contains("file") && json["file"].is_string()) {
+    wanted.file = json["file"].get<std::string>();
+  }
+  if (const auto origins = json.find("origins"); origins != json.end() && origins->is_object()) {
+    for (const auto& [key, origin] : origins->items()) {
+      if (origin.is_string()) wanted.origins[key] = origin.get<std::string>();
+    }
+  }
   return std::optional<Wanted>(std::move(wanted));
 }
 
@@ -228,9 +236,15 @@ absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& want
   if (wanted.slots > 0) json["slots"] = wanted.slots;
   if (wanted.visible_gpus.has_value()) json["visible_gpus"] = *wanted.visible_gpus;
   if (wanted.logdir_was_given) json["logdir_was_given"] = true;
-  return runtime::WriteFileAtomically(
-      WantedPath(locations),
-      json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", 0600, true);
+  if (!wanted.file.empty()) json["file"] = wanted.file;
+  if (!wanted.origins.empty()) json["origins"] = wanted.origins;
+  const std::string text =
+      json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (text.size() > kSmallFile) {
+    return absl::ResourceExhaustedError(absl::StrCat("the settings of the yard take ", text.size(),
+                                                     " bytes, more than ", kSmallFile));
+  }
+  return runtime::WriteFileAtomically(WantedPath(locations), text, 0600, true);
 }
 
 absl::Status RemoveWanted(const runtime::Locations& locations) {
@@ -265,20 +279,34 @@ std::string WordsOf(const Wanted& wanted) {
   if (wanted.slots > 0) add("--slots", absl::StrCat(wanted.slots));
   for (const std::string& resource : wanted.resources) add("--resources", resource);
   for (const std::string& flag : wanted.datamanager) add("--datamanager", flag);
-  const auto flags_of = [&](const char* service) {
+  const auto flags_of = [&](const std::string& service) {
     const auto found = wanted.flags.find(service);
     return found == wanted.flags.end() ? std::vector<std::string>() : found->second;
   };
-  // The registry has what all of them have.
-  for (const std::string& flag : flags_of("registry")) add("--service", flag);
-  for (const std::string& flag : flags_of("trainer")) {
-    constexpr std::string_view kKept = "keep_trials=";
-    if (flag.starts_with(kKept)) add("--keep_trials", flag.substr(kKept.size()));
+  const auto have_all = [&](const std::string& flag) {
+    return std::all_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
+      const auto flags = flags_of(std::string(service));
+      return std::find(flags.begin(), flags.end(), flag) != flags.end();
+    });
+  };
+  for (const std::string& flag : flags_of("registry")) {
+    if (have_all(flag)) add("--service", flag);
   }
-  for (const std::string& flag : flags_of("web")) {
-    constexpr std::string_view kPage = "page=", kPort = "metrics_port=";
-    if (flag.starts_with(kPage)) add("--page", flag.substr(kPage.size()));
-    if (flag.starts_with(kPort)) add("--metrics_port", flag.substr(kPort.size()));
+  constexpr std::string_view kKept = "keep_trials=", kPage = "page=", kPort = "metrics_port=";
+  for (const std::string_view name : kServices) {
+    const std::string service(name);
+    for (const std::string& flag : flags_of(service)) {
+      if (have_all(flag)) continue;
+      if (service == "trainer" && flag.starts_with(kKept)) {
+        add("--keep_trials", flag.substr(kKept.size()));
+      } else if (service == "web" && flag.starts_with(kPage)) {
+        add("--page", flag.substr(kPage.size()));
+      } else if (service == "web" && flag.starts_with(kPort)) {
+        add("--metrics_port", flag.substr(kPort.size()));
+      } else {
+        add("--service", service + "." + flag);
+      }
+    }
   }
   return absl::StrJoin(words, " ");
 }

@@ -40,13 +40,19 @@ struct Wanted {
   // starts the launcher later.
   std::optional<std::string> visible_gpus = std::nullopt;
   bool logdir_was_given = false;
+  // The configuration file that it was made from, by its absolute path; empty: none.
+  std::string file = {};
+  // Where settings come from, by their keys (configuration/settings.h): "PATH:LINE", or kFromFlag.
+  std::map<std::string, std::string> origins = {};
 
   bool operator==(const Wanted&) const = default;
 };
+inline constexpr char kFromFlag[] = "a flag of yard up";
 // $CUDA_VISIBLE_DEVICES of the caller, if it is set.
 std::optional<std::string> VisibleGpus(const Context& context);
 // DataLoss: it is there and cannot be read.
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
+// ResourceExhausted: the settings are more than the launcher reads.
 absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);
 absl::Status RemoveWanted(const runtime::Locations& locations);
 

@@ -203,6 +203,8 @@ TEST_F(YardStateTest, WhatTheYardWasOutlivesIt) {
                       .resources = {"gpu=0,1"},
                       .datamanager = {"cache_mb=7"},
                       .flags = {{"registry", {"log_level=debug"}},
+                                {"launcher", {"log_level=debug", "keep_jobs=7"}},
+                                {"datamanager", {"log_level=debug"}},
                                 {"trainer", {"log_level=debug", "keep_trials=3"}},
                                 {"web", {"log_level=debug", "metrics_port=9464"}}},
                       .slots = 2,
@@ -216,9 +218,11 @@ TEST_F(YardStateTest, WhatTheYardWasOutlivesIt) {
   // Nothing goes on any more.
   ASSERT_TRUE(RetireWanted(locations(), false).ok());
   EXPECT_FALSE(ReadLastWanted(locations())->kept);
-  EXPECT_EQ(WordsOf(wanted),
-            "--logdir '/a b' --trainer /t --slots 2 --resources gpu=0,1 --datamanager cache_mb=7 "
-            "--service log_level=debug --keep_trials 3 --metrics_port 9464");
+  EXPECT_EQ(
+      WordsOf(wanted),
+      "--logdir '/a b' --trainer /t --slots 2 --resources gpu=0,1 --datamanager cache_mb=7 "
+      "--service log_level=debug --service launcher.keep_jobs=7 --keep_trials 3 --metrics_port "
+      "9464");
   EXPECT_EQ(WordsOf({.logdir = "/a"}), "");
 }
 

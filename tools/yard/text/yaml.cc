@@ -212,6 +212,17 @@ const YamlNode* YamlNode::Find(std::string_view key) const {
   return nullptr;
 }
 
+bool HasNoYaml(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first != std::string_view::npos && line[first] != '#') return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
 absl::StatusOr<YamlNode> ParseYaml(std::string_view text, const std::string& file) {
   if (text.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(

@@ -36,6 +36,9 @@ inline constexpr std::size_t kMaxYamlBytes = 1 << 20;
 // InvalidArgument: "FILE:LINE:COLUMN: what is wrong", fit for a terminal.
 absl::StatusOr<YamlNode> ParseYaml(std::string_view text, const std::string& file);
 
+// True if the text has nothing but white space and comments: it is no document.
+bool HasNoYaml(std::string_view text);
+
 }  // namespace yard
 
 #endif  // TOOLS_YARD_TEXT_YAML_H_

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli_trials.md): --alert --configs --from --function --label --on_end --resources "
+    "Also (docs/cli_trials.md): --after --alert --configs --from --function --label --on_end "
+    "--resources "
     "--stop --worker ...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
@@ -129,6 +131,26 @@ absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
   return tasks;
 }
 
+// "TRIAL", "TRIAL:end", "TRIAL:start"; a name may have colons of its own.
+std::vector<std::unique_ptr<msg::AfterTrialT>> ParseAfter(const std::vector<std::string>& texts) {
+  constexpr std::pair<std::string_view, msg::TrialMilestone> kMilestones[] = {
+      {":end", msg::TrialMilestone::Ended},
+      {":start", msg::TrialMilestone::Started},
+      {":success", msg::TrialMilestone::Done}};
+  std::vector<std::unique_ptr<msg::AfterTrialT>> all;
+  for (const std::string& text : texts) {
+    auto after = std::make_unique<msg::AfterTrialT>();
+    after->trial = text;
+    for (const auto& [word, milestone] : kMilestones) {
+      if (!text.ends_with(word)) continue;
+      after->trial = text.substr(0, text.size() - word.size());
+      after->milestone = milestone;
+    }
+    all.push_back(std::move(after));
+  }
+  return all;
+}
+
 // Writes the resources and limits of each task into `options`.
 absl::Status SetResources(const TaskResourceFlags& flags, msg::TrialOptionsT* options) {
   JobDraft draft;
@@ -149,6 +171,7 @@ void TrialFlags::Declare(OptionSet& options) {
   options.HiddenFlag("--fail_fast", fail_fast_);
   options.HiddenFlag("--again", again_);
   options.Hidden("--from", from_);
+  options.Hidden("--after", after_);
   DeclareForSweep(options);
   options.Footer(kOthers);
 }
@@ -272,6 +295,10 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
     options.restore = *std::move(restore);
   }
   options.fail_fast = fail_fast_;
+  options.after = ParseAfter(after_);
+  for (const auto& after : options.after) {
+    if (after->trial.empty()) return Wrong("--after", "TRIAL, TRIAL:end or TRIAL:start", "");
+  }
   auto tasks = ParseTasks(tasks_);
   if (!tasks.ok()) return tasks.status();
   options.tasks = *std::move(tasks);

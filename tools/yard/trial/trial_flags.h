@@ -44,6 +44,7 @@ class TrialFlags {
 
  private:
   std::string function_, output_, configs_, from_, restore_;
+  std::vector<std::string> after_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
   std::string not_before_, plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
   std::string stall_steps_, on_end_;

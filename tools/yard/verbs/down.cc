@@ -186,6 +186,7 @@ class Down : public Verb {
     for (const auto& job : reply->jobs) {
       msg::StopJobRequestT stop;
       stop.job = job->id;
+      stop.yard_ends = true;
       (void)client.Call<rpc::Launcher::StopJob>(stop, Briefly(context));
       jobs.push_back(job->id);
       Say(context, job->id, "stopping");

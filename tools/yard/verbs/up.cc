@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,7 +18,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/file/file.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/cli/callers_path.h"
+#include "tools/yard/configuration/settings.h"
+#include "tools/yard/configuration/settings_file.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/job/flag_check.h"
 #include "tools/yard/services/failure.h"
@@ -26,6 +30,7 @@
 #include "tools/yard/services/service_output.h"
 #include "tools/yard/services/shared_resources.h"
 #include "tools/yard/services/upgrade.h"
+#include "tools/yard/services/yard_command.h"
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -37,25 +42,25 @@ constexpr int kLastPort = 65'535;
 class Up : public Verb {
  public:
   void Declare(OptionSet& options) override {
+    options.Add("file", file_,
+                "Settings (default: ~/.config/trainyard/yard.yaml, if it is there).");
     options.Add("--logdir", logdir_, "Where runs are (default: ./runs).");
     options.Add("--trainer", trainer_, "A program with functions of its own as the trainer.");
     options.Add("--slots", slots_, "Trials that run at once (default: one for each core).");
-    options.Add("--keep_trials", keep_trials_,
-                "Ended trials that are known; directories stay (default: 10000).");
-    options.Add("--min_free", min_free_,
-                "Room that trials leave on the disk when they begin: 5GiB, 2% (default: 1GiB).");
     options.Add("--resources", resources_,
                 "Resources that tasks share: gpu=0,1 or slots=4; may be repeated.");
-    options.Add("--datamanager", datamanager_,
-                "A flag of the data manager: cache_mb=512; may be repeated.");
     options.Add("--service", service_,
-                "A flag of every service: log_level=debug; may be repeated.");
+                "A flag of every service: log_level=debug; of one: web.port=80; may be repeated.");
     options.Add("--notify", notify_,
                 "A command that tells you of alerts: it reads one as JSON (docs/alerts.md).");
     options.Add("--metrics_port", metrics_port_,
                 "A port for Prometheus, for the whole yard: /metrics.");
     options.Add("--page", page_, "on or off: the page in a browser (default: on; see: yard ui).");
-    options.Flag("--defaults", defaults_, "Forget what the last `yard up` was told.");
+    // (A file has keys for them, and help has to fit on a screen.)
+    options.Hidden("--keep_trials", keep_trials_);
+    options.Hidden("--min_free", min_free_);
+    options.Hidden("--datamanager", datamanager_);
+    options.Flag("--defaults", defaults_, "Forget what the last `yard up` was told, and the file.");
     options.Flag("--upgrade", upgrade_,
                  "Restart services whose program was replaced; what runs goes on.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
@@ -81,6 +86,7 @@ class Up : public Verb {
     if (absl::Status here = CheckNotElsewhere(context); !here.ok()) {
       return Fail(context, "up", here);
     }
+    if (absl::Status good = ReadFile(context); !good.ok()) return FailFile(context, good);
     auto before = ReadWanted(context.locations);
     if (!before.ok() && !defaults_) return Fail(context, "up", before.status());
     const std::optional<Wanted> noted = before.ok() ? *std::move(before) : std::nullopt;
@@ -92,6 +98,8 @@ class Up : public Verb {
     Wanted wanted = Apply(*std::move(base), slots);
     if (!noted) wanted.visible_gpus = VisibleGpus(context);
     if (running) wanted.visible_gpus = running->visible_gpus;
+    NoteFlags(slots, &wanted);
+    if (running && settings_) wanted = Keep(context, *running, wanted);
     if (running && defaults_ && wanted != *running) {
       return Fail(context, "up",
                   absl::AlreadyExistsError(absl::StrCat("the yard is up with ", WordsOf(*running),
@@ -106,12 +114,49 @@ class Up : public Verb {
     }
     if (absl::Status good = was_up ? absl::OkStatus() : CheckServiceFlags(context, wanted);
         !good.ok()) {
-      return Fail(context, "up", Explain(good));
+      return FailFile(context, Explain(good));
     }
     return Start(context, wanted, noted, was_up);
   }
 
  private:
+  // The file that was named; else, unless there are to be no settings of before, the standard one.
+  absl::Status ReadFile(const Context& context) {
+    if (file_.empty() && defaults_) return absl::OkStatus();
+    auto found = FindSettings(context, file_);
+    if (!found.ok()) return found.status();
+    settings_ = *std::move(found);
+    return absl::OkStatus();
+  }
+
+  // Each place of a file on a line that begins with it.
+  int FailFile(Context& context, const absl::Status& status) const {
+    const bool is_of_file = absl::StartsWith(status.message(), "/");
+    if (!absl::IsInvalidArgument(status) || !is_of_file) return Fail(context, "up", status);
+    return Fail(
+        context, "up",
+        absl::InvalidArgumentError(absl::StrCat("this is no configuration:\n", status.message())));
+  }
+
+  // Settings that this command was told by flags win over a file also when that is read again.
+  void NoteFlags(int slots, Wanted* wanted) const {
+    for (const auto& [key, value] : SettingsOf(Apply({}, slots))) wanted->origins[key] = kFromFlag;
+    const auto settings = SettingsOf(*wanted);
+    std::erase_if(wanted->origins, [&](const auto& one) { return !settings.contains(one.first); });
+  }
+
+  // A yard that is up keeps its settings. Says which ones the file would have otherwise.
+  Wanted Keep(Context& context, const Wanted& running, const Wanted& asked) const {
+    std::set<std::string> other = DifferentSettings(running, asked);
+    if (asked.logdir == running.logdir) other.erase("logdir");
+    if (!other.empty()) {
+      *context.err << "yard: the yard is up with other settings than "
+                   << runtime::Printable(settings_->path) << " says (" << absl::StrJoin(other, ", ")
+                   << "); next: " << YardCommand("config reload", settings_->path) << "\n";
+    }
+    return running;
+  }
+
   static bool AnyRuns(const Context& context) {
     return std::any_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
       return HolderOf(context.locations, service) != 0;
@@ -129,6 +174,7 @@ class Up : public Verb {
     auto standard = CallersPath("--logdir", "runs", context.working_directory);
     if (!standard.ok()) return standard.status();
     const Wanted defaults{.logdir = *std::move(standard)};
+    if (settings_) return FromFile(context, noted, defaults.logdir);
     if (defaults_) return defaults;
     if (noted) {
       earlier_ = !WordsOf(*noted).empty();
@@ -146,7 +192,27 @@ class Up : public Verb {
     return base;
   }
 
+  // A file says all; but where it does not say where runs are, those of a yard that goes on stay.
+  Wanted FromFile(const Context& context, const std::optional<Wanted>& noted,
+                  const std::string& standard) const {
+    Wanted base = settings_->wanted;
+    if (noted) base.visible_gpus = noted->visible_gpus;
+    if (base.logdir_was_given) return base;
+    base.logdir = noted ? noted->logdir : standard;
+    if (const auto last = ReadLastWanted(context.locations); !noted && last && last->kept) {
+      base.logdir = last->wanted.logdir;
+    }
+    base.logdir_was_given = base.logdir != standard;
+    return base;
+  }
+
   Wanted Apply(Wanted wanted, int slots) const {
+    if (settings_) return Over(std::move(wanted), Apply(Wanted(), slots, flags_));
+    return Apply(std::move(wanted), slots, flags_);
+  }
+
+  Wanted Apply(Wanted wanted, int slots,
+               const std::map<std::string, std::vector<std::string>>& flags) const {
     if (slots > 0) wanted.slots = slots;
     if (!logdir_.empty()) {
       wanted.logdir = logdir_;
@@ -155,12 +221,15 @@ class Up : public Verb {
     if (!trainer_.empty()) wanted.trainer = trainer_;
     if (!resources_.empty()) wanted.resources = resources_;
     if (!datamanager_.empty()) wanted.datamanager = datamanager_;
-    if (!flags_.empty()) wanted.flags = flags_;
+    if (!flags.empty()) wanted.flags = flags;
     return wanted;
   }
 
   // A wrong flag was given long ago, to a version that did not look, if nothing is given now.
   absl::Status Explain(const absl::Status& wrong) const {
+    if (settings_ && absl::StartsWith(wrong.message(), "the ")) {
+      return AtItsPlace(*settings_, wrong);
+    }
     const bool gives = !datamanager_.empty() || !flags_.empty() || !trainer_.empty();
     if (!earlier_ || gives) return wrong;
     return absl::Status(wrong.code(), absl::StrCat(wrong.message(),
@@ -171,9 +240,11 @@ class Up : public Verb {
   // NAME=VALUE; which flags there are the service knows.
   static absl::Status CheckFlags(const char* option, const std::vector<std::string>& flags) {
     for (const std::string& flag : flags) {
-      const std::string name = flag.substr(0, flag.find('='));
+      std::string name = flag.substr(0, flag.find('='));
+      const std::string service = ServiceOf(flag);
+      if (!service.empty()) name.erase(0, service.size() + 1);
       const bool is_name =
-          !name.empty() && name.size() < flag.size() &&
+          !name.empty() && flag.find('=') != std::string::npos &&
           name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
       if (!is_name) {
         return absl::InvalidArgumentError(
@@ -185,6 +256,15 @@ class Up : public Verb {
       }
     }
     return absl::OkStatus();
+  }
+
+  // "web" of "web.port=80"; empty: the flag is one of every service.
+  static std::string ServiceOf(const std::string& flag) {
+    for (const std::string_view service : kServices) {
+      const std::string name(service);
+      if (absl::StartsWith(flag, name + ".")) return name;
+    }
+    return "";
   }
 
   // The flags that --service, --notify, --metrics_port, --keep_trials, --min_free and --page set,
@@ -204,8 +284,12 @@ class Up : public Verb {
       return absl::InvalidArgumentError(
           absl::StrCat("--keep_trials ", keep_trials_, " is no number from 1 on"));
     }
-    for (const std::string_view service : kServices) {
-      if (!service_.empty()) flags[std::string(service)] = service_;
+    for (const std::string& flag : service_) {
+      const std::string its = ServiceOf(flag);
+      for (const std::string_view service : kServices) {
+        if (its.empty()) flags[std::string(service)].push_back(flag);
+      }
+      if (!its.empty()) flags[its].push_back(flag.substr(its.size() + 1));
     }
     if (port != 0) flags["web"].push_back(absl::StrCat("metrics_port=", port));
     if (!min_free_.empty()) flags["trainer"].push_back("min_free=" + min_free_);
@@ -423,6 +507,8 @@ class Up : public Verb {
     context.out->flush();
   }
 
+  std::string file_;
+  std::optional<SettingsFile> settings_;  // Content of the file.
   std::string logdir_;
   std::string trainer_;
   std::string slots_, keep_trials_, min_free_, metrics_port_, page_, notify_;

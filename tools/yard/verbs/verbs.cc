@@ -20,6 +20,13 @@ std::span<const VerbEntry> Verbs() {
        MakeDown,
        VerbEntry::Words::kOwn,
        true},
+      {"config",
+       "the configuration file: check, show, flags, reload, enable",
+       {"yard config check yard.yaml", "yard config reload"},
+       false,
+       MakeConfig,
+       VerbEntry::Words::kOwn,
+       true},
       {"status",
        "services and what they do",
        {"yard status", "yard status --check"},
@@ -51,6 +58,14 @@ std::span<const VerbEntry> Verbs() {
        false,
        MakeLaunch,
        VerbEntry::Words::kProgram},
+      {"apply",
+       "keep jobs as a file says: start, restart, stop",
+       {"yard apply fleet.yaml --dry_run", "yard apply fleet.yaml --prune"},
+       // The verb looks for the yard once the jobs are known to be right.
+       false,
+       MakeApply,
+       VerbEntry::Words::kOwn,
+       true},
       {"ps",
        "trials and jobs",
        {"yard ps train", "yard ps --state failed --sort -ended"},
@@ -213,6 +228,19 @@ std::span<const VerbEntry> Verbs() {
        MakeCompletion},
   };
   return kVerbs;
+}
+
+const std::vector<VerbGroup>& VerbGroups() {
+  static const auto* const groups = new std::vector<VerbGroup>{
+      {"Keep a yard", {"up", "down", "config", "status", "doctor", "du"}},
+      {"Start work", {"run", "sweep", "launch", "apply"}},
+      {"See what runs", {"ps", "alerts", "top", "watch", "logs", "show", "wait"}},
+      {"Change what runs",
+       {"stop", "pause", "resume", "restart", "signal", "tell", "set", "rm", "trash"}},
+      {"Look at results", {"runs", "plot", "compare", "export", "import", "ui", "tensorboard"}},
+      {"Script it", {"pub", "sub", "topic", "call", "completion"}},
+  };
+  return *groups;
 }
 
 }  // namespace yard

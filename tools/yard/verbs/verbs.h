@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tools/yard/cli/verb.h"
 
@@ -11,11 +12,21 @@ namespace yard {
 // The table of verbs. A verb that is not in it does not exist.
 std::span<const VerbEntry> Verbs();
 
+// A task of a person, and the verbs for it, as `yard --help` lists them.
+struct VerbGroup {
+  const char* task;
+  std::vector<const char*> verbs;
+};
+// Each verb is in one of them.
+const std::vector<VerbGroup>& VerbGroups();
+
 // One function a file of this folder.
 std::unique_ptr<Verb> MakeAlerts();
+std::unique_ptr<Verb> MakeApply();
 std::unique_ptr<Verb> MakeCall();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();
+std::unique_ptr<Verb> MakeConfig();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
 std::unique_ptr<Verb> MakeDu();
