@@ -144,7 +144,7 @@ ROWS = {
     "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",)),
               also_json=(("-t", "-a"), ("first",), ("hostile_job",), ("--label", "base", "--sort", "-loss"),
                          ("--state", "failed,done"))),
-    "alerts": Row(takes_names=False, says="bad|no alerts", shows=((), ("--ack", HOSTILE)),
+    "alerts": Row(takes_names=False, says="KIND|no alerts", shows=((), ("--ack", HOSTILE)),
                   also_json=(("-n", "3"), ("--ack", "all"))),
     # (The keys of the full screen are tested by top_test.)
     "top": Row(("--once",), takes_names=False, says=r"(?s)yard top .*trainer up", shows=(("--once", "-m", HOSTILE),)),
