@@ -87,14 +87,24 @@ class LivenessTest : public ::testing::Test {
     loop_->Run();
   }
 
-  // Accepts connections, and answers each with a text.
+  // Accepts connections, and answers each with a text once it has sent its request. (The server and
+  // the probe are on one thread: neither may wait for the other.)
   void Answer(const Server& server, const std::string& text) {
     loop_->Watch(server.fd.get(), runtime::EventLoop::Readiness::kReadable, [this, &server, text] {
-      runtime::UniqueFd one(accept4(server.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      char request[1024];
-      const ssize_t got = read(one.get(), request, sizeof request);
-      if (got > 0) request_.assign(request, static_cast<std::size_t>(got));
-      EXPECT_EQ(write(one.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+      auto one = std::make_shared<runtime::UniqueFd>(
+          accept4(server.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!one->valid()) return;
+      auto watch = std::make_shared<runtime::EventLoop::WatchId>(0);
+      *watch = loop_->Watch(one->get(), runtime::EventLoop::Readiness::kReadable,
+                            [this, one, watch, text] {
+                              char request[1024];
+                              const ssize_t got = read(one->get(), request, sizeof request);
+                              if (got > 0) request_.assign(request, static_cast<std::size_t>(got));
+                              (void)send(one->get(), text.data(), text.size(), MSG_NOSIGNAL);
+                              const auto keep = one;
+                              loop_->Unwatch(*watch);
+                              keep->reset();
+                            });
     });
   }
 
