@@ -61,7 +61,7 @@ class AnnotationsTest(yard_case.YardCase):
         # The directory, and what it is found by, stay.
         self.assertTrue(pathlib.Path(self.directory, "runs", "first", "result.json").exists())
         self.assertEqual(self.lines("set", "first", "--note", "", "--name", "")[0],
-                         {"run": "first", "labels": ["best"], "note": None, "display_name": None})
+                         {"run": "first", "labels": ["best"], "note": None, "display_name": None, "priority": 0})
 
     def test_a_run_of_no_trial_is_annotated_in_its_directory(self):
         self.yard("run", "--name", "source", "--label", "base", "--", *REPORTS)
@@ -96,7 +96,7 @@ class AnnotationsTest(yard_case.YardCase):
             os.kill(victim, signal.SIGKILL)
             self.finish(setting)
             self.assertEqual(self.lines("set", "killed")[0],
-                             {"run": "killed", "labels": [label], "note": label, "display_name": None})
+                             {"run": "killed", "labels": [label], "note": label, "display_name": None, "priority": 0})
             self.assertEqual(self.file_of("killed")["labels"], [label])
             self.await_said("killed", labels=[label], note=label)
         self.yard("down")

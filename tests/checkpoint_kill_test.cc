@@ -73,9 +73,9 @@ class CheckpointKillTest : public testing::TestWithParam<const char*> {
   // The values of `n` that the run has reported, once it is done.
   std::vector<int> Run(const std::string& victim, const std::string& point) {
     const std::string mark = yard_.directory() + "/hit-" + point;
-    const CommandResult started =
-        yard_.Run({"run", "--detach", "--name", point, "--max_restarts", "2", "--", "/bin/sh",
-                   "kill.sh", victim, point, mark, yard_.runtime_directory()});
+    const CommandResult started = yard_.Run(
+        {"run", "--detach", "--name", point, "--max_restarts", "2", "--keep_checkpoints=-1", "--",
+         "/bin/sh", "kill.sh", victim, point, mark, yard_.runtime_directory()});
     EXPECT_EQ(started.exit_code, 0) << started.err;
     EXPECT_TRUE(Yard::Eventually([&] { return std::filesystem::exists(mark); })) << point;
     // `yard status` starts a launcher that is gone.

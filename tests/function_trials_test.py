@@ -28,7 +28,7 @@ class FunctionTrialsTest(yard_case.YardCase):
         os.kill(pid, signal.SIGKILL)
 
     def test_a_function_runs_to_its_end(self):
-        _, err = self.yard("run", "--function", "newton", "--name", "root", "--label", "a",
+        _, err = self.yard("run", "--function", "newton", "--name", "root", "--label", "a", "--keep_checkpoints=-1",
                            "--config", '{"target": 9}')
         self.assertIn("done in", err)
         rows = self.rows("root")
@@ -68,7 +68,7 @@ class FunctionTrialsTest(yard_case.YardCase):
         self.assertIn("already up", self.yard("up")[0])
 
     def test_it_survives_a_killed_trainer_and_others_go_on_from_it(self):
-        self.yard("run", "--detach", "--function", "descent", "--name", "long", "--stop",
+        self.yard("run", "--detach", "--function", "descent", "--name", "long", "--keep_checkpoints=-1", "--stop",
                   "training_iteration=60", "--config", '{"rate": 0.001, "min_ms": 20}')
         self.await_rows("long", 5)
         job = self.trial("long")["job"]
