@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bus/alert/alert_methods.h"
 #include "bus/alert/alert_store.h"
 #include "bus/process/backup_method.h"
@@ -18,9 +20,12 @@
 #include "launcher/alert/notification_store.h"
 #include "launcher/alert/notifier.h"
 #include "launcher/barrier_calls.h"
+#include "launcher/gpu/gpu_meter.h"
+#include "launcher/gpu/visible_gpus.h"
 #include "launcher/launcher_service.h"
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
+#include "launcher/share/machine_locks.h"
 #include "runtime/file/locations.h"
 #include "runtime/mutex.h"
 #include "runtime/sqlite/database_check.h"
@@ -57,6 +62,7 @@ class Parts : public LauncherParts {
     const bool external = options.external;
     const Options alerts = options;
     const bool was_killed = runtime::WasLeftOpen(Database());
+    if (auto status = OpenLocks(options); !status.ok()) return status;
     if (auto status = OpenTable(std::move(options)); !status.ok()) return status;
     if (auto status = OpenAlerts(alerts); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
@@ -65,7 +71,7 @@ class Parts : public LauncherParts {
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
                        barriers_.get(), keeper_.get(), alert_store_.get(), notifier_.get(),
-                       process_->locations().state_directory);
+                       machine_locks_.get(), process_->locations().state_directory);
     bus::AddAlertMethods(process_->service(),
                          {.loop = process_->loop(),
                           .clock = process_->clock(),
@@ -140,6 +146,33 @@ class Parts : public LauncherParts {
     if (was_killed) alerts_->OnRestart("launcher", "it was killed", now_us);
   }
 
+  absl::Status OpenLocks(const Options& options) {
+    machine_locks_ = MachineLocks::Open(
+        {.directory = options.machine_directory,
+         .yard = process_->locations().state_directory,
+         .gpu_uuid = [this](const std::string& member) { return UuidOf(member); }});
+    if (machine_locks_ == nullptr) return absl::OkStatus();
+    for (const Resource& resource : options.resources) {
+      if (!machine_locks_->IsShared(resource.name) || resource.amount <= kMaxSharedAmount) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "resource ", resource.ToString(), ": users share it, as ", options.machine_directory,
+          "/shared says, and can share at most ", kMaxSharedAmount, " of one"));
+    }
+    return absl::OkStatus();
+  }
+
+  // As in MachineLocks::Options.
+  std::optional<std::string> UuidOf(const std::string& member) {
+    const GpuMeter::Reply reply = gpus_.Measure(/*with_processes=*/false);
+    if (!reply.is_known) return std::nullopt;
+    for (const std::uint32_t index : VisibleGpus(member, reply.figures.gpus)) {
+      for (const auto& gpu : reply.figures.gpus) {
+        if (gpu.index == index) return gpu.uuid;
+      }
+    }
+    return "";
+  }
+
   absl::Status OpenTable(Options options) {
     auto shim = runtime::FindBinary("launcher/yard-shim");
     if (!shim.ok()) return shim.status();
@@ -151,6 +184,7 @@ class Parts : public LauncherParts {
          .locations = process_->locations(),
          .shim_path = *shim,
          .resources = std::move(options.resources),
+         .machine_locks = machine_locks_.get(),
          .limits = std::move(options.limits),
          .hides_gpus = options.hides_gpus,
          .keep_for = options.keep_jobs_for,
@@ -209,6 +243,8 @@ class Parts : public LauncherParts {
   }
 
   bus::ServiceProcess* const process_;
+  GpuMeter gpus_;  // For the names of the locks alone.
+  std::unique_ptr<MachineLocks> machine_locks_;
   // Destroyed in the opposite order: what uses comes after what is used.
   std::unique_ptr<JobTable> table_;
   std::unique_ptr<bus::AlertStore> alert_store_;

@@ -26,6 +26,7 @@ class LauncherParts {
     std::vector<Resource> resources;   // Resources that tasks share.
     std::vector<ProcessLimit> limits;  // As in JobTable::Options.
     bool hides_gpus = false;           // The same.
+    std::string machine_directory;     // As in MachineLocks::Options.
     absl::Duration keep_jobs_for;      // As in JobTable::Options.
     std::size_t keep_jobs = 0;
     std::string notify = {};                     // As Notifier::Options::command.

@@ -42,6 +42,7 @@ struct Parts {
   runtime::EventLoop* loop;
   JobTable* table;
   ServiceKeeper* keeper;
+  const MachineLocks* machine_locks;
   std::string state_directory;
   std::shared_ptr<FollowPace> pace;
 
@@ -200,8 +201,13 @@ void AddUsage(const bus::LoopMethods& methods, const Parts& parts, runtime::Thre
         auto prefix = UsagePrefix(parts, request.job);
         if (!prefix.ok()) return writer->Finish(prefix.status());
         const absl::Status submitted =
-            pool->Submit([meter, writer, prefix = *prefix, running = RunningAttempts(parts)] {
+            pool->Submit([locks = parts.machine_locks, meter, writer, prefix = *prefix,
+                          running = RunningAttempts(parts)] {
               msg::UsageReplyT reply = meter->Measure(running);
+              if (locks != nullptr) {
+                reply.locks_directory = locks->directory();
+                reply.locks_problem = locks->problem();
+              }
               std::erase_if(reply.tasks, [&](const auto& usage) {
                 return !(usage->task + "/").starts_with(prefix);
               });
@@ -295,8 +301,13 @@ void AddSearch(const bus::LoopMethods& methods, const Parts& parts, runtime::Thr
 
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
-                        bus::AlertStore* alerts, Notifier* notifier, std::string state_directory) {
-  const Parts parts{loop, table, keeper, std::move(state_directory),
+                        bus::AlertStore* alerts, Notifier* notifier,
+                        const MachineLocks* machine_locks, std::string state_directory) {
+  const Parts parts{loop,
+                    table,
+                    keeper,
+                    machine_locks,
+                    std::move(state_directory),
                     std::make_shared<FollowPace>(loop)};
   const bus::LoopMethods methods(service, loop);
   methods.Answer<rpc::Launcher::Launch>([parts](const auto& context, auto request) {

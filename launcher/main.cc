@@ -33,6 +33,10 @@ ABSL_FLAG(std::string, supervisor, "",
           "\"external\": somebody else (systemd, Docker) starts this and the other services");
 ABSL_FLAG(std::string, resources, "",
           "what tasks share, e.g. \"gpu=0,1;slots=4\"; empty: the GPUs of this machine");
+ABSL_FLAG(
+    std::string, machine_directory, "/var/lib/trainyard-machine",
+    "directory of the locks by which the yards of all users of this machine share its GPUs; an "
+    "administrator makes it; without it each yard has them for itself");
 ABSL_FLAG(absl::Duration, keep_jobs_for, absl::Hours(7 * 24),
           "ended jobs are forgotten, with their logs, when they are older");
 ABSL_FLAG(std::size_t, keep_jobs, 10'000, "and when there are more of them");
@@ -132,6 +136,7 @@ int main(int argc, char** argv) {
        .resources = *std::move(resources),
        .limits = limits,
        .hides_gpus = hides_gpus,
+       .machine_directory = absl::GetFlag(FLAGS_machine_directory),
        .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
        .keep_jobs = absl::GetFlag(FLAGS_keep_jobs),
        .notify = absl::GetFlag(FLAGS_notify),

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   options.host = launcher::LookAtHost();
   return launcher::RunShim(options, [&] {
     return launcher::ShimAttempt{.folder = argv[1],
-                                 .control = runtime::UniqueFd(argc == 3 ? atoi(argv[2]) : -1)};
+                                 .control = runtime::UniqueFd(argc == 3 ? atoi(argv[2]) : -1),
+                                 .locks = {}};
   });
 }

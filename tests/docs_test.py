@@ -23,6 +23,7 @@ SHOWN_ONLY = {
     "docs/multi_process_runner.md": "parts of //examples/all_reduce:ring_test (tools/test --check=pages)",
     "docs/operating.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, "
                          "//tests:backup_test",
+    "docs/own_program.md": "its programs are files, which //tests:own_program_python_test and those of Node and Go make and run",
     "docs/page.md": "//tests:page_test types its curl lines, //tests:page_browser_test looks at what it says of the page",
     "docs/performance.md": "its figures take minutes; the benchmarks have smoke tests, tools/test --check=pages "
                            "looks for the labels",

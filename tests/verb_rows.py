@@ -172,12 +172,16 @@ ROWS = {
                                                   ("hostile", "--timestamps"), ("trainer",)),
                 also_json=(("first", "--timestamps"), ("first", "--all_attempts"), ("trainer", "-n", "3"))),
     "watch": Row(("first",), says=r"loss 2.5", shows=(("hostile",),), in_silence_words=("--timeout", "5")),
-    "plot": Row(("first", "-m", "loss"), says="loss", shows=(("hostile",), (HOSTILE,))),
+    "plot": Row(("first", "-m", "loss"), says="loss", shows=(("hostile",), (HOSTILE,), ("hostile", "--x", "time", "--log")),
+                also_json=(("first", "-m", "loss", "--smooth", "0.5", "--x", "relative"),)),
     "compare": Row(("first", "second"), says="loss", shows=(("hostile", "first", "--all"),)),
     "export": Row(("first",), says="run,tag,step"),
     # (It needs no yard, but the file.)
     "import": Row((THING,), takes_names=False, fresh=a_csv_file, says=r"1 values of 1 tags, 0 parameters",
                   shows=(("/nowhere/" + HOSTILE,),), without_yard=3, in_silence=(3,)),
+    # (It needs no yard, but its state.)
+    "backup": Row(("a-back-up",), takes_names=False, says=r"files, .*, copied to ",
+                  shows=(("--restore", "/nowhere/" + HOSTILE),), without_yard=6, in_silence=(0,)),
     "pub": Row(("e/note/", '{"text": "hi"}'), says="e/note/ seq",
                shows=(("e/note/", "--type", HOSTILE, "1"), ("e/note/", '{"a": ' + HOSTILE)),
                also_json=(("e/again/", "--replay", "dumped", "--speed", "0"),)),

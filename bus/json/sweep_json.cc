@@ -25,44 +25,6 @@ nlohmann::json MarginalToJson(const msg::SweepMarginalT& marginal) {
 
 }  // namespace
 
-const char* StateName(msg::SweepState state) {
-  switch (state) {
-    case msg::SweepState::Running:
-      return "running";
-    case msg::SweepState::Paused:
-      return "paused";
-    case msg::SweepState::Stopping:
-      return "stopping";
-    case msg::SweepState::Done:
-      return "done";
-    case msg::SweepState::Stopped:
-      return "stopped";
-    case msg::SweepState::Failed:
-      return "failed";
-  }
-  return "unknown";
-}
-
-const char* StateName(msg::SweepStage stage) {
-  switch (stage) {
-    case msg::SweepStage::Waiting:
-      return "waiting";
-    case msg::SweepStage::Running:
-      return "running";
-    case msg::SweepStage::Paused:
-      return "paused";
-    case msg::SweepStage::Done:
-      return "done";
-    case msg::SweepStage::StoppedEarly:
-      return "stopped early";
-    case msg::SweepStage::Stopped:
-      return "stopped";
-    case msg::SweepStage::Failed:
-      return "failed";
-  }
-  return "unknown";
-}
-
 nlohmann::json ToJson(const msg::SweepTrialT& trial) {
   nlohmann::json values;
   for (const double value : trial.values) values.push_back(NumberToJson(value));

@@ -13,9 +13,6 @@ nlohmann::json ToJson(const msg::SweepTrialT& trial);
 // The sweep, and besides `trial_list`, `levels`, `importance` by parameter, `marginals`, `command`,
 // `plan` and `source`.
 nlohmann::json ToJson(const msg::SweepDetailsReplyT& details);
-// "running", "stopped early", ...
-const char* StateName(msg::SweepState state);
-const char* StateName(msg::SweepStage stage);
 
 }  // namespace bus
 

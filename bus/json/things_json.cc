@@ -97,46 +97,6 @@ nlohmann::json ToJson(const msg::FailureT& failure) {
 
 }  // namespace
 
-const char* StateName(msg::TrialState state) {
-  switch (state) {
-    case msg::TrialState::Pending:
-      return "pending";
-    case msg::TrialState::Running:
-      return "running";
-    case msg::TrialState::Stopping:
-      return "stopping";
-    case msg::TrialState::Done:
-      return "done";
-    case msg::TrialState::Stopped:
-      return "stopped";
-    case msg::TrialState::Failed:
-      return "failed";
-    case msg::TrialState::Paused:
-      return "paused";
-  }
-  return "unknown";
-}
-
-const char* StateName(msg::TaskState state) {
-  switch (state) {
-    case msg::TaskState::Pending:
-      return "pending";
-    case msg::TaskState::Starting:
-      return "starting";
-    case msg::TaskState::Running:
-      return "running";
-    case msg::TaskState::Stopping:
-      return "stopping";
-    case msg::TaskState::Exited:
-      return "done";
-    case msg::TaskState::Failed:
-      return "failed";
-    case msg::TaskState::Lost:
-      return "lost";
-  }
-  return "unknown";
-}
-
 std::string IsoTime(std::int64_t microseconds) {
   if (microseconds == 0) return "";
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromUnixMicros(microseconds),

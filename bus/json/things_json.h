@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "bus/json/state_names.h"
 #include "bus/schema/envelope_generated.h"
 #include "nlohmann/json.hpp"
 
@@ -32,9 +33,6 @@ nlohmann::json PidToJson(std::int64_t pid);
 nlohmann::json TextOrNull(const std::string& text);
 // The same time as text; empty for 0.
 std::string IsoTime(std::int64_t microseconds);
-// "running", "done", "failed", ...
-const char* StateName(msg::TrialState state);
-const char* StateName(msg::TaskState state);
 
 }  // namespace bus
 

@@ -2,7 +2,7 @@
 import sys
 
 import zmq
-from msg import Envelope
+from msg import Envelope, Kind
 
 socket = zmq.Context().socket(zmq.SUB)
 socket.connect(sys.argv[1])
@@ -11,5 +11,7 @@ for prefix in sys.argv[2:] or [""]:
 while True:
     topic, frame = socket.recv_multipart()
     event = Envelope.Envelope.GetRootAs(frame)
+    if event.Kind() == Kind.Kind.Tail:  # No event: the publisher says again which number was the last.
+        continue
     text = bytes(event.PayloadAsNumpy()) if event.PayloadLength() else b""
     print(topic.decode(), event.Head().Seq(), text.decode(errors="replace"), flush=True)

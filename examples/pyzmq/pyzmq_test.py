@@ -1,11 +1,13 @@
 """Plain ZeroMQ sockets in Python against a real registry."""
 
 import os
+import select
 import shutil
 import subprocess
 import tempfile
 import unittest
 
+import zmq
 from bazel.python import xml_runner
 
 FLATC = "/usr/bin/flatc"
@@ -27,6 +29,20 @@ socket = zmq.Context().socket(zmq.REQ)
 socket.connect(sys.argv[1])
 socket.send(b.Output())
 print(Envelope.EnvelopeT.InitFromObj(Envelope.Envelope.GetRootAs(socket.recv())).body.subscribers)
+"""
+
+
+# An event, the tail behind it, and the next event.
+FRAMES = """
+import sys, flatbuffers
+from msg import Envelope, Head, Kind
+for seq, kind, payload in ((1, Kind.Kind.Event, b"payload 1"), (1, Kind.Kind.Tail, None), (2, Kind.Kind.Event, b"payload 2")):
+    event = Envelope.EnvelopeT()
+    event.kind, event.payload, event.head = kind, payload, Head.HeadT()
+    event.head.seq = seq
+    b = flatbuffers.Builder()
+    b.Finish(event.Pack(b), file_identifier=b"YBE1")
+    sys.stdout.buffer.write(bytes(b.Output()) + (b"|||" if seq == 1 else b""))
 """
 
 
@@ -79,6 +95,35 @@ class PyzmqTest(unittest.TestCase):
             listener.kill()
             listener.wait(20)
             listener.stdout.close()
+
+
+    def test_a_tail_is_no_event(self):
+        with zmq.Context() as context, context.socket(zmq.PUB) as hub:
+            hub.bind("ipc://%s/hub" % self.directory)
+            listener = subprocess.Popen(
+                ["/usr/bin/python3", HERE + "/listen.py", "ipc://%s/hub" % self.directory], env=self.env,
+                stdout=subprocess.PIPE, text=True)
+            try:
+                send = subprocess.run(["/usr/bin/python3", "-c", FRAMES], env=self.env, capture_output=True,
+                                      timeout=30, check=True).stdout.split(b"|||")
+                # A subscription takes a moment to get here.
+                lines = []
+                while not lines:
+                    for frame in send:
+                        hub.send_multipart([b"e/x/", frame])
+                    if select.select([listener.stdout], [], [], 0.05)[0]:
+                        lines.append(listener.stdout.readline())
+                self.assertRegex(lines[0], r"^e/x/ \d payload \d\n$")
+                # It prints a line for each event, and none for a tail.
+                for _ in range(3):
+                    for frame in send:
+                        hub.send_multipart([b"e/x/", frame])
+                for _ in range(6):
+                    self.assertRegex(listener.stdout.readline(), r"^e/x/ \d payload \d\n$")
+            finally:
+                listener.kill()
+                listener.wait(20)
+                listener.stdout.close()
 
 
 if __name__ == "__main__":

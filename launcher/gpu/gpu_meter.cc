@@ -159,7 +159,8 @@ GpuMeter::Reply GpuMeter::Measure(bool with_processes) {
   }
   return {.figures = {},
           .why_none = absl::StrCat("the driver has not answered for ",
-                                   absl::FormatDuration(now - shared.asked_at))};
+                                   absl::FormatDuration(now - shared.asked_at)),
+          .is_known = false};
 }
 
 }  // namespace launcher

@@ -37,6 +37,7 @@ class GpuMeter {
   struct Reply {
     GpuFigures figures;    // The newest.
     std::string why_none;  // Words, if there are no figures; else empty.
+    bool is_known = true;  // False: the driver has not answered (for a while), so nothing is known.
   };
   Reply Measure(bool with_processes);
 

@@ -19,6 +19,7 @@
 #include "launcher/wire/record.h"
 #include "runtime/sqlite/database_file.h"
 #include "runtime/sqlite/database_schema.h"
+#include "runtime/sqlite/restored_state.h"
 #include "runtime/sqlite/statement_columns.h"
 #include "runtime/sqlite/wal_copier.h"
 
@@ -204,6 +205,7 @@ class SqliteStore : public Store {
       runtime::DatabaseSchema schema = Schema();
       schema.trace_of_use = trace_of_use_;
       if (auto status = runtime::PrepareDatabase(database_, schema); !status.ok()) return status;
+      if (auto status = TakeOver(); !status.ok()) return status;
       database_.exec("PRAGMA foreign_keys=ON");
       // An environment may have secrets.
       database_.exec("PRAGMA secure_delete=ON");
@@ -359,6 +361,33 @@ class SqliteStore : public Store {
   }
 
  private:
+  // If a back-up was put here: output is where it is now, and processes of attempts that ran then
+  // are not ours, even if they still run.
+  absl::Status TakeOver() {
+    return runtime::ApplyRestored(database_, [&](const runtime::RestoredState& restored) {
+      std::vector<std::pair<std::string, std::string>> moved;
+      SQLite::Statement rows(database_, "SELECT id, spec FROM jobs");
+      while (rows.executeStep()) {
+        runtime::Reader read(rows);
+        const std::string id = read.Text();
+        auto spec = DecodeJobSpec(read.Bytes());
+        if (!spec) continue;  // Load() says so.
+        std::string directory = restored.Moved(spec->log_directory);
+        if (directory == spec->log_directory) continue;
+        spec->log_directory = std::move(directory);
+        moved.emplace_back(id, EncodeJobSpec(*spec));
+      }
+      SQLite::Statement change(database_, "UPDATE jobs SET spec = ? WHERE id = ?");
+      for (const auto& [id, spec] : moved) {
+        runtime::Binder bind(change);
+        bind.Bytes(spec) << id;
+        change.exec();
+        change.reset();
+      }
+      database_.exec("UPDATE attempts SET pid = 0, start_ticks = 0 WHERE ended_us = 0");
+    });
+  }
+
   // SQLiteCpp throws; nothing above this class sees an exception.
   template <typename Body>
   absl::Status Try(const std::string& what, Body body) {

@@ -74,7 +74,13 @@ absl::Status Attempt::Start() {
 }
 
 absl::Status Attempt::StartShim() {
-  auto link = ShimLink::Start(options_.loop, options_.spawner, options_.folder, LinkCallbacks());
+  absl::StatusOr<std::vector<runtime::UniqueFd>> locks = std::vector<runtime::UniqueFd>();
+  if (options_.locks) locks = options_.locks();
+  if (!locks.ok()) return locks.status();
+  std::vector<int> passed;
+  for (const runtime::UniqueFd& lock : *locks) passed.push_back(lock.get());
+  auto link =
+      ShimLink::Start(options_.loop, options_.spawner, options_.folder, passed, LinkCallbacks());
   Fault("after spawn");
   if (!link.ok()) return link.status();
   link_ = std::move(*link);

@@ -9,13 +9,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/shim_link.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 
@@ -42,6 +45,9 @@ class Attempt {
     std::string task_socket, control_socket;
     // Made when it is to be written, and not kept: it holds a whole environment.
     std::function<ShimSpec()> spec;
+    // Descriptors that keep the attempt's resources from others as long as a process of it has
+    // them; made anew for each shim that is started. Unset: none.
+    std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>()> locks = {};
     // The stored process of an earlier launcher's attempt.
     pid_t pid = 0;
     std::uint64_t start_ticks = 0;

@@ -35,6 +35,7 @@
 #include "launcher/run/shim_spawner.h"
 #include "launcher/run/task_run.h"
 #include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/sqlite/database_check.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
@@ -142,7 +143,7 @@ class Table : public JobTable {
                        .limits = options_.limits,
                        .own_start_ticks = OwnStartTicks(),
                        .hides_gpus = options_.hides_gpus}),
-        resources_(options_.resources),
+        resources_(options_.resources, options_.machine_locks),
         spawner_(options_.shim_path),
         ready_pace_(options_.loop),
         ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
@@ -155,6 +156,7 @@ class Table : public JobTable {
     if (flush_timer_ != 0 && !flush_comes_) Flush();  // (These decisions are only to be stored.)
     options_.loop->Cancel(forget_timer_);
     options_.loop->Cancel(flush_timer_);
+    options_.loop->Cancel(others_timer_);
     for (const auto& [id, job] : jobs_) {
       for (const auto timer : {job->timer, job->end_timer, job->tell_timer}) {
         options_.loop->Cancel(timer);
@@ -246,6 +248,9 @@ class Table : public JobTable {
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);
   void GiveGrants();
+  void LookForOthers();
+  MachineLocks::Names NamesOf(const std::string& job) const;
+  absl::StatusOr<std::vector<runtime::UniqueFd>> LocksOf(const JobRow& row, int task);
   absl::Status TakeUpPorts(const Job& job);
   void ReleasePorts(const Job& job);
   void RestorePorts();
@@ -298,6 +303,7 @@ class Table : public JobTable {
   std::map<const Attempt*, Retired> retired_;  // Their shims are still leaving.
   JobObservers observers_;
   runtime::EventLoop::TimerId forget_timer_ = 0;
+  runtime::EventLoop::TimerId others_timer_ = 0;  // When we look for what others gave back.
   Stats stats_;
   // Callbacks posted to the loop look here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -318,6 +324,10 @@ void Table::MakeHost() {
   host_.spec_of = [this](const JobRow& row, int task, int attempt) {
     return SpecOf(row, task, attempt);
   };
+  if (options_.machine_locks != nullptr) {
+    options_.machine_locks->SetNames([this](const std::string& job) { return NamesOf(job); });
+    host_.locks_of = [this](const JobRow& row, int task) { return LocksOf(row, task); };
+  }
   host_.on_running = [this](TaskRun* task, bool is_new) {
     NoteTakenUp(task);
     Job* const job = Find(task->job());
@@ -853,7 +863,13 @@ void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
 }
 
 void Table::GiveGrants() {
-  for (auto& grant : resources_.GrantNext()) {
+  const auto others = resources_.WaitsForOthers();
+  auto grants = resources_.GrantNext();
+  const bool looked_in_vain =
+      others_timer_ == 0 && grants.empty() && others == resources_.WaitsForOthers();
+  LookForOthers();
+  if (looked_in_vain && !others.empty()) return;
+  for (auto& grant : grants) {
     options_.loop->Post([this, alive = alive_, grant = std::move(grant)] {
       if (!*alive || RunOf(grant.job) == nullptr) return;
       Job& job = *jobs_.at(grant.job);
@@ -879,6 +895,38 @@ void Table::GiveGrants() {
   // Other jobs may wait for something else now. (Jobs far behind in the queue hear of it when they
   // are nearer.)
   for (const std::string& job : resources_.Waiting(kWaitingTold)) observers_.Notify(job);
+}
+
+// Others do not tell when they give something back.
+void Table::LookForOthers() {
+  if (others_timer_ != 0 || resources_.WaitsForOthers().empty()) return;
+  others_timer_ = options_.loop->RunAfter(options_.look_for_others, [this] {
+    others_timer_ = 0;
+    GiveGrants();
+  });
+}
+
+MachineLocks::Names Table::NamesOf(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return {.trial = "", .job = job};
+  const msg::JobSpecT& spec = found->second->row.spec;
+  MachineLocks::Names names{.trial = "", .job = spec.name.empty() ? job : spec.name};
+  for (const auto& label : spec.labels) {
+    const bool is_id = label->key == "trial" && names.trial.empty();
+    if (is_id || (label->key == "trial_name" && !label->value.empty())) names.trial = label->value;
+  }
+  return names;
+}
+
+absl::StatusOr<std::vector<runtime::UniqueFd>> Table::LocksOf(const JobRow& row, int task) {
+  std::vector<runtime::UniqueFd> locks;
+  const std::string name = row.tasks[static_cast<std::size_t>(task)].name();
+  for (const auto& [resource, member] : resources_.Claimed(row.id, name)) {
+    auto lock = options_.machine_locks->ForTree(resource, member, row.id);
+    if (!lock.ok()) return lock.status();
+    locks.push_back(*std::move(lock));
+  }
+  return locks;
 }
 
 // An error if one is another job's; all others are this job's then.

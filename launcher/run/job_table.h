@@ -17,6 +17,7 @@
 #include "launcher/job/job_row.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/share/held_ports.h"
+#include "launcher/share/machine_locks.h"
 #include "launcher/share/resources.h"
 #include "launcher/wire/process_limit.h"
 #include "runtime/clock.h"
@@ -41,6 +42,12 @@ class JobTable {
     runtime::Locations locations;
     std::string shim_path;                 // The path of yard-shim.
     std::vector<Resource> resources = {};  // Resources that tasks share.
+    // Claims of launchers of other yards to those resources, too. Null: nobody else has some. Not
+    // owned; outlives the table.
+    MachineLocks* machine_locks = nullptr;
+    // How often the table looks whether others have given something back, while a task waits for
+    // it.
+    absl::Duration look_for_others = absl::Milliseconds(500);
     // Limits of every task that does not ask for a limit of that name.
     std::vector<ProcessLimit> limits = {};
     // A task that was given no GPU sees none (unless its job has share_sets).

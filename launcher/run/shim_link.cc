@@ -48,6 +48,7 @@ ShimLink::~ShimLink() {
 absl::StatusOr<std::unique_ptr<ShimLink>> ShimLink::Start(runtime::EventLoop* loop,
                                                           ShimSpawner* spawner,
                                                           const std::string& folder,
+                                                          const std::vector<int>& locks,
                                                           Callbacks callbacks) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<ShimLink>> ShimLink::Start(runtime::EventLoop* lo
   const runtime::UniqueFd log(
       open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return Errno("cannot open " + log_path);
-  auto shim = spawner->Start(folder, its.get(), log.get());
+  auto shim = spawner->Start(folder, its.get(), log.get(), locks);
   if (!shim.ok()) return shim.status();
   std::unique_ptr<ShimLink> link(new ShimLink(loop, std::move(ours), std::move(callbacks)));
   link->pidfd_ = std::move(shim->pidfd);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "launcher/run/shim_spawner.h"
@@ -28,10 +29,11 @@ class ShimLink {
     std::function<void(std::optional<runtime::ExitStatus> status)> on_gone;
   };
   // Starts a yard-shim on an attempt's folder. The shim writes its own complaints to
-  // FOLDER/shim.log.
+  // FOLDER/shim.log. `locks` as in ShimSpawner::Start().
   static absl::StatusOr<std::unique_ptr<ShimLink>> Start(runtime::EventLoop* loop,
                                                          ShimSpawner* spawner,
                                                          const std::string& folder,
+                                                         const std::vector<int>& locks,
                                                          Callbacks callbacks);
   // Finds a running one by its control socket. Unavailable if nobody listens there.
   static absl::StatusOr<std::unique_ptr<ShimLink>> Connect(runtime::EventLoop* loop,

@@ -79,25 +79,32 @@ void ShimSpawner::Close() {
 }
 
 absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Start(const std::string& folder, int control,
-                                                     int log) {
-  if (auto spare = StartSpare(folder, control, log)) return *std::move(spare);
+                                                     int log, const std::vector<int>& locks) {
+  std::vector<int> descriptors = {control, log};
+  descriptors.insert(descriptors.end(), locks.begin(), locks.end());
+  if (descriptors.size() > ShimPacket::kMaxDescriptors) {
+    return absl::FailedPreconditionError(absl::StrCat("a task can have at most ",
+                                                      ShimPacket::kMaxDescriptors - 2,
+                                                      " members of resources that users share"));
+  }
+  if (auto spare = StartSpare(folder, descriptors)) return *std::move(spare);
   const bool is_new = !server_.has_value();
   if (is_new) {
     if (auto opened = Open(); !opened.ok()) return opened;
   }
-  auto shim = Ask(folder, control, log);
+  auto shim = Ask(folder, descriptors);
   if (shim.ok() || !absl::IsUnavailable(shim.status())) return shim;
   Close();
   if (is_new) return shim;
-  return Start(folder, control, log);
+  return Start(folder, control, log, locks);
 }
 
-std::optional<ShimSpawner::Shim> ShimSpawner::StartSpare(const std::string& folder, int control,
-                                                         int log) {
+std::optional<ShimSpawner::Shim> ShimSpawner::StartSpare(const std::string& folder,
+                                                         const std::vector<int>& descriptors) {
   TakeOffer();
   if (!spare_.socket.valid()) return std::nullopt;
   Spare spare = std::exchange(spare_, {});
-  const bool is_told = ShimPacket::Send(spare.socket.get(), folder, {control, log});
+  const bool is_told = ShimPacket::Send(spare.socket.get(), folder, descriptors);
   (void)ShimPacket::Send(socket_.get(), kSpareTaken);
   if (is_told) return std::move(spare.shim);
   AwaitEnd(spare.shim);  // It was killed.
@@ -122,10 +129,9 @@ void ShimSpawner::Keep(ShimPacket offer) {
 }
 
 // Unavailable if the server is not there (any more).
-absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Ask(const std::string& folder, int control,
-                                                   int log) {
-  if (!ShimPacket::Send(socket_.get(), folder, {control, log}))
-    return Errno("cannot ask for a shim");
+absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Ask(const std::string& folder,
+                                                   const std::vector<int>& descriptors) {
+  if (!ShimPacket::Send(socket_.get(), folder, descriptors)) return Errno("cannot ask for a shim");
   ShimPacket answer = ShimPacket::Receive(socket_.get());
   if (IsOffer(answer)) {
     Keep(std::move(answer));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,8 +34,10 @@ class ShimSpawner {
   };
   // A shim for an attempt's folder, with its control socket and its stderr, in a session of its
   // own. Waits for it to be made, at most 10 s. After an error there may be one all the same (an
-  // attempt's second shim leaves at once).
-  absl::StatusOr<Shim> Start(const std::string& folder, int control, int log);
+  // attempt's second shim leaves at once). `locks`: descriptors that the shim and its task keep as
+  // long as they live; FailedPrecondition if there are too many to pass.
+  absl::StatusOr<Shim> Start(const std::string& folder, int control, int log,
+                             const std::vector<int>& locks = {});
 
  private:
   struct Spare {
@@ -44,8 +47,8 @@ class ShimSpawner {
 
   absl::Status Open();
   void Close();
-  absl::StatusOr<Shim> Ask(const std::string& folder, int control, int log);
-  std::optional<Shim> StartSpare(const std::string& folder, int control, int log);
+  absl::StatusOr<Shim> Ask(const std::string& folder, const std::vector<int>& descriptors);
+  std::optional<Shim> StartSpare(const std::string& folder, const std::vector<int>& descriptors);
   // Looks whether a spare is offered; does not wait.
   void TakeOffer();
   void Keep(ShimPacket offer);

@@ -33,6 +33,8 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
   options.spec = [host, row = &row, task, number = attempt.number] {
     return host->spec_of(*row, task, number);
   };
+  if (host->locks_of)
+    options.locks = [host, row = &row, task] { return host->locks_of(*row, task); };
   options.pid = attempt.pid;
   options.start_ticks = attempt.start_ticks;
   options.fault = host->fault;

@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job/job_row.h"
@@ -21,6 +23,7 @@
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 
@@ -38,6 +41,9 @@ class TaskRun {
     FollowPace* ready_pace = nullptr;  // For the search for lines that say that a task is ready.
     // The spec that the shim gets for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
+    // As in Attempt::Options, for a task.
+    std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>(const JobRow&, int task)>
+        locks_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};
 
     // The program runs (its pid may be a new one to the row), or is found to.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 
@@ -162,16 +163,42 @@ void Resources::Pool::Take(const std::string& user, std::vector<std::string>* me
                            std::uint64_t count) {
   if (count == 0) return;
   users[user] += count;
-  if (!what.is_set()) return;
-  for (const auto& member : what.members) {
-    if (count == 0) return;
-    if (!user_of.emplace(member, user).second) continue;
+  if (!what.is_set()) {
+    for (; count > 0 && !claimed.empty(); --count) {
+      slots[user].push_back(claimed.front());
+      claimed.pop_front();
+    }
+    return;
+  }
+  const auto take = [&](const std::string& member) {
+    if (count == 0 || !user_of.emplace(member, user).second) return;
     members->push_back(member);
     --count;
+  };
+  if (claimed.empty()) {
+    for (const auto& member : what.members) take(member);
+  } else {
+    for (const auto& member : claimed) take(member);
   }
 }
 
-Resources::Resources(std::vector<Resource> there_is) {
+std::vector<std::string> Resources::Pool::Candidates() const {
+  std::vector<std::string> free;
+  if (what.is_set()) {
+    std::copy_if(what.members.begin(), what.members.end(), std::back_inserter(free),
+                 [&](const std::string& member) { return !user_of.contains(member); });
+    return free;
+  }
+  std::set<std::string> taken;
+  for (const auto& [user, some] : slots) taken.insert(some.begin(), some.end());
+  for (std::uint32_t i = 0; i < std::min(what.amount, kMaxSharedAmount); ++i) {
+    std::string slot = absl::StrCat(i);
+    if (!taken.contains(slot)) free.push_back(std::move(slot));
+  }
+  return free;
+}
+
+Resources::Resources(std::vector<Resource> there_is, Claims* claims) : claims_(claims) {
   for (auto& resource : there_is) {
     const std::string name = resource.name;
     pools_[name].what = std::move(resource);
@@ -238,7 +265,46 @@ bool Resources::Fits(const std::map<std::string, std::uint64_t>& needs) const {
   });
 }
 
+bool Resources::IsShared(const std::string& resource) const {
+  return claims_ != nullptr && claims_->IsShared(resource);
+}
+
+// All that the job needs of what others share, or nothing.
+bool Resources::ClaimAll(const std::string& job,
+                         const std::map<std::string, std::uint64_t>& needs) {
+  bool has_all = true;
+  for (const auto& [name, need] : needs) {
+    if (!IsShared(name)) continue;
+    Pool& pool = pools_.at(name);
+    for (const std::string& member : pool.Candidates()) {
+      if (pool.claimed.size() == need) break;
+      if (claims_->Claim(name, member, job)) {
+        pool.claimed.push_back(member);
+      } else {
+        pool.elsewhere.push_back(claims_->WhyNot(name, member));
+      }
+    }
+    has_all &= pool.claimed.size() == need;
+  }
+  if (has_all) return true;
+  for (const auto& [name, need] : needs) {
+    Pool& pool = pools_.at(name);
+    for (const std::string& member : pool.claimed) claims_->Release(name, member);
+    pool.claimed.clear();
+  }
+  return false;
+}
+
+std::vector<std::string> Resources::WaitsForOthers() const {
+  std::vector<std::string> all;
+  for (const auto& [name, pool] : pools_) {
+    all.insert(all.end(), pool.elsewhere.begin(), pool.elsewhere.end());
+  }
+  return all;
+}
+
 std::vector<Resources::Grant> Resources::GrantNext() {
+  for (auto& [name, pool] : pools_) pool.elsewhere.clear();
   std::vector<Grant> grants;
   std::set<std::string> waited_for;
   for (auto unit = queue_.begin(); unit != queue_.end();) {
@@ -251,12 +317,16 @@ std::vector<Resources::Grant> Resources::GrantNext() {
     const bool is_behind = std::any_of(needs.begin(), needs.end(), [&](const auto& need) {
       return waited_for.contains(need.first);
     });
-    if (is_behind || !Fits(needs)) {
+    if (is_behind || !Fits(needs) || !ClaimAll(unit->job, needs)) {
       for (const auto& [name, need] : needs) waited_for.insert(name);
       ++unit;
       continue;
     }
     for (const auto& task : unit->tasks) grants.push_back(Give(*unit, task));
+    for (const auto& [name, need] : needs) {
+      pools_.at(name).claimed.clear();
+      pools_.at(name).elsewhere.clear();  // It has found others.
+    }
     unit = queue_.erase(unit);
   }
   return grants;
@@ -292,6 +362,22 @@ const std::vector<Resources::Given>* Resources::Held(const std::string& job,
   return held == held_.end() ? nullptr : &held->second;
 }
 
+std::vector<std::pair<std::string, std::string>> Resources::Claimed(const std::string& job,
+                                                                    const std::string& task) const {
+  std::vector<std::pair<std::string, std::string>> claimed;
+  const auto* const held = Held(job, task);
+  if (held == nullptr) return claimed;
+  for (const Given& given : *held) {
+    const auto pool = pools_.find(given.name);
+    if (pool == pools_.end() || !IsShared(given.name)) continue;
+    for (const auto& member : given.members) claimed.emplace_back(given.name, member);
+    const auto slots = pool->second.slots.find(absl::StrCat(job, "/", task));
+    if (slots == pool->second.slots.end()) continue;
+    for (const auto& slot : slots->second) claimed.emplace_back(given.name, slot);
+  }
+  return claimed;
+}
+
 void Resources::Release(const std::string& job, const std::string& task) {
   for (auto& unit : queue_) {
     if (unit.job != job) continue;
@@ -322,7 +408,11 @@ void Resources::TakeBack(const std::string& job, const std::string& task, const 
     const auto found = pool->second.user_of.find(member);
     if (found != pool->second.user_of.end() && found->second == user) {
       pool->second.user_of.erase(found);
+      if (IsShared(given.name)) claims_->Release(given.name, member);
     }
+  }
+  if (const auto slots = pool->second.slots.extract(user); !slots.empty()) {
+    for (const auto& slot : slots.mapped()) claims_->Release(given.name, slot);
   }
   const auto used = pool->second.users.find(user);
   if (used == pool->second.users.end()) return;
@@ -357,6 +447,27 @@ void Resources::Restore(const std::string& job, const std::string& task,
     }
     if (more != 0) pool.users[user] += more;
     for (const auto& member : parsed->members) pool.user_of.emplace(member, user);
+    if (IsShared(parsed->name)) Reclaim(job, user, *parsed);
+  }
+}
+
+// Only the notes of the claims say which slots of an amount the task has.
+void Resources::Reclaim(const std::string& job, const std::string& user, const Resource& given) {
+  for (const auto& member : given.members) {
+    claims_->Reclaim(given.name, member, job, /*only_if_noted=*/false);
+  }
+  if (given.is_set()) return;
+  Pool& pool = pools_.at(given.name);
+  for (const std::string& slot : pool.Candidates()) {
+    if (pool.slots[user].size() == given.amount) break;
+    if (claims_->Reclaim(given.name, slot, job, /*only_if_noted=*/true)) {
+      pool.slots[user].push_back(slot);
+    }
+  }
+  // Slots whose notes are gone: the next attempt claims them, or says who has them.
+  for (const std::string& slot : pool.Candidates()) {
+    if (pool.slots[user].size() == given.amount) break;
+    pool.slots[user].push_back(slot);
   }
 }
 
@@ -392,6 +503,16 @@ std::string Resources::WhyWaiting(const std::string& job) const {
     for (const auto& [name, need] : Needs(*before)) {
       if (needs.contains(name)) return absl::StrCat("waits for ", name, " behind ", before->job);
     }
+  }
+  for (const auto& [name, need] : needs) {
+    const auto pool = pools_.find(name);
+    if (pool == pools_.end() || pool->second.elsewhere.empty()) continue;
+    const auto& all = pool->second.elsewhere;
+    const std::size_t named = std::min(all.size(), kNamedUsers);
+    return absl::StrCat(
+        "waits for ", need == 1 ? "" : absl::StrCat(need, " "), name, ": ",
+        absl::StrJoin(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(named), "; "),
+        all.size() > named ? absl::StrCat("; and ", all.size() - named, " more") : "");
   }
   return "";
 }

@@ -13,8 +13,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "launcher/share/claims.h"
 
 namespace launcher {
+
+// The largest amount of a resource that launchers of several users share.
+inline constexpr std::uint32_t kMaxSharedAmount = 128;
 
 // Something that tasks have to share.
 struct Resource {
@@ -80,8 +84,9 @@ class Resources {
     std::vector<Given> given;  // In the order of the wishes.
   };
 
-  // The names are different ones.
-  explicit Resources(std::vector<Resource> there_is);
+  // The names are different ones. `claims`: what other launchers of the machine may have, too; null
+  // if nothing. Not owned; outlives this.
+  explicit Resources(std::vector<Resource> there_is, Claims* claims = nullptr);
 
   // FailedPrecondition if the tasks of one job could never have all this at once, naming what there
   // is. With `share_sets` all tasks of the job have the same members of each set: those that the
@@ -92,10 +97,16 @@ class Resources {
   // a job that asks for more while it holds something may wait for another one that does the same.
   void Request(const std::string& job, std::vector<TaskWishes> tasks, bool share_sets);
   // Grants that are possible now, in the order of the requests; each grant once. To be called after
-  // Request() and Release().
+  // Request() and Release(), and again and again while something waits for others.
   std::vector<Grant> GrantNext();
+  // Why members could not be had of others when GrantNext() looked for somebody, in words. Nobody
+  // tells when they are given back. Empty: all that wait wait for this launcher's own tasks.
+  std::vector<std::string> WaitsForOthers() const;
   // The resources that the task has been granted and has not released; null if none.
   const std::vector<Given>* Held(const std::string& job, const std::string& task) const;
+  // Claimed members that the task has: names of resources and of their members.
+  std::vector<std::pair<std::string, std::string>> Claimed(const std::string& job,
+                                                           const std::string& task) const;
   // The task is over, or no longer waits.
   void Release(const std::string& job, const std::string& task);
 
@@ -107,7 +118,8 @@ class Resources {
 
   // Why the job still waits, for people: "waits for gpu: 2 of 2 are used by j-abcde/worker-0", or
   // "waits for gpu behind j-abcde"; or, of a job of an earlier launcher that had more, "cannot
-  // start: worker-0 asks for gpu=2, but there is gpu=0". Empty if it does not.
+  // start: worker-0 asks for gpu=2, but there is gpu=0"; or, of others, "waits for gpu: gpu 0 is
+  // held by alice's trial lr-3 since 21:04". Empty if it does not.
   std::string WhyWaiting(const std::string& job) const;
   // The first `count` jobs that wait, in the order in which they asked.
   std::vector<std::string> Waiting(std::size_t count) const;
@@ -117,7 +129,13 @@ class Resources {
     Resource what;
     std::map<std::string, std::uint64_t> users;  // "j-abcde/worker-0", or the job of a shared set.
     std::map<std::string, std::string> user_of;  // Member to user; also of those not there.
+    // The slots that each user has claimed of an amount that others share.
+    std::map<std::string, std::vector<std::string>> slots;
+    std::deque<std::string> claimed;     // For the unit that is served; else empty.
+    std::vector<std::string> elsewhere;  // Why members could not be had, of the last GrantNext().
 
+    // Members (or slots) that no task of ours has.
+    std::vector<std::string> Candidates() const;
     std::uint64_t Used() const;
     std::uint64_t Free() const;
     void Take(const std::string& user, std::vector<std::string>* members, std::uint64_t count);
@@ -137,12 +155,16 @@ class Resources {
   // How much of each resource it needs beyond what its job shares already.
   std::map<std::string, std::uint64_t> Needs(const Unit& unit) const;
   bool Fits(const std::map<std::string, std::uint64_t>& needs) const;
+  bool IsShared(const std::string& resource) const;
+  bool ClaimAll(const std::string& job, const std::map<std::string, std::uint64_t>& needs);
+  void Reclaim(const std::string& job, const std::string& user, const Resource& given);
   Grant Give(const Unit& unit, const TaskWishes& task);
   Given GiveOne(const Unit& unit, const std::string& task, const Wish& wish);
   void TakeBack(const std::string& job, const std::string& task, const Given& given);
   std::string Users(const Pool& pool) const;
   std::string ThereIs() const;
 
+  Claims* const claims_;
   std::map<std::string, Pool> pools_;
   std::deque<Unit> queue_;
   std::map<TaskKey, std::vector<Given>> held_;

@@ -394,6 +394,131 @@ TEST_P(ResourcesRandomTest, NothingIsUsedTwiceAndEverybodyIsServed) {
   EXPECT_GT(served_, 200);
 }
 
+// Members of "gpu" and "licence" that several launchers share, each with claims of its own.
+class FakeClaims : public Claims {
+ public:
+  using Held = std::map<std::pair<std::string, std::string>, std::string>;
+  FakeClaims(Held* held, std::string user) : held_(held), user_(std::move(user)) {}
+
+  bool IsShared(const std::string& resource) const override {
+    return resource == "gpu" || resource == "licence";
+  }
+  bool Claim(const std::string& resource, const std::string& member,
+             const std::string& job) override {
+    const std::string mine = absl::StrCat(user_, "'s ", job);
+    return held_->emplace(std::pair(resource, member), mine).first->second == mine;
+  }
+  bool Reclaim(const std::string& resource, const std::string& member, const std::string& job,
+               bool only_if_noted) override {
+    const bool is_noted = held_->contains({resource, member});
+    return (is_noted || !only_if_noted) && Claim(resource, member, job);
+  }
+  void Release(const std::string& resource, const std::string& member) override {
+    held_->erase({resource, member});
+  }
+  std::string WhyNot(const std::string& resource, const std::string& member) override {
+    const auto held = held_->find({resource, member});
+    return held == held_->end() ? ""
+                                : absl::StrCat(resource, " ", member, " is held by ", held->second);
+  }
+
+ private:
+  Held* const held_;
+  const std::string user_;
+};
+
+class SharedResourcesTest : public ::testing::Test {
+ protected:
+  static std::vector<Resource> Parsed(const std::vector<std::string>& texts) {
+    return ParseResources(texts).value();
+  }
+  FakeClaims::Held held_;
+  FakeClaims alices_{&held_, "alice"}, bobs_{&held_, "bob"};
+  const std::vector<std::string> there_is_ = {"gpu=0,1,2", "licence=2", "slots=2"};
+  Resources alice_{Parsed(there_is_), &alices_}, bob_{Parsed(there_is_), &bobs_};
+};
+
+TEST_F(SharedResourcesTest, WhatOneHasTheOtherDoesNotGet) {
+  alice_.Request("j-a", Workers(1, {{"gpu", 1}}), false);
+  EXPECT_THAT(Next(alice_), ElementsAre("j-a/worker-0: gpu=0"));
+  bob_.Request("j-b", Workers(1, {{"gpu", 1}}), false);
+  EXPECT_THAT(Next(bob_), ElementsAre("j-b/worker-0: gpu=1"));
+  bob_.Request("j-c", Workers(1, {{"gpu", 2}}), false);
+  EXPECT_THAT(Next(bob_), IsEmpty());
+  EXPECT_EQ(bob_.WhyWaiting("j-c"), "waits for 2 gpu: gpu 0 is held by alice's j-a");
+  EXPECT_THAT(bob_.WaitsForOthers(), ElementsAre("gpu 0 is held by alice's j-a"));
+  // It holds nothing of what it could have had meanwhile.
+  EXPECT_EQ(held_.size(), 2u);
+  alice_.Release("j-a", "worker-0");
+  EXPECT_THAT(Next(bob_), ElementsAre("j-c/worker-0: gpu=0,2"));
+  EXPECT_THAT(bob_.WaitsForOthers(), IsEmpty());
+  bob_.Release("j-b", "worker-0");
+  bob_.Release("j-c", "worker-0");
+  EXPECT_THAT(held_, IsEmpty());
+}
+
+TEST_F(SharedResourcesTest, NobodyOvertakesWhoWaitsForOthers) {
+  alice_.Request("j-a", Workers(1, {{"gpu", 1}}), false);
+  EXPECT_THAT(Next(alice_), ElementsAre("j-a/worker-0: gpu=0"));
+  bob_.Request("j-large", Workers(1, {{"gpu", 3}}), false);
+  bob_.Request("j-small", Workers(1, {{"gpu", 1}}), false);
+  bob_.Request("j-other", Workers(1, {{"slots", 1}}), false);
+  EXPECT_THAT(Next(bob_), ElementsAre("j-other/worker-0: slots=1"));
+  EXPECT_EQ(bob_.WhyWaiting("j-large"), "waits for 3 gpu: gpu 0 is held by alice's j-a");
+  EXPECT_EQ(bob_.WhyWaiting("j-small"), "waits for gpu behind j-large");
+  bob_.Release("j-large", "worker-0");
+  EXPECT_THAT(Next(bob_), ElementsAre("j-small/worker-0: gpu=1"));
+}
+
+TEST_F(SharedResourcesTest, AllOfSeveralResourcesOrNothing) {
+  alice_.Request("j-a", Workers(1, {{"licence", 2}}), false);
+  EXPECT_THAT(Next(alice_), ElementsAre("j-a/worker-0: licence=2"));
+  bob_.Request("j-b", Workers(2, {{"gpu", 1}, {"licence", 1}}), false);
+  EXPECT_THAT(Next(bob_), IsEmpty());
+  EXPECT_EQ(
+      bob_.WhyWaiting("j-b"),
+      "waits for 2 licence: licence 0 is held by alice's j-a; licence 1 is held by alice's j-a");
+  EXPECT_EQ(held_.size(), 2u);
+  alice_.Release("j-a", "worker-0");
+  EXPECT_THAT(Next(bob_),
+              ElementsAre("j-b/worker-0: gpu=0 licence=1", "j-b/worker-1: gpu=1 licence=1"));
+  EXPECT_THAT(bob_.Claimed("j-b", "worker-1"),
+              ElementsAre(std::pair("gpu", "1"), std::pair("licence", "1")));
+  bob_.Release("j-b", "worker-0");
+  EXPECT_EQ(held_.size(), 2u);
+  EXPECT_TRUE(held_.contains({"licence", "1"}));
+}
+
+TEST_F(SharedResourcesTest, TasksThatShareASetHaveItUntilTheLastOneEnds) {
+  alice_.Request("j-a", Workers(2, {{"gpu", 2}}), /*share_sets=*/true);
+  EXPECT_THAT(Next(alice_), ElementsAre("j-a/worker-0: gpu=0,1", "j-a/worker-1: gpu=0,1"));
+  EXPECT_THAT(alice_.Claimed("j-a", "worker-1"),
+              ElementsAre(std::pair("gpu", "0"), std::pair("gpu", "1")));
+  alice_.Release("j-a", "worker-0");
+  EXPECT_EQ(held_.size(), 2u);
+  alice_.Release("j-a", "worker-1");
+  EXPECT_THAT(held_, IsEmpty());
+}
+
+TEST_F(SharedResourcesTest, TheNextLauncherHasWhatTheLastOneHad) {
+  alice_.Request("j-a", Workers(1, {{"gpu", 1}, {"licence", 1}}), false);
+  ASSERT_EQ(Next(alice_).size(), 1u);
+  Resources next(Parsed(there_is_), &alices_);
+  next.Restore("j-a", "worker-0", {"gpu=0", "licence=1"}, false);
+  EXPECT_THAT(next.Claimed("j-a", "worker-0"),
+              ElementsAre(std::pair("gpu", "0"), std::pair("licence", "0")));
+  next.Release("j-a", "worker-0");
+  EXPECT_THAT(held_, IsEmpty());
+}
+
+TEST_F(SharedResourcesTest, WhatIsNotSharedIsEachOnesOwn) {
+  for (Resources* resources : {&alice_, &bob_}) {
+    resources->Request("j-a", Workers(1, {{"slots", 2}}), false);
+    EXPECT_THAT(Next(*resources), ElementsAre("j-a/worker-0: slots=2"));
+  }
+  EXPECT_THAT(held_, IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, ResourcesRandomTest, ::testing::Range(1u, 11u));
 
 }  // namespace

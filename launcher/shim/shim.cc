@@ -427,6 +427,7 @@ void Shim::StartProgram(const UniqueFd& started) {
                   .fds = {{0, null.get()}, {1, out.get()}, {2, err.get()}, {3, channel.get()}},
                   .limits = spec_.limits,
                   .caller = spec_.caller};
+  for (const UniqueFd& lock : attempt_.locks) start.locks.push_back(lock.get());
   if (!MakeReadyPipe(&start)) return;
   for (auto& entry : spec_.environment) {
     // (A YARD_READY_FD from elsewhere is not ours.)
@@ -671,6 +672,8 @@ void Shim::NoteOutput() {
 
 void Shim::Finish() {
   finished_ = true;
+  // Processes that could not be killed may still use the resources.
+  if (!gave_up_killing_) attempt_.locks.clear();
   poller_.Cancel(stop_timer_);
   stdout_.Drain();
   stderr_.Drain();

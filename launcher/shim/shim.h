@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launcher/shim/task_tree.h"
 #include "runtime/file/unique_fd.h"
@@ -33,6 +34,8 @@ struct ShimAttempt {
   std::string folder;  // With its spec file.
   runtime::UniqueFd
       control;  // A connected SEQPACKET socket to the launcher that started it; or none.
+  // Kept open, here and in the task, until no process of the task is left.
+  std::vector<runtime::UniqueFd> locks = {};
 };
 // Called once, when everything is made that is the same for every attempt. Returns the attempt to
 // run, or nothing to end the shim.

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "launcher/process/scheduling.h"
 #include "launcher/shim/shim.h"
@@ -31,6 +32,7 @@ constexpr int kSoonMs = 3;
 struct Request {
   std::string folder;  // Empty: there will be no more.
   UniqueFd control, log;
+  std::vector<UniqueFd> locks = {};
   bool took_spare = false;  // Nothing else.
 };
 
@@ -38,10 +40,11 @@ struct Request {
 Request Receive(int socket) {
   ShimPacket packet = ShimPacket::Receive(socket);
   if (packet.text == kSpareTaken) {
-    return {.folder = {}, .control = {}, .log = {}, .took_spare = true};
+    return {.folder = {}, .control = {}, .log = {}, .locks = {}, .took_spare = true};
   }
   if (!packet.first.valid() || !packet.second.valid()) return {};
-  return {std::move(packet.text), std::move(packet.first), std::move(packet.second)};
+  return {std::move(packet.text), std::move(packet.first), std::move(packet.second),
+          std::move(packet.more)};
 }
 
 // As fork(), but the child is our parent's. By clone(2): the filters of container engines know no
@@ -69,7 +72,9 @@ void BeginShim() {
 ShimAttempt AttemptOf(Request request, std::span<char> title) {
   dup2(request.log.get(), STDERR_FILENO);
   WriteTitle(title, request.folder);
-  return {.folder = std::move(request.folder), .control = std::move(request.control)};
+  return {.folder = std::move(request.folder),
+          .control = std::move(request.control),
+          .locks = std::move(request.locks)};
 }
 
 int BeShim(Request request, std::span<char> title, const TreeHost& host) {

@@ -329,6 +329,9 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
               .cgroup_entries = &start.cgroup_entries,
               .parent = start.in_namespace ? 0 : getpid()};  // We have no pid in the namespace.
   for (const auto& [as, fd] : start.fds) child.fds.push_back({as, fd, -1});
+  for (int as = TaskStart::kFirstLock; const int fd : start.locks) {
+    child.fds.push_back({as++, fd, -1});
+  }
   for (const ProcessLimit& limit : start.limits) {
     if (limit.resource() < 0) return fail("unknown limit: " + limit.name, EINVAL);
     child.limits.push_back({limit.resource(), {limit.soft, limit.hard}});

@@ -19,8 +19,12 @@ struct TaskStart {
   std::vector<std::string> argv;         // argv[0] is searched on the PATH of `environment`.
   std::vector<std::string> environment;  // Complete.
   std::string working_directory;
-  // Descriptors of the task, by their number there; it has no others.
+  // Descriptors of the task, by their number there (below kFirstLock); it has no others.
   std::map<int, int> fds;
+  // Ours; the task has them, too, from kFirstLock on. A program that knows nothing of them keeps
+  // them as long as it lives.
+  std::vector<int> locks = {};
+  static constexpr int kFirstLock = 256;
   std::vector<ProcessLimit> limits = {};
   CallersProcess caller = {};
   // What it is in from its birth on (task_tree.h): a control group of version 2 (a directory), and

@@ -10,16 +10,12 @@
 #include <cstddef>
 
 namespace launcher {
-namespace {
-
-constexpr std::size_t kDescriptors = 2;
-
-}  // namespace
 
 ShimPacket ShimPacket::Receive(int socket, int flags) {
   char text[PATH_MAX];
   iovec part = {text, sizeof text};
-  int fds[kDescriptors] = {-1, -1};
+  int fds[kMaxDescriptors];
+  std::size_t count = 0;
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof fds)];
   msghdr message = {};
   message.msg_iov = &part;
@@ -36,17 +32,21 @@ ShimPacket ShimPacket::Receive(int socket, int flags) {
   }
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    memcpy(fds, CMSG_DATA(header),
-           std::min<std::size_t>(header->cmsg_len - CMSG_LEN(0), sizeof fds));
+    const std::size_t size = std::min<std::size_t>(header->cmsg_len - CMSG_LEN(0), sizeof fds);
+    memcpy(fds, CMSG_DATA(header), size);
+    count = size / sizeof(int);
   }
-  return {std::string(text, static_cast<std::size_t>(got)), runtime::UniqueFd(fds[0]),
-          runtime::UniqueFd(fds[1])};
+  ShimPacket packet{.text = std::string(text, static_cast<std::size_t>(got)),
+                    .first = runtime::UniqueFd(count > 0 ? fds[0] : -1),
+                    .second = runtime::UniqueFd(count > 1 ? fds[1] : -1)};
+  for (std::size_t i = 2; i < count; ++i) packet.more.emplace_back(fds[i]);
+  return packet;
 }
 
-bool ShimPacket::Send(int socket, std::string_view text, std::initializer_list<int> descriptors) {
+bool ShimPacket::Send(int socket, std::string_view text, std::span<const int> descriptors) {
   iovec part = {const_cast<char*>(text.data()), text.size()};
-  const std::size_t count = std::min(descriptors.size(), kDescriptors);
-  alignas(cmsghdr) char space[CMSG_SPACE(kDescriptors * sizeof(int))] = {};
+  const std::size_t count = std::min(descriptors.size(), kMaxDescriptors);
+  alignas(cmsghdr) char space[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -57,7 +57,7 @@ bool ShimPacket::Send(int socket, std::string_view text, std::initializer_list<i
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(header), descriptors.begin(), count * sizeof(int));
+    memcpy(CMSG_DATA(header), descriptors.data(), count * sizeof(int));
   }
   return sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
 }

@@ -15,7 +15,8 @@ MODULE = "usr/lib/python3/dist-packages"
 _ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 # Other places for what is in the wheel's PREFIX.
 _PLACES = {"share/bash-completion/": "usr/share/bash-completion/", "share/fish/": "usr/share/fish/",
-           "share/zsh/site-functions/": "usr/share/zsh/vendor-completions/", "include/": "usr/include/"}
+           "share/zsh/site-functions/": "usr/share/zsh/vendor-completions/", "include/": "usr/include/",
+           "share/man/": "usr/share/man/"}
 # (The versions are those of Ubuntu 22.04. Debian's package `yard` documents Ruby, by a command of the same name.)
 _CONTROL = """Package: trainyard
 Version: %s

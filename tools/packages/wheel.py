@@ -26,7 +26,7 @@ _SECONDS = 600
 # (The module is beside the Python that pip installs for; units name an absolute path, which pip knows only later.)
 _PARTS = ("bin/yard", "libexec/*", "include/yard.h", "share/yard/bus/schema/*.bfbs",
           "share/yard/python/yard/import_runs.py", "share/bash-completion/completions/yard",
-          "share/zsh/site-functions/_yard", "share/fish/vendor_completions.d/yard.fish")
+          "share/zsh/site-functions/_yard", "share/fish/vendor_completions.d/yard.fish", "share/man/man1/yard.1")
 _FROM_PREFIX = ("bin/", "libexec/")
 _ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 _SYSTEM = re.compile(r"/(ld-linux[^/]*|lib(c|m|gcc_s|stdc\+\+|pthread|dl|rt|resolv))\.so\.")

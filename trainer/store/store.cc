@@ -19,6 +19,7 @@
 #include "runtime/sqlite/database_file.h"
 #include "runtime/sqlite/database_schema.h"
 #include "runtime/sqlite/prepared_transaction.h"
+#include "runtime/sqlite/restored_state.h"
 #include "runtime/sqlite/statement_columns.h"
 #include "runtime/sqlite/wal_copier.h"
 #include "trainer/run/run_annotations.h"
@@ -89,6 +90,7 @@ class SqliteStore : public Store {
     return Try("open", [&] {
       if (auto status = runtime::PrepareDatabase(database_, SchemaOf(options_)); !status.ok())
         return status;
+      if (auto status = TakeOver(); !status.ok()) return status;
       database_.exec("PRAGMA temp_store=MEMORY");
       // An environment may have secrets.
       database_.exec("PRAGMA secure_delete=ON");
@@ -557,6 +559,35 @@ class SqliteStore : public Store {
   }
 
  private:
+  // If a back-up was put here: runs are where they are now.
+  absl::Status TakeOver() {
+    return runtime::ApplyRestored(database_, [&](const runtime::RestoredState& restored) {
+      for (const auto& [table, column] :
+           {std::pair("trials", "run_directory"), std::pair("trials", "start_checkpoint"),
+            std::pair("removals", "run_directory")}) {
+        Move(restored, table, column);
+      }
+    });
+  }
+  void Move(const runtime::RestoredState& restored, const char* table, const char* column) {
+    std::vector<std::pair<std::int64_t, std::string>> moved;
+    SQLite::Statement rows(database_, absl::StrCat("SELECT number, ", column, " FROM ", table));
+    while (rows.executeStep()) {
+      runtime::Reader read(rows);
+      const std::int64_t number = read.Number();
+      const std::string path = read.Text();
+      std::string now = restored.Moved(path);
+      if (now != path) moved.emplace_back(number, std::move(now));
+    }
+    SQLite::Statement change(
+        database_, absl::StrCat("UPDATE ", table, " SET ", column, " = ? WHERE number = ?"));
+    for (const auto& [number, path] : moved) {
+      runtime::Binder(change) << path << number;
+      change.exec();
+      change.reset();
+    }
+  }
+
   static constexpr char kSelectEvent[] = "SELECT trial, number, text, request_id FROM events ";
 
   static StoredEvent ReadEvent(SQLite::Statement& statement) {

@@ -52,7 +52,7 @@ void Miss(json& text, const char* service) {
 json LeaseToJson(const msg::LeaseT& lease) {
   return {{"name", lease.name},
           {"instance", lease.instance},
-          {"state", lease.state == msg::LeaseState::Up ? "up" : "suspect"},
+          {"state", bus::StateName(lease.state)},
           {"pid", bus::PidToJson(lease.process != nullptr ? lease.process->pid : 0)},
           {"since", bus::TimeToJson(lease.registered_us)},
           {"version", lease.version},

@@ -13,8 +13,8 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/wire/packed_numbers.h"
 #include "nlohmann/json.hpp"
+#include "runtime/smoother.h"
 #include "web/api/series_format.h"
-#include "web/api/smoothing.h"
 
 namespace web {
 namespace {
@@ -189,7 +189,7 @@ absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
   const Steps steps = Steps::Of(series);
   const std::size_t columns = steps.first.size();
   series.smooths.assign(columns, kNaN);
-  Smoother smoother(question.smooth);
+  runtime::Smoother smoother(question.smooth);
   std::size_t at = 0;
   const auto add = [&](std::int64_t step, double value) {
     smoother.Add(value);

@@ -62,11 +62,9 @@ json LeaseNews(const msg::LeaseEvent& event) {
   const auto text = [](const flatbuffers::String* string) {
     return string == nullptr ? std::string() : string->str();
   };
-  static constexpr const char* kStates[] = {"up", "suspect", "gone"};
-  const auto state = static_cast<std::size_t>(lease->state());
   return {{"name", text(lease->name())},
           {"instance", text(lease->instance())},
-          {"state", state < std::size(kStates) ? kStates[state] : "unknown"},
+          {"state", bus::StateName(lease->state())},
           {"reason", text(event.reason())}};
 }
 

@@ -7,6 +7,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bus/json/things_json.h"
 #include "runtime/mutex.h"
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
@@ -36,12 +38,21 @@ std::string Stamp(const msg::Envelope& event, absl::Time heard, absl::TimeZone z
 void AddPlacesOf(const nlohmann::json& value, const std::string& before,
                  std::vector<std::string>* places) {
   constexpr std::size_t kMost = 200;
+  if (value.is_string() && value.get_ref<const std::string&>().starts_with('{')) {
+    return AddPlacesOf(bus::MetricsToJson(value.get<std::string>()), before, places);
+  }
   if (!value.is_object()) return;
   for (const auto& [key, member] : value.items()) {
     if (places->size() == kMost) return;
     places->push_back(before + key);
     AddPlacesOf(member, before + key + ".", places);
   }
+}
+
+// Text as it is, if it is the value of a field; all else as JSON.
+std::string Shown(const nlohmann::json& value, bool is_field) {
+  if (is_field && value.is_string()) return runtime::Printable(value.get<std::string>());
+  return runtime::Printable(value.dump(-1, ' ', false, kReplace));
 }
 
 // The place that may have been meant by one that is not there; empty if nothing is near.
@@ -74,7 +85,7 @@ class EventView::Places {
     {
       runtime::MutexLock lock(mutex_);
       if (missing_.empty()) return;
-      std::erase_if(missing_, [&](const auto& one) { return one.second.Find(body) != nullptr; });
+      std::erase_if(missing_, [&](const auto& one) { return one.second.IsIn(body); });
       last_ = body;
       are_enough = ++events_ == kEnough;
     }
@@ -121,10 +132,10 @@ absl::StatusOr<EventView> EventView::Make(const Options& options) {
     if (!pattern.ok()) return pattern.status();
     view.patterns_.push_back(*std::move(pattern));
   }
-  if (!options.field.empty()) {
-    auto field = JsonPath::Parse(options.field);
-    if (!field.ok()) return field.status();
-    view.field_ = *std::move(field);
+  for (const std::string& text : options.fields) {
+    auto place = JsonPath::Parse(text);
+    if (!place.ok()) return place.status();
+    view.fields_.push_back({text, *std::move(place)});
   }
   if (!options.filter.empty()) {
     auto filter = JsonFilter::Parse(options.filter);
@@ -186,10 +197,10 @@ std::vector<std::string> EventView::LinesOf(const MessageJson& messages, std::st
 std::optional<std::string> EventView::LineOf(std::string_view topic, const msg::Envelope& event,
                                              absl::Time heard, nlohmann::json body) const {
   if (filter_ != nullptr && !filter_->Matches(body)) return std::nullopt;
-  if (field_.has_value()) {
-    const nlohmann::json* const value = field_->Find(body);
-    if (value == nullptr) return std::nullopt;
-    body = nlohmann::json(*value);
+  if (!fields_.empty()) {
+    auto values = FieldsOf(body);
+    if (!values.has_value()) return std::nullopt;
+    body = *std::move(values);
   }
   return json_ ? Object(topic, event, heard, std::move(body)) : Text(topic, event, heard, body);
 }
@@ -197,10 +208,29 @@ std::optional<std::string> EventView::LineOf(std::string_view topic, const msg::
 std::string EventView::Text(std::string_view topic, const msg::Envelope& event, absl::Time heard,
                             const nlohmann::json& body) const {
   const std::string stamp = timestamps_ ? Stamp(event, heard, zone_) + "  " : "";
-  if (field_.has_value() && body.is_string())
-    return stamp + runtime::Printable(body.get<std::string>());
-  const std::string text = runtime::Printable(body.dump(-1, ' ', false, kReplace));
-  return stamp + (field_.has_value() ? text : absl::StrCat(runtime::Printable(topic), "  ", text));
+  if (fields_.size() < 2) {
+    const std::string text = Shown(body, /*is_field=*/!fields_.empty());
+    return stamp + (fields_.empty() ? absl::StrCat(runtime::Printable(topic), "  ", text) : text);
+  }
+  std::vector<std::string> texts;
+  for (const Field& field : fields_) {
+    const nlohmann::json& value = body[field.text];
+    texts.push_back(value.is_null() ? "" : Shown(value, true));
+  }
+  return stamp + absl::StrJoin(texts, "\t");
+}
+
+std::optional<nlohmann::json> EventView::FieldsOf(const nlohmann::json& body) const {
+  if (fields_.size() == 1) return fields_[0].place.Find(body);
+  nlohmann::json values = nlohmann::json::object();
+  bool any = false;
+  for (const Field& field : fields_) {
+    auto value = field.place.Find(body);
+    any |= value.has_value();
+    values[field.text] = value.has_value() ? *std::move(value) : nlohmann::json();
+  }
+  if (!any) return std::nullopt;
+  return values;
 }
 
 std::string EventView::Object(std::string_view topic, const msg::Envelope& event, absl::Time heard,
@@ -213,7 +243,7 @@ std::string EventView::Object(std::string_view topic, const msg::Envelope& event
   }
   if (timestamps_) line["received"] = IsoTime(absl::ToUnixMicros(heard));
   if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
-  line[field_.has_value() ? "value" : "body"] = std::move(body);
+  line[fields_.empty() ? "body" : fields_.size() == 1 ? "value" : "values"] = std::move(body);
   return line.dump(-1, ' ', for_terminal_, kReplace);
 }
 

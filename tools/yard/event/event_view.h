@@ -24,7 +24,7 @@ class EventView {
  public:
   struct Options {
     std::vector<std::string> topics;
-    std::string field;
+    std::vector<std::string> fields;
     std::string filter;
     bool json = false;
     bool for_terminal = false;                  // JSON that cannot drive one.
@@ -44,8 +44,9 @@ class EventView {
   bool Passes(const MessageJson& messages, std::string_view topic,
               const msg::Envelope& event) const;
   // "TOPIC  {...}", or one object with everything about the event; with a field its value alone,
-  // or instead of the body. Nothing: it is not wanted. An event with several results has a line for
-  // each.
+  // or instead of the body; with several, their values with tabs between them, or as an object; an
+  // event that has none of the fields is not wanted. Nothing: it is not wanted. An event with
+  // several results has a line for each.
   std::vector<std::string> LinesOf(const MessageJson& messages, std::string_view topic,
                                    const msg::Envelope& event, absl::Time heard) const;
   // The same lines, if they have not been told: no more events come.
@@ -57,13 +58,19 @@ class EventView {
   bool Matches(std::string_view topic) const;
   std::optional<std::string> LineOf(std::string_view topic, const msg::Envelope& event,
                                     absl::Time heard, nlohmann::json body) const;
+  // Nothing: the body has none of the fields.
+  std::optional<nlohmann::json> FieldsOf(const nlohmann::json& body) const;
   std::string Text(std::string_view topic, const msg::Envelope& event, absl::Time heard,
                    const nlohmann::json& body) const;
   std::string Object(std::string_view topic, const msg::Envelope& event, absl::Time heard,
                      nlohmann::json body) const;
 
   std::vector<TopicPattern> patterns_;
-  std::optional<JsonPath> field_;
+  struct Field {
+    std::string text;  // As it was asked for.
+    JsonPath place;
+  };
+  std::vector<Field> fields_;
   std::unique_ptr<JsonFilter> filter_;
   std::shared_ptr<Places> places_;  // Places of the filter.
   bool json_ = false;

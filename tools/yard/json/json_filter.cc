@@ -56,19 +56,21 @@ bool IsSomething(const json& value) {
   return !(value.is_null() || value == false || value == "" || NumberOf(value) == 0.0);
 }
 
-bool Matches(const Condition& condition, const json& value) {
-  const json* const found = condition.place->Find(value);
-  if (found == nullptr) return false;
-  if (!condition.comparison && condition.pattern == nullptr) return IsSomething(*found);
-  const auto number = condition.number ? NumberOf(*found) : std::nullopt;
+bool Holds(const Condition& condition, const json& found) {
+  if (!condition.comparison && condition.pattern == nullptr) return IsSomething(found);
+  const auto number = condition.number ? NumberOf(found) : std::nullopt;
   if (condition.comparison && number) {
     return runtime::Holds(*condition.comparison, *number, *condition.number);
   }
-  const auto text = TextOf(*found);
+  const auto text = TextOf(found);
   if (!text) return false;
   if (condition.pattern != nullptr) return RE2::PartialMatch(*text, *condition.pattern);
   return (condition.comparison == Comparison::kEqual && *text == condition.value) ||
          (condition.comparison == Comparison::kNotEqual && *text != condition.value);
+}
+
+bool Matches(const Condition& condition, const json& value) {
+  return condition.place->AnyOf(value, [&](const json& found) { return Holds(condition, found); });
 }
 
 // Reads conditions. A method returns false when it has noted an error.

@@ -23,7 +23,8 @@ namespace yard {
 // Two numbers are compared as numbers (also one that stands in a string, as 64-bit integers and NaN
 // do in messages). Else only =, != and ~ can hold: of the text of a string or of `true`, `false`
 // and `null`. ~ is a regular expression (RE2) that matches somewhere in the text. A place that is
-// not there makes a condition false, also one with !=.
+// not there makes a condition false, also one with !=. A condition of a place with [*] holds if it
+// holds of one of the elements.
 class JsonFilter : public runtime::QueryLimits {
  public:
   // InvalidArgument has three lines: "filter, column 6: expected ..." (in characters, from 1), the

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 TEST(JsonFilterTest, HoldsOrDoesNot) {
   const json value = json::parse(R"({
       "row": {"step": 12, "loss": "NaN"}, "state": "Failed", "big": "9007199254740993",
+      "metrics": "{\"loss\": 12.5, \"acc\": NaN}", "values": [0.1, 0.7, 3],
       "list": [1, {"a": "x y"}], "yes": true, "no": false, "none": null, "zero": 0, "empty": ""})");
   struct Row {
     const char* filter;
@@ -45,6 +46,16 @@ TEST(JsonFilterTest, HoldsOrDoesNot) {
       {"list[1].a=\"x y\"", true},
       {"list[0]=1", true},
       {"list=1", false},
+      // Inside text, and of any element.
+      {"metrics.loss>10", true},
+      {"metrics.loss<10", false},
+      {"metrics.acc=nan", true},
+      {"metrics.none>0", false},
+      {"values[*]>2", true},
+      {"values[*]>3", false},
+      {"values[2]=3", true},
+      {"!values[*]<0", true},
+      {"list[*].a~^x", true},
       {"yes=true", true},
       {"no=false", true},
       {"none=null", true},

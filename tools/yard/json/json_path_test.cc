@@ -14,22 +14,49 @@ using ::testing::HasSubstr;
 
 TEST(JsonPathTest, FindsPlaces) {
   const json value = json::parse(
-      R"({"a": {"b": [1, {"c": 2}]}, "x.y": 3, "x": {"": 4}, "m": {"eval/loss": 5}, "n": null})");
+      R"({"a": {"b": [1, {"c": 2}]}, "x.y": 3, "x": {"": 4}, "m": {"eval/loss": 5}, "n": null,
+      "t": "{\"loss\": NaN, \"list\": [7, 8], \"eval/loss\": 0.5}", "l": " [{\"x\": 9}]",
+      "s": "x", "broken": "{\"a\": "})");
   struct Row {
     const char* path;
     const char* found;  // Null: nothing.
   };
   const Row rows[] = {
-      {"a.b[0]", "1"},       {"a.b[1].c", "2"},      {"[\"x.y\"]", "3"}, {"x[\"\"]", "4"},
-      {"m.eval/loss", "5"},  {"a[\"b\"][0]", "1"},   {"n", "null"},      {"a.c", nullptr},
-      {"a.b[2]", nullptr},   {"a.b.c", nullptr},     {"a[0]", nullptr},  {"n.x", nullptr},
-      {"a.b[0].c", nullptr}, {"a.b[0][0]", nullptr},
+      {"a.b[0]", "1"},
+      {"a.b[1].c", "2"},
+      {"[\"x.y\"]", "3"},
+      {"x[\"\"]", "4"},
+      {"m.eval/loss", "5"},
+      {"a[\"b\"][0]", "1"},
+      {"n", "null"},
+      {"a.c", nullptr},
+      {"a.b[2]", nullptr},
+      {"a.b.c", nullptr},
+      {"a[0]", nullptr},
+      {"n.x", nullptr},
+      {"a.b[0].c", nullptr},
+      {"a.b[0][0]", nullptr},
+      // All elements.
+      {"a.b[*]", R"([1,{"c":2}])"},
+      {"a.b[*].c", "[2]"},
+      {"a[*]", nullptr},
+      {"a.b[*].d", nullptr},
+      // Text that is JSON, with what a program may report.
+      {"t.loss", "\"NaN\""},
+      {"t.list[1]", "8"},
+      {"t.list[*]", "[7,8]"},
+      {"t.eval/loss", "0.5"},
+      {"t.none", nullptr},
+      {"l[0].x", "9"},
+      {"s.x", nullptr},
+      {"broken.a", nullptr},
   };
   for (const Row& row : rows) {
     const auto path = JsonPath::Parse(row.path);
     ASSERT_TRUE(path.ok()) << path.status();
-    const json* const found = path->Find(value);
-    EXPECT_EQ(found == nullptr ? "nothing" : found->dump(),
+    const auto found = path->Find(value);
+    EXPECT_EQ(path->IsIn(value), found.has_value());
+    EXPECT_EQ(!found.has_value() ? "nothing" : found->dump(),
               row.found == nullptr ? "nothing" : row.found)
         << row.path;
   }

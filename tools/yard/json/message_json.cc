@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "bus/json/exact_json.h"
+#include "bus/json/state_names.h"
 #include "flatbuffers/idl.h"
 #include "flatbuffers/reflection.h"
 #include "re2/re2.h"
@@ -40,6 +42,8 @@ constexpr std::size_t kMaxSchemaBytes = 4 << 20;
 constexpr std::size_t kMaxTextBytes = 1 << 20;
 // Deeper JSON of a user stays text: readers and printers of it recurse.
 constexpr int kMaxDepth = 100;
+// Words for states in one text: each costs a parse.
+constexpr int kMaxStates = 100;
 
 // "msg.JobsRequest" -> "JobsRequest"
 std::string_view LastName(const flatbuffers::String* full) {
@@ -110,6 +114,12 @@ class Walk {
     if (type.index() < 0) return nullptr;
     return schema_.enums()->Get(static_cast<unsigned>(type.index()))->values()->LookupByKey(value);
   }
+  // The word for a state, the schema's name for a member of another enum.
+  std::string WordOf(const reflection::Type& type, const reflection::EnumVal& member) const {
+    const auto* const of = schema_.enums()->Get(static_cast<unsigned>(type.index()));
+    const char* const state = bus::StateNameOf(LastName(of->name()), member.value());
+    return state == nullptr ? member.name()->str() : state;
+  }
   const reflection::Object& ObjectAt(int index) const {
     return *schema_.objects()->Get(static_cast<unsigned>(index));
   }
@@ -147,7 +157,7 @@ class Walk {
   json Integer(std::int64_t value, const reflection::Type& type, BaseType base) const {
     if (base == reflection::Bool) return value != 0;
     const reflection::EnumVal* const member = Member(type, value);
-    if (member != nullptr) return member->name()->str();
+    if (member != nullptr) return WordOf(type, *member);
     return bus::ExactJson(base == reflection::ULong ? json(static_cast<std::uint64_t>(value))
                                                     : json(value));
   }
@@ -221,6 +231,7 @@ struct Place {
 class NameScan {
  public:
   explicit NameScan(std::string_view text) : text_(text) {}
+  std::size_t at() const { return at_; }  // The byte behind what was read.
 
   // The next name before a colon, with its place; false at the end.
   bool Next(std::string* name, Place* place) {
@@ -234,7 +245,9 @@ class NameScan {
         SkipComment();
       } else {
         ++at_;
-        if (c == '{') path_.push_back(name_);
+        if (c == '[') lists_.emplace_back(path_.size(), name_);
+        if (c == ']' && !lists_.empty()) lists_.pop_back();
+        if (c == '{') path_.push_back(IsInList() ? lists_.back().second : name_);
         if (c == '}' && !path_.empty()) path_.pop_back();
         if (c != ':') continue;
         *name = name_;
@@ -247,6 +260,7 @@ class NameScan {
 
  private:
   void Keep(std::string name) { name_ = std::move(name); }
+  bool IsInList() const { return !lists_.empty() && lists_.back().first == path_.size(); }
   std::string Quoted(char quote) {
     name_at_ = at_++;
     std::string result;
@@ -286,6 +300,8 @@ class NameScan {
   std::size_t name_at_ = 0;
   std::string name_;
   std::vector<std::string> path_;
+  // Lists that are open: the objects around each, and its name, which all its objects have.
+  std::vector<std::pair<std::size_t, std::string>> lists_;
 };
 
 const char* BaseName(BaseType type) {
@@ -380,8 +396,10 @@ class SchemaMessageJson : public MessageJson {
         !parser.SetRootType(table->name()->c_str())) {
       return absl::InternalError("cannot read the schema");
     }
-    if (!parser.ParseJson(std::string(text).c_str())) {
-      return absl::InvalidArgumentError(Explain(text, *table, parser.error_));
+    std::string spelled(text);
+    for (int states = 0; !parser.ParseJson(spelled.c_str()); ++states) {
+      if (states < kMaxStates && SpellState(*table, parser.error_, &spelled)) continue;
+      return absl::InvalidArgumentError(Explain(spelled, *table, parser.error_));
     }
     msg::EnvelopeT envelope;
     envelope.body.type = body;
@@ -518,6 +536,39 @@ class SchemaMessageJson : public MessageJson {
                         IsOfValue(words) ? Wanted(FieldAt(text, type, line, column)) : "");
   }
 
+  // The parser knows states by the schema's names alone. Puts that name in the place of the word of
+  // ToJson(), if such a word is what `error` is about.
+  bool SpellState(const reflection::Object& type, const std::string& error,
+                  std::string* text) const {
+    std::size_t line = 0, column = 0;
+    std::string words;
+    if (!RE2::FullMatch(error, R"((?s)(\d+): (\d+): error: (.*))", &line, &column, &words) ||
+        !absl::StartsWith(words, "unknown enum value")) {
+      return false;
+    }
+    std::size_t after_name = 0;
+    const reflection::Field* const field = FieldAt(*text, type, line, column, &after_name);
+    if (field == nullptr || field->type()->index() < 0) return false;
+    const std::size_t begin = text->find_first_not_of(": \t\r\n\"'", after_name);
+    if (begin == std::string::npos) return false;
+    const auto* const of = schema_->enums()->Get(static_cast<unsigned>(field->type()->index()));
+    for (const auto* member : *of->values()) {
+      const char* const state = bus::StateNameOf(LastName(of->name()), member->value());
+      const std::string name = member->name()->str();
+      if (state == nullptr || name == state || text->compare(begin, strlen(state), state) != 0) {
+        continue;
+      }
+      const std::size_t end = begin + strlen(state);
+      const bool is_whole =
+          end == text->size() || !absl::ascii_isalnum(static_cast<unsigned char>((*text)[end]));
+      // ("stopped" begins "stopped early".)
+      if (!is_whole || text->compare(end, 6, " early") == 0) continue;
+      text->replace(begin, strlen(state), name);
+      return true;
+    }
+    return false;
+  }
+
   // Whether what the parser says is that a value does not suit its field.
   static bool IsOfValue(std::string_view words) {
     for (const char* start :
@@ -528,8 +579,10 @@ class SchemaMessageJson : public MessageJson {
     return false;
   }
   // The field with the last name that ends before a place; null where no field has such a name.
+  // `after_name`: the byte behind that name.
   const reflection::Field* FieldAt(std::string_view text, const reflection::Object& type,
-                                   std::size_t line, std::size_t column) const {
+                                   std::size_t line, std::size_t column,
+                                   std::size_t* after_name = nullptr) const {
     NameScan scan(text);
     std::string name;
     Place place;
@@ -538,6 +591,7 @@ class SchemaMessageJson : public MessageJson {
            std::pair(place.line, place.column) < std::pair(line, column)) {
       const auto* table = Follow(type, place.path);
       field = table == nullptr ? nullptr : table->fields()->LookupByKey(name.c_str());
+      if (after_name != nullptr) *after_name = scan.at();
     }
     return field;
   }
@@ -555,7 +609,7 @@ class SchemaMessageJson : public MessageJson {
     std::vector<std::string> members;
     for (const auto* member :
          *schema_->enums()->Get(static_cast<unsigned>(type.index()))->values()) {
-      members.push_back(member->name()->str());
+      members.push_back(walk_.WordOf(type, *member));
     }
     return absl::StrCat(text, ": ", absl::StrJoin(members, ", "));
   }

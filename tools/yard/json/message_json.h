@@ -23,7 +23,8 @@ class MessageJson {
 
   // The body of a verified envelope as an object that any JSON reader accepts: NaN and the
   // infinities as the strings "NaN", "Infinity", "-Infinity", integers beyond 2^53 as
-  // strings too (also in a JSON payload), invalid UTF-8 replaced, enums by name, [ubyte] as base64
+  // strings too (also in a JSON payload), invalid UTF-8 replaced, states by their words
+  // (bus/json/state_names.h), other enums by name, [ubyte] as base64
   // or as text where it is UTF-8. With payload instead of a body: {"payload": ..., "payload_type":
   // ...}.
   virtual nlohmann::json ToJson(const msg::Envelope& envelope) const = 0;

@@ -66,12 +66,35 @@ TEST_F(MessageJsonTest, ShowsNestedTablesListsAndEnums) {
   const json& first = shown["jobs"][0];
   EXPECT_EQ(first["id"], "j-abcde");
   EXPECT_EQ(first["argv"], json({"python3", "train.py"}));
-  EXPECT_EQ(first["state"], "Running");
+  EXPECT_EQ(first["state"], "running");
   EXPECT_EQ(first["created_us"], 1'700'000'000'000'000);
   EXPECT_EQ(first["stop_requested"], false);
   EXPECT_EQ(first["name"], "");
   EXPECT_EQ(first["tasks"][0]["id"], "j-abcde/worker-0");
   EXPECT_EQ(first["tasks"][0]["attempts"], json::array());
+}
+
+TEST_F(MessageJsonTest, StatesAreReadByTheirWordsAndByTheSchemasNames) {
+  const auto read = [&](const std::string& type, const std::string& text) {
+    const auto envelope = messages_->FromJson(type, text);
+    EXPECT_TRUE(envelope.ok()) << envelope.status();
+    return envelope.ok() ? messages_->ToJson(*envelope) : json();
+  };
+  EXPECT_EQ(read("TrialEvent", R"({"trial": {"state": "done"}})")["trial"]["state"], "done");
+  EXPECT_EQ(read("TrialEvent", R"({trial: {state: Done}})")["trial"]["state"], "done");
+  EXPECT_EQ(
+      read("JobEvent",
+           R"({job: {state: done, tasks: [{state: "lost"}, {state: 'Lost'}]}})")["job"]["tasks"],
+      read("JobEvent",
+           R"({job: {state: Exited, tasks: [{state: Lost}, {state: Lost}]}})")["job"]["tasks"]);
+  const json stages =
+      read("SweepEvent",
+           R"({trials: [{stage: "stopped early"}, {stage: "stopped"}, {stage: waiting}]})");
+  EXPECT_EQ(stages["trials"][0]["stage"], "stopped early");
+  EXPECT_EQ(stages["trials"][1]["stage"], "stopped");
+  EXPECT_EQ(stages["trials"][2]["stage"], "waiting");
+  EXPECT_THAT(Refused("TrialEvent", R"({"trial": {"state": "asleep"}})"),
+              HasSubstr("state is TrialState: pending, running, stopping, done"));
 }
 
 TEST_F(MessageJsonTest, NumbersThatJsonLacksAreStrings) {

@@ -116,6 +116,40 @@ TEST_F(SubTest, AFieldIsPrintedAlone) {
   EXPECT_EQ(lines[2].find('\x1B'), std::string::npos) << "a field cannot drive a terminal";
 }
 
+TEST_F(SubTest, SeveralFieldsStandBesideEachOther) {
+  yard_.Start();
+  const std::vector<std::pair<std::string, std::string>> events = {
+      {"e/x/", R"({"a": "{\"loss\": 0.5}", "b": "text"})"},
+      {"e/x/", R"({"c": 1})"},
+      {"e/x/", R"({"b": "only"})"}};
+  const std::vector<std::string> words = {"sub",     "e/x/",           "-n",      "2",
+                                          "--field", "payload.a.loss", "--field", "payload.b"};
+  const auto result = Hear("e/x/", words, events);
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(Lines(result.out), ElementsAre("0.5\ttext", "\tonly"));
+  auto as_json = words;
+  as_json[1] = "e/y/";
+  as_json.push_back("--json");
+  const auto lines =
+      Lines(Hear("e/y/", as_json, {{"e/y/", events[0].second}, {"e/y/", events[2].second}}).out);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["values"],
+            nlohmann::json({{"payload.a.loss", nullptr}, {"payload.b", "only"}}));
+}
+
+TEST_F(SubTest, AFilterReachesIntoTextAndLists) {
+  yard_.Start();
+  const auto result = Hear("e/x/",
+                           {"sub", "e/x/", "-n", "2", "--field", "payload.n", "--filter",
+                            "payload.metrics.loss>10 | payload.values[*]>3"},
+                           {{"e/x/", R"({"n": 1, "metrics": "{\"loss\": 9}"})"},
+                            {"e/x/", R"({"n": 2, "metrics": "{\"loss\": 11, \"a\": NaN}"})"},
+                            {"e/x/", R"({"n": 3, "values": [1, 2, 3]})"},
+                            {"e/x/", R"({"n": 4, "values": [1, 4, 3]})"}});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(Lines(result.out), ElementsAre("2", "4"));
+}
+
 TEST_F(SubTest, AFieldAsJsonKeepsTheRestOfTheEvent) {
   yard_.Start();
   const auto result = Hear("e/x/", {"sub", "e/x/", "-n", "1", "--field", "payload.a", "--json"},

@@ -151,16 +151,32 @@ void DrawCurve(const PlotCurve& curve, std::size_t index, bool mark, const Range
   if (mark && std::isfinite(from_y)) canvas->Mark(dot_x(from_x), dot_y(from_y), index);
 }
 
+// The curves as a logarithmic axis has them.
+std::vector<PlotCurve> InLogs(std::vector<PlotCurve> curves) {
+  const auto log = [](double* value) { *value = *value > 0 ? std::log10(*value) : kNan; };
+  for (PlotCurve& curve : curves) {
+    for (PlotColumn& column : curve.columns) {
+      // (A part of the column may be above 0.)
+      if (column.min <= 0 && column.max > 0) column.min = column.max;
+      for (double* value : {&column.first, &column.last, &column.min, &column.max}) log(value);
+    }
+  }
+  return curves;
+}
+
 // One for each row, most of them empty; those that are there differ.
-std::vector<std::string> AxisLabels(const Range& y, int rows) {
+std::vector<std::string> AxisLabels(const Range& y, int rows, bool in_logs) {
   std::vector<std::string> labels(static_cast<std::size_t>(rows));
   const int middle = rows / 2;
   if (y.low == y.high) {
-    labels[static_cast<std::size_t>(middle)] = ShortNumber(y.low);
+    labels[static_cast<std::size_t>(middle)] = ShortNumber(in_logs ? std::pow(10, y.low) : y.low);
     return labels;
   }
   const double share = static_cast<double>(rows - 1 - middle) / (rows - 1);
-  const double values[] = {y.low, y.low * (1 - share) + y.high * share, y.high};
+  double values[] = {y.low, y.low * (1 - share) + y.high * share, y.high};
+  if (in_logs) {
+    for (double& value : values) value = std::pow(10, value);
+  }
   std::vector<std::string> texts = ShortNumbers(values);
   labels.back() = std::move(texts[0]);
   labels[static_cast<std::size_t>(middle)] = std::move(texts[1]);
@@ -174,12 +190,14 @@ std::string StepLabel(double x) {
   return ShortNumber(x);
 }
 
-std::string HorizontalAxis(const Range& x, const std::vector<bool>& unseen, int label_width) {
+std::string HorizontalAxis(const Range& x, const std::vector<bool>& unseen, int label_width,
+                           const PlotOptions& options) {
   std::string line(static_cast<std::size_t>(label_width), ' ');
   absl::StrAppend(&line, " \u2514");
   for (const bool mark : unseen) line += mark ? "\u00d7" : "\u2500";
   const int across = static_cast<int>(unseen.size());
-  const std::string low = StepLabel(x.low), high = StepLabel(x.high);
+  const auto text = [&](double at) { return options.x_text ? options.x_text(at) : StepLabel(at); };
+  const std::string low = text(x.low), high = text(x.high);
   const int gap = std::max(across - static_cast<int>(low.size() + high.size()), 1);
   return absl::StrCat(line, "\n", std::string(static_cast<std::size_t>(label_width) + 2, ' '), low,
                       std::string(static_cast<std::size_t>(gap), ' '), high, "\n");
@@ -210,7 +228,8 @@ std::string Legend(const std::vector<PlotCurve>& curves, const PlotOptions& opti
 
 int PlotDots(const PlotOptions& options) { return CellsAcross(options, kLabelWidth) * 2; }
 
-std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& options) {
+std::string DrawPlot(const std::vector<PlotCurve>& drawn, const PlotOptions& options) {
+  const std::vector<PlotCurve> curves = options.log_y ? InLogs(drawn) : drawn;
   Range x, y;
   for (const PlotCurve& curve : curves) {
     for (const PlotColumn& column : curve.columns) {
@@ -223,7 +242,7 @@ std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& op
   if (x.empty()) x = {0, 0};
   if (y.empty()) y = {0, 0};
   const int rows = CellsDown(options);
-  const std::vector<std::string> labels = AxisLabels(y, rows);
+  const std::vector<std::string> labels = AxisLabels(y, rows, options.log_y);
   int label_width = kLabelWidth;
   for (const std::string& label : labels) {
     label_width = std::max(label_width, static_cast<int>(label.size()));
@@ -241,7 +260,7 @@ std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& op
                     absl::StrFormat("%*s", label_width, labels[static_cast<std::size_t>(row)]),
                     " \u2502", canvas.Row(row, options.color), "\n");
   }
-  return absl::StrCat(text, HorizontalAxis(x, Unseen(curves, x, across), label_width),
+  return absl::StrCat(text, HorizontalAxis(x, Unseen(curves, x, across), label_width, options),
                       Legend(curves, options));
 }
 

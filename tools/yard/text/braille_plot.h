@@ -1,6 +1,7 @@
 #ifndef TOOLS_YARD_TEXT_BRAILLE_PLOT_H_
 #define TOOLS_YARD_TEXT_BRAILLE_PLOT_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct PlotOptions {
   int width = 80;   // Width of the whole, with axes, in characters; 30 to 4000.
   int height = 20;  // Height of all but the legend, in lines; 5 to 1000.
   bool color = false;
+  bool log_y = false;  // The vertical axis is logarithmic: values that are not above 0 leave gaps.
+  // Text of a place on the horizontal axis; unset: the number.
+  std::function<std::string(double)> x_text = {};
 };
 
 // Columns a curve may have so that none of them shares its dots with another, unless the labels

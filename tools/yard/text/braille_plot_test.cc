@@ -175,6 +175,23 @@ TEST(DrawPlotTest, AnAbsurdSizeIsCutToItsLimits) {
   EXPECT_EQ(lines.size(), 1001U) << "and the legend";
 }
 
+TEST(DrawPlotTest, ALogarithmicAxisHasPowersAsFarApart) {
+  const PlotOptions options{.width = 40, .height = 11, .log_y = true};
+  const auto lines = Lines(DrawPlot({Curve("c", {0.01, 1, 100, -5, 0})}, options));
+  EXPECT_NE(lines[1].find("100"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[8].find("0.01"), std::string::npos) << lines[8];
+  EXPECT_NE(lines[9].find("\u00d7"), std::string::npos) << "what is not above 0 is marked";
+}
+
+TEST(DrawPlotTest, PlacesOnTheHorizontalAxisMayBeText) {
+  const auto lines =
+      Lines(DrawPlot({Curve("c", {1, 2})}, {.width = 40, .height = 7, .x_text = [](double x) {
+                                              return x < 0.5 ? std::string("begin") : "end";
+                                            }}));
+  EXPECT_NE(lines[6].find("begin"), std::string::npos) << lines[6];
+  EXPECT_NE(lines[6].find("end"), std::string::npos);
+}
+
 TEST(PlotDotsTest, EachColumnHasDotsOfItsOwn) {
   EXPECT_EQ(PlotDots({.width = 80}), (80 - 12) * 2);
   EXPECT_EQ(PlotDots({.width = 1}), (30 - 12) * 2);

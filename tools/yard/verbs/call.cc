@@ -98,8 +98,8 @@ class Call : public Verb {
   bool Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope,
              int indent = -1) const {
     const nlohmann::json json = messages.ToJson(envelope);
-    const nlohmann::json* const shown = path_.has_value() ? path_->Find(json) : &json;
-    if (shown == nullptr) return false;
+    const auto shown = path_.has_value() ? path_->Find(json) : std::optional(json);
+    if (!shown.has_value()) return false;
     if (path_.has_value() && shown->is_string() && !context.json) {
       *context.out << runtime::Printable(shown->get<std::string>()) << "\n";
     } else if (context.json || !context.out_is_terminal) {

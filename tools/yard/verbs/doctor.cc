@@ -31,6 +31,7 @@
 #include "tools/yard/services/outdated.h"
 #include "tools/yard/services/processes.h"
 #include "tools/yard/services/service_stats.h"
+#include "tools/yard/services/shared_gpus_health.h"
 #include "tools/yard/services/stuck_things.h"
 #include "tools/yard/services/tensorboard_environment.h"
 #include "tools/yard/services/tensorboard_health.h"
@@ -102,6 +103,7 @@ class Doctor : public Verb {
     if (reached_) add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
     add(CheckStuck(stuck_));
+    add(CheckSharedGpus(shared_gpus_));
     add(CheckKillModes(modes_, chosen_mode_));
     Print(context, findings);
     return AnyBad(findings) ? kFailed : kDone;
@@ -159,7 +161,12 @@ class Doctor : public Verb {
     const auto wanted = ReadWanted(context.locations);
     yard.wanted_status = wanted.status();
     yard.wanted = wanted.ok() && wanted->has_value();
-    if (yard.wanted) yard.logdir = (*wanted)->logdir;
+    if (yard.wanted) {
+      yard.logdir = (*wanted)->logdir;
+      for (const std::string& resource : (*wanted)->resources) {
+        shared_gpus_.has_gpus |= absl::StartsWith(resource, "gpu=");
+      }
+    }
     // A service that is being started again is there in a moment, or says why not.
     if (yard.wanted && HolderOf(context.locations, "launcher") != 0) {
       (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
@@ -278,6 +285,13 @@ class Doctor : public Verb {
       }
       chosen_mode_ = modes->chosen;
     }
+    const auto usage = client.Call<rpc::Launcher::Usage>({}, {.timeout = kPatience});
+    if (usage.ok()) {
+      shared_gpus_.has_gpus |= !usage->gpus.empty();
+      shared_gpus_.directory = usage->locks_directory;
+      shared_gpus_.problem = usage->locks_problem;
+      if (shared_gpus_.has_gpus) shared_gpus_.others = OthersWithAYard();
+    }
     const auto kept = client.Call<rpc::Launcher::Services>({}, {.timeout = kPatience});
     if (!kept.ok()) return;
     for (const auto& one : kept->services) {
@@ -321,6 +335,7 @@ class Doctor : public Verb {
   bool reached_ = true;  // Or the services that run are out of reach.
   std::vector<LeftoverFacts::Shim> strays_;
   std::vector<StuckFacts> stuck_;
+  SharedGpusFacts shared_gpus_;
   std::optional<TrialFacts> trials_;  // Nothing without a trainer.
 };
 

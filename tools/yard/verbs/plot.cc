@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,19 +18,24 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
+#include "runtime/clock.h"
 #include "runtime/counted.h"
+#include "runtime/file/file.h"
 #include "runtime/mutex.h"
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/cli/callers_path.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/run/overlap.h"
+#include "tools/yard/run/plot_points.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/run/run_view.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/braille_plot.h"
+#include "tools/yard/text/svg_plot.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -37,6 +44,10 @@ namespace {
 constexpr std::size_t kMostCurves = 10;  // Curves of runs that nobody has named.
 constexpr std::size_t kMostCharts = 50;
 constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
+
+constexpr absl::Duration kFollowPause = absl::Seconds(1);
+constexpr std::size_t kMostPoints = 4'000'000;  // Most points of one tag of a run.
+constexpr int kSvgColumns = 1400;
 
 // All that an ended trial wrote has been read so long after its end.
 constexpr absl::Duration kSettled = absl::Seconds(2);
@@ -83,6 +94,11 @@ class Plot : public Verb {
     // One value each, so that a run may follow.
     options.Add("-m,--metric", tags_, "A tag; again for one more chart (default: loss).");
     options.Add("--tags", pattern_, "A chart for each tag that it finds (RE2).");
+    options.Add("--smooth", smooth_, "Moving average as on the page: from 0 to below 1.");
+    options.Add("--x", x_name_, "Axis: step (default), time, relative (to the first), or a tag.");
+    options.Flag("--log", log_, "The vertical axis is logarithmic.");
+    options.Flag("-f,--follow", follow_, "Draw again as points come, until the trials have ended.");
+    options.Add("--svg", svg_, "Write the charts into this file instead.");
     options.Add("--overlap", overlap_name_, "Steps written again: raw, last, tensorboard ... .");
     options.Add("--width", width_, "Columns (default: the terminal's, else 80).");
     options.Add("--height", height_, "Lines a chart (default: 20, or what fits).");
@@ -93,6 +109,7 @@ class Plot : public Verb {
     const auto overlap = ParseOverlap(overlap_name_);
     if (!overlap.ok()) return Fail(context, "plot", overlap.status());
     overlap_ = *overlap;
+    if (auto good = CheckStyle(context); !good.ok()) return Fail(context, "plot", good);
     if (names_.empty() && query_.empty()) {
       return Fail(context, "plot",
                   absl::InvalidArgumentError("name a run or a trial, or give a --query"));
@@ -110,6 +127,11 @@ class Plot : public Verb {
     if (query_.empty()) {
       const auto sweeps = SweepsNamed(context);
       if (!sweeps.ok()) return Fail(context, "plot", sweeps.status());
+      if (!sweeps->empty() && (follow_ || ReadsPoints() || log_ || !svg_.empty())) {
+        return Fail(context, "plot",
+                    absl::InvalidArgumentError(
+                        "--follow, --smooth, --x, --log and --svg are for runs, not for sweeps"));
+      }
       if (!sweeps->empty()) return Done(context, DrawSweeps(context, *sweeps));
     }
     for (const std::string& name : names_) {
@@ -133,10 +155,8 @@ class Plot : public Verb {
     if (tags_.empty()) {
       return Fail(context, "plot", absl::NotFoundError(NoScalars(runs.front())));
     }
-    for (const std::string& tag : tags_) {
-      if (const absl::Status drawn = Draw(context, **client, runs, tag); !drawn.ok()) {
-        return Fail(context, "plot", drawn);
-      }
+    if (const absl::Status drawn = DrawAll(context, **client, runs); !drawn.ok()) {
+      return Fail(context, "plot", drawn);
     }
     if (auto status = SayWhatIsMissing(context, runs); !status.ok()) {
       return Fail(context, "plot", status);
@@ -145,6 +165,108 @@ class Plot : public Verb {
   }
 
  private:
+  enum class X { kStep, kTime, kRelative, kTag };
+
+  // Checks the flags that say how it is drawn.
+  absl::Status CheckStyle(const Context& context) {
+    if (!(smooth_ >= 0) || smooth_ >= 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--smooth ", smooth_, " is not from 0 to below 1"));
+    }
+    if (follow_ && context.json) {
+      return absl::InvalidArgumentError("--follow draws; yard watch --json follows in JSON");
+    }
+    x_ = x_name_ == "step" || x_name_.empty() ? X::kStep
+         : x_name_ == "time"                  ? X::kTime
+         : x_name_ == "relative"              ? X::kRelative
+                                              : X::kTag;
+    if (svg_.empty()) return absl::OkStatus();
+    if (context.json) return absl::InvalidArgumentError("--svg and --json: which?");
+    auto path = CallersPath("--svg", svg_, context.working_directory);
+    if (!path.ok()) return path.status();
+    svg_ = *std::move(path);
+    return absl::OkStatus();
+  }
+
+  // Columns of the data manager are not enough.
+  bool ReadsPoints() const { return smooth_ > 0 || x_ != X::kStep; }
+
+  // Once, or again and again until the trials have ended or somebody interrupts it.
+  absl::Status DrawAll(Context& context, bus::Client& client, std::vector<msg::TagsReplyT>& runs) {
+    const auto stopped = std::make_shared<Stopped>();
+    if (follow_ && context.interrupt != nullptr) {
+      context.interrupt->Handle([stopped] { stopped->Set(); });
+    }
+    absl::Status drawn;
+    for (std::string shown;;) {
+      const bool is_last = !follow_ || HaveEnded(context);
+      std::string text;
+      charts_.clear();
+      for (const std::string& tag : tags_) {
+        drawn = Draw(context, client, runs, tag, &text);
+        if (!drawn.ok()) break;
+      }
+      if (drawn.ok() && text != shown) drawn = Show(context, text);
+      if (!drawn.ok() || is_last || !context.out->good()) break;
+      shown = std::move(text);
+      if (stopped->Wait(*context.clock, kFollowPause)) break;
+      for (msg::TagsReplyT& run : runs) {
+        msg::TagsRequestT request;
+        request.run = run.run;
+        auto tags = client.Call<rpc::Datamanager::Tags>(request, Patient());
+        if (tags.ok()) run = *std::move(tags);
+      }
+    }
+    if (follow_ && context.interrupt != nullptr) context.interrupt->Handle({});
+    return drawn;
+  }
+
+  absl::Status Show(Context& context, const std::string& text) const {
+    if (!svg_.empty()) {
+      const absl::Status written = runtime::WriteFileAtomically(svg_, DrawSvg(charts_), 0644);
+      if (written.ok()) *context.err << "the charts are in " << runtime::Printable(svg_) << "\n";
+      return written;
+    }
+    // A terminal has the newest alone.
+    if (follow_ && context.out_is_terminal) *context.out << "\x1b[H\x1b[J";
+    *context.out << text << std::flush;
+    return absl::OkStatus();
+  }
+
+  // All runs that were named are those of trials that have ended, and all that these wrote was
+  // read.
+  bool HaveEnded(Context& context) const {
+    for (const std::string& name : names_) {
+      const auto thing = FindThing(context, name, Prefer::kTrial);
+      if (!thing.ok() || !thing->trial.has_value() || !HasEnded(thing->trial->state)) return false;
+      const absl::Time ended = absl::FromUnixMicros(thing->trial->ended_us);
+      if (context.clock->Now() < ended + kSettled) return false;
+    }
+    return true;
+  }
+
+  // Somebody wants no more.
+  class Stopped {
+   public:
+    void Set() {
+      runtime::MutexLock lock(mutex_);
+      is_set_ = true;
+      changed_.SignalAll();
+    }
+    // True if so, false after `timeout`.
+    bool Wait(runtime::Clock& clock, absl::Duration timeout) {
+      const absl::Duration deadline = clock.Monotonic() + timeout;
+      runtime::MutexLock lock(mutex_);
+      while (!is_set_ && clock.Monotonic() < deadline) clock.WaitUntil(changed_, mutex_, deadline);
+      return is_set_;
+    }
+
+   private:
+    runtime::Mutex mutex_;
+    runtime::CondVar changed_;
+    bool is_set_ ABSL_GUARDED_BY(mutex_) = false;
+  };
+
   static int Done(Context& context, const absl::Status& status) {
     return status.ok() ? kDone : Fail(context, "plot", status);
   }
@@ -385,15 +507,96 @@ class Plot : public Verb {
 
   PlotOptions Options(const Context& context, const std::string& tag) const {
     const int lines = context.out_is_terminal ? std::clamp(context.height - 4, 8, 20) : 20;
-    return {.title = tag,
+    return {.title = TitleOf(tag),
             .width = width_ > 0 ? width_ : context.width,
             .height = height_ > 0 ? height_ : lines,
-            .color = context.color};
+            .color = context.color,
+            .log_y = log_};
+  }
+  std::string TitleOf(const std::string& tag) const {
+    return absl::StrCat(tag, smooth_ > 0 ? absl::StrCat(", smoothed ", smooth_) : "",
+                        x_ == X::kStep ? "" : absl::StrCat(" over ", x_name_));
+  }
+
+  // Text of places on the horizontal axis; empty where these are numbers.
+  std::function<std::string(double)> XText(const Context& context,
+                                           const std::vector<PlotCurve>& curves) const {
+    if (x_ == X::kRelative) return TextOfSeconds;
+    if (x_ != X::kTime) return {};
+    double from = std::numeric_limits<double>::infinity(), to = -from;
+    for (const PlotCurve& curve : curves) {
+      for (const PlotColumn& column : curve.columns) {
+        from = std::min(from, column.first_x);
+        to = std::max(to, column.last_x);
+      }
+    }
+    return [from, to, zone = context.zone()](double x) {
+      return std::isfinite(from) ? TextOfMoment(x, from, to, zone) : "";
+    };
+  }
+
+  // Every point of a tag.
+  absl::StatusOr<PlotPoints> ReadPoints(Context& context, const std::string& run,
+                                        const std::string& tag) const {
+    msg::ReadScalarsRequestT request;
+    request.selection = std::make_unique<msg::SelectionT>();
+    request.selection->runs = {run};
+    request.selection->tags = {tag};
+    request.selection->whole = true;
+    request.selection->overlap = overlap_;
+    PlotPoints points;
+    const auto take = [&](const msg::ReadScalarsReplyT& part) {
+      for (const auto& series : part.series) {
+        const std::size_t count =
+            std::min({series->steps.size(), series->wall_times.size(), series->values.size()});
+        const auto end = static_cast<std::ptrdiff_t>(count);
+        points.steps.insert(points.steps.end(), series->steps.begin(), series->steps.begin() + end);
+        points.wall_times.insert(points.wall_times.end(), series->wall_times.begin(),
+                                 series->wall_times.begin() + end);
+        points.values.insert(points.values.end(), series->values.begin(),
+                             series->values.begin() + end);
+      }
+      return points.steps.size() <= kMostPoints;
+    };
+    RunReader reader(context, "plot");
+    const absl::Status read = reader.Stream<rpc::Datamanager::ReadScalars>(request, take);
+    if (points.steps.size() > kMostPoints) {
+      return absl::ResourceExhaustedError(absl::StrCat("run ", run, " has more than ", kMostPoints,
+                                                       " points of ", tag,
+                                                       ": draw it without --smooth, over steps"));
+    }
+    if (!read.ok()) return read;
+    return points;
+  }
+
+  // The columns of a curve that is made of all points.
+  absl::StatusOr<std::vector<PlotColumn>> ColumnsOfPoints(Context& context, const std::string& run,
+                                                          const std::string& tag,
+                                                          std::size_t most) const {
+    auto points = ReadPoints(context, run, tag);
+    if (!points.ok()) return points.status();
+    std::vector<double> xs;
+    if (x_ == X::kTime) {
+      xs = points->wall_times;
+    } else if (x_ == X::kRelative) {
+      xs = SecondsSinceFirst(points->wall_times);
+    } else if (x_ == X::kTag) {
+      const auto other = ReadPoints(context, run, x_name_);
+      if (!other.ok()) return other.status();
+      if (other->steps.empty()) {
+        return absl::NotFoundError(absl::StrCat("run ", run, " has no points of ", x_name_));
+      }
+      xs = ValuesAt(points->steps, *other);
+    } else {
+      xs.assign(points->steps.begin(), points->steps.end());
+    }
+    return ColumnsOf(xs, Smoothed(points->values, smooth_), most);
   }
 
   absl::Status Draw(Context& context, bus::Client& client, const std::vector<msg::TagsReplyT>& runs,
-                    const std::string& tag) const {
-    const PlotOptions options = Options(context, tag);
+                    const std::string& tag, std::string* text) {
+    PlotOptions options = Options(context, tag);
+    const int dots = svg_.empty() ? PlotDots(options) : kSvgColumns;
     std::vector<PlotCurve> curves;
     std::vector<std::string> without;
     absl::Status why;
@@ -401,7 +604,7 @@ class Plot : public Verb {
       msg::ScalarsRequestT request;
       request.run = run.run;
       request.tag = tag;
-      request.columns = static_cast<std::uint32_t>(PlotDots(options));
+      request.columns = static_cast<std::uint32_t>(dots);
       request.overlap = overlap_;
       auto reply = client.Call<rpc::Datamanager::Scalars>(request, Patient());
       if (absl::IsNotFound(reply.status())) {
@@ -411,9 +614,15 @@ class Plot : public Verb {
       }
       if (!reply.ok()) return AsLookup(reply.status());
       if (reply->incomplete) *context.err << IncompleteNotice(run.run);
-      SayWhatIsOdd(context, client, request, *reply);
+      if (!follow_) SayWhatIsOdd(context, client, request, *reply);
       const std::uint64_t not_finite = NotFiniteOf(run, tag);
-      if (context.json) {
+      if (ReadsPoints()) {
+        auto columns = ColumnsOfPoints(context, reply->run, tag, static_cast<std::size_t>(dots));
+        if (!columns.ok()) return AsLookup(columns.status());
+        if (context.json) PrintPointColumns(context, *reply, not_finite, *columns);
+        curves.push_back(CurveOf(*reply, not_finite));
+        curves.back().columns = *std::move(columns);
+      } else if (context.json) {
         PrintColumns(context, *reply, not_finite);
       } else {
         curves.push_back(CurveOf(*reply, not_finite));
@@ -425,7 +634,15 @@ class Plot : public Verb {
       *context.err << "without " << runtime::Printable(tag) << ": "
                    << runtime::Printable(absl::StrJoin(without, ", ")) << "\n";
     }
-    if (!context.json) *context.out << DrawPlot(curves, options);
+    if (context.json) return absl::OkStatus();
+    options.x_text = XText(context, curves);
+    *text += DrawPlot(curves, options);
+    if (svg_.empty()) return absl::OkStatus();
+    charts_.push_back({.curves = std::move(curves),
+                       .options = {.title = options.title,
+                                   .x_name = x_name_.empty() ? "step" : x_name_,
+                                   .log_y = log_,
+                                   .x_text = options.x_text}});
     return absl::OkStatus();
   }
 
@@ -511,7 +728,33 @@ class Plot : public Verb {
                         {"columns", std::move(columns)}});
   }
 
+  void PrintPointColumns(Context& context, const msg::ScalarsReplyT& reply,
+                         std::uint64_t not_finite, const std::vector<PlotColumn>& columns) const {
+    nlohmann::json shown = nlohmann::json::array();
+    for (const PlotColumn& column : columns) {
+      shown.push_back({{"first_x", NumberToJson(column.first_x)},
+                       {"last_x", NumberToJson(column.last_x)},
+                       {"first", NumberToJson(column.first)},
+                       {"last", NumberToJson(column.last)},
+                       {"min", NumberToJson(column.min)},
+                       {"max", NumberToJson(column.max)}});
+    }
+    PrintJson(context, {{"run", reply.run},
+                        {"tag", reply.tag},
+                        {"points", reply.total_points},
+                        {"kept_points", reply.kept_points},
+                        {"not_finite", not_finite},
+                        {"x", x_name_.empty() ? "step" : x_name_},
+                        {"smooth", smooth_},
+                        {"columns", std::move(shown)}});
+  }
+
   std::vector<std::string> names_, tags_;
+  std::string x_name_, svg_;
+  std::vector<SvgChart> charts_;
+  X x_ = X::kStep;
+  double smooth_ = 0;
+  bool log_ = false, follow_ = false;
   std::string query_, pattern_, overlap_name_ = "raw";
   msg::Overlap overlap_ = msg::Overlap::Raw;
   std::set<std::string> matched_;  // Tags that the pattern has found.

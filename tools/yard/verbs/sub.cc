@@ -54,8 +54,9 @@ class Sub : public Verb {
     options.Add("--max_bytes", max_bytes_,
                 "Largest size of the file (default: 1GiB); then exit 1.");
     options.Flag("--last", last_, "Begin with the last event of each topic.");
-    options.Add("--field", field_, "Print this alone: row.step, steps[0], metrics[\"eval.loss\"].");
-    options.Add("--filter", filter_, "Only events like 'row.step>10 & !trial.state=Failed'.");
+    options.Add("--field", fields_,
+                "Print this alone: row.step, row.metrics.loss, steps[*]; may be repeated.");
+    options.Add("--filter", filter_, "Only events like 'row.metrics.loss>10 & !values[*]<0'.");
   }
 
   int Run(Context& context) override {
@@ -63,7 +64,7 @@ class Sub : public Verb {
     // An interrupt that is being handled while this ends still has it.
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const auto view = EventView::Make({.topics = topics_,
-                                       .field = field_,
+                                       .fields = fields_,
                                        .filter = filter_,
                                        .json = context.json,
                                        .for_terminal = context.out_is_terminal,
@@ -135,7 +136,7 @@ class Sub : public Verb {
   // Null: events are printed.
   absl::StatusOr<std::unique_ptr<EventDumpWriter>> OpenDump() const {
     if (dump_.empty()) return nullptr;
-    if (last_ || timestamps_ || !field_.empty()) {
+    if (last_ || timestamps_ || !fields_.empty()) {
       return absl::InvalidArgumentError(
           "--dump keeps events as they are: no --last, --field or --timestamps");
     }
@@ -331,7 +332,8 @@ class Sub : public Verb {
   }
 
   std::vector<std::string> topics_;
-  std::string field_, filter_, since_;
+  std::vector<std::string> fields_;
+  std::string filter_, since_;
   std::string dump_, max_bytes_ = "1GiB";
   std::uint64_t count_ = 0;
   double timeout_ = 0;

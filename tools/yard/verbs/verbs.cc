@@ -205,6 +205,13 @@ std::span<const VerbEntry> Verbs() {
        MakeImport,
        VerbEntry::Words::kOwn,
        true},
+      {"backup",
+       "copy the yard's state, or put a copy back",
+       {"yard backup ~/yard-backup --runs", "yard backup --restore ~/yard-backup"},
+       false,
+       MakeBackup,
+       VerbEntry::Words::kOwn,
+       true},
       {"pub",
        "publish an event of your own",
        {"yard pub e/note/ '{\"text\": \"hi\"}'", "yard pub e/n/ '{{count}}' -n 100 --rate 10"},
@@ -232,7 +239,7 @@ std::span<const VerbEntry> Verbs() {
 
 const std::vector<VerbGroup>& VerbGroups() {
   static const auto* const groups = new std::vector<VerbGroup>{
-      {"Keep a yard", {"up", "down", "config", "status", "doctor", "du"}},
+      {"Keep a yard", {"up", "down", "config", "status", "doctor", "backup", "du"}},
       {"Start work", {"run", "sweep", "launch", "apply"}},
       {"See what runs", {"ps", "alerts", "top", "watch", "logs", "show", "wait"}},
       {"Change what runs",

@@ -23,6 +23,7 @@ const std::vector<VerbGroup>& VerbGroups();
 // One function a file of this folder.
 std::unique_ptr<Verb> MakeAlerts();
 std::unique_ptr<Verb> MakeApply();
+std::unique_ptr<Verb> MakeBackup();
 std::unique_ptr<Verb> MakeCall();
 std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeCompletion();

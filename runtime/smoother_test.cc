@@ -1,10 +1,10 @@
-#include "web/api/smoothing.h"
+#include "runtime/smoother.h"
 
 #include <cmath>
 
 #include "gtest/gtest.h"
 
-namespace web {
+namespace runtime {
 namespace {
 
 TEST(SmootherTest, TheBeginningIsWhereTheCurveIs) {
@@ -15,6 +15,17 @@ TEST(SmootherTest, TheBeginningIsWhereTheCurveIs) {
   smoother.Add(7);
   // (0.9 * 0.1 * 5 + 0.1 * 7) / (1 - 0.81)
   EXPECT_DOUBLE_EQ(smoother.value(), (0.45 + 0.7) / 0.19);
+}
+
+// As TensorBoard draws these values with this weight, to six digits.
+TEST(SmootherTest, TheNumbersAreThoseOfOthers) {
+  constexpr double kValues[] = {1, 0.5, 2, -1, 0.25};
+  constexpr double kSmoothed[] = {1, 0.722222, 1.245902, 0.485095, 0.415159};
+  Smoother smoother(0.8);
+  for (int i = 0; i < 5; ++i) {
+    smoother.Add(kValues[i]);
+    EXPECT_NEAR(smoother.value(), kSmoothed[i], 1e-6) << i;
+  }
 }
 
 TEST(SmootherTest, WhatIsNotFiniteIsLeftOut) {
@@ -34,4 +45,4 @@ TEST(SmootherTest, WithoutWeightItIsTheCurveItself) {
 }
 
 }  // namespace
-}  // namespace web
+}  // namespace runtime

@@ -1,14 +1,14 @@
-#ifndef WEB_API_SMOOTHING_H_
-#define WEB_API_SMOOTHING_H_
+#ifndef RUNTIME_SMOOTHER_H_
+#define RUNTIME_SMOOTHER_H_
 
 #include <cmath>
 #include <limits>
 
-namespace web {
+namespace runtime {
 
 // The exponential moving average of a curve, as TensorBoard and others have it, with the bias of
 // its beginning corrected: the first point keeps its value instead of being near zero. Values that
-// are not finite are left out.
+// are not finite are left out. The page and `yard plot` smooth by it.
 class Smoother {
  public:
   // `weight` of earlier values, in [0, 1): 0 smooths nothing.
@@ -30,6 +30,6 @@ class Smoother {
   double left_ = 1;  // weight_ to the power of the number of points.
 };
 
-}  // namespace web
+}  // namespace runtime
 
-#endif  // WEB_API_SMOOTHING_H_
+#endif  // RUNTIME_SMOOTHER_H_
