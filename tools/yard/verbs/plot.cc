@@ -99,7 +99,7 @@ class Plot : public Verb {
     options.Flag("--log", log_, "The vertical axis is logarithmic.");
     options.Flag("-f,--follow", follow_, "Draw again as points come, until the trials have ended.");
     options.Add("--svg", svg_, "Write the charts into this file instead.");
-    options.Add("--overlap", overlap_name_, "Steps written again: raw, last, tensorboard ... .");
+    options.Hidden("--overlap", overlap_name_);
     options.Add("--width", width_, "Columns (default: the terminal's, else 80).");
     options.Add("--height", height_, "Lines a chart (default: 20, or what fits).");
     options.Add("--timeout", timeout_, "Seconds to wait for a run or tag (default: 5).");
