@@ -64,6 +64,7 @@ absl::StatusOr<DiskRoom> RoomOf(std::string directory) {
 }
 
 std::string StartHolds::WhyHeld(const TrialRecord& trial) const {
+  if (trial.launching) return "";
   const std::int64_t begins = trial.spec.options.not_before_us;
   if (begins > absl::ToUnixMicros(options_.clock->Now())) {
     return absl::StrCat(

@@ -54,7 +54,8 @@ class StartHolds {
   StartHolds& operator=(const StartHolds&) = delete;
 
   // Says what holds the trial back: "begins at 2026-11-27 22:00:00", "the disk of /runs has 3.1 GiB
-  // free, and 5 GiB have to stay free". Empty: nothing does.
+  // free, and 5 GiB have to stay free". Empty: nothing does. A launch that is under way is held
+  // back by nothing: the launcher may have started its job already.
   std::string WhyHeld(const TrialRecord& trial) const;
   // `again` is called once that may have changed.
   void Await(const TrialRecord& trial);

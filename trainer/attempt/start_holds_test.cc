@@ -99,6 +99,13 @@ TEST_F(StartHoldsTest, ATrialWaitsWhileItsDiskHasTooLittleRoom) {
   EXPECT_EQ(WhyHeld(), "");
 }
 
+TEST_F(StartHoldsTest, ALaunchThatIsUnderWayGoesOn) {
+  Make({.bytes = 60 * kGiB});
+  EXPECT_THAT(WhyHeld(), HasSubstr("have to stay free"));
+  trial_.launching = true;
+  EXPECT_EQ(WhyHeld(), "");
+}
+
 TEST_F(StartHoldsTest, APartOfTheDiskIsAPartOfItsSize) {
   Make({.bytes = kGiB, .percent = 10});
   free_ = 9 * kGiB;
