@@ -1,4 +1,4 @@
-#include "tools/yard/services/yard_backup.h"
+#include "tools/yard/backup/yard_backup.h"
 
 #include <fcntl.h>
 #include <stdio.h>

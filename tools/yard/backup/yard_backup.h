@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_SERVICES_YARD_BACKUP_H_
-#define TOOLS_YARD_SERVICES_YARD_BACKUP_H_
+#ifndef TOOLS_YARD_BACKUP_YARD_BACKUP_H_
+#define TOOLS_YARD_BACKUP_YARD_BACKUP_H_
 
 #include <cstdint>
 #include <string>
@@ -52,4 +52,4 @@ absl::StatusOr<Restored> Restore(const runtime::Locations& locations,
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_SERVICES_YARD_BACKUP_H_
+#endif  // TOOLS_YARD_BACKUP_YARD_BACKUP_H_
