@@ -80,17 +80,6 @@ class AttachedCase(yard_case.YardCase):
         self.await_true(lambda: self.shown(name)["state"] == state, lambda: self.shown(name))
         return self.shown(name)
 
-    def kill_trainer(self):
-        answers = []
-
-        def answered():
-            process = self.start_yard("call", "trainer", "Stats")
-            answers.append(process.communicate(timeout=yard_case.LONG)[0])
-            return process.returncode == 0
-
-        self.await_true(answered, "the trainer is not there")
-        os.kill(json.loads(answers[-1])["pid"], signal.SIGKILL)
-
     def counts_over_kills(self, kills):
         """The program reports when it is told to; every third report meets a trainer that is killed at that time."""
         program = subprocess.Popen(["/usr/bin/python3", "kills.py"], cwd=self.directory, env=self.environment, text=True, bufsize=1,
@@ -100,10 +89,10 @@ class AttachedCase(yard_case.YardCase):
         for step in range(1, 3 * kills + 1):
             is_to_die = step % 3 == 0
             if is_to_die and step % 2 == 0:
-                self.kill_trainer()
+                self.kill_service("trainer")
             program.stdin.write("go\n")
             if is_to_die and step % 2 == 1:
-                self.kill_trainer()
+                self.kill_service("trainer")
             self.assertEqual(program.stdout.readline(), "%d\n" % step, program.poll())
         self.finish(program)
         self.assertEqual(self.await_state("kept", "done")["reports"], 3 * kills)

@@ -1,4 +1,4 @@
-"""A running yard is copied, and a yard that is started with the copy has what was in it (docs/operating.md)."""
+"""A running yard is copied, and a yard that is started with the copy has what was in it (docs/upgrades.md)."""
 
 import json
 import os
@@ -80,7 +80,38 @@ class BackupTest(yard_case.YardCase):
         self.yard("run", "--name", "new", "--", "sh", "-c", PROGRAM)
 
 
+# One trial at a time; each ends when its file `go` is there, in the directory where the sweep was started.
+SWEEP = """
+name: nights
+method: grid
+metric: {name: loss}
+parallel: 1
+parameters: {x: {values: [1, 2, 3]}}
+"""
+
+
 class BackupVerbTest(yard_case.YardCase):
+    def test_a_sweep_goes_on_where_its_runs_are_now(self):
+        folder = pathlib.Path(self.directory)
+        (folder / "nights.yaml").write_text(SWEEP)
+        go = folder / "go"
+        self.yard("sweep", str(folder / "nights.yaml"), "--detach", "--", "sh", "-c",
+                  "until test -e %s; do sleep 0.05; done; %s" % (go, PROGRAM))
+        self.yard("pause", "nights", "--drain")
+        go.touch()
+        self.yard("wait", "nights-0000")
+        copy = folder / "copy of the night"
+        self.yard("backup", str(copy), "--runs")
+        self.yard("down")
+        self.yard("backup", "--restore", str(copy), "--logdir", str(folder / "moved"), "--replace")
+        self.yard("up")
+        self.yard("resume", "nights")
+        self.yard("wait", "nights")
+        for number in range(3):
+            trial = json.loads(self.yard("show", "nights-%04d" % number, "--json")[0])
+            self.assertEqual(trial["directory"], str(folder / "moved" / trial["name"]))
+            self.assertEqual((trial["state"], trial["reports"]), ("done", 3))
+
     def test_a_back_up_moves_to_another_machine(self):
         self.yard("run", "--name", "moves", "--", "sh", "-c", PROGRAM + "\necho said\n")
         self.finish(self.start_yard("run", "--name", "saves", "--", "/usr/bin/python3", "-c", SAVES), 1)

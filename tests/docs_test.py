@@ -21,8 +21,6 @@ SHOWN_ONLY = {
     "docs/containers.md": "tools/test --check=containers runs the composition",
     "docs/instances.md": "calls, one by one; //registry/tool:instances_page_test makes them (tools/test --check=pages)",
     "docs/multi_process_runner.md": "parts of //examples/all_reduce:ring_test (tools/test --check=pages)",
-    "docs/operating.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, "
-                         "//tests:backup_test",
     "docs/own_program.md": "its programs are files, which //tests:own_program_python_test and those of Node and Go make and run",
     "docs/page.md": "//tests:page_test types its curl lines, //tests:page_browser_test looks at what it says of the page",
     "docs/performance.md": "its figures take minutes; the benchmarks have smoke tests, tools/test --check=pages "
@@ -30,6 +28,8 @@ SHOWN_ONLY = {
     "docs/systemd.md": "a test has no systemd of its own; in tools/test --check=install systemd-analyze reads the units",
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does, "
                           "//trainer:trainables_page_test has the function (tools/test --check=pages)",
+    "docs/upgrades.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, "
+                        "//tests:backup_test",
 }
 # Commands that a test cannot type, in whatever page they stand, and the check that runs each: they
 # build, or want root.

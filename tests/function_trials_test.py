@@ -22,11 +22,6 @@ class FunctionTrialsTest(yard_case.YardCase):
     def await_rows(self, name, count):
         self.yard("watch", name, "--all", "-n", str(count))
 
-    def kill_trainer(self):
-        services = map(json.loads, self.yard("status", "--json")[0].splitlines())
-        pid = [service["pid"] for service in services if service.get("service") == "trainer"][0]
-        os.kill(pid, signal.SIGKILL)
-
     def test_a_function_runs_to_its_end(self):
         _, err = self.yard("run", "--function", "newton", "--name", "root", "--label", "a", "--keep_checkpoints=-1",
                            "--config", '{"target": 9}')
@@ -72,9 +67,9 @@ class FunctionTrialsTest(yard_case.YardCase):
                   "training_iteration=60", "--config", '{"rate": 0.001, "min_ms": 20}')
         self.await_rows("long", 5)
         job = self.trial("long")["job"]
-        self.kill_trainer()
+        self.kill_service("trainer")
         self.await_rows("long", 15)
-        self.kill_trainer()
+        self.kill_service("trainer")
         self.yard("wait", "long")
         trial = self.trial("long")
         # The same process, and each report once.
@@ -149,9 +144,7 @@ class OutputTest(yard_case.YardCase):
         for step in range(1, 21):
             print("step=%d" % step, file=lines)
         self.yard("watch", "long", "--all", "-n", "5")
-        services = map(json.loads, self.yard("status", "--json")[0].splitlines())
-        pid = [service["pid"] for service in services if service.get("service") == "trainer"][0]
-        os.kill(pid, signal.SIGKILL)
+        self.kill_service("trainer")
         for step in range(21, 41):
             print("step=%d" % step, file=lines)
         lines.close()

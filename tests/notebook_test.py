@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import urllib.request
 import xml.etree.ElementTree
 
 from bazel.python import xml_runner
@@ -109,6 +110,19 @@ class NotebookTest(NotebookCase):
         self.assertIn("usage: %yard runs [QUERY]", said(wrong))
         self.assertIn("nothing", said(missing))
         self.assertIn("yard is not on PATH", said(tensorboard))
+
+    def test_tensorboard_in_the_notebook(self):
+        path = ":".join([os.path.dirname(os.path.abspath(self.yard_program)), os.path.join(os.environ["YARD_PEERS"], "tensorboard", "bin")])
+        set_path = "import os; os.environ['PATH'] = %r + ':' + os.environ['PATH']" % path
+        _, _, first, second = self.execute("", "%load_ext yard", set_path, *2 * ["%yard tensorboard --logdir runs --port 0"])
+        self.assertIn("<iframe", self.html(first), first)
+        tool, = [row for row in map(json.loads, self.yard("status", "--json")[0].splitlines()) if "tool" in row]
+        self.addCleanup(self.yard, "stop", tool["id"])
+        # The second one is the first one again.
+        for outputs in (first, second):
+            self.assertIn("<iframe src='%s'" % tool["url"], self.html(outputs), outputs)
+        with urllib.request.urlopen(tool["url"] + "data/environment", timeout=yard_case.LONG) as answer:
+            self.assertIn("GrpcDataProvider", json.load(answer)["debug"]["data_provider"])
 
     def test_a_kernel_that_ends(self):
         for name, state, reason in [("shut_down", "done", ""), ("restarted", "failed", "its kernel was restarted"),

@@ -79,6 +79,30 @@ def media(step):
     )
 
 
+def double(number, value):
+    return struct.pack("<Bd", number << 3 | 1, value)
+
+
+def mindspore(step):
+    """A summary with each kind of value that MindSpore writes."""
+    field = event_records.field
+
+    def axis(numbers, *dims):
+        return b"".join(field(1, size) for size in dims) + field(2, 11) + b"".join(struct.pack("<Bf", 0x1D, one) for one in numbers)
+
+    def points(x, y, z, *dims):
+        return b"".join(field(number, axis(numbers, *dims)) for number, numbers in ((1, x), (2, y), (3, z)))
+    places = [(x - 2, y - 1.5) for y in range(4) for x in range(5)]
+    surface = points([x for x, _ in places], [y for _, y in places], [x * x + y * y for x, y in places], 4, 5)
+    path = field(1, b"\0\1\2") + field(2, points([-2, -1, 0.1], [1.5, 0.5, 0], [6.25, 1.25, 0.01], 3))
+    picture = field(1, 24) + field(2, 32) + field(3, 3) + field(4, png(32, 24, (4 * step, 90, 200)))
+    buckets = b"".join(field(1, double(1, i / 2) + double(2, 0.5) + field(3, 4 + i)) for i in range(6))
+    values = (("loss", struct.pack("<Bf", 0x1D, 1 / (step + 1))), ("picture", field(4, picture)), ("weights", field(8, axis([1, 2, 3, 4, 5, 6], 2, 3))),
+              ("spread", field(9, buckets + double(5, 3) + double(6, 0) + field(8, 39))),
+              ("surface", field(10, field(1, surface) + field(2, path) + field(3, field(1, b"PCA") + field(2, b"epoch") + field(3, 5)) + field(4, points([0], [0], [0], 1)))))
+    return field(5, b"".join(field(1, field(1, tag.encode()) + fields) for tag, fields in values))
+
+
 class PageMediaTest(page_case.PageCase):
     up_words = ("--logdir", "runs")
 
@@ -97,6 +121,10 @@ class PageMediaTest(page_case.PageCase):
             os.makedirs(os.path.join(cls.directory, "runs", name))
             with open("eventlog/testing/golden/%s.tfevents" % name, "rb") as source, open(os.path.join(cls.directory, "runs", name, "events.out.tfevents.1"), "wb") as file:
                 file.write(source.read())
+        os.makedirs(os.path.join(cls.directory, "runs", "mindspore"))
+        with open(os.path.join(cls.directory, "runs/mindspore/train.out.events.summary.1700000000.1.host_MS"), "wb") as file:
+            for step in STEPS:
+                file.write(event_records.event(step, mindspore(step), 1.7e9 + step))
         cls._services("call", "datamanager", "Reload", "{}")
 
     @classmethod
@@ -185,6 +213,28 @@ class PageMediaTest(page_case.PageCase):
         self.page.evaluate("%s.querySelector('.mesh').focus()" % self.card("body"))
         self.page.key("ArrowLeft")
         self.page.wait("%s !== %s" % (pixels, before))
+
+    def test_what_mindspore_wrote(self):
+        self.open_media("mindspore")
+        for tag in ("picture/image", "weights/tensor", "spread/histogram", "surface/loss_landscape"):
+            self.page.wait("(%s || document).querySelector('.panel > *')" % self.card(tag))
+        surface = self.card("surface/loss_landscape")
+        self.page.wait("(%s || document).querySelector('canvas')" % surface)
+        self.assertIn("a loss landscape of 4 by 5 places, 0.25 to 6.25", self.page.evaluate("%s.innerHTML" % surface))
+        # The least loss is drawn darkest: the middle of the lowest place beside a corner; and the path is there.
+        shade, path = json.loads(self.page.evaluate("""(() => {
+          const canvas = %s.querySelector('canvas'), ratio = canvas.width / canvas.clientWidth, context = canvas.getContext('2d');
+          const alpha = (x, y) => context.getImageData(x * ratio, y * ratio, 1, 1).data[3];
+          const wide = (canvas.clientWidth - 20) / 5, tall = (canvas.clientHeight - 20) / 4;
+          const all = context.getImageData(0, 0, canvas.width, canvas.height).data, link = context.getImageData((10 + wide * 4.5) * ratio, (10 + tall * 0.5) * ratio, 1, 1).data;
+          let red = 0;
+          for (let i = 0; i < all.length; i += 4) red += all[i + 3] > 200 && all[i] > all[i + 2] + 60;
+          return JSON.stringify([[alpha(10 + wide * 2.5, 10 + tall * 2.8), link[3]], red]);
+        })()""" % surface))
+        self.assertGreater(shade[0], shade[1] + 100)
+        self.assertGreater(path, 20)
+        self.page.wait("document.querySelector('.panel .error') === null")
+        self.picture("media-mindspore", whole=True)
 
     def test_a_slider_goes_by_keys(self):
         self.open_media()

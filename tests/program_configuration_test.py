@@ -1,9 +1,7 @@
 """A program says what it was configured with, and labels its run, over kills of the trainer."""
 
 import json
-import os
 import pathlib
-import signal
 
 from bazel.python import xml_runner
 from tests import yard_case
@@ -48,18 +46,6 @@ class ProgramConfigurationTest(yard_case.YardCase):
     def params_of(self, name):
         return json.loads(pathlib.Path(self.directory, "runs", name, "params.json").read_text())
 
-    def kill_trainer(self):
-        """Kills the newest trainer, which may not have registered yet."""
-        answers = []
-
-        def answered():
-            process = self.start_yard("call", "trainer", "Stats")
-            answers.append(process.communicate(timeout=yard_case.LONG)[0])
-            return process.returncode == 0
-
-        self.await_true(answered, "the trainer is not there")
-        os.kill(json.loads(answers[-1])["pid"], signal.SIGKILL)
-
     def test_it_is_where_a_configuration_is(self):
         self.yard("run", "--name", "one", "--config", '{"lr": 7, "seed": 3}', "--", "python3", "train.py", "--lr", "0.25")
         self.yard("run", "--name", "two", "--", "python3", "train.py", "--net", "large")
@@ -84,7 +70,7 @@ class ProgramConfigurationTest(yard_case.YardCase):
         for count in range(1, 21):
             self.assertEqual(run.stdout.readline(), "%d\n" % count)
             if count % 4 == 0:
-                self.kill_trainer()
+                self.kill_service("trainer")
             # An answered change is in the file.
             self.assertEqual(self.params_of("counts")["at%d" % count], True)
         self.assertEqual(run.stdout.readline(), "True\n")

@@ -1,7 +1,7 @@
 """Two people, one machine: the yards of two users share GPUs by locks in a directory of an administrator.
 
 `OneUserTest` has two yards of one user, `TwoUsersTest` (of root) those of real users, with the directory as
-docs/operating.md makes it, and `HostileDirectoryTest` what somebody of the group may leave there.
+docs/shared_machine.md makes it, and `HostileDirectoryTest` what somebody of the group may leave there.
 """
 
 import json

@@ -1,5 +1,6 @@
 """Test cases with a yard of their own, written in Python."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -94,6 +95,18 @@ class YardCase(unittest.TestCase):
     def yard(self, *words):
         """The stdout and stderr of a command that succeeds."""
         return self.finish(self.start_yard(*words))
+
+    def kill_service(self, service):
+        """Kills the newest process of a service, which may not have registered yet."""
+        answers = []
+
+        def answered():
+            process = self.start_yard("call", service, "Stats")
+            answers.append(process.communicate(timeout=LONG)[0])
+            return process.returncode == 0
+
+        self.await_true(answered, "the %s is not there" % service)
+        os.kill(json.loads(answers[-1])["pid"], signal.SIGKILL)
 
     def await_true(self, condition, what):
         """Looks again and again; `what` is, or returns, what is said when it takes too long."""

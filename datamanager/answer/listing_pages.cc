@@ -112,8 +112,18 @@ absl::Status CheckKind(const std::string& kind) {
 
 // Calls `use` with the data that was read of the run until now, if any was read.
 void LookNow(RunSource& source, const std::string& run, const RunSource::Use& use) {
-  (void)source.Look(
-      {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true}, use);
+  (void)source.Look({.run = run,
+                     .need = RunSource::Need::kCounts,
+                     .cached_only = true,
+                     .take_part = true,
+                     .without_state = true},
+                    use);
+}
+
+// A run that has gone since it was listed has what the list says, and nothing else.
+BriefFacts BriefOf(const RunInfo& info, RunSource& source) {
+  const auto item = source.Brief(info.listed->name);
+  return item.ok() ? BriefFacts(**item) : BriefFacts(BriefItem(info.listed));
 }
 
 // `names`: of all runs, sorted, if the query looks at parameters.
@@ -314,8 +324,8 @@ namespace {
 
 // A run with what is said of it and the metrics and parameters that are asked for.
 std::unique_ptr<msg::RunT> RunWithCells(const msg::RunsRequestT& request, const RunInfo& info,
-                                        const BriefFacts& brief, std::span<const std::string> names,
-                                        RunSource& source) {
+                                        std::span<const std::string> names, RunSource& source) {
+  const BriefFacts brief = BriefOf(info, source);
   auto run = std::make_unique<msg::RunT>(RunMessage(info));
   run->labels = brief.said().labels;
   run->note = brief.said().note;
@@ -345,18 +355,20 @@ class SortedRuns {
   }
   bool needs_names() const { return !key_.parameters.empty(); }
 
-  void Add(const RunInfo& info, BriefItemPtr item, std::span<const std::string> names) {
-    const BriefFacts brief(*item);
+  // A metric needs nothing of what is known without the run's files.
+  void Add(const RunInfo& info, std::span<const std::string> names) {
     bus::RunRow row;
-    if (by_.kind == bus::RunColumn::Kind::kField) {
-      row.run = RunWithCells(key_, info, brief, names, source_);
-    } else {
+    if (by_.IsMetric()) {
       row.run = std::make_unique<msg::RunT>();
-      row.run->name = info.listed->name;
-      AddCells(key_, brief, names, source_, row.run.get());
+      LookNow(source_, info.listed->name, [&](const RunSource::View& view) {
+        AddMetrics(key_.metrics, view.data, row.run.get());
+        return absl::OkStatus();
+      });
+    } else {
+      row.run = RunWithCells(key_, info, names, source_);
     }
     keys_.push_back(std::move(row));
-    runs_.push_back({&info, std::move(item)});
+    runs_.push_back(&info);
   }
 
   void MakePage(std::span<const std::string> names, msg::RunsReplyT* reply) const {
@@ -366,8 +378,7 @@ class SortedRuns {
     std::size_t bytes = 0;
     for (std::size_t i = request_.skip;
          i < places.size() && reply->runs.size() < most && bytes <= kMostPageBytes; ++i) {
-      const auto& [info, item] = runs_[places[i]];
-      reply->runs.push_back(RunWithCells(request_, *info, BriefFacts(*item), names, source_));
+      reply->runs.push_back(RunWithCells(request_, *runs_[places[i]], names, source_));
       bytes += BytesOf(*reply->runs.back());
     }
   }
@@ -378,7 +389,7 @@ class SortedRuns {
   RunSource& source_;
   msg::RunsRequestT key_;
   std::vector<bus::RunRow> keys_;
-  std::vector<std::pair<const RunInfo*, BriefItemPtr>> runs_;
+  std::vector<const RunInfo*> runs_;
 };
 
 }  // namespace
@@ -423,16 +434,13 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     const std::string& name = info.listed->name;
     if (pattern->has_value() && !(*pattern)->Matches(name)) continue;
     if (!request.kind.empty() && !HasKind(*info.listed, request.kind)) continue;
-    const auto item = source.Brief(name);
-    if (!item.ok()) continue;  // The run has gone since.
-    const BriefFacts brief(**item);
     const Answer answer =
-        query.has_value() ? Ask(*query, info, brief, names, source) : Answer::kYes;
+        query.has_value() ? Ask(*query, info, BriefOf(info, source), names, source) : Answer::kYes;
     if (answer == Answer::kUnknown) ++reply.undecided;
     if (answer != Answer::kYes) continue;
     ++reply.total;
     if (sorted.has_value()) {
-      sorted->Add(info, *item, names);
+      sorted->Add(info, names);
       continue;
     }
     if (after.has_value() && !after->IsBefore(Place::Of(info))) continue;
@@ -442,7 +450,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
       if (reply.next.empty()) reply.next = last->Text();
       continue;
     }
-    auto run = RunWithCells(request, info, brief, names, source);
+    auto run = RunWithCells(request, info, names, source);
     if (request.with_plugins) {
       LookNow(source, name, [&](const RunSource::View& view) {
         run->plugins = PluginsOf(view.data, &room_for_names);

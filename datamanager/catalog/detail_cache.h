@@ -5,13 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -383,7 +382,7 @@ class DetailCache {
 
   const Options options_;
   mutable runtime::Mutex mutex_;
-  std::map<std::string, Record, std::less<>> records_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Record> records_ ABSL_GUARDED_BY(mutex_);
   std::set<Place> order_ ABSL_GUARDED_BY(mutex_);  // Records with a slot, oldest first.
   std::array<std::size_t, 4> states_ ABSL_GUARDED_BY(mutex_) = {};
   std::uint64_t room_ ABSL_GUARDED_BY(mutex_) = options_.byte_budget;  // For details.

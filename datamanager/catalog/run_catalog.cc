@@ -735,7 +735,8 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
   }
   const bool points = request.need == Need::kPoints;
   if (points) cache_.Touch(run->name);
-  const CacheState cached = cache_.StatusOf(run->name).state;
+  const CacheState cached =
+      request.without_state ? CacheState::kNotCached : cache_.StatusOf(run->name).state;
   bool wanted = false;
   std::size_t bytes = 0;
   const absl::Status status = run->With([&](Run::State& state) {

@@ -45,6 +45,8 @@ class RunSource {
     // A part of points that are being loaded will not do. (A caller that has made the load begin
     // sets this once it has waited for the load.)
     bool whole = false;
+    // Nobody looks at View::state, which takes as long to find as the run itself.
+    bool without_state = false;
   };
   // Valid during the call, under the run's lock.
   struct View {

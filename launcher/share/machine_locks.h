@@ -15,7 +15,7 @@
 namespace launcher {
 
 // The claims of the launchers of all users of a machine, as locks on the files of one directory,
-// which an administrator makes (docs/operating.md). One thread; blocks on the disk alone.
+// which an administrator makes (docs/shared_machine.md). One thread; blocks on the disk alone.
 //
 // A member has one file, RESOURCE.MEMBER.lock, that is never removed. Its first byte is locked by
 // the launcher that has claimed the member, until that releases it or ends; its second byte, by

@@ -567,6 +567,7 @@ class SqliteStore : public Store {
             std::pair("removals", "run_directory")}) {
         Move(restored, table, column);
       }
+      MoveSweeps(database_, restored);
     });
   }
   void Move(const runtime::RestoredState& restored, const char* table, const char* column) {

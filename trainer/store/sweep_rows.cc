@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "bus/schema/envelope_generated.h"
 #include "bus/wire/envelope.h"
@@ -121,6 +123,26 @@ void UpdateSweep(SQLite::Database& database, const SweepRecord& sweep) {
   bind << sweep.ended_us;
   bind.Bytes(Pack(AsReply(sweep.summary))) << sweep.asked << sweep.tries << sweep.number;
   update.exec();
+}
+
+void MoveSweeps(SQLite::Database& database, const runtime::RestoredState& restored) {
+  std::vector<SweepRecord> moved;
+  (void)ForEachSweep(database, [&](SweepRecord sweep) {
+    if (sweep.request.trial == nullptr) return absl::OkStatus();
+    std::string& logdir = sweep.request.trial->logdir;
+    std::string now = restored.Moved(logdir);
+    if (now == logdir) return absl::OkStatus();
+    logdir = std::move(now);
+    moved.push_back(std::move(sweep));
+    return absl::OkStatus();
+  });
+  SQLite::Statement change(database, "UPDATE sweeps SET request = ? WHERE number = ?");
+  for (const SweepRecord& sweep : moved) {
+    runtime::Binder bind(change);
+    bind.Bytes(Pack(sweep.request)) << sweep.number;
+    change.exec();
+    change.reset();
+  }
 }
 
 const char kInsertSweepEvent[] =

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "bus/schema/trainer_generated.h"
+#include "runtime/sqlite/restored_state.h"
 
 namespace trainer {
 
@@ -56,6 +57,8 @@ extern const char kSweepTables[];
 extern const char kSweepColumnsSince7[];
 // Returns its number.
 std::int64_t InsertSweep(SQLite::Database& database, const SweepRecord& sweep);
+// Lets the next trials of all sweeps have their runs where `restored` says.
+void MoveSweeps(SQLite::Database& database, const runtime::RestoredState& restored);
 // `ended_us`, `summary`, `asked` and `tries` of one that is there.
 void UpdateSweep(SQLite::Database& database, const SweepRecord& sweep);
 // `insert` is of kInsertSweepEvent, and ready; so it is compiled once for many.

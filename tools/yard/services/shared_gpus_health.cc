@@ -33,7 +33,7 @@ Findings CheckSharedGpus(const SharedGpusFacts& facts) {
   const std::string check = "shared GPUs";
   if (!facts.problem.empty()) {
     return {{facts.has_gpus ? Level::kBad : Level::kWarn, check, facts.problem,
-             "see \"Two people on one machine\" in docs/operating.md"}};
+             "see docs/shared_machine.md"}};
   }
   if (!facts.directory.empty()) {
     return {{Level::kOk, check, absl::StrCat("by the locks in ", facts.directory), ""}};
@@ -43,7 +43,7 @@ Findings CheckSharedGpus(const SharedGpusFacts& facts) {
            absl::StrCat("nothing keeps this yard off GPUs that trials of ",
                         absl::StrJoin(facts.others, ", "), " use"),
            "as root: groupadd -f yard-machine && install -d -m 2770 -g yard-machine "
-           "/var/lib/trainyard-machine (docs/operating.md)"}};
+           "/var/lib/trainyard-machine (docs/shared_machine.md)"}};
 }
 
 std::vector<std::string> OthersWithAYard(const std::string& proc, std::size_t most) {
