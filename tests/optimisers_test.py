@@ -106,6 +106,19 @@ class OptimiserCase(yard_case.YardCase):
         jobs = [thing for thing in things if thing["kind"] == "job" and thing["state"] == "running"]
         return [job["tasks"][0]["attempts"][-1]["pid"] for job in jobs if job["name"].startswith(sweep + "-optimiser-")]
 
+    def suggests_the_same(self, module, options, every):
+        """An adapter that dies at an ask, of every so many, and is told the same again."""
+        whole = Talk(self, module, options)
+        log = whole.run([], 60)
+        whole.end()
+        asks = [at for at, (request, _) in enumerate(log) if request["t"] == "ask"]
+        self.assertEqual(len(asks), 60)
+        for at in asks[::every] + asks[-1:]:
+            again = Talk(self, module, options)
+            self.assertEqual([again.ask(request) for request, _ in log[:at + 1]],
+                             [answer for _, answer in log[:at + 1]], "%s at line %d" % (module, at))
+            again.end()
+
 
 class OwnTest(OptimiserCase):
 
@@ -155,16 +168,27 @@ class LibrariesTest(OptimiserCase):
 
     def test_one_that_dies_at_any_ask_suggests_the_same(self):
         for module, options, every in (("optuna", {}, 1), ("optuna", {"sampler": "RandomSampler"}, 6), ("nevergrad", {}, 6)):
-            whole = Talk(self, module, options)
-            log = whole.run([], 60)
-            whole.end()
-            asks = [at for at, (request, _) in enumerate(log) if request["t"] == "ask"]
-            self.assertEqual(len(asks), 60)
-            for at in asks[::every] + asks[-1:]:
-                again = Talk(self, module, options)
-                self.assertEqual([again.ask(request) for request, _ in log[:at + 1]],
-                                 [answer for _, answer in log[:at + 1]], "%s at line %d" % (module, at))
-                again.end()
+            self.suggests_the_same(module, options, every)
+
+
+class GaussianProcessTest(OptimiserCase):
+    """Optuna's GPSampler; the newest version that goes with Debian's torch."""
+
+    peer = "tuning_gp"
+    variables = {**OptimiserCase.variables, "OMP_NUM_THREADS": "1"}  # A matrix of 60 rows is no work for two.
+
+    def test_one_that_dies_at_any_ask_suggests_the_same(self):
+        self.suggests_the_same("optuna", {"sampler": "GPSampler"}, 6)
+
+    def test_a_sweep_goes_on_over_a_kill(self):
+        command, options = ["python", "-m", "yard.optimisers.optuna"], "{sampler: GPSampler}"
+        self.finish(self.sweep("gp", command, options, run_cap=20))
+        self.assertEqual(len(self.configs("gp")), 20)
+        killed = self.sweep("gp-killed", command, options, run_cap=20)
+        self.await_true(lambda: self.trials("gp-killed") >= 14, "it does not go on")
+        self.assertTrue(self.kill_optimisers("gp-killed"))
+        self.finish(killed)
+        self.assertEqual(self.configs("gp-killed"), self.configs("gp"))
 
 
 class Talk:
@@ -176,7 +200,7 @@ class Talk:
              "n": {"type": "int", "min": 1, "max": 9, "q": 2}}
 
     def __init__(self, case, module, options):
-        environment = dict(os.environ, PYTHONPATH=SDK)
+        environment = dict(os.environ, PYTHONPATH=SDK, OMP_NUM_THREADS="1")
         environment.pop("YARD_FD", None)
         self.start = {"t": "start", "v": 1, "seed": 7, "space": self.SPACE, "options": options,
                       "objectives": [{"name": "l", "goal": "maximize"}]}
