@@ -30,11 +30,21 @@ tasks:
     command: [sh, -c, "echo 'the data are gone' >&2; exit 7"]
 """
 
+# It reports to a trial that it has made itself, and ends with its input.
+ATTACHED = """
+import sys, yard
+run = yard.init(name="attached")
+run.report(loss=1)
+print("reports", flush=True)
+sys.stdin.read()
+run.finish()
+"""
+
 ROW = "[...document.querySelectorAll('.tree tbody tr')].find(row => row.querySelector('.name').textContent.includes(%s))"
 
 
 class PageProcessesTest(page_case.PageCase):
-    variables = {"LD_LIBRARY_PATH": os.path.abspath("launcher/gpu/testing"), "CUDA_VISIBLE_DEVICES": "0,1"}
+    variables = {"PYTHONPATH": os.path.abspath("sdk/python"), "LD_LIBRARY_PATH": os.path.abspath("launcher/gpu/testing"), "CUDA_VISIBLE_DEVICES": "0,1"}
     up_words = ("--resources", "gpu=0,1")
 
     @classmethod
@@ -56,6 +66,19 @@ class PageProcessesTest(page_case.PageCase):
     def sure(self):
         self.page.evaluate("document.querySelector('dialog .sure').click()")
         self.page.wait("!document.querySelector('dialog')")
+
+    def test_a_run_that_nobody_launched(self):
+        program = self.start("/usr/bin/python3", "-c", ATTACHED, stdin=yard_case.subprocess.PIPE)
+        self.assertEqual(program.stdout.readline().strip(), "reports")
+        self.go("/run/attached", "document.querySelector('.head .buttons button')")
+        buttons = lambda: self.page.evaluate("[...document.querySelectorAll('.head .buttons button')].map(one => one.textContent)")
+        # It is never signalled, and nobody can start it again.
+        self.assertEqual(buttons()[:3], ["stop", "tell", "edit"])
+        # (An address that somebody has typed.)
+        self.go("/run/attached?tab=attempts", "document.querySelector('[role=tabpanel] table')")
+        self.go("/run/attached?tab=output", "document.querySelector('[role=tabpanel] .trouble')")
+        self.assertIn("the output of attached is not kept: its program, process %d, has attached itself" % program.pid, self.text())
+        self.finish(program)
 
     def test_jobs_are_a_tree(self):
         self.go("/processes", self.row("chief-0"))

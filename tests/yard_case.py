@@ -69,10 +69,10 @@ class YardCase(unittest.TestCase):
         subprocess.run([cls.yard_program, *words], cwd=cls.directory, env=cls.environment,
                        stdin=subprocess.DEVNULL, timeout=LONG, check=True)
 
-    def start(self, *words):
+    def start(self, *words, stdin=subprocess.DEVNULL):
         """Runs on while the test does something; killed at its end."""
         process = subprocess.Popen(words, cwd=self.directory, env=self.environment,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stdin=stdin, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)

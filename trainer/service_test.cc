@@ -8,11 +8,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bus/call/client.h"
@@ -556,6 +559,73 @@ TEST_F(ServiceTest, NewsOfManyTrialsNeitherHideARowNorLeadInACircle) {
   EXPECT_EQ(Words(*reply).at(0), request.places[20]->topic + " (0, 0] Stopped")
       << "what changed last is told";
   EXPECT_FALSE(reply->more) << "the next page would be the same";
+}
+
+// A message has at most so many tables.
+TEST_F(ServiceTest, ASweepOfManyTrialsIsFollowedInParts) {
+  constexpr std::size_t kTrials = 32 * 32;
+  std::vector<int> values(32);
+  std::iota(values.begin(), values.end(), 0);
+  const std::string list = absl::StrCat("{\"values\":[", absl::StrJoin(values, ","), "]}");
+  msg::RunSweepRequestT run;
+  run.name = "many";
+  run.plan = absl::StrCat(
+      R"({"method":"grid","metric":{"name":"loss"},"parallel":)", kTrials,
+      R"(,"parameters":{"a":)", list, R"(,"b":)", list, "}}");
+  run.trial = std::make_unique<msg::RunTrialRequestT>();
+  run.trial->argv = {"prog", "${args}"};
+  run.trial->working_directory = "/";
+  const auto begun = client_->Call<rpc::Trainer::RunSweep>(run, {.request_id = "many"});
+  ASSERT_TRUE(begun.ok()) << begun.status();
+
+  msg::FollowSweepRequestT follow;
+  follow.sweep = "many";
+  const auto all_are_there = [&](const msg::FollowSweepReplyT& part) {
+    return part.sweep->trials < kTrials;
+  };
+  (void)client_->Stream<rpc::Trainer::FollowSweep>(follow, all_are_there,
+                                                   {.timeout = absl::Seconds(60)});
+  std::set<std::uint64_t> seen;
+  std::vector<std::uint64_t> events;
+  const auto take = [&](const msg::FollowSweepReplyT& part) {
+    EXPECT_LE(part.trials.size(), kSweepTrialsOfAMessage);
+    events.push_back(part.sweep->events);
+    for (const auto& trial : part.trials) seen.insert(trial->number);
+    return true;
+  };
+  follow.follow = false;
+  const auto end = client_->Stream<rpc::Trainer::FollowSweep>(follow, take);
+  ASSERT_TRUE(end.ok()) << end.status();
+  take(*end);
+  EXPECT_EQ(seen.size(), kTrials);
+  // Who asks again after the first part has missed nothing.
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events.front(), 0u);
+  EXPECT_GT(events.back(), kTrials);
+
+  // Each trial has changed with the sweep's end, all at once.
+  std::size_t heard = 0;
+  loop_.Call([&] { heard = published_[TopicOfTrial(begun->sweep->id)].size(); });
+  msg::ChangeSweepRequestT stop;
+  stop.sweep = "many";
+  stop.order = msg::SweepOrder::Stop;
+  const auto stopped = client_->Call<rpc::Trainer::ChangeSweep>(stop, {.request_id = "stop"});
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  follow.from_event = events.back();
+  seen.clear();
+  const auto rest = client_->Stream<rpc::Trainer::FollowSweep>(follow, take);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  take(*rest);
+  EXPECT_EQ(seen.size(), kTrials);
+  loop_.Call([&] {
+    const auto& published = published_[TopicOfTrial(begun->sweep->id)];
+    ASSERT_GE(published.size(), heard + 2);
+    for (std::size_t i = heard; i < published.size(); ++i) {
+      const auto* const event = published[i].body.AsSweepEvent();
+      ASSERT_NE(event, nullptr);
+      EXPECT_LE(event->trials.size(), kSweepTrialsOfAMessage);
+    }
+  });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "trainer/sweep_methods.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -110,18 +112,42 @@ class FollowSweepCall : public std::enable_shared_from_this<FollowSweepCall> {
  private:
   void Send() {
     const auto keep = shared_from_this();
-    if (left_ || blocked_) return;
-    auto part = sweeps_->Since(sweep_, event_);
-    if (!part.ok() || !follow_ || HasEnded(part->sweep->state)) return Finish(std::move(part));
-    const std::uint64_t event = part->sweep->events;
-    if (has_sent_ && event == event_) return;
-    const absl::Status sent = writer_->SendPart(*std::move(part));
-    if (sent.ok()) {
-      has_sent_ = true;
-      event_ = event;
-      return;
+    while (!left_ && !blocked_) {
+      auto part = sweeps_->Since(sweep_, event_);
+      if (!part.ok()) return Finish(part.status());
+      if (next_trial_ == 0) round_ = part->sweep->events;
+      const bool is_last = CutDown(*part);
+      const bool is_whole = is_last && round_ == part->sweep->events;
+      if (is_whole && (!follow_ || HasEnded(part->sweep->state))) return Finish(std::move(part));
+      if (is_whole && has_sent_ && round_ == event_) return;
+      part->sweep->events = is_last ? round_ : event_;
+      const std::uint64_t next = is_last ? 0 : part->trials.back()->number + 1;
+      const absl::Status sent = writer_->SendPart(*std::move(part));
+      if (sent.ok()) {
+        has_sent_ = true;
+        next_trial_ = next;
+        if (is_last) event_ = round_;
+        if (is_whole) return;
+        continue;
+      }
+      if (!absl::IsResourceExhausted(sent)) return Leave();
+      WaitUntilWritable();
     }
-    if (!absl::IsResourceExhausted(sent)) return Leave();
+  }
+
+  // Leaves of the trials of a round those that fit into this part; false if there are more.
+  bool CutDown(msg::FollowSweepReplyT& part) const {
+    auto& trials = part.trials;
+    const auto first = std::find_if(trials.begin(), trials.end(), [this](const auto& trial) {
+      return trial->number >= next_trial_;
+    });
+    trials.erase(trials.begin(), first);
+    if (trials.size() <= kSweepTrialsOfAMessage) return true;
+    trials.resize(kSweepTrialsOfAMessage);
+    return false;
+  }
+
+  void WaitUntilWritable() {
     blocked_ = true;
     writer_->WhenWritable([weak = weak_from_this(), loop = loop_] {
       loop->Post([weak] {
@@ -148,6 +174,11 @@ class FollowSweepCall : public std::enable_shared_from_this<FollowSweepCall> {
   const std::string sweep_;
   const bool follow_;
   std::uint64_t event_;  // All before it was sent.
+  // Where the trials that have changed up to the event `round_` do not fit into one part: those
+  // before `next_trial_` were sent. Each part but the last says that all from `event_` on is still
+  // to come, so that whoever asks again after a break misses none.
+  std::uint64_t round_ = 0;
+  std::uint64_t next_trial_ = 0;
   const std::shared_ptr<bus::ReplyStream<msg::FollowSweepReplyT>> writer_;
   Sweeps::ObserverId observer_ = 0;
   bool has_sent_ = false, blocked_ = false, left_ = false;

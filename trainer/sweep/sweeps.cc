@@ -948,11 +948,17 @@ class SweepsImpl : public Sweeps {
     Entry* const entry = EntryOf(id);
     if (entry == nullptr) return;
     if (options_.on_event && entry->sweep != nullptr) {
-      msg::SweepEventT event;
-      event.sweep = std::make_unique<msg::SweepT>(Shown(*entry));
-      event.trials = TrialsChangedAfter(entry->record, *entry->sweep, entry->told);
+      auto trials = TrialsChangedAfter(entry->record, *entry->sweep, entry->told);
       entry->told = entry->sweep->events();
-      options_.on_event(std::move(event));
+      const msg::SweepT shown = Shown(*entry);
+      std::size_t next = 0;
+      do {
+        msg::SweepEventT event;
+        event.sweep = std::make_unique<msg::SweepT>(shown);
+        const std::size_t end = std::min(trials.size(), next + kSweepTrialsOfAMessage);
+        for (; next < end; ++next) event.trials.push_back(std::move(trials[next]));
+        options_.on_event(std::move(event));
+      } while (next < trials.size());
     }
     // A callback may forget any of them.
     std::vector<std::function<void()>> callbacks;

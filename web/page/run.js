@@ -108,6 +108,8 @@ const ACTIONS = {
   running: ['stop', 'pause', 'tell', 'signal'], pending: ['stop', 'pause'], stopping: ['stop'], paused: ['resume', 'stop'], stopped: ['resume', 'rm'],
   failed: ['resume', 'rm'], done: ['rm'],
 };
+// The yard has not started such a program: it has no task of it, and cannot start it again.
+const NOT_OF_ATTACHED = ['pause', 'resume', 'signal'];
 const WORDS = { stop: 'Stop', pause: 'Pause', resume: 'Resume', rm: 'Remove', tell: 'Tell', signal: 'Signal' };
 // These actions ask for a value, not only for a yes.
 const FIELDS = {
@@ -142,7 +144,7 @@ function Head({ run, name, changed }) {
     ${said.note && html`<div class="note"><${Markdown} text=${said.note} /></div>`}
     ${trial && trial.reason && html`<p class="why ${state}">${trial.reason}</p>`}
     ${trial && trial.error_lines && trial.error_lines.length > 0 && html`<pre class="last-words">${trial.error_lines.map(line => html`<${AnsiText} text=${line + '\n'} />`)}</pre>`}
-    <p class="buttons">${(ACTIONS[state] || []).map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
+    <p class="buttons">${(ACTIONS[state] || []).filter(action => !trial.attached_pid || !NOT_OF_ATTACHED.includes(action)).map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
       <button onClick=${() => setAsked('set')}>edit</button>
       <${Link} class="button" to=${`/runs?sel=${encodeURIComponent(run.run || name)}`}>compare<//></p>
     ${asked === 'set' && html`<${Edit} thing=${own} said=${said} run=${change => act(run.run ? 'runs' : 'trials', run.run || trial.id, 'set', change).then(changed)}
@@ -291,7 +293,7 @@ function Code({ run }) {
 function Attempts({ run }) {
   useNow(1000);
   return html`<table><thead><tr><th>task</th><th class="n">attempt</th><th>state</th><th>reason</th><th class="n">pid</th><th class="n">began</th><th class="n">took</th></tr></thead>
-    <tbody>${run.job.tasks.flatMap(task => task.attempts.map(attempt => html`<tr key=${task.id + attempt.number}><td>${task.type}-${task.index}</td>
+    <tbody>${(run.job ? run.job.tasks : []).flatMap(task => task.attempts.map(attempt => html`<tr key=${task.id + attempt.number}><td>${task.type}-${task.index}</td>
       <td class="n">${attempt.number}</td><td>${attempt.ended ? 'ended' : html`<span class="state ${task.state}">${sign(task.state)} ${task.state}</span>`}</td>
       <td class="wrap">${attempt.reason || '–'}${attempt.out_of_memory ? ', out of memory' : ''}${attempt.core_dumped ? ', core dumped' : ''}</td>
       <td class="n">${attempt.pid || '–'}</td><td class="n">${clock(attempt.started)}</td>
