@@ -19,6 +19,7 @@ SHOWN_ONLY = {
     "docs/build.md": "Bazel and what builds; tools/test --check=pages looks for the labels",
     "docs/commands.md": "//tools/yard:command_line_test parses the examples of every --help",
     "docs/containers.md": "tools/test --check=containers runs the composition",
+    "docs/hosts.md": "another machine is needed: //tests:at_verbs_test and the tests beside it have one",
     "docs/instances.md": "calls, one by one; //registry/tool:instances_page_test makes them (tools/test --check=pages)",
     "docs/multi_process_runner.md": "parts of //examples/all_reduce:ring_test (tools/test --check=pages)",
     "docs/own_program.md": "its programs are files, which //tests:own_program_python_test and those of Node and Go make and run",

@@ -16,12 +16,15 @@ starts. All that a person does with them is a verb of
 .BR yard ."""
 _EXIT_STATUS = (("0", "done"), ("1", "the thing failed: a trial, a job, a check"), ("2", "wrong words"),
                 ("3", "there is no such thing, or the name is ambiguous"), ("4", "a service cannot be reached"),
-                ("5", "the time ran out"), ("6", "refused in this state"), ("130", "interrupted"))
+                ("5", "the time ran out"), ("6", "refused in this state"), ("130", "interrupted"),
+                ("255", "with --at: no yard was reached, or the connection broke"))
 _ENVIRONMENT = (("YARD_STATE", "the state directory: databases, jobs, logs"),
                 ("XDG_STATE_HOME", "the state directory is trainyard below it, if YARD_STATE is not set "
                                    "(default: ~/.local/state)"),
                 ("XDG_RUNTIME_DIR", "sockets are in yard below it"),
-                ("YARD_REGISTRY", "the address of the registry, if it is elsewhere"))
+                ("YARD_REGISTRY", "the address of the registry, if it is elsewhere"),
+                ("YARD_AT", "the machine whose yard is meant, as with --at"),
+                ("YARD_SSH", "ssh for --at, with words of one's own (default: ssh)"))
 _FILES = (("~/.local/state/trainyard", "the state directory, unless the environment names another"),
           ("/var/lib/trainyard-machine", "locks by which the yards of all users of a machine share its GPUs"))
 

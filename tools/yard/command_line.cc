@@ -37,7 +37,9 @@ std::string ListOfVerbs() {
                       std::string(13 - std::string(entry.name).size(), ' '), entry.summary, "\n");
     }
   }
-  return text + "\nyard VERB --help says more.";
+  return text +
+         "\nyard VERB --help says more. yard --at HOST VERB ...: by the yard of another machine, "
+         "over ssh.";
 }
 
 // Declares the options of the verb and those of every verb; their values go to `verb` and `line`.
@@ -138,6 +140,10 @@ int NotExpected(const VerbEntry* entry, const std::vector<std::string>& typed,
   const std::string name = entry == nullptr ? "" : absl::StrCat(" ", entry->name);
   err << "yard" << name << ": " << (is_flag ? "no flag " : "this word is one too many: ")
       << runtime::Printable(word);
+  if (is_flag && word == "--at" && entry != nullptr) {
+    err << "; it goes before the verb: yard --at HOST" << name << "\n";
+    return kUsage;
+  }
   // (Every short one is near to every other.)
   if (is_flag && word.starts_with("--") && entry != nullptr)
     err << DidYouMean(word, FlagsOf(*entry));

@@ -187,6 +187,14 @@ TEST(CommandLineTest, WhatIsNotKnownIsNamedWithWhatIsNear) {
   EXPECT_EQ(Parse({"--vresion"}).code, kUsage);
 }
 
+TEST(CommandLineTest, AnotherMachineIsNamedBeforeTheVerb) {
+  EXPECT_THAT(Parse({"--help"}).out, HasSubstr("yard --at HOST VERB"));
+  EXPECT_EQ(Parse({"ps", "--at", "gpu1"}).err,
+            "yard ps: no flag --at; it goes before the verb: yard --at HOST ps\n");
+  // main() has taken the first one off: a second one is never a machine.
+  EXPECT_EQ(Parse({"--at", "gpu1", "ps"}).code, kUsage);
+}
+
 TEST(CommandLineTest, HelpNamesEveryVerb) {
   const Parsed help = Parse({"--help"});
   EXPECT_EQ(help.code, 0);

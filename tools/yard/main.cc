@@ -1,4 +1,5 @@
-// The command line: finds the verb, gives it a context, returns its exit code.
+// The command line: finds the verb, gives it a context, returns its exit code; or hands it to the
+// yard on another machine (at/at.h), or does what that has asked for (at/served.h).
 
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -18,7 +20,12 @@
 
 #include "glog/logging.h"
 #include "runtime/file/locations.h"
+#include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
+#include "tools/yard/at/at.h"
+#include "tools/yard/at/place.h"
+#include "tools/yard/at/remote_command.h"
+#include "tools/yard/at/served.h"
 #include "tools/yard/cli/interrupt.h"
 #include "tools/yard/cli/verb.h"
 #include "tools/yard/command_line.h"
@@ -97,8 +104,21 @@ void StartSignalThread(Interrupt* interrupt) {
   }).detach();
 }
 
-// Runs `body` with the process's own streams, variables, terminal and places.
-int WithContext(const CommandLine& line, const char* verb, Interrupt* interrupt,
+std::vector<std::string> Environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
+}
+
+// Where a command line comes from.
+struct Origin {
+  Interrupt* interrupt = nullptr;
+  std::vector<std::string> environment;  // "NAME=value"
+  Caller* caller = nullptr;              // A yard on another machine, if it attends to this one.
+};
+
+// Runs `body` with the process's own streams, terminal and places.
+int WithContext(const CommandLine& line, const char* verb, const Origin& origin,
                 const std::function<int(Context&)>& body) {
   Context context;
   context.out = &std::cout;
@@ -106,8 +126,8 @@ int WithContext(const CommandLine& line, const char* verb, Interrupt* interrupt,
   context.json = line.json;
   context.utc = line.utc;
   context.rest = line.rest;
-  context.interrupt = interrupt;
-  for (char** entry = environ; *entry != nullptr; ++entry) context.environment.push_back(*entry);
+  context.interrupt = origin.interrupt;
+  context.environment = origin.environment;
   std::error_code no_directory;
   context.working_directory = std::filesystem::current_path(no_directory).string();
   LookAtTerminal(context, line.color);
@@ -120,9 +140,12 @@ int WithContext(const CommandLine& line, const char* verb, Interrupt* interrupt,
   return body(context);
 }
 
-int RunVerb(const CommandLine& line, Interrupt* interrupt) {
-  return WithContext(line, line.entry->name, interrupt, [&](Context& context) {
-    if (line.entry->goes_on) signal(SIGPIPE, SIG_IGN);
+int RunVerb(const CommandLine& line, const Origin& origin) {
+  return WithContext(line, line.entry->name, origin, [&](Context& context) {
+    if (line.entry->goes_on) {
+      signal(SIGPIPE, SIG_IGN);
+      if (origin.caller != nullptr) origin.caller->LetGoOn();
+    }
     if (line.entry->needs_yard) {
       const absl::Status ensured = EnsureYard(context);
       if (!ensured.ok()) return Fail(context, line.entry->name, ensured);
@@ -134,6 +157,90 @@ int RunVerb(const CommandLine& line, Interrupt* interrupt) {
 // `yard completion complete -- WORD...`: a shell waits at a key, so no other verb is even made.
 bool IsCompletion(const std::vector<std::string>& words) {
   return words.size() > 3 && words[0] == "completion" && words[1] == "complete" && words[2] == "--";
+}
+
+// Hosts for "--at HOST" and "--at=HOST" that is being typed; false: something else is.
+bool CompleteHost(Context& context, const std::vector<std::string>& words) {
+  constexpr std::string_view kFlag = "--at", kWithValue = "--at=";
+  const bool is_glued = words.size() == 1 && words[0].starts_with(kWithValue);
+  if (!is_glued && (words.size() != 2 || words[0] != kFlag)) return false;
+  const std::string_view before = is_glued ? kWithValue : "";
+  const char* const home = getenv("HOME");
+  for (const std::string& host : HostsOfSsh(home == nullptr ? "" : home)) {
+    const std::string word = std::string(before) + host;
+    if (word.starts_with(words.back()) && runtime::IsPrintable(word)) *context.out << word << "\n";
+  }
+  return true;
+}
+
+int CompleteLine(Context& context, std::vector<std::string> words) {
+  if (CompleteHost(context, words)) return kDone;
+  const auto place = TakePlace(words, getenv("YARD_AT"));
+  if (place.ok() && place->has_value() && !words.empty() && words[0] != "completion") {
+    if (const std::optional<int> code = CompleteAt(context, **place, words)) return *code;
+    // The names of this machine's yard are not those of that one.
+    context.client = [] { return absl::UnavailableError("another machine is meant"); };
+  }
+  return Complete(context, words);
+}
+
+int RunHere(const std::vector<std::string>& words, const Origin& origin) {
+  if (IsCompletion(words)) {
+    return WithContext({}, "completion", origin, [&](Context& context) {
+      return CompleteLine(context, {words.begin() + 3, words.end()});
+    });
+  }
+  CommandLine line;
+  const int parsed = ParseCommandLine(words, std::cout, std::cerr, &line);
+  if (line.verb == nullptr) return parsed;
+  const int code = RunVerb(line, origin);
+  std::cout.flush();
+  return code;
+}
+
+// `yard --over_ssh ...`, which a yard on another machine has started by ssh.
+int Serve(const std::string& program, const std::vector<std::string>& words, Interrupt* interrupt) {
+  const std::string_view what = words.size() > 1 ? std::string_view(words[1]) : "";
+  if (what == kGreet) {
+    PrintGreeting(program, std::cout);
+    return kDone;
+  }
+  if (what == kHold) {
+    HoldUntilStdinEnds();
+    return kDone;
+  }
+  // (A yard here that names yet another machine is not asked.)
+  unsetenv("YARD_AT");
+  auto request = TakeRequest(what == kRun && words.size() == 3 ? words[2] : "");
+  if (!request.ok()) {
+    std::cerr << "yard: " << kOverSsh << " is for yard --at: " << request.status().message()
+              << "\n";
+    return kUsage;
+  }
+  Origin origin = {.interrupt = interrupt, .environment = std::move(request->environment)};
+  if (!request->in_terminal) {
+    const auto caller = Caller::Attend(interrupt);
+    if (!caller.ok()) {
+      std::cerr << "yard: " << caller.status().message() << "\n";
+      return kFailed;
+    }
+    origin.caller = *caller;
+  }
+  return RunHere(request->words, origin);
+}
+
+int Run(const std::string& program, std::vector<std::string> words, Interrupt* interrupt) {
+  if (!words.empty() && words[0] == kOverSsh) return Serve(program, words, interrupt);
+  const auto place = TakePlace(words, getenv("YARD_AT"));
+  if (!place.ok()) {
+    std::cerr << "yard: " << place.status().message() << "\n";
+    return kUsage;
+  }
+  std::vector<std::string> environment = Environment();
+  if (place->has_value() && !IsAnsweredHere(words)) {
+    return RunAt(**place, words, environment, interrupt);
+  }
+  return RunHere(words, {.interrupt = interrupt, .environment = std::move(environment)});
 }
 
 }  // namespace
@@ -152,16 +259,5 @@ int main(int argc, char** argv) {
     std::cerr << "yard: " << entered.message() << "\n";
     return yard::kFailed;
   }
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (yard::IsCompletion(words)) {
-    return yard::WithContext({}, "completion", interrupt, [&](yard::Context& context) {
-      return yard::Complete(context, {words.begin() + 3, words.end()});
-    });
-  }
-  yard::CommandLine line;
-  const int parsed = yard::ParseCommandLine(words, std::cout, std::cerr, &line);
-  if (line.verb == nullptr) return parsed;
-  const int code = yard::RunVerb(line, interrupt);
-  std::cout.flush();
-  return code;
+  return yard::Run(argv[0], {argv + 1, argv + argc}, interrupt);
 }

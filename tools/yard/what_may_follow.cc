@@ -172,7 +172,7 @@ WhatMayFollow FirstWords(const std::string& word) {
       found.words.push_back({verb.name, verb.summary});
     }
   }
-  for (const char* flag : {"--help", "--version"}) {
+  for (const char* flag : {"--at", "--help", "--version"}) {
     if (word.starts_with("-") && std::string_view(flag).starts_with(word)) {
       found.words.push_back({flag, ""});
     }

@@ -1,14 +1,11 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
-#include "runtime/file/file.h"
-#include "runtime/process/subprocess.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/run/run_reader.h"
+#include "tools/yard/services/browser.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/page_client.h"
 #include "tools/yard/services/yard_state.h"
@@ -17,8 +14,6 @@
 
 namespace yard {
 namespace {
-
-constexpr absl::Duration kToOpen = absl::Seconds(5);
 
 class Ui : public Verb {
  public:
@@ -52,8 +47,12 @@ class Ui : public Verb {
       *context.out << *address << "\n";
       context.out->flush();
     }
-    const bool opens = !print_ && !context.json && context.out_is_terminal && HasScreen(context);
-    if (opens && Open(context, *address)) return kDone;
+    const bool opens =
+        !print_ && !context.json && context.out_is_terminal && HasScreen(context.environment);
+    if (opens &&
+        OpenInBrowser(context.locations.runtime_directory, context.environment, *address)) {
+      return kDone;
+    }
     if (!context.json) {
       *context.err << "opens once, within a minute"
                    << (opens ? "; no browser could be started here" : "") << "\n";
@@ -62,29 +61,6 @@ class Ui : public Verb {
   }
 
  private:
-  static bool HasScreen(const Context& context) {
-    for (const std::string& entry : context.environment) {
-      if (absl::StartsWith(entry, "DISPLAY=") || absl::StartsWith(entry, "WAYLAND_DISPLAY=")) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // By a file that leads there: everybody may read the words of a process.
-  static bool Open(const Context& context, const std::string& address) {
-    const std::string file = context.locations.runtime_directory + "/page.html";
-    const std::string text =
-        absl::StrCat("<!doctype html><meta http-equiv=refresh content=\"0;url=", address,
-                     "\"><a href=\"", address, "\">yard</a>\n");
-    if (!runtime::WriteFileAtomically(file, text, 0600).ok()) return false;
-    auto browser = runtime::Subprocess::Start(
-        {.argv = {"xdg-open", file}, .environment = context.environment, .new_session = true});
-    if (!browser.ok()) return false;
-    const auto ended = browser->Wait(kToOpen);
-    return !ended.ok() || (ended->signal == 0 && ended->code == 0);
-  }
-
   std::string run_;
   bool print_ = false;
 };

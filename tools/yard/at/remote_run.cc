@@ -1,0 +1,305 @@
+#include "tools/yard/at/remote_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/shell_word.h"
+#include "tools/yard/at/frames.h"
+#include "tools/yard/at/remote_command.h"
+#include "tools/yard/cli/exit_code.h"
+
+namespace yard {
+namespace {
+
+// These ask services and start nothing: they need no environment of a login, which may take
+// seconds.
+constexpr std::string_view kOnlyAsk[] = {
+    "alerts", "call", "compare", "completion", "du",     "export",  "logs",
+    "pause",  "plot", "ps",      "pub",        "resume", "restart", "rm",
+    "runs",   "set",  "show",    "signal",     "status", "stop",    "sub",
+    "tell",   "top",  "topic",   "trash",      "ui",     "wait",    "watch"};
+constexpr int kInterruptsUntilTheEnd = 3;
+constexpr int kProgramIsGone = 127;
+
+// The name of this machine's zone, for "TZ=": that of $TZ, else where /etc/localtime leads.
+std::string Zone() {
+  const char* const variable = getenv("TZ");
+  if (variable != nullptr) return variable;
+  std::error_code error;
+  const std::string target = std::filesystem::read_symlink("/etc/localtime", error).string();
+  constexpr std::string_view kBefore = "zoneinfo/";
+  const std::size_t at = target.rfind(kBefore);
+  return error || at == std::string::npos ? "" : target.substr(at + kBefore.size());
+}
+
+bool WantsStdin(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") return false;
+    if (word == "-" || word == "--stdin" || word.ends_with("=-")) return true;
+  }
+  return false;
+}
+
+// False in the background, too, where a terminal may not be read.
+bool HasTerminal() {
+  return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1 &&
+         tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+// Puts the terminal back as it was: an ssh that was killed leaves it raw.
+class TerminalMode {
+ public:
+  TerminalMode() : known_(tcgetattr(STDIN_FILENO, &mode_) == 0) {}
+  ~TerminalMode() {
+    if (known_) tcsetattr(STDIN_FILENO, TCSADRAIN, &mode_);
+  }
+  TerminalMode(const TerminalMode&) = delete;
+  TerminalMode& operator=(const TerminalMode&) = delete;
+
+ private:
+  termios mode_ = {};
+  const bool known_;
+};
+
+// Counts the interrupts of a run, for poll().
+class Interrupts {
+ public:
+  explicit Interrupts(Interrupt* interrupt)
+      : interrupt_(interrupt), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    interrupt_->Handle([this] {
+      const std::uint64_t one = 1;
+      (void)!write(event_.get(), &one, sizeof one);
+    });
+  }
+  ~Interrupts() { interrupt_->Handle({}); }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  int fd() const { return event_.get(); }
+  // Number of interrupts since the last call.
+  int Take() const {
+    std::uint64_t count = 0;
+    return read(event_.get(), &count, sizeof count) == sizeof count ? static_cast<int>(count) : 0;
+  }
+
+ private:
+  Interrupt* const interrupt_;
+  const runtime::UniqueFd event_;
+};
+
+// A session of ssh that runs, and what this process gives it. One thread.
+class Session {
+ public:
+  Session(runtime::Subprocess child, runtime::UniqueFd frames, bool wants_stdin,
+          Interrupt* interrupt)
+      : child_(std::move(child)), frames_(std::move(frames)), interrupts_(interrupt) {
+    if (frames_.valid()) fcntl(frames_.get(), F_SETFL, O_NONBLOCK);
+    reads_stdin_ = wants_stdin;
+    if (!wants_stdin) unsent_ = FrameBytes(Frame::Kind::kEnd);
+  }
+
+  // The exit code; nothing: it was interrupted often enough.
+  std::optional<int> Finish() {
+    for (;;) {
+      const bool sends = !unsent_.empty() && frames_.valid();
+      const bool reads = reads_stdin_ && unsent_.empty();
+      pollfd fds[] = {{.fd = child_.pidfd(), .events = POLLIN, .revents = 0},
+                      {.fd = interrupts_.fd(), .events = POLLIN, .revents = 0},
+                      {.fd = sends ? frames_.get() : -1, .events = POLLOUT, .revents = 0},
+                      {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}};
+      if (poll(fds, 4, -1) < 0 && errno != EINTR) return kFailed;
+      if (fds[0].revents != 0) {
+        const auto ended = child_.Wait(absl::ZeroDuration());
+        if (!ended.ok()) continue;
+        return ended->signal != 0 ? kNoConnection : ended->code;
+      }
+      if (fds[1].revents != 0 && !Interrupted()) return std::nullopt;
+      if (fds[2].revents != 0) Send();
+      if (fds[3].revents != 0) ReadStdin();
+    }
+  }
+
+ private:
+  // False: it is over here.
+  bool Interrupted() {
+    for (int count = interrupts_.Take(); count > 0; --count) {
+      ++interrupted_;
+      if (frames_.valid()) {
+        unsent_ += FrameBytes(Frame::Kind::kInterrupt);
+      } else {
+        // (With a terminal Ctrl-C goes there as a key; this one was sent to this process.)
+        (void)child_.Signal(SIGTERM);
+      }
+    }
+    if (interrupted_ < kInterruptsUntilTheEnd) return true;
+    (void)child_.Signal(SIGKILL);
+    (void)child_.Wait(absl::Seconds(1));
+    return false;
+  }
+
+  void Send() {
+    const ssize_t count = write(frames_.get(), unsent_.data(), unsent_.size());
+    if (count > 0) unsent_.erase(0, static_cast<std::size_t>(count));
+    // Its end comes with the end of ssh.
+    if (count < 0 && errno != EAGAIN && errno != EINTR) {
+      unsent_.clear();
+      frames_.reset();
+    }
+  }
+
+  void ReadStdin() {
+    char buffer[kMaxFrameBytes];
+    const ssize_t count = read(STDIN_FILENO, buffer, sizeof buffer);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count > 0) {
+      unsent_ = FrameBytes(Frame::Kind::kData, {buffer, static_cast<std::size_t>(count)});
+    } else {
+      reads_stdin_ = false;
+      unsent_ = FrameBytes(Frame::Kind::kEnd);
+    }
+  }
+
+  runtime::Subprocess child_;
+  runtime::UniqueFd frames_;  // Stdin of ssh; invalid where that is the terminal.
+  const Interrupts interrupts_;
+  int interrupted_ = 0;
+  bool reads_stdin_ = false;
+  std::string unsent_;  // One frame of data at most, and interrupts.
+};
+
+// Ends this process as a write to a pipe would that nobody reads.
+[[noreturn]] void EndAsByBrokenPipe() {
+  signal(SIGPIPE, SIG_DFL);
+  raise(SIGPIPE);
+  _exit(128 + SIGPIPE);
+}
+
+bool NobodyReadsStdout() {
+  pollfd out = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+int WithoutAnswer(const Connection& connection) {
+  if (NobodyReadsStdout()) EndAsByBrokenPipe();
+  const std::string host = runtime::Printable(connection.place().host);
+  const std::string typed = runtime::Printable(runtime::ShellWord(connection.place().host));
+  std::cerr << "yard: "
+            << (connection.IsKept() ? absl::StrCat("the yard on ", host, " was killed, or ", host,
+                                                   " has refused one more session")
+                                    : absl::StrCat("the connection to ", host, " broke"))
+            << "; the command may have been done or not; next: yard --at " << typed << " status\n";
+  return kNoConnection;
+}
+
+// A path of here that was taken for one of there is the likeliest reason for "not found".
+void HintAtFileOfHere(const Connection& connection, const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    std::error_code error;
+    if (words[i].starts_with("-") || !std::filesystem::is_regular_file(words[i], error)) continue;
+    std::cerr << "yard: paths are those of " << runtime::Printable(connection.place().host) << "; "
+              << runtime::Printable(words[i]) << " is a file here: put - in its place and add < "
+              << runtime::Printable(runtime::ShellWord(words[i])) << "\n";
+    return;
+  }
+}
+
+}  // namespace
+
+Request MakeRequest(const Connection& connection, std::vector<std::string> words,
+                    const std::vector<std::string>& environment) {
+  Request request = {.locations = connection.greeting().locations, .words = std::move(words)};
+  if (const std::string zone = Zone(); !zone.empty()) request.personal.push_back("TZ=" + zone);
+  for (const std::string& entry : environment) {
+    for (const std::string_view name : {"NO_COLOR=", "YARD_TRACE=", "YARD_VERBOSE="}) {
+      if (entry.starts_with(name)) request.personal.push_back(entry);
+    }
+  }
+  return request;
+}
+
+bool NeedsLogin(const std::vector<std::string>& words) {
+  const std::string_view verb = words.empty() ? "status" : std::string_view(words.front());
+  return std::find(std::begin(kOnlyAsk), std::end(kOnlyAsk), verb) == std::end(kOnlyAsk);
+}
+
+absl::StatusOr<Captured> CaptureThere(const Connection& connection,
+                                      const std::vector<std::string>& words,
+                                      const CaptureOptions& options) {
+  Request request = MakeRequest(connection, words, options.environment);
+  // (Nothing comes through stdin, and its end is no reason to end.)
+  request.in_terminal = true;
+  const auto command = RunCommand(connection.greeting(), request, NeedsLogin(words));
+  if (!command.ok()) return command.status();
+  return Capture(connection.Ssh({"-T", "-n", "-o", "ControlMaster=no"}, *command), options);
+}
+
+int RunThere(const Connection& connection, const std::vector<std::string>& words,
+             const std::vector<std::string>& environment, Interrupt* interrupt) {
+  Request request = MakeRequest(connection, words, environment);
+  request.in_terminal = HasTerminal();
+  const auto command = RunCommand(connection.greeting(), request, NeedsLogin(words));
+  if (!command.ok()) {
+    std::cerr << "yard: " << command.status().message() << "\n";
+    return kUsage;
+  }
+  const std::vector<std::string> argv =
+      connection.Ssh({request.in_terminal ? "-t" : "-T", "-o", "ControlMaster=no", "-o",
+                      "ClearAllForwardings=yes", "-o", "LogLevel=ERROR"},
+                     *command);
+  runtime::UniqueFd reader, writer;
+  if (!request.in_terminal) {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) {
+      std::cerr << "yard: cannot make a pipe\n";
+      return kFailed;
+    }
+    reader = runtime::UniqueFd(fds[0]);
+    writer = runtime::UniqueFd(fds[1]);
+  }
+  signal(SIGPIPE, SIG_IGN);
+  std::optional<TerminalMode> mode;
+  if (request.in_terminal) mode.emplace();
+  auto child = runtime::Subprocess::Start(
+      {.argv = argv,
+       .environment = environment,
+       .fds = {{request.in_terminal ? STDIN_FILENO : reader.get(), STDIN_FILENO},
+               {STDOUT_FILENO, STDOUT_FILENO},
+               {STDERR_FILENO, STDERR_FILENO}},
+       // (Ctrl-C shall not end ssh, but reach the verb. All questions of ssh have been asked.)
+       .new_session = !request.in_terminal});
+  if (!child.ok()) {
+    std::cerr << "yard: " << child.status().message() << "\n";
+    return kNoConnection;
+  }
+  reader.reset();
+  Session session(*std::move(child), std::move(writer), !request.in_terminal && WantsStdin(words),
+                  interrupt);
+  const std::optional<int> code = session.Finish();
+  if (!code.has_value()) return kInterrupted;
+  if (*code == kNoConnection) return WithoutAnswer(connection);
+  if (*code == kProgramIsGone) connection.ForgetGreeting();
+  if (*code == kUsage || *code == kNotFound) HintAtFileOfHere(connection, words);
+  return *code;
+}
+
+}  // namespace yard

@@ -1,0 +1,22 @@
+#include "tools/yard/at/remote_run.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace yard {
+namespace {
+
+// A verb whose programs would get a poor PATH without it.
+TEST(RemoteRunTest, WhatStartsProgramsNeedsALogin) {
+  for (const char* verb : {"run", "sweep", "launch", "apply", "up", "tensorboard", "import"}) {
+    EXPECT_TRUE(NeedsLogin({verb})) << verb;
+  }
+  EXPECT_TRUE(NeedsLogin({"a-verb-of-tomorrow"}));
+  EXPECT_FALSE(NeedsLogin({"ps", "run"}));
+  EXPECT_FALSE(NeedsLogin({}));
+}
+
+}  // namespace
+}  // namespace yard
