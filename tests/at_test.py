@@ -29,7 +29,8 @@ SSHD = "/usr/sbin/sshd"
 HOSTILE = ["", "a b", "'", '"', "$(touch pwned)", "`touch pwned`", "\\", "\\'", "a\nb\n", "!!", "*", "~", "-n", "%41,",
            "\x1b[2J", "ü", "\udcff\udcfe", "&& touch pwned;", "=x", "{a,b}"]
 GOES_ON = ("sh", "-c", "echo up; exec sleep 1000000")
-REPORTS = ("sh", "-c", """while :; do echo '{"t":"report","m":{"loss":1}}' >&3; read -r ok <&3; sleep .05; done""")
+REPORTS = ("sh", "-c", """while :; do echo '{"t":"report","m":{"loss":1}}' >&3; read -r ok <&3
+                          case $ok in *'"stop"'*) exit;; esac; sleep .05; done""")
 
 
 def free_port():
@@ -301,7 +302,7 @@ class InterruptTest(AtCase):
         self.assertEqual(screen.finish(), 0)
         self.assertLessEqual(max(map(len, screen.text.splitlines())), 80)
         self.yard("run", "--name", "shown", "--detach", "--", *GOES_ON)
-        self.addCleanup(self.yard, "stop", "shown", "--grace", "0")
+        self.addCleanup(self.yard, "stop", "shown")
         top = Terminal(self, "top")
         top.await_text("shown")
         top.type_in("q")
@@ -321,7 +322,7 @@ class InterruptTest(AtCase):
 
     def test_nothing_stays_there_when_ssh_or_the_yard_here_is_killed(self):
         self.yard("run", "--name", "reports", "--detach", "--", *REPORTS)
-        self.addCleanup(self.yard, "stop", "reports", "--grace", "0")
+        self.addCleanup(self.yard, "stop", "reports")
         for victim in ("ssh", "yard"):
             with self.subTest(victim):
                 process = self.start_at("watch", "reports")
@@ -361,7 +362,7 @@ class InterruptTest(AtCase):
 
     def test_the_third_interrupt_ends_it_here(self):
         self.yard("run", "--name", "endless", "--detach", "--", *REPORTS)
-        self.addCleanup(self.yard, "stop", "endless", "--grace", "0")
+        self.addCleanup(self.yard, "stop", "endless")
         process = self.start_at("watch", "endless")
         self.await_line(process.stdout, b"loss")
         served, = self.served()
@@ -460,7 +461,7 @@ class ConnectionTest(AtCase):
     def test_a_connection_that_has_died_is_made_again(self):
         here = self.make_here("dies", self.sshd.client_config())
         self.yard("run", "--name", "long", "--detach", "--", *REPORTS)
-        self.addCleanup(self.yard, "stop", "long", "--grace", "0")
+        self.addCleanup(self.yard, "stop", "long")
         process = self.start_at("watch", "long", here=here)
         self.await_line(process.stdout, b"loss")
         os.kill(self.master_of(here), signal.SIGKILL)

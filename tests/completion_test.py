@@ -34,6 +34,7 @@ CASES = (
     ("yard stop nobody trai\t", ("stop", "nobody", "train")),
     ("yard launch --gang --restart=on\tjob.y\t", ("launch", "--gang", "--restart=on-failure", "job.yaml")),
     ("yard logs \\$\t", ("logs", HOSTILE)),
+    ("yard --a\tgpu1 pau\t", ("--at", "gpu1", "pause")),
 )
 
 

@@ -24,7 +24,7 @@ Architecture: %s
 Maintainer: The Trainyard authors <nobody@localhost>
 Installed-Size: %d
 Depends: libc6 (>= 2.35), libgcc-s1 (>= 12), libstdc++6 (>= 12)
-Recommends: python3
+Recommends: python3, openssh-client
 Conflicts: yard
 Section: science
 Priority: optional
