@@ -64,6 +64,7 @@ std::optional<int> CompleteAt(Context& context, const Place& place,
                               const std::vector<std::string>& words) {
   Connection::Options options = OptionsOf(place, context.locations, context.environment);
   options.may_ask = false;
+  options.is_quiet = true;
   const auto connection = Connection::IfOpen(options);
   if (!connection.has_value()) return std::nullopt;
   std::vector<std::string> asked = {"completion", "complete", "--"};

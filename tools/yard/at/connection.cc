@@ -179,7 +179,7 @@ absl::Status Connection::Greet(bool is_kept) {
   }
   const auto answer = Capture(Ssh(words, GreetCommand(options_.place.program)),
                               {.environment = options_.environment,
-                               .shows_stderr = !is_kept && options_.may_ask,
+                               .shows_stderr = !is_kept && !options_.is_quiet,
                                .new_session = is_kept,
                                .timeout = is_kept ? kToGreet : kToOpen});
   const std::string next = absl::StrCat("; next: ", TypedSsh(ssh_, options_.place));

@@ -29,6 +29,7 @@ class Connection {
     std::ostream* err = nullptr;  // Warnings. Not owned.
     // ssh may ask a person for a password, or whether a host is known.
     bool may_ask = true;
+    bool is_quiet = false;  // ssh's own words go nowhere.
   };
   // Opens the connection, or takes the one that is kept. Blocks while ssh asks a person; at most
   // three minutes. ssh's own words go to stderr. Unavailable: ssh cannot connect;

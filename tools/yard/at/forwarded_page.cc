@@ -252,10 +252,12 @@ int ForwardPage(const Connection::Options& options, const std::vector<std::strin
     std::cerr << "yard " << verb << ": the connection to " << runtime::Printable(options.place.host)
               << " broke; connecting again" << std::endl;
     if (absl::Now() - begin > kIsWell) pause = kFirstPause;
+    again.is_quiet = false;  // ssh says once why it cannot connect.
     do {
       if (interrupted.Wait(-1, pause)) return kInterrupted;
       pause = std::min(2 * pause, kLongestPause);
       connection = Connection::Open(again);
+      again.is_quiet = true;
     } while (!connection.ok() || !forwarded.Begin(*connection, false));
     std::cerr << "yard " << verb << ": connected again" << std::endl;
   }
