@@ -206,8 +206,7 @@ absl::Status Connection::Greet(bool is_kept) {
                              "~/.local/bin; next: install it there, or say where it is: --at ",
                              host, ":/path/to/yard")
               : absl::StrCat("no yard on ", host, ": ", options_.place.program,
-                             " is no program there; next: see where it is",
-                             next.substr(std::strlen("; next:")), " 'command -v yard'"));
+                             " is no program there", next, " 'command -v yard'"));
     case GreetingAnswer::Kind::kOtherProtocol:
       return absl::FailedPreconditionError(
           absl::StrCat("the yard on ", host, " speaks version ", runtime::Printable(said.text),

@@ -34,8 +34,9 @@ absl::StatusOr<Place> ParsePlace(std::string_view text) {
   if (colon != std::string_view::npos) place.program = text.substr(colon + 1);
   const std::string shown = runtime::Printable(text);
   if (place.host.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--at needs a host, as ssh takes it: yard --at HOST VERB (given: \"", shown, "\")"));
+    return absl::InvalidArgumentError(absl::StrCat("--at needs a host, as ssh takes it",
+                                                   shown.empty() ? "" : ", and not ", shown,
+                                                   "; next: yard --at HOST VERB"));
   }
   if (place.host[0] == '-' || !runtime::IsPrintable(place.host) ||
       place.host.find(' ') != std::string::npos) {
