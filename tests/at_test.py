@@ -587,6 +587,11 @@ class PageTest(AtCase):
             self.ask(place, "GET", "/healthz")
         self.await_true(lambda: not self.served(), "a session is held")
 
+    def test_a_server_that_forwards_nothing_is_told_of(self):
+        sshd = self.make_sshd("shut", "AllowTcpForwarding no")
+        _, err = self.at("ui", code=255, here=self.make_here("shut-here", sshd.client_config()))
+        self.assertIn("yard ui: nothing answers through ssh at 127.0.0.1:", err)
+
     def test_errors_are_those_of_there(self):
         _, err = self.at("ui", "no-such-run", code=3)
         self.assertIn("no-such-run", err)

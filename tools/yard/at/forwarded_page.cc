@@ -81,6 +81,25 @@ int FreePort(int wanted) {
   return 0;
 }
 
+// True if something answers at the port within seconds: a server of ssh that forwards nothing takes
+// the connection and closes it.
+bool Answers(int port) {
+  const runtime::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  constexpr std::string_view kRequest = "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n";
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      send(fd.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) {
+    return false;
+  }
+  pollfd ready = {.fd = fd.get(), .events = POLLIN, .revents = 0};
+  char byte = 0;
+  return poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(kToForward))) > 0 &&
+         recv(fd.get(), &byte, 1, 0) == 1;
+}
+
 // Ctrl-C as a descriptor that stays readable.
 class UntilInterrupt {
  public:
@@ -235,8 +254,15 @@ int ForwardPage(const Connection::Options& options, const std::vector<std::strin
     return Failed(verb, absl::UnavailableError(
                             absl::StrCat("ssh cannot forward port ", port, " of this machine to ",
                                          there.host, ":", there.port, " of ", options.place.host,
-                                         "; next: see that the server of ssh there allows it "
-                                         "(AllowTcpForwarding)")));
+                                         "; its words stand above; next: try again")));
+  }
+  if (!Answers(port)) {
+    forwarded.End(*connection);
+    return Failed(
+        verb, absl::UnavailableError(absl::StrCat("nothing answers through ssh at ", there.host,
+                                                  ":", there.port, " of ", options.place.host,
+                                                  "; next: see that the server of ssh there allows "
+                                                  "it to forward ports (AllowTcpForwarding)")));
   }
   const UntilInterrupt interrupted(interrupt);
   Show(absl::StrCat("http://127.0.0.1:", port, there.path.empty() ? "/" : there.path), words,
