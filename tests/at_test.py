@@ -23,7 +23,7 @@ import time
 import unittest
 
 from bazel.python import xml_runner
-from tests import yard_case
+from tests import verb_rows, yard_case
 
 SSHD = "/usr/sbin/sshd"
 HOSTILE = ["", "a b", "'", '"', "$(touch pwned)", "`touch pwned`", "\\", "\\'", "a\nb\n", "!!", "*", "~", "-n", "%41,",
@@ -586,6 +586,21 @@ class PageTest(AtCase):
         with self.assertRaises(OSError):
             self.ask(place, "GET", "/healthz")
         self.await_true(lambda: not self.served(), "a session is held")
+
+    def test_a_tensorboard_of_there_is_here(self):
+        program = pathlib.Path(self.directory, "tensorboard")
+        program.write_text(verb_rows.TENSORBOARD)
+        program.chmod(0o755)
+        profile = pathlib.Path(self.directory, ".profile")
+        profile.write_text("%s\nexport TENSORBOARD_BINARY=%s\n" % (profile.read_text(), program))
+        process = self.start_at("tensorboard", "--json")
+        place = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/.*", json.loads(process.stdout.readline())["address"]).group(1)
+        connection = http.client.HTTPConnection(place, timeout=yard_case.LONG)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/")
+        self.assertEqual(connection.getresponse().status, 200)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=yard_case.LONG), 130)
 
     def test_a_server_that_forwards_nothing_is_told_of(self):
         sshd = self.make_sshd("shut", "AllowTcpForwarding no")
