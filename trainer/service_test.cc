@@ -569,9 +569,8 @@ TEST_F(ServiceTest, ASweepOfManyTrialsIsFollowedInParts) {
   const std::string list = absl::StrCat("{\"values\":[", absl::StrJoin(values, ","), "]}");
   msg::RunSweepRequestT run;
   run.name = "many";
-  run.plan = absl::StrCat(
-      R"({"method":"grid","metric":{"name":"loss"},"parallel":)", kTrials,
-      R"(,"parameters":{"a":)", list, R"(,"b":)", list, "}}");
+  run.plan = absl::StrCat(R"({"method":"grid","metric":{"name":"loss"},"parallel":)", kTrials,
+                          R"(,"parameters":{"a":)", list, R"(,"b":)", list, "}}");
   run.trial = std::make_unique<msg::RunTrialRequestT>();
   run.trial->argv = {"prog", "${args}"};
   run.trial->working_directory = "/";
@@ -598,7 +597,7 @@ TEST_F(ServiceTest, ASweepOfManyTrialsIsFollowedInParts) {
   ASSERT_TRUE(end.ok()) << end.status();
   take(*end);
   EXPECT_EQ(seen.size(), kTrials);
-  // Who asks again after the first part has missed nothing.
+  // Somebody who asks again after the first part has missed nothing.
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events.front(), 0u);
   EXPECT_GT(events.back(), kTrials);
