@@ -61,6 +61,14 @@ bool Has(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// True if `text` has only letters, digits and characters of `others`.
+bool HasOnly(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [others](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           others.find(c) != std::string_view::npos;
+  });
+}
+
 // `wanted` if that port of 127.0.0.1 is free, else another free port; 0: no port is free.
 int FreePort(int wanted) {
   for (const int port : {wanted, 0}) {
@@ -216,14 +224,9 @@ HttpAddress ParseHttpAddress(std::string_view text) {
     return {};
   }
   const std::string_view host = place.substr(0, colon);
-  const bool is_plain = std::all_of(host.begin(), host.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("-._[]:").find(c) != std::string_view::npos;
-  });
-  if (!is_plain) return {};
-  return {.host = std::string(host),
-          .port = std::to_string(port),
-          .path = std::string(text.substr(slash))};
+  const std::string_view path = text.substr(slash);
+  if (!HasOnly(host, "-._[]:") || !HasOnly(path, "-._~%/?#&=:+,@")) return {};
+  return {.host = std::string(host), .port = std::to_string(port), .path = std::string(path)};
 }
 
 int ForwardPage(const Connection::Options& options, const std::vector<std::string>& words,

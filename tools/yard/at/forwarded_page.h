@@ -13,7 +13,9 @@ namespace yard {
 // True for `ui` and `tensorboard`, unless `words` ask for their help: they show an address.
 bool ShowsAddress(const std::vector<std::string>& words);
 
-// "http://127.0.0.1:7710/run/a#k=x" in its parts; all empty if it is not such an address.
+// "http://127.0.0.1:7710/run/a#k=x" in its parts; all empty if it is not such an address, or has
+// characters that no yard writes into one: it goes into a file for a browser, and another machine
+// has sent it.
 struct HttpAddress {
   std::string host, port;
   std::string path;  // With its "/".

@@ -13,7 +13,8 @@ TEST(ForwardedPageTest, AnAddressHasParts) {
   EXPECT_EQ(ParseHttpAddress("http://[::1]:6006").host, "[::1]");
   EXPECT_EQ(ParseHttpAddress("http://[::1]:6006").path, "");
   for (const char* other : {"", "https://a:1/", "http://a/", "http://:1/", "http://a:0/",
-                            "http://a:65536/", "http://a b:1/", "http://a;b:1/"}) {
+                            "http://a:65536/", "http://a b:1/", "http://a;b:1/",
+                            "http://a:1/\"><script>", "http://a:1/ b", "http://a:1/\x1b[2J"}) {
     EXPECT_EQ(ParseHttpAddress(other).port, "") << other;
   }
 }
