@@ -44,6 +44,7 @@ _PCH = {
     "bus": "//bus/schema:pch",
     "datamanager": "//bus/schema:pch",
     "eventlog": "//bazel/pch:base",
+    "gate": "//bus/schema:pch",
     "launcher": "//bus/schema:pch",
     "launcher/process": "//bazel/pch:base",
     "launcher/shim": "//bazel/pch:base",
@@ -278,5 +279,27 @@ def yard_reply_vectors(name, srcs, visibility = None):
         name = name,
         hdrs = ["reply_vectors.h"],
         deps = ["//bus/schema:envelope"],
+        visibility = visibility,
+    )
+
+def yard_all_methods(name, srcs, visibility = None):
+    """rpc::AllMethods, the table of the methods in all schemas: all_methods.h.
+
+    Args:
+      name: the library's name.
+      srcs: the .fbs files; each has a yard_methods target, NAME_methods.
+      visibility: as usual.
+    """
+    native.genrule(
+        name = name + "_header",
+        srcs = srcs,
+        outs = ["all_methods.h"],
+        cmd = "/usr/bin/python3 $(location //bazel:methods.py) --all $@ $(SRCS)",
+        tools = ["//bazel:methods.py"],
+    )
+    native.cc_library(
+        name = name,
+        hdrs = ["all_methods.h"],
+        deps = [src[:-len(".fbs")] + "_methods" for src in srcs],
         visibility = visibility,
     )

@@ -3,12 +3,14 @@
 
 usage: methods.py SCHEMA.fbs OUTPUT.h
        methods.py --vectors OUTPUT.h SCHEMA.fbs...
+       methods.py --all OUTPUT.h SCHEMA.fbs...
 
 The schema is the only place where a method is declared. Each becomes rpc::SERVICE::METHOD (see
 bus/schema/method.h); one without a role and an idempotency is an error here, so it does not compile.
 
 The second form writes rpc::VisitReplyVectors, which knows the lists in the answers of all methods
-of all the schemas (see bus/thread/reply_parts.h).
+of all the schemas (see bus/thread/reply_parts.h). The third writes rpc::AllMethods, the table of all
+methods.
 """
 
 import re
@@ -163,6 +165,35 @@ void VisitReplyVectors(msg::Body type, Visit&& visit) {{
 """.format(paths=", ".join(sorted(schemas)), cases="".join(cases))
 
 
+def render_all(schemas):
+    """The header with AllMethods."""
+    headers, rows = [], []
+    for path, text in schemas.items():
+        headers.append('#include "%s_methods.h"\n' % path[: -len(".fbs")])
+        for service, methods in services(path, text):
+            rows += ["      &%s::%s::kInfo,\n" % (service, method[0]) for method in methods]
+    return """// Generated from {paths}.
+#ifndef BUS_SCHEMA_ALL_METHODS_H_
+#define BUS_SCHEMA_ALL_METHODS_H_
+
+#include <span>
+
+{headers}
+namespace rpc {{
+
+// Every method of every schema, with its role.
+inline std::span<const bus::MethodInfo* const> AllMethods() {{
+  static const bus::MethodInfo* const kMethods[] = {{
+{rows}  }};
+  return kMethods;
+}}
+
+}}  // namespace rpc
+
+#endif  // BUS_SCHEMA_ALL_METHODS_H_
+""".format(paths=", ".join(schemas), headers="".join(sorted(headers)), rows="".join(rows))
+
+
 def read(path):
     with open(path, encoding="utf-8") as source:
         return source.read()
@@ -170,9 +201,10 @@ def read(path):
 
 def main(argv):
     try:
-        if argv[1] == "--vectors":
+        if argv[1] in ("--vectors", "--all"):
             output = argv[2]
-            header = render_vectors({path: read(path) for path in argv[3:]})
+            render_them = render_vectors if argv[1] == "--vectors" else render_all
+            header = render_them({path: read(path) for path in argv[3:]})
         else:
             schema, output = argv[1:]
             header = render(schema, read(schema))

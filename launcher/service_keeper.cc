@@ -33,6 +33,7 @@ constexpr std::size_t kMaxSmallFile = 64 * 1024;
 constexpr absl::Duration kFirstDelay = absl::Milliseconds(100);
 constexpr absl::Duration kLongestDelay = absl::Seconds(5);
 constexpr absl::Duration kStableAfter = absl::Seconds(10);
+constexpr std::string_view kGate = "gate";
 // Exit code of a second copy of a service.
 constexpr int kRefused = 6;
 
@@ -95,11 +96,13 @@ struct Kept {
 class Keeper : public ServiceKeeper {
  public:
   explicit Keeper(Options options) : options_(std::move(options)) {
-    services_.resize(4);
+    services_.resize(5);
     services_[0].name = "registry";
     services_[1].name = "datamanager";
     services_[2].name = "trainer";
     services_[3].name = "web";
+    services_[4].name = std::string(kGate);
+    stop_next_ = services_.size();
   }
   ~Keeper() override {
     if (inotify_watch_ != 0) options_.loop->Unwatch(inotify_watch_);
@@ -128,7 +131,9 @@ class Keeper : public ServiceKeeper {
 
   std::vector<msg::SupervisedServiceT> Services() const override {
     std::vector<msg::SupervisedServiceT> result;
-    for (const Kept& service : services_) result.push_back(Message(service));
+    for (const Kept& service : services_) {
+      if (service.pid != 0 || IsToRun(service.name)) result.push_back(Message(service));
+    }
     return result;
   }
 
@@ -213,11 +218,19 @@ class Keeper : public ServiceKeeper {
     if (service.pid != 0 || service.timer != 0) return;
     const auto holder = runtime::LockHolder(options_.locations.LockPath(service.name));
     if (holder.ok() && Adopt(service, *holder)) return;
-    if (!Keeping()) return;
+    if (!Keeping() || !IsToRun(service.name)) return;
     if (service.tried && IsExternal(service.name)) {
       return Become(service, msg::TaskState::Exited, "somebody else starts it");
     }
     StartService(service);
+  }
+
+  // The gate is started once it has a key. (`yard gate` writes the file `wanted` again when it has
+  // made one.)
+  bool IsToRun(std::string_view name) const {
+    if (name != kGate) return true;
+    const std::string key = options_.locations.state_directory + "/gate/server.key";
+    return access(key.c_str(), F_OK) == 0;
   }
 
   // Its ready file stays when it is killed, and says who starts it.
@@ -390,7 +403,7 @@ class Keeper : public ServiceKeeper {
   bool stopping_ = false;
   std::optional<bool> may_stop_;
   bool asked_ = false;
-  std::size_t stop_next_ = 4;
+  std::size_t stop_next_ = 0;
   std::function<void()> done_;
 };
 

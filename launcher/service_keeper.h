@@ -27,7 +27,8 @@ namespace launcher {
 // started it. A service that does not hold its lock is started, in a session of its own, so that it
 // outlives the launcher. A service that dies is restarted at once, then with a growing delay up to
 // 5 s, which ends when the file is written again. A registry whose ready file says
-// "supervisor=external" is left alone. Without the file nothing is started.
+// "supervisor=external" is left alone. Without the file nothing is started. The gate is kept once
+// there is a key for it, STATE/gate/server.key.
 class ServiceKeeper {
  public:
   struct Options {
@@ -53,8 +54,8 @@ class ServiceKeeper {
   // Where the yard's runs are; empty while the yard is not wanted.
   virtual std::string LogDirectory() const = 0;
   // Call this when the launcher stops: nothing more is started. If the yard is not wanted any more,
-  // web, the trainer and then the datamanager are asked to stop, and `done` runs when they have;
-  // the registry is left to `yard down`. Else `done` runs at once.
+  // the gate, web, the trainer and then the datamanager are asked to stop, and `done` runs when
+  // they have; the registry is left to `yard down`. Else `done` runs at once.
   virtual void Stop(std::function<void()> done) = 0;
 };
 

@@ -80,7 +80,7 @@ class Terminal:
 
 
 class EveryVerbTest(yard_case.YardCase):
-    up_words = ("--slots", "8")
+    up_words = ("--slots", "8", "--gate_port", str(yard_case.free_port()))
 
     @classmethod
     def setUpClass(cls):

@@ -226,7 +226,7 @@ class OperateTest(yard_case.YardCase):
         _, why = self.finish(self.start_yard("up", "--service", "log_level=debug"), 6)
         self.assertIn("other flags of its services", why)
         _, why = self.finish(self.start_yard("up", "--keep_trials", "3"), 6)
-        self.assertIn("leave --service, --notify, --metrics_port, --keep_trials, --min_free and --page out", why)
+        self.assertIn("leave --service, --notify, --metrics_port, --keep_trials, --min_free, --page, --gate_port and --gate_address out", why)
 
     def pid_of(self, service):
         return self.call(service, "Stats")["pid"]

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -12,6 +13,13 @@ import unittest
 
 YARD = "tools/yard/yard"
 LONG = 150  # Seconds.
+
+
+def free_port():
+    """A port of 127.0.0.1 that nobody has now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def stop_process(pid):

@@ -1,10 +1,12 @@
 #include "bus/call/client.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bus/access/access_file.h"
+#include "bus/access/gate_connection.h"
+#include "bus/access/gate_messages.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/thread/bus_thread.h"
 #include "bus/thread/counters.h"
@@ -31,6 +36,8 @@
 // - A call is in `calls` until it ends, and it ends once: by End(), which takes it out first.
 // - A call that has not ended is in exactly one of its connection's sets: `waiting` (to be sent
 //   once there is a connection) or `sent`.
+// - Through a gate (the registry's address is "gate:PATH") every service is at the gate's address,
+//   and a request has a frame before it that names the service; nothing else differs.
 // - A socket is used for one connection only; when that breaks, the socket is closed with all it
 //   holds, so that a request is never delivered late or twice by ZeroMQ itself.
 
@@ -42,6 +49,12 @@ constexpr int kMessagesAtOnce = 256;
 constexpr std::size_t kMaxCallsOfOne = 1024;      // Calls that a Service takes from one caller.
 constexpr std::size_t kMaxUnreadBytes = 4 << 20;  // Parts that a blocking caller has not read.
 constexpr int kMaxAttempts = 3;                   // For a call that does not wait_for_service.
+// How often such a call is sent again to a gate that closed the connection before it knew the key:
+// one on which many connect at once may.
+constexpr int kMaxGateTries = 5;
+// How long a call that waits for its service waits for a gate that refuses the key: it may be
+// allowed in this moment.
+constexpr absl::Duration kMaxRefused = absl::Seconds(2);
 constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // For a stream; it Pings every 0.5 s.
 constexpr absl::Duration kSilenceCheck = absl::Milliseconds(250);
 constexpr absl::Duration kLookupTimeout = absl::Seconds(2);
@@ -72,6 +85,10 @@ struct Connection {
   std::string service;
   std::uint64_t own_of = 0;  // The call it belongs to; 0: shared.
   std::string endpoint;
+  std::string gate_key;  // Name of the key by which a gate knows this client.
+  int gate_tries = 0;    // Connections in a row that a gate closed before it knew the key.
+  absl::Duration refused_since = absl::InfiniteDuration();  // The gate does not know the key.
+  std::string trouble;  // Why the gate, or the service behind it, could not be reached.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
   BusThread::WatchId monitor_watch = 0;
@@ -105,11 +122,16 @@ std::string InWords(absl::Duration time) {
 }  // namespace
 
 struct Client::State : std::enable_shared_from_this<Client::State> {
-  explicit State(Node* n) : node(n), thread(n->bus_thread()), counters(n->counters()) {}
+  explicit State(Node* n)
+      : node(n),
+        thread(n->bus_thread()),
+        counters(n->counters()),
+        access_file(PathOfAccessFile(n->locations().registry_address)) {}
 
   Node* const node;
   BusThread& thread;
   Counters& counters;
+  const std::optional<std::string> access_file;  // Set: all services are behind a gate.
   std::atomic<std::uint64_t> last_id{0};
 
   // The bus thread's own.
@@ -140,9 +162,18 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void OnLookup(const std::string& service, std::uint64_t own_of,
                 const absl::StatusOr<msg::LookupReplyT>& reply);
   absl::Status Connect(Connection& connection, const std::string& endpoint);
-  void NotThere(Connection& connection, const absl::Status& why);
+  absl::Status ConnectThroughGate(Connection& connection);
+  void Connected(Connection& connection, std::unique_ptr<Socket> socket,
+                 const std::string& endpoint);
+  // `for_good`: waiting does not help.
+  void NotThere(Connection& connection, const absl::Status& why, bool for_good = false);
   void Pause(Connection& connection);
   void Lost(Connection& lost);
+  // All calls of a connection that is lost wait for the next one.
+  void WaitAgain(Connection& connection);
+  bool NeverThere(Connection& connection);
+  bool WasRefusedForLong(Connection& connection, Socket::Reached reached) const;
+  void OnWayLost(Connection& connection, const absl::Status& why);
   void Disconnect(Connection& connection);
   void SetReading(std::uint64_t id, bool reading);
 
@@ -248,7 +279,8 @@ void Client::State::OnDeadline(std::uint64_t id) {
   const bool sent = call.connection->sent.contains(id);
   const std::string what =
       sent ? absl::StrCat(" at ", call.connection->endpoint, " did not answer in time")
-           : absl::StrCat(": ", call.service, " could not be reached in time");
+           : absl::StrCat(": ", call.service, " could not be reached in time",
+                          call.connection->trouble.empty() ? "" : ": ", call.connection->trouble);
   CancelCall(id, absl::DeadlineExceededError(absl::StrCat(NameOf(call), what)));
 }
 
@@ -313,7 +345,10 @@ void Client::State::EndIfUnused(Connection* connection) {
 void Client::State::Advance(Connection& connection) {
   if (connection.socket == nullptr) {
     if (connection.resolving || connection.pause_timer != 0 || connection.waiting.empty()) return;
-    if (connection.service == kRegistry) {
+    if (access_file.has_value()) {
+      const absl::Status status = ConnectThroughGate(connection);
+      if (!status.ok()) return NotThere(connection, status, true);
+    } else if (connection.service == kRegistry) {
       const absl::Status status = Connect(connection, node->locations().registry_address);
       if (!status.ok()) return NotThere(connection, status);
     } else {
@@ -391,9 +426,25 @@ absl::Status Client::State::Connect(Connection& connection, const std::string& e
                              connection.own_of == 0 ? Socket::Use::kCaller : Socket::Use::kReader);
   if (!socket.ok()) return socket.status();
   if (absl::Status connected = (*socket)->Connect(endpoint); !connected.ok()) return connected;
-  connection.socket = std::move(*socket);
-  connection.endpoint = endpoint;
   connection.pause = kFirstPause;
+  Connected(connection, *std::move(socket), endpoint);
+  return absl::OkStatus();
+}
+
+absl::Status Client::State::ConnectThroughGate(Connection& connection) {
+  auto gate = ConnectToGate(thread.context(),
+                            connection.own_of == 0 ? Socket::Use::kCaller : Socket::Use::kReader,
+                            *access_file);
+  if (!gate.ok()) return gate.status();
+  connection.gate_key = std::move(gate->key);
+  Connected(connection, std::move(gate->socket), gate->address);
+  return absl::OkStatus();
+}
+
+void Client::State::Connected(Connection& connection, std::unique_ptr<Socket> socket,
+                              const std::string& endpoint) {
+  connection.socket = std::move(socket);
+  connection.endpoint = endpoint;
   Connection* const raw = &connection;
   connection.watch = thread.Watch(connection.socket->handle(), [this, raw] { OnReadable(raw); });
   connection.monitor_watch = thread.Watch(
@@ -402,7 +453,6 @@ absl::Status Client::State::Connect(Connection& connection, const std::string& e
         if (raw->socket->ReadConnectionLost()) Lost(*raw);
       },
       BusThread::UsedBy::kReadable);
-  return absl::OkStatus();
 }
 
 void Client::State::Disconnect(Connection& connection) {
@@ -414,11 +464,12 @@ void Client::State::Disconnect(Connection& connection) {
 }
 
 // The service cannot be reached now: its calls fail, but for those that wait for it.
-void Client::State::NotThere(Connection& connection, const absl::Status& why) {
+void Client::State::NotThere(Connection& connection, const absl::Status& why, bool for_good) {
+  if (access_file.has_value()) connection.trouble = std::string(why.message());
   const std::string service = connection.service;
   std::vector<std::uint64_t> failed;
   for (const std::uint64_t id : connection.waiting) {
-    if (!calls.at(id)->wait_for_service) failed.push_back(id);
+    if (for_good || !calls.at(id)->wait_for_service) failed.push_back(id);
   }
   if (failed.size() < connection.waiting.size()) Pause(connection);
   const absl::Status status(why.code(), absl::StrCat(service, ": ", why.message()));
@@ -435,7 +486,45 @@ void Client::State::Pause(Connection& connection) {
   connection.pause = std::min(2 * connection.pause, kLongestPause);
 }
 
+void Client::State::WaitAgain(Connection& connection) {
+  Disconnect(connection);
+  const auto sent = std::exchange(connection.sent, {});
+  connection.waiting.insert(sent.begin(), sent.end());
+}
+
+// Begins again once it was so.
+bool Client::State::WasRefusedForLong(Connection& connection, Socket::Reached reached) const {
+  if (reached != Socket::Reached::kRefused) return false;
+  connection.refused_since = std::min(connection.refused_since, Now());
+  if (Now() - connection.refused_since < kMaxRefused) return false;
+  connection.refused_since = absl::InfiniteDuration();
+  return true;
+}
+
+// A connection to a gate that never came about: nothing that was sent has reached it. False for
+// every other one.
+bool Client::State::NeverThere(Connection& connection) {
+  const Socket::Reached reached = connection.socket->reached();
+  if (!access_file.has_value() || reached == Socket::Reached::kGate) return false;
+  const absl::Status why = WhyGateIsLost(reached, connection.endpoint, connection.gate_key);
+  WaitAgain(connection);
+  if (reached == Socket::Reached::kPeer && ++connection.gate_tries < kMaxGateTries) {
+    Pause(connection);
+  } else {
+    connection.gate_tries = 0;
+    NotThere(connection, why, WasRefusedForLong(connection, reached));
+  }
+  return true;
+}
+
+void Client::State::OnWayLost(Connection& connection, const absl::Status& why) {
+  if (absl::IsAborted(why)) return Lost(connection);
+  WaitAgain(connection);
+  NotThere(connection, why, !absl::IsUnavailable(why));
+}
+
 void Client::State::Lost(Connection& lost) {
+  if (NeverThere(lost)) return;
   const auto key = std::make_pair(lost.service, lost.own_of);
   // Reads the messages that the service sent before it went; they may end the call, and with it the
   // connection.
@@ -508,7 +597,9 @@ void Client::State::SendCancel(Connection& connection, std::uint64_t id) {
 
 bool Client::State::Send(Connection& connection, Frame frame) {
   const std::size_t bytes = frame.size();
-  if (connection.socket->Send(std::span(&frame, 1)) != Socket::Sent::kYes) return false;
+  std::array<Frame, 2> frames = {Frame(std::string_view(connection.service)), std::move(frame)};
+  const auto sent = std::span(frames).subspan(access_file.has_value() ? 0 : 1);
+  if (connection.socket->Send(sent) != Socket::Sent::kYes) return false;
   counters.messages_sent.Add();
   counters.bytes_sent.Add(bytes);
   return true;
@@ -546,6 +637,13 @@ void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& 
         << "dropped a message of " << connection.service << " at " << connection.endpoint << ": "
         << received.status().message() << " (said once)";
     return;
+  }
+  if (access_file.has_value()) {
+    connection.gate_tries = 0;
+    connection.refused_since = absl::InfiniteDuration();
+    if (const auto why = WayLost(**received)) return OnWayLost(connection, *why);
+    connection.pause = kFirstPause;
+    connection.trouble.clear();
   }
   const std::uint64_t id = (*received)->corr();
   const auto found = calls.find(id);

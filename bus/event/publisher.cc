@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bus/access/access_file.h"
 #include "bus/call/tails.h"
 #include "bus/event/hub_addresses.h"
 #include "bus/thread/bus_thread.h"
@@ -71,6 +72,9 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
 };
 
 absl::Status Publisher::State::Open() {
+  if (PathOfAccessFile(node->locations().registry_address).has_value()) {
+    return absl::FailedPreconditionError("a gate takes events by calls of Registry.Publish alone");
+  }
   auto opened = Socket::Open(thread.context(), Socket::Use::kPublisher);
   if (!opened.ok()) return opened.status();
   const absl::Status connected = (*opened)->Connect(HubPublishAddress(node->locations()));

@@ -1,11 +1,16 @@
 #include "bus/event/subscriber.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "bus/access/access_file.h"
+#include "bus/access/gate_connection.h"
+#include "bus/access/gate_messages.h"
 #include "bus/event/hub_addresses.h"
 #include "bus/schema/common_methods.h"
 #include "bus/thread/bus_thread.h"
@@ -27,6 +32,9 @@ constexpr int kMessagesAtOnce = 256;
 constexpr std::size_t kMaxSequences = 200'000;
 constexpr std::string_view kHello = "$hello/";
 constexpr absl::Duration kOwnerTimeout = absl::Seconds(2);
+// Before a lost gate is tried again. (A socket of the hub connects anew by itself.)
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestPause = absl::Milliseconds(320);
 
 // Asks through a Client.
 class OwnerCalls : public RecoveryCalls {
@@ -68,7 +76,11 @@ class OwnerCalls : public RecoveryCalls {
 }  // namespace
 
 struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
-  State(Node* n, Options o) : node(n), thread(n->bus_thread()), options(std::move(o)) {}
+  State(Node* n, Options o)
+      : node(n),
+        thread(n->bus_thread()),
+        options(std::move(o)),
+        access_file(PathOfAccessFile(n->locations().registry_address)) {}
 
   // The place of a message in the sequence of its topic.
   struct InSequence {
@@ -79,10 +91,12 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   Node* const node;
   BusThread& thread;
   const Options options;
+  const std::optional<std::string> access_file;  // Set: the hub is behind a gate.
 
   runtime::Mutex mutex;
   runtime::CondVar changed;
   bool connected ABSL_GUARDED_BY(mutex) = false;
+  absl::Status trouble ABSL_GUARDED_BY(mutex);  // Why the gate was lost, the last time.
 
   // The bus thread's own.
   struct Place {
@@ -91,6 +105,13 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   };
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
+  std::vector<std::string> subscribed;  // Prefixes of the socket.
+  std::string gate_address, gate_key;
+  BusThread::WatchId gate_watch = 0;  // For the end of the connection.
+  BusThread::TimerId gate_timer = 0;  // Not 0: connects anew when it fires.
+  absl::Duration gate_pause = kFirstPause;
+  // Connected anew: events may have been missed, although the hub is the same.
+  bool connected_anew = false;
   // By topic and source.
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Place>> places;
   std::size_t place_count = 0;
@@ -102,6 +123,12 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   Stats stats;
 
   absl::Status Open();
+  absl::Status OpenSocket();
+  absl::Status OpenGate();
+  void CloseSocket();
+  void OnGateLost(const absl::Status& why);
+  void Subscribe(const std::string& prefix);
+  bool SendSubscription(const std::string& prefix);
   void Close();
   void OnReadable();
   void OnMessage(const std::vector<Frame>& frames);
@@ -119,20 +146,87 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   bool Wants(std::string_view topic) const;
 };
 
-absl::Status Subscriber::State::Open() {
+absl::Status Subscriber::State::OpenSocket() {
   auto opened = Socket::Open(thread.context(), Socket::Use::kSubscriber);
   if (!opened.ok()) return opened.status();
-  for (const std::string& prefix : options.prefixes) {
-    // No topic is so long, and the hub would end the connection.
-    if (prefix.size() <= kMaxTopicBytes) (*opened)->Subscribe(prefix);
-  }
-  (*opened)->Subscribe(kHello);
+  for (const std::string& prefix : subscribed) (*opened)->Subscribe(prefix);
   if (absl::Status connected = (*opened)->Connect(HubSubscribeAddress(node->locations()));
       !connected.ok()) {
     return connected;
   }
   socket = std::move(*opened);
   watch = thread.Watch(socket->handle(), [this] { OnReadable(); });
+  return absl::OkStatus();
+}
+
+// The hub greets for the subscription to kHello; those before it are then in place.
+absl::Status Subscriber::State::OpenGate() {
+  auto gate = ConnectToGate(thread.context(), Socket::Use::kCaller, *access_file);
+  if (!gate.ok()) return gate.status();
+  socket = std::move(gate->socket);
+  gate_address = std::move(gate->address);
+  gate_key = std::move(gate->key);
+  watch = thread.Watch(socket->handle(), [this] { OnReadable(); });
+  gate_watch = thread.Watch(
+      socket->monitor(),
+      [this] {
+        if (!socket->ReadConnectionLost()) return;
+        OnGateLost(WhyGateIsLost(socket->reached(), gate_address, gate_key));
+      },
+      BusThread::UsedBy::kReadable);
+  for (const std::string& prefix : subscribed) {
+    if (SendSubscription(prefix)) continue;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("too many subscriptions for a gate: ", subscribed.size()));
+  }
+  return absl::OkStatus();
+}
+
+void Subscriber::State::OnGateLost(const absl::Status& why) {
+  if (socket != nullptr) OnReadable();  // The gate's last messages.
+  CloseSocket();
+  {
+    runtime::MutexLock lock(mutex);
+    trouble = why;
+  }
+  if (gate_timer != 0) return;
+  connected_anew = hub_epoch != 0;
+  gate_timer = thread.RunAfter(gate_pause, [this] {
+    gate_timer = 0;
+    if (absl::Status opened = OpenGate(); !opened.ok()) OnGateLost(opened);
+  });
+  gate_pause = std::min(2 * gate_pause, kLongestPause);
+}
+
+void Subscriber::State::CloseSocket() {
+  thread.Unwatch(std::exchange(watch, 0));
+  thread.Unwatch(std::exchange(gate_watch, 0));
+  socket.reset();
+}
+
+bool Subscriber::State::SendSubscription(const std::string& prefix) {
+  std::array<Frame, 2> frames = {Frame(kHubOfGate),
+                                 Frame(std::string_view(absl::StrCat("\1", prefix)))};
+  return socket->Send(frames) == Socket::Sent::kYes;
+}
+
+void Subscriber::State::Subscribe(const std::string& prefix) {
+  subscribed.push_back(prefix);
+  if (socket == nullptr) return;
+  access_file.has_value() ? (void)SendSubscription(prefix) : socket->Subscribe(prefix);
+}
+
+absl::Status Subscriber::State::Open() {
+  for (const std::string& prefix : options.prefixes) {
+    // No topic is so long, and the hub would end the connection.
+    if (prefix.size() <= kMaxTopicBytes) subscribed.push_back(prefix);
+  }
+  subscribed.emplace_back(kHello);
+  if (access_file.has_value()) {
+    if (absl::Status opened = OpenGate(); !opened.ok()) OnGateLost(opened);
+  } else if (absl::Status opened = OpenSocket(); !opened.ok()) {
+    return opened;
+  }
   if (options.client == nullptr) return absl::OkStatus();
   owner_calls = std::make_unique<OwnerCalls>(node, options.client);
   recovery = std::make_unique<Recovery>(Recovery::Options{
@@ -150,14 +244,14 @@ absl::Status Subscriber::State::Open() {
       .lost = [this](std::string_view topic, std::uint64_t count) { Lost(topic, count); },
       .ready = [this] { SayConnected(); }});
   for (const std::string& service : recovery->Services()) {
-    socket->Subscribe(TopicOf({"$sys", "reg", service}));
+    Subscribe(TopicOf({"$sys", "reg", service}));
   }
   return absl::OkStatus();
 }
 
 void Subscriber::State::Close() {
-  thread.Unwatch(watch);
-  socket.reset();
+  thread.CancelTimer(gate_timer);
+  CloseSocket();
   recovery.reset();
   owner_calls.reset();
 }
@@ -190,6 +284,12 @@ void Subscriber::State::OnReadable() {
 }
 
 void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
+  if (access_file.has_value() && frames.size() == 1) {
+    const auto said = Receive(frames[0].bytes(), kMaxMessageBytes);
+    const auto why = said.ok() ? WayLost(**said) : std::nullopt;
+    if (why.has_value()) OnGateLost(*why);
+    return;  // (Else it asks whether somebody is here.)
+  }
   const std::string_view topic = frames[0].text();
   absl::Status bad;
   if (frames.size() != 2) {
@@ -236,16 +336,23 @@ void Subscriber::State::NoteLease(const msg::Envelope& event) {
 void Subscriber::State::OnHello(const msg::Envelope& hello) {
   const msg::HubInfo* const info = hello.body_as_HubInfo();
   // It greets whoever comes, so that it is heard again and again.
-  if (info == nullptr || info->epoch() == hub_epoch) return;
-  const bool again = std::exchange(hub_epoch, info->epoch()) != 0;
+  if (info == nullptr) return;
+  const bool anew = std::exchange(connected_anew, false);
+  gate_pause = kFirstPause;
+  if (info->epoch() == hub_epoch && !anew) return;
+  const std::uint64_t before = std::exchange(hub_epoch, info->epoch());
+  const bool again = before != 0;
   nonces.clear();
   if (heard_us == 0) heard_us = hello.head()->sent_us();
   if (recovery == nullptr) {
     SayConnected();
+  } else if (before == info->epoch()) {
+    recovery->ConnectedAnew();
   } else {
     recovery->HubHeard(hello.head()->sent_us());
   }
-  // A new hub knows nothing of events that were published while no hub ran.
+  // A new hub knows nothing of events that were published while no hub ran, and a gate nothing of
+  // those that came meanwhile.
   for (const std::string& prefix : options.prefixes) {
     if (again && !Handles(prefix)) Lost(prefix, 0);
   }
@@ -321,8 +428,11 @@ absl::Status Subscriber::WaitUntilConnected(absl::Duration timeout) {
   runtime::MutexLock lock(state.mutex);
   while (!state.connected) {
     if (!state.node->clock()->WaitUntil(state.changed, state.mutex, deadline) && !state.connected) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("no event hub at ", HubSubscribeAddress(state.node->locations())));
+      if (!state.trouble.ok()) return state.trouble;
+      const std::string address = state.access_file.has_value()
+                                      ? "the gate of " + *state.access_file
+                                      : HubSubscribeAddress(state.node->locations());
+      return absl::DeadlineExceededError(absl::StrCat("no event hub at ", address));
     }
   }
   return absl::OkStatus();

@@ -48,8 +48,8 @@ absl::Status CheckListen(const std::string& endpoint) {
   if (endpoint.empty() || absl::StartsWith(endpoint, "ipc://")) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot listen on ", endpoint,
-                   ": only ipc:// is served; tcp:// needs keys for those who "
-                   "may connect, which this version does not have"));
+                   ": only ipc:// is served; the network has the yard's gate alone, which "
+                   "knows its clients by their keys (yard gate)"));
 }
 
 void TellSupervisor(const char* state) {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <set>
 
+#include "bus/thread/tcp_door.h"
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
@@ -92,12 +93,18 @@ extern "C" __attribute__((visibility("default"))) int accept4(int listener, sock
   auto& limit = bus::Limit::OfThisProcess();
   runtime::UniqueFd fd(bus::Limit::Accept(listener, address, size, flags));
   const int error = errno;
+  auto& door = bus::TcpDoor::OfThisProcess();
   if (fd.valid()) {
-    if (!bus::IsAmongTheLast(fd.get()) || !limit.IsFor(listener)) return fd.release();
-    fd.reset();
-    return bus::Refused();
+    const bool is_guarded = door.Guards(listener);
+    if (bus::IsAmongTheLast(fd.get()) && (is_guarded || limit.IsFor(listener))) {
+      fd.reset();
+      return bus::Refused();
+    }
+    if (!is_guarded || door.LetIn(fd.get())) return fd.release();
+    errno = ECONNABORTED;
+    return -1;
   }
-  if ((error == EMFILE || error == ENFILE) && limit.IsFor(listener)) {
+  if ((error == EMFILE || error == ENFILE) && (limit.IsFor(listener) || door.Guards(listener))) {
     limit.TakeAndClose(listener);
     return bus::Refused();
   }

@@ -82,6 +82,7 @@ class Recovery::Owner {
   const Root& root() const { return root_; }
   void HubHeard();
   void ServiceStarted();
+  void ConnectedAnew() { TakeSnapshot(); }
   void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);
   std::uint64_t asked() const { return asked_; }
 
@@ -554,6 +555,10 @@ void Recovery::HubHeard(std::int64_t greeted_us) {
   if (!heard_) greeted_us_ = greeted_us;
   if (!std::exchange(heard_, true) && owners_.empty() && options_.ready) return options_.ready();
   for (const auto& owner : owners_) owner->HubHeard();
+}
+
+void Recovery::ConnectedAnew() {
+  for (const auto& owner : owners_) owner->ConnectedAnew();
 }
 
 void Recovery::ServiceStarted(std::string_view service) {

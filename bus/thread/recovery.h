@@ -82,6 +82,8 @@ class Recovery {
   // The hub is heard for the first time, or another one. It greeted at `greeted_us`: what was sent
   // from then on is delivered even if the owner's answer about its ends, which has it, comes first.
   void HubHeard(std::int64_t greeted_us = std::numeric_limits<std::int64_t>::max());
+  // The way to the same hub was lost for a while: messages are missing that it has forwarded.
+  void ConnectedAnew();
   // A service has been started: an owner may have in its record what it had no time to publish.
   void ServiceStarted(std::string_view service);
   // The services that it asks.

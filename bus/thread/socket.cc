@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bus/thread/connection_limit.h"
+#include "bus/thread/tcp_door.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/string_view.h"
 
@@ -42,6 +43,15 @@ constexpr std::string_view kIpc = "ipc://";
 constexpr int kZeroCopyReceive = 10;
 // ZMQ_IPC_FILTER_UID
 constexpr int kAcceptedUid = 59;
+// ZMQ_ZAP_ENFORCE_DOMAIN: without a KeyCheck nobody is let in, where otherwise everybody is.
+constexpr int kOnlyWithKeyCheck = 93;
+constexpr char kZapDomain[] = "yard";
+
+// Encryption adds 41 bytes to a frame; this has room to spare.
+constexpr std::size_t kCurveBytes = 1024;
+
+// An event of a connection, as ZeroMQ tells it in the first of two frames.
+constexpr std::size_t kEventBytes = 6;
 
 // The command of a subscription to the longest topic (bus/wire/topic.h): its name, then the prefix.
 constexpr int kMaxSubscriptionBytes = 1 + 9 + 200;
@@ -71,6 +81,7 @@ std::vector<Option> CommonOptions() {
 int TypeOf(Socket::Use use) {
   switch (use) {
     case Socket::Use::kService:
+    case Socket::Use::kGate:
       return ZMQ_ROUTER;
     case Socket::Use::kCaller:
     case Socket::Use::kReader:
@@ -102,6 +113,13 @@ std::vector<Option> OptionsOf(Socket::Use use) {
           // The last answers before a stop; bounds how long leaving takes.
           {ZMQ_LINGER, 200},
       };
+    case Socket::Use::kGate: {
+      auto options = OptionsOf(Socket::Use::kService);
+      options.push_back({ZMQ_MAXMSGSIZE, kMaxRequestBytes + kCurveBytes});
+      // Answers that a slow reader has not taken wait at the services.
+      options.push_back({ZMQ_SNDHWM, 64});
+      return options;
+    }
     case Socket::Use::kReader: {
       auto options = OptionsOf(Socket::Use::kCaller);
       // Messages that the reader has not taken wait at the service.
@@ -166,6 +184,20 @@ std::vector<Option> OptionsOf(Socket::Use use) {
   return {};
 }
 
+// Both ends of a gate's connection: a host that has gone without a word is noticed.
+std::vector<Option> OptionsOfGates(Socket::Use use) {
+  std::vector<Option> options = {
+      {ZMQ_HEARTBEAT_IVL, 5000}, {ZMQ_HEARTBEAT_TIMEOUT, 15000}, {ZMQ_TCP_KEEPALIVE, 1}};
+  if (use == Socket::Use::kGate) return options;
+  options.push_back({ZMQ_CONNECT_TIMEOUT, 5000});
+  options.push_back({ZMQ_MAXMSGSIZE, kMaxMessageBytes + kCurveBytes});
+  return options;
+}
+
+bool SetBytes(void* socket, int name, std::string_view bytes) {
+  return zmq_setsockopt(socket, name, bytes.data(), bytes.size()) == 0;
+}
+
 // A hub cannot answer that somebody is not its user: who is not is not let in. (It compares the
 // uid that the kernel tells; without the option everybody is.)
 bool LetInOnlyUs(void* socket) {
@@ -181,14 +213,27 @@ bool SetOption(void* socket, const Option& option) {
   return zmq_setsockopt(socket, option.name, &option.value, sizeof(option.value)) == 0;
 }
 
-// The socket that receives the connection's events; null if it cannot be opened.
-void* OpenMonitor(void* context, void* socket) {
+bool SetKeys(void* socket, const CurveKeys& keys) {
+  if (!SetBytes(socket, ZMQ_CURVE_SECRETKEY, CurveKeyBytes(keys.own.secret_key))) return false;
+  if (keys.server_key.empty()) {
+    return SetOption(socket, {ZMQ_CURVE_SERVER, 1}) &&
+           SetBytes(socket, ZMQ_ZAP_DOMAIN, kZapDomain) &&
+           SetOption(socket, {kOnlyWithKeyCheck, 1});
+  }
+  return SetBytes(socket, ZMQ_CURVE_PUBLICKEY, CurveKeyBytes(keys.own.public_key)) &&
+         SetBytes(socket, ZMQ_CURVE_SERVERKEY, CurveKeyBytes(keys.server_key));
+}
+
+// Each of them means the end of a connection that a client has made.
+constexpr int kEnd = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED |
+                     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                     ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+// The socket that receives these events of a socket's connections; null if it cannot be opened.
+void* OpenMonitor(void* context, void* socket, int events) {
   static std::atomic<std::uint64_t> counter{0};
   const std::string endpoint = absl::StrCat("inproc://bus-monitor-", ++counter);
-  constexpr int kEnd = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED |
-                       ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                       ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
-  if (zmq_socket_monitor(socket, endpoint.c_str(), kEnd) != 0) return nullptr;
+  if (zmq_socket_monitor(socket, endpoint.c_str(), events) != 0) return nullptr;
   void* const monitor = zmq_socket(context, ZMQ_PAIR);
   if (monitor == nullptr) return nullptr;
   SetOption(monitor, {ZMQ_LINGER, 0});
@@ -197,14 +242,32 @@ void* OpenMonitor(void* context, void* socket) {
   return nullptr;
 }
 
-absl::Status CheckEndpoint(const std::string& endpoint) {
+// The next event of a connection; 0: none is to be read.
+int ReadEvent(void* monitor) {
+  Frame event, address;
+  if (zmq_msg_recv(Message(event), monitor, ZMQ_DONTWAIT) < 0) return 0;
+  if (zmq_msg_more(Message(event)) != 0) {
+    (void)zmq_msg_recv(Message(address), monitor, ZMQ_DONTWAIT);
+  }
+  if (event.size() != kEventBytes) return 0;
+  std::uint16_t number = 0;
+  std::memcpy(&number, event.bytes().data(), sizeof(number));
+  return number;
+}
+
+absl::Status CheckEndpoint(const std::string& endpoint, bool is_secure) {
+  if (is_secure) {
+    if (absl::StartsWith(endpoint, "tcp://")) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("address ", endpoint, ": a gate is at tcp://HOST:PORT"));
+  }
   if (absl::StartsWith(endpoint, "ipc://") || absl::StartsWith(endpoint, "inproc://")) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       absl::StrCat("address ", endpoint,
-                   ": only ipc:// is served, because a network address needs "
-                   "keys, which this version does not have"));
+                   ": only ipc:// is served, because a network address needs keys: the yard's gate "
+                   "has them (yard gate)"));
 }
 
 struct Listener {
@@ -262,11 +325,14 @@ Context::~Context() {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use use) {
+absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use use,
+                                                     const CurveKeys* keys) {
   void* const handle = zmq_socket(context.handle(), TypeOf(use));
   if (handle == nullptr) return LastError("opening", "a socket");
-  std::unique_ptr<Socket> socket(new Socket(handle, nullptr));
-  for (const auto& options : {CommonOptions(), OptionsOf(use)}) {
+  std::unique_ptr<Socket> socket(new Socket(handle, keys != nullptr));
+  const std::vector<Option> of_gates =
+      keys == nullptr ? std::vector<Option>() : OptionsOfGates(use);
+  for (const auto& options : {CommonOptions(), OptionsOf(use), of_gates}) {
     for (const Option& option : options) {
       if (!SetOption(handle, option)) return LastError("setting", "a socket option");
     }
@@ -274,8 +340,10 @@ absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use
   if ((use == Use::kHubIn || use == Use::kHubOut) && !LetInOnlyUs(handle)) {
     return LastError("setting", "who may connect");
   }
+  if (keys != nullptr && !SetKeys(handle, *keys)) return LastError("setting", "the keys");
   if (use == Use::kCaller || use == Use::kReader) {
-    socket->monitor_ = OpenMonitor(context.handle(), handle);
+    const int begin = keys == nullptr ? 0 : ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    socket->monitor_ = OpenMonitor(context.handle(), handle, kEnd | begin);
     if (socket->monitor_ == nullptr) return LastError("watching", "a connection");
   }
   return socket;
@@ -290,20 +358,29 @@ Socket::~Socket() {
 }
 
 absl::Status Socket::Bind(const std::string& endpoint) {
-  if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  if (absl::Status checked = CheckEndpoint(endpoint, is_secure_); !checked.ok()) return checked;
   const bool is_file = absl::StartsWith(endpoint, runtime::Absl(kIpc));
   const std::string path = is_file ? endpoint.substr(kIpc.size()) : "";
   if (absl::Status free = is_file ? CheckFree(endpoint, path) : absl::OkStatus(); !free.ok()) {
     return free;
   }
   if (is_file) LimitConnectionsTo(path);
+  if (is_secure_ && absl::StrContains(endpoint, "[")) SetOption(handle_, {ZMQ_IPV6, 1});
   if (zmq_bind(handle_, endpoint.c_str()) != 0) return LastError("binding", endpoint);
+  if (is_secure_) TcpDoor::OfThisProcess().Guard(BoundTo());
   // Ours alone, whatever the umask says and whoever may enter the directory.
   if (is_file && chmod(path.c_str(), 0600) != 0) {
     return absl::UnavailableError(
         absl::StrCat("closing ", path, " to others: ", std::strerror(errno)));
   }
   return absl::OkStatus();
+}
+
+std::string Socket::BoundTo() const {
+  char endpoint[512] = "";
+  std::size_t size = sizeof(endpoint);
+  if (zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0) return "";
+  return endpoint;
 }
 
 bool Socket::FileIsGone(const std::string& endpoint) {
@@ -313,13 +390,18 @@ bool Socket::FileIsGone(const std::string& endpoint) {
 }
 
 absl::Status Socket::Connect(const std::string& endpoint) {
-  if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  if (absl::Status checked = CheckEndpoint(endpoint, is_secure_); !checked.ok()) return checked;
+  if (is_secure_ && absl::StrContains(endpoint, "[")) SetOption(handle_, {ZMQ_IPV6, 1});
   if (zmq_connect(handle_, endpoint.c_str()) != 0) return LastError("connecting to", endpoint);
   return absl::OkStatus();
 }
 
 void Socket::Subscribe(std::string_view prefix) {
   zmq_setsockopt(handle_, ZMQ_SUBSCRIBE, prefix.data(), prefix.size());
+}
+
+void Socket::Unsubscribe(std::string_view prefix) {
+  zmq_setsockopt(handle_, ZMQ_UNSUBSCRIBE, prefix.data(), prefix.size());
 }
 
 Socket::Sent Socket::Send(std::span<Frame> frames) {
@@ -354,10 +436,15 @@ bool Socket::Receive(std::vector<Frame>& frames) {
 
 bool Socket::ReadConnectionLost() {
   bool lost = false;
-  Frame frame;
-  while (zmq_msg_recv(Message(frame), monitor_, ZMQ_DONTWAIT) >= 0) {
-    // Two frames: the event (all that were asked for mean the end), the address.
-    lost = true;
+  while (const int event = ReadEvent(monitor_)) {
+    if (event == ZMQ_EVENT_CONNECTED) {
+      reached_ = Reached::kPeer;
+    } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      reached_ = Reached::kGate;
+    } else {
+      if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) reached_ = Reached::kRefused;
+      lost = true;
+    }
   }
   return lost;
 }

@@ -19,6 +19,7 @@ namespace runtime {
 namespace {
 
 constexpr std::string_view kIpc = "ipc://";
+constexpr std::string_view kGate = "gate:";
 constexpr char kRegistry[] = "registry";
 constexpr char kLongestService[] = "datamanager";
 constexpr std::size_t kSocketPathLimit = 107;  // sockaddr_un without its final NUL.
@@ -55,7 +56,7 @@ absl::Status SetFromRegistryVariable(const std::string& value, Locations& locati
   if (value.rfind(kIpc, 0) == 0) path = value.substr(kIpc.size());
   if (path.empty() || path.back() == '/') {
     return absl::InvalidArgumentError(
-        absl::StrCat("YARD_REGISTRY is ", value, "; it must be ipc://PATH"));
+        absl::StrCat("YARD_REGISTRY is ", value, "; it must be ipc://PATH, or gate:FILE"));
   }
   path = AbsolutePath(path);
   locations.registry_address = absl::StrCat(Absl(kIpc), path);
@@ -138,7 +139,13 @@ absl::StatusOr<std::string> FirstFile(std::vector<std::string> places, const cha
 absl::StatusOr<Locations> Locations::FromEnvironment() {
   Locations locations;
   std::string variable = "YARD_REGISTRY";
-  if (const std::string registry = Variable("YARD_REGISTRY"); !registry.empty()) {
+  const std::string registry = Variable("YARD_REGISTRY");
+  if (registry.size() > kGate.size() && registry.rfind(kGate, 0) == 0) {
+    // A yard elsewhere; what is of this machine is where it always is.
+    variable = SetDefaultRuntimeDirectory(locations);
+    locations.registry_address =
+        absl::StrCat(Absl(kGate), AbsolutePath(registry.substr(kGate.size())));
+  } else if (!registry.empty()) {
     const absl::Status status = SetFromRegistryVariable(registry, locations);
     if (!status.ok()) return status;
   } else {

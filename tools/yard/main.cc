@@ -6,10 +6,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/file/locations.h"
 #include "runtime/text/printable.h"
@@ -140,11 +144,24 @@ int WithContext(const CommandLine& line, const char* verb, const Origin& origin,
   return body(context);
 }
 
+// Verbs that look at processes and files beside the bus.
+bool IsOfThisMachine(std::string_view verb) {
+  constexpr std::string_view kVerbs[] = {"up",   "down", "config", "doctor",     "backup",
+                                         "gate", "ui",   "import", "tensorboard"};
+  return std::find(std::begin(kVerbs), std::end(kVerbs), verb) != std::end(kVerbs);
+}
+
 int RunVerb(const CommandLine& line, const Origin& origin) {
   return WithContext(line, line.entry->name, origin, [&](Context& context) {
     if (line.entry->goes_on) {
       signal(SIGPIPE, SIG_IGN);
       if (origin.caller != nullptr) origin.caller->LetGoOn();
+    }
+    if (IsElsewhere(context.locations) && IsOfThisMachine(line.entry->name)) {
+      return Fail(context, line.entry->name,
+                  absl::FailedPreconditionError(absl::StrCat(
+                      "YARD_REGISTRY leads to a yard behind a gate, and `yard ", line.entry->name,
+                      "` is of this machine's; next: unset YARD_REGISTRY")));
     }
     if (line.entry->needs_yard) {
       const absl::Status ensured = EnsureYard(context);

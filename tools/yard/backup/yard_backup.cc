@@ -50,11 +50,12 @@ bool IsIn(const std::string& path, const std::string& directory) {
   return path == directory || path.starts_with(directory + "/");
 }
 
-// Files that nobody needs again, or that are made again: locks, logs, indexes, sessions, ports.
+// Files that nobody needs again, or that are made again: locks, logs, indexes, sessions, ports. And
+// the gate's keys: who may use a yard from elsewhere is no part of what it has done.
 bool IsOfNoUse(const std::string& name) {
   static const std::set<std::string> kNames = {"log",         "datamanager", "web.sessions",
                                                "web.port",    "restored",    ".restoring",
-                                               "launcher.db", "trainer.db"};
+                                               "launcher.db", "trainer.db",  "gate"};
   return kNames.contains(name) || name.ends_with(".lock") || name.ends_with("-wal") ||
          name.ends_with("-shm") || name.ends_with("-journal") || name.starts_with("replaced-");
 }
@@ -246,7 +247,7 @@ absl::StatusOr<About> ReadAbout(const std::string& directory) {
 // Nobody starts a service while these are held.
 absl::StatusOr<std::vector<runtime::UniqueFd>> LockServices(const std::string& state) {
   std::vector<runtime::UniqueFd> locks;
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     const std::string name(service);
     auto lock = runtime::LockFile(absl::StrCat(state, "/", name, ".lock"));
     if (absl::IsAlreadyExists(lock.status())) {

@@ -46,6 +46,8 @@ const std::vector<FlagKey>& FlagKeys() {
       {"alerts", "trainer"},
       {"page", "web"},
       {"metrics_port", "web"},
+      {"gate_port", "gate"},
+      {"gate_address", "gate"},
       {"log_level", ""},
       {"log_file_mb", ""},
       {"log_files", ""},
@@ -67,7 +69,7 @@ std::map<std::string, std::string> SettingsOf(const Wanted& wanted) {
   if (wanted.slots > 0) settings["slots"] = absl::StrCat(wanted.slots);
   if (!wanted.resources.empty()) settings["resources"] = absl::StrJoin(wanted.resources, " ");
   std::map<std::string, std::map<std::string, std::string>> flags;
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     flags[std::string(service)] = ByName(AllFlags(wanted, std::string(service)));
   }
   // A flag that all of them have is one setting.

@@ -54,7 +54,7 @@ void Note(const YamlNode& node, std::string_view key, Draft* draft) {
 void SetFlag(const YamlNode& node, std::string_view key, const std::string& value, Draft* draft) {
   for (const FlagKey& one : FlagKeys()) {
     if (one.key != key) continue;
-    for (const std::string_view service : kServices) {
+    for (const std::string_view service : kAllServices) {
       if (!one.service.empty() && one.service != service) continue;
       draft->wanted.flags[std::string(service)].push_back(
           absl::StrCat(runtime::Absl(key), "=", value));
@@ -159,6 +159,16 @@ void ReadPage(NodeReader& in, const YamlNode& node, Draft* draft) {
 void ReadMetricsPort(NodeReader& in, const YamlNode& node, Draft* draft) {
   const std::string text = NumberText<1, kLastPort>(in, node);
   if (!text.empty()) SetFlag(node, "metrics_port", text, draft);
+}
+
+void ReadGatePort(NodeReader& in, const YamlNode& node, Draft* draft) {
+  const std::string text = NumberText<1, kLastPort>(in, node);
+  if (!text.empty()) SetFlag(node, "gate_port", text, draft);
+}
+
+void ReadGateAddress(NodeReader& in, const YamlNode& node, Draft* draft) {
+  std::string text;
+  if (in.Text(node, &text)) SetFlag(node, "gate_address", text, draft);
 }
 
 void ReadLogLevel(NodeReader& in, const YamlNode& node, Draft* draft) {
@@ -280,13 +290,14 @@ void ReadServices(NodeReader& in, const YamlNode& node, Draft* draft) {
   if (!in.IsMap(node, "a map from services to their flags: {datamanager: {cache_mb: 512}}")) return;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const std::string& service = node.keys[i].text;
-    if (std::find(std::begin(kServices), std::end(kServices), service) == std::end(kServices)) {
-      in.Wrong(
-          node.keys[i],
-          absl::StrCat("there is no service \"", runtime::Printable(service), "\"; there are: ",
-                       absl::StrJoin(kServices, ", ", [](std::string* out, std::string_view name) {
-                         out->append(name);
-                       })));
+    if (std::find(std::begin(kAllServices), std::end(kAllServices), service) ==
+        std::end(kAllServices)) {
+      in.Wrong(node.keys[i],
+               absl::StrCat(
+                   "there is no service \"", runtime::Printable(service), "\"; there are: ",
+                   absl::StrJoin(kAllServices, ", ", [](std::string* out, std::string_view name) {
+                     out->append(name);
+                   })));
       continue;
     }
     in.Under(service, [&] { ReadService(in, node.items[i], service, draft); });
@@ -314,6 +325,9 @@ constexpr NodeKey<Draft> kKeys[] = {
     {"page", "on, off", "`on`", "The page in a browser ([page.md](page.md)).", ReadPage},
     {"metrics_port", "number", "none", "A port on 127.0.0.1 for Prometheus, for the whole yard.",
      ReadMetricsPort},
+    {"gate_port", "number", "7711", "Port of the gate ([gate.md](gate.md)).", ReadGatePort},
+    {"gate_address", "text", "`127.0.0.1`",
+     "Addresses of this machine to serve the gate on, `0.0.0.0` for all.", ReadGateAddress},
     {"notify", "text, list or map", "none",
      "A command that is told of alerts: a line for a shell, or its words; or `{command: ..., "
      "kinds: [...]}`.",
@@ -327,8 +341,8 @@ constexpr NodeKey<Draft> kKeys[] = {
     {"log_file_mb", "number", "16", "Size of a service's log file, in MiB.", ReadLogFileMb},
     {"log_files", "number", "4", "Full log files of each service that are kept.", ReadLogFiles},
     {"services", "map", "none",
-     "From a service (`registry`, `launcher`, `datamanager`, `trainer`, `web`) to more of its "
-     "flags; `yard config flags SERVICE` prints all that it gets.",
+     "From a service (`registry`, `launcher`, `datamanager`, `trainer`, `web`, `gate`) to "
+     "more of its flags; `yard config flags SERVICE` prints all that it gets.",
      ReadLater},
 };
 
@@ -345,7 +359,7 @@ std::map<std::string, std::string> OriginsOf(const SettingsFile& file) {
 
 // The key of the flag of a service that an error of the service is about; empty: none is named.
 std::string KeyInError(const std::string& error, const SettingsFile& file) {
-  for (const std::string_view name : kServices) {
+  for (const std::string_view name : kAllServices) {
     const std::string service(name);
     if (!absl::StartsWith(error, absl::StrCat("the ", service))) continue;
     std::string found;

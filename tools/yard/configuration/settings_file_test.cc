@@ -38,6 +38,8 @@ keep_jobs: 20
 keep_jobs_for: 2d
 page: off
 metrics_port: 9464
+gate_port: 7720
+gate_address: 0.0.0.0
 notify: [notify-send, "a b"]
 alerts: ["loss>10", "grad>=100"]
 disk_floor: 2GiB
@@ -82,7 +84,8 @@ TEST(SettingsFileTest, EveryKeyIsASetting) {
           Pair("services.launcher.log_level", "debug"),
           Pair("services.datamanager.log_level", "error"),
           Pair("services.trainer.log_level", "debug"), Pair("services.web.log_level", "debug"),
-          Pair("log_file_mb", "64"), Pair("log_files", "2"),
+          Pair("services.gate.log_level", "debug"), Pair("gate_port", "7720"),
+          Pair("gate_address", "0.0.0.0"), Pair("log_file_mb", "64"), Pair("log_files", "2"),
           Pair("services.datamanager.cache_mb", "512"),
           Pair("services.datamanager.reload_interval", "1s"), Pair("services.web.port", "7711"),
           Pair("services.web.address", "127.0.0.1,::1")));
@@ -96,9 +99,9 @@ TEST(SettingsFileTest, EveryKeyIsASetting) {
 TEST(SettingsFileTest, ASettingHasThePlaceWhereItStands) {
   const SettingsFile file = Good(kEverything);
   EXPECT_EQ(file.places.at("slots"), "3:8");
-  EXPECT_EQ(file.places.at("services.datamanager.cache_mb"), "22:15");
+  EXPECT_EQ(file.places.at("services.datamanager.cache_mb"), "24:15");
   EXPECT_EQ(file.wanted.origins.at("slots"), "/etc/yard.yaml:3");
-  EXPECT_EQ(file.wanted.origins.at("services.web.port"), "/etc/yard.yaml:26");
+  EXPECT_EQ(file.wanted.origins.at("services.web.port"), "/etc/yard.yaml:28");
   EXPECT_EQ(file.wanted.file, "/etc/yard.yaml");
 }
 

@@ -18,7 +18,7 @@ Wanted Full() {
                 .datamanager = {"cache_mb=512"},
                 .slots = 3,
                 .logdir_was_given = true};
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     wanted.flags[std::string(service)] = {"log_level=debug"};
   }
   wanted.flags["trainer"].push_back("keep_trials=7");

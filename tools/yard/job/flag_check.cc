@@ -102,7 +102,7 @@ class Check {
 absl::Status CheckServiceFlags(const Context& context, const Wanted& wanted) {
   const absl::Time deadline = absl::Now() + kPatience;
   std::vector<Check> checks;
-  for (const std::string_view name : kServices) {
+  for (const std::string_view name : kAllServices) {
     const std::string service(name);
     std::vector<std::string> flags = FlagsOf(service, wanted);
     const bool is_another = service == "trainer" && !wanted.trainer.empty();

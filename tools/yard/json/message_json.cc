@@ -347,7 +347,8 @@ class SchemaMessageJson : public MessageJson {
       const std::string name = absl::AsciiStrToLower(runtime::Absl(LastName(service->name())));
       if (name != kCommon) services_.push_back(name);
     }
-    services_.emplace_back("web");  // Web has the methods of every service, and no schema.
+    // These have the methods of every service, and no schema.
+    services_.insert(services_.end(), {"web", "gate"});
   }
 
   // The library's unions are this program's own.

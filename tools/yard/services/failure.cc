@@ -14,7 +14,7 @@ namespace {
 // A call that nobody answers does not say why.
 std::string WhyItIsSilent(const Context& context, const absl::Status& status) {
   if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return "";
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     const std::string why = WhyItIsSilent(context, std::string(service));
     if (!why.empty() && !absl::StrContains(status.message(), why)) return why;
   }

@@ -184,7 +184,7 @@ std::vector<SpaceFacts> LookAtSpace(
 
 LeftoverFacts LookForLeftovers(const runtime::Locations& locations) {
   LeftoverFacts facts;
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     if (HolderOf(locations, service) != 0) continue;
     const std::string lock = locations.LockPath(service);
     if (const pid_t pid = PidIn(lock);

@@ -46,7 +46,7 @@ absl::StatusOr<Leases> AllLeases(bus::Client& client, absl::Duration timeout) {
 absl::StatusOr<Leases> ServiceLeases(bus::Client& client, absl::Duration timeout) {
   const absl::Time deadline = absl::Now() + timeout;
   Leases leases;
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     msg::ListRequestT request;
     request.prefix = std::string(service) + "/";
     request.limit = 1;

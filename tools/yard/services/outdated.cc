@@ -25,7 +25,7 @@ std::string ProgramOf(const std::string& service, const Wanted& wanted) {
 std::vector<std::string> OutdatedServices(const runtime::Locations& locations,
                                           const Wanted& wanted) {
   std::vector<std::string> outdated;
-  for (const char* service : {"launcher", "registry", "datamanager", "trainer", "web"}) {
+  for (const char* service : {"launcher", "registry", "datamanager", "trainer", "web", "gate"}) {
     const pid_t holder = HolderOf(locations, service);
     if (holder == 0 || IsExternal(locations, service) ||
         !RunsAnotherProgram(holder, ProgramOf(service, wanted))) {

@@ -12,8 +12,9 @@ namespace yard {
 
 std::vector<ServiceRow> ServiceRows(const Context& context, const absl::StatusOr<Leases>& leases) {
   std::vector<ServiceRow> rows;
-  for (const std::string_view service : kServices) {
-    ServiceRow row{.service = std::string(service), .pid = HolderOf(context.locations, service)};
+  const std::vector<std::string> own = ServicesOf(context.locations);
+  for (const std::string& service : own) {
+    ServiceRow row{.service = service, .pid = HolderOf(context.locations, service)};
     row.state = row.pid == 0 ? "down" : leases.ok() ? "starting" : "unknown";
     rows.push_back(std::move(row));
   }
@@ -27,7 +28,7 @@ std::vector<ServiceRow> ServiceRows(const Context& context, const absl::StatusOr
                    .since_us = lease->registered_us,
                    .endpoint = lease->endpoints.empty() ? "" : lease->endpoints.front()};
     // The first of a service's copies is the yard's own.
-    const auto services = rows.begin() + static_cast<std::ptrdiff_t>(std::size(kServices));
+    const auto services = rows.begin() + static_cast<std::ptrdiff_t>(own.size());
     const auto known = std::find_if(rows.begin(), services, [&](const ServiceRow& r) {
       return r.service == row.service && row.instance == "0";
     });

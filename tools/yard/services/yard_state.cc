@@ -20,6 +20,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "bus/access/access_file.h"
+#include "bus/access/key_folder.h"
 #include "nlohmann/json.hpp"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
@@ -39,6 +41,10 @@ constexpr absl::Duration kMoment = absl::Milliseconds(1600);
 // A service that the launcher starts again and again cannot start.
 constexpr absl::Duration kLoopsFor = absl::Seconds(1);
 constexpr std::size_t kLoops = 3;
+
+bool HasGateKey(const runtime::Locations& locations) {
+  return access(bus::KeyFolder(locations.state_directory).ServerKeyPath().c_str(), F_OK) == 0;
+}
 
 std::string WantedPath(const runtime::Locations& locations) {
   return locations.state_directory + "/wanted";
@@ -151,6 +157,16 @@ bool AwaitChange(const Context& context, absl::Duration timeout,
 
 }  // namespace
 
+bool IsElsewhere(const runtime::Locations& locations) {
+  return bus::PathOfAccessFile(locations.registry_address).has_value();
+}
+
+std::vector<std::string> ServicesOf(const runtime::Locations& locations) {
+  std::vector<std::string> services(std::begin(kServices), std::end(kServices));
+  if (HasGateKey(locations) || HolderOf(locations, "gate") != 0) services.emplace_back("gate");
+  return services;
+}
+
 std::optional<std::string> VisibleGpus(const Context& context) {
   const std::string name = std::string(kVisibleGpus) + "=";
   for (const std::string& entry : context.environment) {
@@ -184,7 +200,7 @@ absl::StatusOr<std::optional<Wanted>> ReadWantedFile(const std::string& path) {
   read_list(json, "resources", &wanted.resources);
   read_list(json, "datamanager", &wanted.datamanager);
   if (const auto flags = json.find("flags"); flags != json.end() && flags->is_object()) {
-    for (const std::string_view service : kServices) {
+    for (const std::string_view service : kAllServices) {
       if (flags->contains(service)) read_list(*flags, service, &wanted.flags[std::string(service)]);
     }
     runtime::LeaveOneMetricsPort(&wanted.flags);
@@ -293,7 +309,7 @@ std::string WordsOf(const Wanted& wanted) {
     if (have_all(flag)) add("--service", flag);
   }
   constexpr std::string_view kKept = "keep_trials=", kPage = "page=", kPort = "metrics_port=";
-  for (const std::string_view name : kServices) {
+  for (const std::string_view name : kAllServices) {
     const std::string service(name);
     for (const std::string& flag : flags_of(service)) {
       if (have_all(flag)) continue;
@@ -303,6 +319,9 @@ std::string WordsOf(const Wanted& wanted) {
         add("--page", flag.substr(kPage.size()));
       } else if (service == "web" && flag.starts_with(kPort)) {
         add("--metrics_port", flag.substr(kPort.size()));
+      } else if (service == "gate" && flag.starts_with("gate_")) {
+        add(absl::StrCat("--", flag.substr(0, flag.find('='))).c_str(),
+            flag.substr(flag.find('=') + 1));
       } else {
         add("--service", service + "." + flag);
       }
@@ -510,6 +529,7 @@ absl::Status WaitUntilReady(const Context& context, Awaited& awaited, absl::Dura
 }
 
 absl::Status AwaitAnswers(const Context& context, std::vector<std::string> services) {
+  if (IsElsewhere(context.locations)) return absl::OkStatus();
   // Otherwise a suspended service counts as ready.
   for (const std::string& service : services) {
     const pid_t holder = HolderOf(context.locations, service);
@@ -526,6 +546,7 @@ absl::Status AwaitAnswers(const Context& context, std::vector<std::string> servi
 }
 
 std::string WhyItIsNotThere(const Context& context, const std::string& service) {
+  if (IsElsewhere(context.locations)) return "";
   const std::string silent = WhyItIsSilent(context, service);
   if (!silent.empty() || IsReady(context.locations, service)) return silent;
   const std::string cause = LastWordsOf(context.locations, service).cause;
@@ -540,6 +561,7 @@ bool HasLostItsSocket(const runtime::Locations& locations, std::string_view serv
 }
 
 std::string WhyItIsSilent(const Context& context, const std::string& service) {
+  if (IsElsewhere(context.locations)) return "";
   const pid_t holder = HolderOf(context.locations, service);
   if (holder == 0) return "";
   if (IsSuspended(holder)) return Suspended(service, holder);
@@ -579,6 +601,7 @@ pid_t LiveHolderOf(const Context& context, const std::string& service) {
 absl::Status EnsureYard(const Context& context,
                         const std::function<void(const std::string& line)>& say,
                         absl::Duration timeout) {
+  if (IsElsewhere(context.locations)) return absl::OkStatus();
   if (LiveHolderOf(context, "launcher") != 0) return absl::OkStatus();
   if (absl::Status here = CheckNotElsewhere(context); !here.ok()) return here;
   const auto wanted = ReadWanted(context.locations);
@@ -590,7 +613,7 @@ absl::Status EnsureYard(const Context& context,
   }
   if (absl::Status may = MayStartServices(context); !may.ok()) return may;
   Awaited awaited{.services = {"registry", "launcher"}};
-  for (const std::string_view service : kServices) {
+  for (const std::string_view service : kAllServices) {
     awaited.output_begins[std::string(service)] = OutputEnd(context.locations, service);
   }
   Awaited others{.services = {"datamanager", "trainer"}, .output_begins = awaited.output_begins};

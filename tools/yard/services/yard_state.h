@@ -22,6 +22,14 @@ namespace yard {
 // The services, in the order in which they become ready.
 inline constexpr std::string_view kServices[] = {"registry", "launcher", "datamanager", "trainer",
                                                  "web"};
+// Those, and the gate, which a yard has once a key was made for it (yard gate key).
+inline constexpr std::string_view kAllServices[] = {"registry", "launcher", "datamanager",
+                                                    "trainer",  "web",      "gate"};
+// True if the yard is used through a gate ($YARD_REGISTRY is gate:FILE): the locks, the state and
+// the processes of this machine are not that yard's.
+bool IsElsewhere(const runtime::Locations& locations);
+// The services that this yard has, or should have.
+std::vector<std::string> ServicesOf(const runtime::Locations& locations);
 
 // The file STATE/wanted: somebody wants this yard to be up. `yard up` writes it, `yard down`
 // removes it, the launcher acts on it.

@@ -191,14 +191,15 @@ class Config : public Verb {
 
   int Flags(Context& context) const {
     const std::string service = words_.size() > 1 ? words_[1] : "";
-    if (std::find(std::begin(kServices), std::end(kServices), service) == std::end(kServices)) {
-      return Wrong(
-          context,
-          absl::StrCat(service.empty() ? "flags of which service? There are: "
-                                       : "there is no service " + service + "; there are: ",
-                       absl::StrJoin(kServices, ", ", [](std::string* out, std::string_view name) {
-                         out->append(name);
-                       })));
+    if (std::find(std::begin(kAllServices), std::end(kAllServices), service) ==
+        std::end(kAllServices)) {
+      return Wrong(context, absl::StrCat(service.empty()
+                                             ? "flags of which service? There are: "
+                                             : "there is no service " + service + "; there are: ",
+                                         absl::StrJoin(kAllServices, ", ",
+                                                       [](std::string* out, std::string_view name) {
+                                                         out->append(name);
+                                                       })));
     }
     const auto file = FindSettings(context, words_.size() > 2 ? words_[2] : "");
     if (!file.ok()) return FailFile(context, file.status());
@@ -291,7 +292,7 @@ class Config : public Verb {
     if (key == "slots") next->slots = running.slots;
     if (key == "resources") next->resources = running.resources;
     Wanted over;
-    for (const std::string_view name : kServices) {
+    for (const std::string_view name : kAllServices) {
       const std::string service(name);
       for (const std::string& flag : FlagsOf(service, running)) {
         const std::string bare = flag.substr(2);

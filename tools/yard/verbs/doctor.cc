@@ -112,7 +112,7 @@ class Doctor : public Verb {
  private:
   // Services that keep their state where we do and have no lock in our runtime directory.
   static void LookForServicesElsewhere(const runtime::Locations& locations, DirectoryFacts* facts) {
-    for (const std::string_view service : kServices) {
+    for (const std::string_view service : kAllServices) {
       const auto holder = runtime::LockHolder(
           absl::StrCat(locations.state_directory, "/", std::string(service), ".lock"));
       if (!holder.ok() || HolderOf(locations, service) != 0) continue;
@@ -169,11 +169,11 @@ class Doctor : public Verb {
     }
     // A service that is being started again is there in a moment, or says why not.
     if (yard.wanted && HolderOf(context.locations, "launcher") != 0) {
-      (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
+      (void)AwaitAnswers(context, ServicesOf(context.locations));
     }
     bool any = false;
-    for (const std::string_view service : kServices) {
-      yard.services.push_back(LookAtService(context.locations, std::string(service)));
+    for (const std::string& service : ServicesOf(context.locations)) {
+      yard.services.push_back(LookAtService(context.locations, service));
       any |= yard.services.back().holder != 0;
     }
     if (yard.wanted && HolderOf(context.locations, "launcher") == 0) {

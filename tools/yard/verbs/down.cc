@@ -66,9 +66,9 @@ class Down : public Verb {
     if (!keep_) EndWork(context, is_wanted);
     // From here on nobody starts a service again.
     const absl::Status retired = RetireWanted(context.locations, keep_);
-    // The launcher stops web, the trainer and the datamanager itself.
+    // The launcher stops the gate, web, the trainer and the datamanager itself.
     absl::Status left;
-    for (const char* service : {"launcher", "web", "trainer", "datamanager", "registry"}) {
+    for (const char* service : {"launcher", "gate", "web", "trainer", "datamanager", "registry"}) {
       left.Update(EndService(context, service));
     }
     if (!keep_) EndTasks(context);
@@ -80,9 +80,9 @@ class Down : public Verb {
 
  private:
   static bool AnyServiceRuns(const Context& context) {
-    return std::any_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
-      return HolderOf(context.locations, service) != 0;
-    });
+    return std::any_of(
+        std::begin(kAllServices), std::end(kAllServices),
+        [&](std::string_view service) { return HolderOf(context.locations, service) != 0; });
   }
 
   absl::Duration Left(const Context& context) const {
@@ -107,7 +107,7 @@ class Down : public Verb {
   }
 
   static void Continue(Context& context) {
-    for (const std::string_view name : kServices) {
+    for (const std::string_view name : kAllServices) {
       const std::string service(name);
       const auto process = HoldService(context.locations, service);
       if (!process || !IsSuspended(process->pid())) continue;

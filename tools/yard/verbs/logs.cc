@@ -323,11 +323,18 @@ class Logs : public Verb {
   }
 
   static bool IsService(const std::string& name) {
-    return std::find(std::begin(kServices), std::end(kServices), name) != std::end(kServices);
+    return std::find(std::begin(kAllServices), std::end(kAllServices), name) !=
+           std::end(kAllServices);
   }
 
   // The lines of STATE/log/SERVICE.log, or the last so many.
   absl::Status PrintService(Context& context, const std::string& service) const {
+    if (IsElsewhere(context.locations)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the log of the ", service,
+                       " is a file of its own machine; behind a gate there are the "
+                       "logs of trials and jobs"));
+    }
     const std::string path = absl::StrCat(context.locations.LogDirectory(), "/", service, ".log");
     if (follow_ || err_ || out_ || collapse_ || !since_.empty() || !ranks_.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -37,7 +37,7 @@ class Status : public Verb {
     if (absl::Status there = EnsureYard(context); !there.ok()) return ShowRest(context, there);
     // A service that is being started again is there in a moment, or says why not.
     if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
-      (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
+      (void)AwaitAnswers(context, ServicesOf(context.locations));
     }
     auto client = context.client();
     if (!client.ok()) return Fail(context, "status", client.status());
@@ -76,8 +76,8 @@ class Status : public Verb {
   }
 
   static void SayWhatIsWrong(Context& context) {
-    for (const std::string_view service : kServices) {
-      const std::string why = WhyItIsNotThere(context, std::string(service));
+    for (const std::string& service : ServicesOf(context.locations)) {
+      const std::string why = WhyItIsNotThere(context, service);
       if (!why.empty()) *context.err << "yard status: " << runtime::Printable(why) << "\n";
     }
   }
@@ -104,10 +104,10 @@ class Status : public Verb {
                    const absl::Status& registry) {
     std::map<std::string, absl::StatusOr<msg::StatsReplyT>> answers;
     if (registry.ok()) {
-      answers = AskForStats(client, {std::begin(kServices), std::end(kServices)}, absl::Seconds(1));
+      answers = AskForStats(client, ServicesOf(context.locations), absl::Seconds(1));
     }
     bool all = true;
-    for (const std::string_view service : kServices) {
+    for (const std::string& service : ServicesOf(context.locations)) {
       const auto row = std::find_if(rows.begin(), rows.end(),
                                     [&](const ServiceRow& r) { return r.service == service; });
       const std::string wrong = WhatIsWrong(*row, registry, answers);

@@ -60,6 +60,8 @@ class Up : public Verb {
     options.Hidden("--keep_trials", keep_trials_);
     options.Hidden("--min_free", min_free_);
     options.Hidden("--datamanager", datamanager_);
+    options.Hidden("--gate_port", gate_port_);
+    options.Hidden("--gate_address", gate_address_);
     options.Flag("--defaults", defaults_, "Forget what the last `yard up` was told, and the file.");
     options.Flag("--upgrade", upgrade_,
                  "Restart services whose program was replaced; what runs goes on.");
@@ -158,13 +160,13 @@ class Up : public Verb {
   }
 
   static bool AnyRuns(const Context& context) {
-    return std::any_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
-      return HolderOf(context.locations, service) != 0;
-    });
+    return std::any_of(std::begin(kAllServices), std::end(kAllServices),
+                       [&](auto service) { return HolderOf(context.locations, service) != 0; });
   }
 
   static bool AllRun(const Context& context) {
-    return std::all_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
+    const std::vector<std::string> services = ServicesOf(context.locations);
+    return std::all_of(services.begin(), services.end(), [&](const std::string& service) {
       return HolderOf(context.locations, service) != 0;
     });
   }
@@ -260,15 +262,15 @@ class Up : public Verb {
 
   // "web" of "web.port=80"; empty: the flag is one of every service.
   static std::string ServiceOf(const std::string& flag) {
-    for (const std::string_view service : kServices) {
+    for (const std::string_view service : kAllServices) {
       const std::string name(service);
       if (absl::StartsWith(flag, name + ".")) return name;
     }
     return "";
   }
 
-  // The flags that --service, --notify, --metrics_port, --keep_trials, --min_free and --page set,
-  // by service.
+  // The flags that --service, --notify, --metrics_port, --keep_trials, --min_free, --page,
+  // --gate_port and --gate_address set, by service.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -286,7 +288,7 @@ class Up : public Verb {
     }
     for (const std::string& flag : service_) {
       const std::string its = ServiceOf(flag);
-      for (const std::string_view service : kServices) {
+      for (const std::string_view service : kAllServices) {
         if (its.empty()) flags[std::string(service)].push_back(flag);
       }
       if (!its.empty()) flags[its].push_back(flag.substr(its.size() + 1));
@@ -299,6 +301,9 @@ class Up : public Verb {
       return absl::InvalidArgumentError(absl::StrCat("--page ", page_, " is neither on nor off"));
     }
     if (!page_.empty()) flags["web"].push_back("page=" + page_);
+    // (The gate itself knows which it takes.)
+    if (!gate_port_.empty()) flags["gate"].push_back("gate_port=" + gate_port_);
+    if (!gate_address_.empty()) flags["gate"].push_back("gate_address=" + gate_address_);
     return flags;
   }
 
@@ -369,8 +374,8 @@ class Up : public Verb {
           context, "up",
           absl::AlreadyExistsError(
               "the yard is up with other flags of its services; `yard down --keep` first, or "
-              "leave --service, --notify, --metrics_port, --keep_trials, --min_free and --page "
-              "out"));
+              "leave --service, --notify, --metrics_port, --keep_trials, --min_free, --page, "
+              "--gate_port and --gate_address out"));
     }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
@@ -396,7 +401,7 @@ class Up : public Verb {
     if (!written.ok()) return Fail(context, "up", WithNextStep(context, written));
     // The launcher tries at once what is missing when the file is written again.
     if (noted == wanted && was_up && !AllRun(context)) (void)WriteWanted(context.locations, wanted);
-    Awaited awaited{.services = {std::begin(kServices), std::end(kServices)}};
+    Awaited awaited{.services = ServicesOf(context.locations)};
     for (const std::string& service : awaited.services) {
       awaited.output_begins[service] = OutputEnd(context.locations, service);
     }
@@ -511,7 +516,8 @@ class Up : public Verb {
   std::optional<SettingsFile> settings_;  // Content of the file.
   std::string logdir_;
   std::string trainer_;
-  std::string slots_, keep_trials_, min_free_, metrics_port_, page_, notify_;
+  std::string slots_, keep_trials_, min_free_, metrics_port_, page_, notify_, gate_port_;
+  std::string gate_address_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false, defaults_ = false;

@@ -27,6 +27,13 @@ std::span<const VerbEntry> Verbs() {
        MakeConfig,
        VerbEntry::Words::kOwn,
        true},
+      {"gate",
+       "who may use this yard from elsewhere: keys and roles",
+       {"yard gate allow alice --role control", "yard gate list"},
+       false,
+       MakeGate,
+       VerbEntry::Words::kOwn,
+       true},
       {"status",
        "services and what they do",
        {"yard status", "yard status --check"},
@@ -239,7 +246,7 @@ std::span<const VerbEntry> Verbs() {
 
 const std::vector<VerbGroup>& VerbGroups() {
   static const auto* const groups = new std::vector<VerbGroup>{
-      {"Keep a yard", {"up", "down", "config", "status", "doctor", "backup", "du"}},
+      {"Keep a yard", {"up", "down", "config", "gate", "status", "doctor", "backup", "du"}},
       {"Start work", {"run", "sweep", "launch", "apply"}},
       {"See what runs", {"ps", "alerts", "top", "watch", "logs", "show", "wait"}},
       {"Change what runs",

@@ -32,6 +32,7 @@ std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
 std::unique_ptr<Verb> MakeDu();
 std::unique_ptr<Verb> MakeExport();
+std::unique_ptr<Verb> MakeGate();
 std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLaunch();
 std::unique_ptr<Verb> MakeLogs();

@@ -1,0 +1,37 @@
+#ifndef BUS_THREAD_CURVE_H_
+#define BUS_THREAD_CURVE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace bus {
+
+// CURVE keys of ZeroMQ, each as 64 hexadecimal digits. Any thread.
+struct CurvePair {
+  std::string public_key = {};
+  std::string secret_key = {};  // Never printed, logged or passed in argv.
+};
+
+// The keys of one end of a connection.
+struct CurveKeys {
+  CurvePair own = {};
+  // The key of the server that a client connects to; empty: this end is the server.
+  std::string server_key = {};
+};
+
+// A new random pair. Unimplemented if libzmq was built without CURVE.
+absl::StatusOr<CurvePair> MakeCurvePair();
+
+// True for 64 lower-case hexadecimal digits.
+bool IsCurveKey(std::string_view text);
+
+// The 32 bytes of a key that IsCurveKey(), as socket options take them.
+std::string CurveKeyBytes(std::string_view key);
+// The key of those bytes.
+std::string CurveKeyText(std::string_view bytes);
+
+}  // namespace bus
+
+#endif  // BUS_THREAD_CURVE_H_

@@ -1,0 +1,21 @@
+#ifndef BUS_WIRE_SENDER_H_
+#define BUS_WIRE_SENDER_H_
+
+#include <string>
+
+#include "bus/wire/frame.h"
+
+namespace bus {
+
+// The sender of a frame that came over a gate's connection. ZeroMQ knows it for the body frames of
+// a message, never for the identity frame that a ROUTER adds.
+struct Sender {
+  std::string key;      // The client's public key (bus/thread/curve.h); empty: none was checked.
+  std::string address;  // The IP address of the client.
+  int descriptor = -1;  // The connection's descriptor when the frame was read; -1: not known.
+};
+Sender SenderOf(const Frame& frame);
+
+}  // namespace bus
+
+#endif  // BUS_WIRE_SENDER_H_

@@ -1,0 +1,34 @@
+// A stranger's bytes as a message of a client: what passes is a request that the role allows.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bus/access/key_folder.h"
+#include "bus/access/role_names.h"
+#include "gate/admission.h"
+#include "glog/logging.h"
+
+// The first byte chooses the role, the second the service, the rest is the frame.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const bus::AllowedKey key{.name = "stranger", .role = static_cast<bus::Role>(data[0] % 4)};
+  const auto services = gate::Services();
+  const std::size_t chosen = data[1] % (services.size() + 1);
+  const std::string frame(reinterpret_cast<const char*>(data + 2), size - 2);
+  // (A name that is no service's: the bytes themselves.)
+  const std::string_view service =
+      chosen < services.size() ? services[chosen] : std::string_view(frame).substr(0, 40);
+  const gate::Verdict verdict = gate::Judge(
+      service, {reinterpret_cast<const std::uint8_t*>(frame.data()), frame.size()}, key);
+  if (verdict.what == gate::Verdict::What::kPass && verdict.opens) {
+    CHECK(verdict.method != nullptr);
+    CHECK(verdict.method->role <= key.role);
+    CHECK(chosen < services.size());
+  } else if (verdict.what != gate::Verdict::What::kPass) {
+    CHECK(!verdict.why.ok());
+  }
+  (void)gate::CheckSubscription(frame);
+  return 0;
+}

@@ -1,0 +1,554 @@
+#include "gate/splices.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/access/gate_messages.h"
+#include "bus/access/role_names.h"
+#include "bus/event/hub_addresses.h"
+#include "bus/thread/bus_thread.h"
+#include "bus/thread/key_check.h"
+#include "bus/thread/socket.h"
+#include "bus/thread/tcp_door.h"
+#include "bus/wire/envelope.h"
+#include "bus/wire/frame.h"
+#include "bus/wire/sender.h"
+#include "gate/admission.h"
+#include "glog/logging.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
+
+// Always true:
+// - Sockets, connections and splices belong to the bus thread; other threads read counters.
+// - A splice is in its connection's map until Close(), which is the last use of its socket; a
+//   callback that may run later holds it by a shared_ptr and looks whether it is closed.
+// - What waits for a client is one message a splice, and what the sockets hold (socket.cc): a
+// splice
+//   whose message waits is not read.
+// - Nothing is sent to a service, or asked of the hub, for a key that is not in the KeyBook at that
+//   moment, or without the role for it.
+
+namespace gate {
+namespace {
+
+using bus::Frame;
+using bus::Socket;
+
+constexpr int kMessagesAtOnce = 256;
+constexpr absl::Duration kRetrySend = absl::Milliseconds(2);
+constexpr absl::Duration kSweep = absl::Seconds(2);
+// A subscriber that takes nothing for so long asks its events' owners when it reads again.
+constexpr absl::Duration kMostBlocked = absl::Seconds(10);
+constexpr absl::Duration kToHear = absl::Milliseconds(100);
+constexpr std::size_t kMostEnded = 1000;
+constexpr int kLinesASecond = 50;
+constexpr char kBegins = '\1';
+
+struct Connection;
+
+// A connection of the gate to a service, or to the hub, for one connection of a client.
+struct Splice {
+  Connection* connection = nullptr;
+  std::string service;
+  std::unique_ptr<Socket> socket;
+  bus::BusThread::WatchId watch = 0;
+  bus::BusThread::WatchId monitor_watch = 0;
+  std::vector<Frame> waiting;  // Not empty: a message that the client has no room for.
+  absl::Duration waiting_since;
+  std::set<std::string> subscribed;
+  bool closed = false;
+
+  bool is_hub() const { return service == bus::kHubOfGate; }
+};
+
+// One connection of a client.
+struct Connection {
+  std::string identity;
+  std::string key;           // Its public key.
+  std::uint64_t ticket = 0;  // For the TcpDoor.
+  absl::Duration last_sent;  // To the client.
+  bool is_logged = false;    // Something malformed came from it.
+  std::map<std::string, std::shared_ptr<Splice>, std::less<>> splices;
+};
+
+class RealSplices : public Splices {
+ public:
+  explicit RealSplices(Options options)
+      : options_(std::move(options)), thread_(options_.node->bus_thread()) {}
+  ~RealSplices() override {
+    thread_.Run([this] { CloseAll(); });
+    key_check_.reset();
+  }
+
+  absl::Status Open();
+  std::vector<std::string> endpoints() const override { return endpoints_; }
+  void KeysChanged() override {
+    thread_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
+      if (alive.lock() != nullptr) CutRemoved();
+    });
+  }
+  Stats GetStats() const override;
+
+ private:
+  absl::Duration Now() const { return options_.node->clock()->Monotonic(); }
+  void CloseAll();
+
+  // From clients.
+  void OnFront();
+  void OnClient(std::vector<Frame>& frames);
+  void OnCall(Connection& connection, const bus::AllowedKey& key, const bus::Sender& sender,
+              std::vector<Frame>& frames);
+  void OnSubscription(Connection& connection, std::vector<Frame>& frames);
+  void DropMalformed(Connection& connection, const bus::Sender& sender, const absl::Status& why);
+  void LogCall(const bus::AllowedKey& key, const bus::Sender& sender, std::string_view service,
+               const Verdict& verdict);
+
+  // To services.
+  absl::StatusOr<std::shared_ptr<Splice>> SpliceOf(Connection& connection,
+                                                   const std::string& service);
+  absl::StatusOr<std::unique_ptr<Socket>> ConnectTo(const std::string& service) const;
+  void WatchSplice(const std::shared_ptr<Splice>& splice);
+  void OnServiceLost(const std::shared_ptr<Splice>& splice);
+  void Close(Splice& splice);
+
+  // To clients.
+  void OnService(const std::shared_ptr<Splice>& splice);
+  bool PassOn(const std::shared_ptr<Splice>& splice, std::vector<Frame>& frames);
+  void RetryWaiting();
+  Socket::Sent Send(Connection& connection, std::span<Frame> frames);
+  void Answer(Connection& connection, std::uint64_t corr, const absl::Status& error);
+  void SayWayLost(Connection& connection, const absl::Status& why);
+
+  // Connections.
+  Connection* ConnectionOf(const std::string& identity, const bus::Sender& sender);
+  void Drop(const std::string& identity);
+  void Cut(Connection& connection, std::string_view why);
+  void CutRemoved();
+  void Sweep();
+  bool MayLog();
+
+  const Options options_;
+  bus::BusThread& thread_;
+  std::unique_ptr<bus::KeyCheck> key_check_;  // Outlives the socket.
+  std::vector<std::string> endpoints_;
+
+  std::atomic<std::uint64_t> calls_passed_{0}, calls_refused_{0}, malformed_{0}, events_passed_{0},
+      cut_{0};
+  std::atomic<std::uint64_t> connection_count_{0}, splice_count_{0}, subscription_count_{0};
+
+  // The bus thread's own.
+  std::unique_ptr<Socket> front_;
+  bus::BusThread::WatchId front_watch_ = 0;
+  bus::BusThread::TimerId sweep_ = 0;
+  bus::BusThread::TimerId retry_ = 0;
+  std::unordered_map<std::string, std::unique_ptr<Connection>> connections_;  // By identity.
+  // Identities of connections that were cut, the last kMostEnded.
+  std::unordered_set<std::string> ended_;
+  std::deque<std::string> ended_order_;
+  std::vector<std::shared_ptr<Splice>> blocked_;  // With a message that waits for its client.
+  std::uint64_t unused_ = 0;                      // Connections that no client's message came over.
+  absl::Duration log_second_ = -absl::InfiniteDuration();
+  int log_lines_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+absl::Status RealSplices::Open() {
+  const bus::CurveKeys keys{.own = options_.own, .server_key = {}};
+  absl::Status opened;
+  thread_.Run([&] {
+    KeyBook* const book = options_.keys;
+    auto check = bus::KeyCheck::Start(thread_.context(),
+                                      [book](const std::string& key, const std::string& address) {
+                                        return book->LetIn(key, address);
+                                      });
+    if (!check.ok()) return (void)(opened = check.status());
+    key_check_ = *std::move(check);
+    auto front = Socket::Open(thread_.context(), Socket::Use::kGate, &keys);
+    if (!front.ok()) return (void)(opened = front.status());
+    for (const std::string& endpoint : options_.endpoints) {
+      opened = (*front)->Bind(endpoint);
+      if (!opened.ok()) return;
+      endpoints_.push_back((*front)->BoundTo());
+    }
+    front_ = *std::move(front);
+    front_watch_ = thread_.Watch(front_->handle(), [this] { OnFront(); });
+    sweep_ = thread_.RunAfter(kSweep, [this] { Sweep(); });
+  });
+  return opened;
+}
+
+void RealSplices::CloseAll() {
+  alive_.reset();
+  thread_.CancelTimer(sweep_);
+  thread_.CancelTimer(retry_);
+  for (auto& [identity, connection] : connections_) {
+    for (auto& [service, splice] : connection->splices) Close(*splice);
+  }
+  connections_.clear();
+  blocked_.clear();
+  thread_.Unwatch(front_watch_);
+  front_.reset();
+}
+
+Splices::Stats RealSplices::GetStats() const {
+  return {.connections = connection_count_,
+          .splices = splice_count_,
+          .subscriptions = subscription_count_,
+          .calls_passed = calls_passed_,
+          .calls_refused = calls_refused_,
+          .malformed = malformed_,
+          .events_passed = events_passed_,
+          .connections_cut = cut_};
+}
+
+// ---- From clients
+
+void RealSplices::OnFront() {
+  std::vector<Frame> frames;
+  for (int i = 0; i < kMessagesAtOnce; ++i) {
+    if (!front_->Receive(frames)) return thread_.Drained(front_watch_);
+    OnClient(frames);
+  }
+}
+
+// [identity][service][what it is to get]
+void RealSplices::OnClient(std::vector<Frame>& frames) {
+  if (frames.size() < 2) return;
+  const std::string identity(frames[0].text());
+  if (ended_.contains(identity)) return;
+  // (The last one of many frames stands for those that were dropped.)
+  const bus::Sender sender = bus::SenderOf(frames[1]);
+  Connection& connection = *ConnectionOf(identity, sender);
+  const auto key = options_.keys->Find(sender.key);
+  if (!key.has_value()) return Cut(connection, "its key was removed");
+  if (frames.size() != 3) {
+    return DropMalformed(connection, sender, absl::InvalidArgumentError("not two frames"));
+  }
+  if (frames[1].text() == bus::kHubOfGate) {
+    const absl::Status good = CheckSubscription(frames[2].text());
+    if (!good.ok()) return DropMalformed(connection, sender, good);
+    return OnSubscription(connection, frames);
+  }
+  OnCall(connection, *key, sender, frames);
+}
+
+void RealSplices::OnCall(Connection& connection, const bus::AllowedKey& key,
+                         const bus::Sender& sender, std::vector<Frame>& frames) {
+  const std::string service(frames[1].text());
+  const Verdict verdict = Judge(service, frames[2].bytes(), key);
+  if (verdict.what == Verdict::What::kMalformed) {
+    return DropMalformed(connection, sender, verdict.why);
+  }
+  if (verdict.what == Verdict::What::kRefuse) {
+    calls_refused_ += 1;
+    if (MayLog()) {
+      LOG(INFO) << "refused " << key.name << " at " << sender.address << ": "
+                << runtime::Printable(runtime::Std(verdict.why.message()));
+    }
+    return Answer(connection, verdict.corr, verdict.why);
+  }
+  if (!verdict.opens && !connection.splices.contains(service)) return;
+  const auto splice = SpliceOf(connection, service);
+  if (!splice.ok()) return SayWayLost(connection, splice.status());
+  if (verdict.method != nullptr && verdict.method->role != bus::Role::kRead) {
+    LogCall(key, sender, service, verdict);
+  }
+  const Socket::Sent sent = (*splice)->socket->Send(std::span(frames).subspan(2));
+  if (sent == Socket::Sent::kYes) {
+    calls_passed_ += verdict.opens ? 1 : 0;
+  } else if (verdict.opens) {
+    Answer(connection, verdict.corr,
+           absl::UnavailableError(absl::StrCat("the ", service, " does not read its requests")));
+  }
+}
+
+void RealSplices::OnSubscription(Connection& connection, std::vector<Frame>& frames) {
+  const std::string_view frame = frames[2].text();
+  const std::string prefix(frame.substr(1));
+  const auto splice = SpliceOf(connection, std::string(bus::kHubOfGate));
+  if (!splice.ok()) return SayWayLost(connection, splice.status());
+  std::set<std::string>& subscribed = (*splice)->subscribed;
+  if (frame.front() != kBegins) {
+    if (subscribed.erase(prefix) != 0) {
+      --subscription_count_;
+      (*splice)->socket->Unsubscribe(prefix);
+    }
+    return;
+  }
+  if (subscribed.contains(prefix)) return;
+  if (subscribed.size() >= kMostSubscriptions || subscription_count_ >= kMostSubscriptionsOfAll) {
+    SayWayLost(connection,
+               absl::ResourceExhaustedError(absl::StrCat(
+                   "too many subscriptions through the gate: at most ", kMostSubscriptions,
+                   " of one client, ", kMostSubscriptionsOfAll, " of all")));
+    return Cut(connection, "it has too many subscriptions");
+  }
+  subscribed.insert(prefix);
+  ++subscription_count_;
+  (*splice)->socket->Subscribe(prefix);
+}
+
+void RealSplices::DropMalformed(Connection& connection, const bus::Sender& sender,
+                                const absl::Status& why) {
+  malformed_ += 1;
+  if (std::exchange(connection.is_logged, true) || !MayLog()) return;
+  const auto key = options_.keys->Find(connection.key);
+  LOG(WARNING) << "dropped a message of " << (key ? key->name : "a removed key") << " at "
+               << sender.address << ": " << why.message() << " (said once for each connection)";
+}
+
+// Every call that may change something; the service logs it too, and cannot know whose it is.
+void RealSplices::LogCall(const bus::AllowedKey& key, const bus::Sender& sender,
+                          std::string_view service, const Verdict& verdict) {
+  if (!MayLog()) return;
+  LOG(INFO) << key.name << " (" << bus::NameOfRole(key.role) << ") at " << sender.address << ": "
+            << service << "." << verdict.method->name << ", request "
+            << runtime::Printable(verdict.request_id) << ", trace "
+            << runtime::Printable(verdict.trace);
+}
+
+bool RealSplices::MayLog() {
+  if (Now() - log_second_ >= absl::Seconds(1)) {
+    log_second_ = Now();
+    log_lines_ = 0;
+  }
+  return ++log_lines_ <= kLinesASecond;
+}
+
+// ---- To services
+
+absl::StatusOr<std::unique_ptr<Socket>> RealSplices::ConnectTo(const std::string& service) const {
+  const runtime::Locations& locations = options_.node->locations();
+  const bool is_hub = service == bus::kHubOfGate;
+  const std::string address = is_hub                  ? bus::HubSubscribeAddress(locations)
+                              : service == "registry" ? locations.registry_address
+                                                      : locations.ServiceAddress(service);
+  // (The hub's clients wait for it, and connect anew by themselves.)
+  if (absl::Status there = is_hub ? absl::OkStatus() : bus::ProbeListener(address); !there.ok()) {
+    return absl::UnavailableError(there.message());
+  }
+  auto socket =
+      Socket::Open(thread_.context(), is_hub ? Socket::Use::kSubscriber : Socket::Use::kReader);
+  if (!socket.ok()) return socket.status();
+  if (absl::Status connected = (*socket)->Connect(address); !connected.ok()) return connected;
+  return socket;
+}
+
+absl::StatusOr<std::shared_ptr<Splice>> RealSplices::SpliceOf(Connection& connection,
+                                                              const std::string& service) {
+  if (const auto found = connection.splices.find(service); found != connection.splices.end()) {
+    return found->second;
+  }
+  if (splice_count_ >= kMostSplices) {
+    return absl::UnavailableError(absl::StrCat("the gate has ", kMostSplices,
+                                               " connections to services, and takes no more now"));
+  }
+  auto socket = ConnectTo(service);
+  if (!socket.ok()) return socket.status();
+  auto splice = std::make_shared<Splice>();
+  splice->connection = &connection;
+  splice->service = service;
+  splice->socket = *std::move(socket);
+  connection.splices.emplace(service, splice);
+  ++splice_count_;
+  WatchSplice(splice);
+  if (!splice->is_hub()) {
+    splice->monitor_watch = thread_.Watch(
+        splice->socket->monitor(), [this, splice] { OnServiceLost(splice); },
+        bus::BusThread::UsedBy::kReadable);
+  }
+  return splice;
+}
+
+void RealSplices::WatchSplice(const std::shared_ptr<Splice>& splice) {
+  splice->watch = thread_.Watch(splice->socket->handle(), [this, splice] { OnService(splice); });
+}
+
+void RealSplices::OnServiceLost(const std::shared_ptr<Splice>& splice) {
+  if (splice->closed || !splice->socket->ReadConnectionLost()) return;
+  // The answers that it gave before it went.
+  OnService(splice);
+  if (splice->closed) return;
+  Connection& connection = *splice->connection;
+  const std::string service = splice->service;
+  // (A message that waits for its client is lost with the rest: the client asks again.)
+  Close(*splice);
+  connection.splices.erase(service);
+  SayWayLost(connection,
+             absl::AbortedError(absl::StrCat("the ", service, " has ended, or was restarted")));
+}
+
+void RealSplices::Close(Splice& splice) {
+  splice.closed = true;
+  thread_.Unwatch(splice.watch);
+  thread_.Unwatch(splice.monitor_watch);
+  splice.socket.reset();
+  splice.waiting.clear();
+  subscription_count_ -= splice.subscribed.size();
+  splice.subscribed.clear();
+  --splice_count_;
+}
+
+// ---- To clients
+
+void RealSplices::OnService(const std::shared_ptr<Splice>& splice) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < kMessagesAtOnce; ++i) {
+    if (splice->closed || !splice->waiting.empty() || !splice->socket->Receive(frames)) return;
+    frames.insert(frames.begin(), Frame(std::string_view(splice->connection->identity)));
+    if (!PassOn(splice, frames)) return;
+  }
+}
+
+// False if the message waits, or the client has gone.
+bool RealSplices::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Frame>& frames) {
+  const Socket::Sent sent = Send(*splice->connection, frames);
+  if (sent == Socket::Sent::kYes) {
+    if (splice->is_hub()) events_passed_ += 1;
+    return true;
+  }
+  if (sent == Socket::Sent::kGone) {
+    Drop(std::string(splice->connection->identity));
+    return false;
+  }
+  splice->waiting = std::move(frames);
+  splice->waiting_since = Now();
+  thread_.Unwatch(std::exchange(splice->watch, 0));
+  blocked_.push_back(splice);
+  if (retry_ == 0) retry_ = thread_.RunAfter(kRetrySend, [this] { RetryWaiting(); });
+  return false;
+}
+
+// ZeroMQ does not tell when a client has room again.
+void RealSplices::RetryWaiting() {
+  retry_ = 0;
+  const auto now = std::exchange(blocked_, {});
+  for (const auto& splice : now) {
+    if (splice->closed) continue;
+    const absl::Duration since = splice->waiting_since;
+    auto frames = std::exchange(splice->waiting, {});
+    if (PassOn(splice, frames)) {
+      WatchSplice(splice);
+    } else if (!splice->closed) {
+      splice->waiting_since = since;
+      if (splice->is_hub() && Now() - since > kMostBlocked) {
+        Cut(*splice->connection, "it has not read its events for 10 s");
+      }
+    }
+  }
+}
+
+Socket::Sent RealSplices::Send(Connection& connection, std::span<Frame> frames) {
+  const Socket::Sent sent = front_->Send(frames);
+  if (sent == Socket::Sent::kYes) connection.last_sent = Now();
+  return sent;
+}
+
+void RealSplices::Answer(Connection& connection, std::uint64_t corr, const absl::Status& error) {
+  msg::EnvelopeT reply;
+  reply.kind = msg::Kind::Reply;
+  reply.corr = corr;
+  reply.status = bus::ToWire(error);
+  std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)), bus::Encode(reply)};
+  // A client that does not read what it gets misses it.
+  (void)Send(connection, frames);
+}
+
+void RealSplices::SayWayLost(Connection& connection, const absl::Status& why) {
+  std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)),
+                                 bus::EncodeWayLost(why)};
+  // It must not be missed: a client that cannot be told is cut, and learns of it so.
+  if (Send(connection, frames) == Socket::Sent::kFull) Cut(connection, "it does not read");
+}
+
+// ---- Connections
+
+Connection* RealSplices::ConnectionOf(const std::string& identity, const bus::Sender& sender) {
+  auto& connection = connections_[identity];
+  if (connection != nullptr) return connection.get();
+  connection = std::make_unique<Connection>();
+  connection->identity = identity;
+  connection->key = sender.key;
+  connection->ticket = bus::TcpDoor::OfThisProcess().NoteInUse(sender.descriptor);
+  connection->last_sent = Now();
+  connection_count_ = connections_.size();
+  return connection.get();
+}
+
+void RealSplices::Drop(const std::string& identity) {
+  const auto found = connections_.find(identity);
+  if (found == connections_.end()) return;
+  for (auto& [service, splice] : found->second->splices) Close(*splice);
+  connections_.erase(found);
+  connection_count_ = connections_.size();
+}
+
+void RealSplices::Cut(Connection& connection, std::string_view why) {
+  const auto key = options_.keys->Find(connection.key);
+  if (MayLog()) {
+    LOG(INFO) << "cut a connection of " << (key ? key->name : "a removed key") << ": " << why;
+  }
+  cut_ += 1;
+  // The last message to it is still on its way.
+  thread_.RunAfter(kToHear,
+                   [ticket = connection.ticket] { bus::TcpDoor::OfThisProcess().Cut(ticket); });
+  // Its messages that wait are not read any more.
+  ended_.insert(connection.identity);
+  ended_order_.push_back(connection.identity);
+  if (ended_order_.size() > kMostEnded) {
+    ended_.erase(ended_order_.front());
+    ended_order_.pop_front();
+  }
+  Drop(std::string(connection.identity));
+}
+
+void RealSplices::CutRemoved() {
+  std::vector<std::string> removed;
+  for (const auto& [identity, connection] : connections_) {
+    if (!options_.keys->Find(connection->key).has_value()) removed.push_back(identity);
+  }
+  for (const std::string& identity : removed) {
+    Cut(*connections_.at(identity), "its key was removed");
+  }
+}
+
+// Finds clients that have gone: sending to them fails. Tells of strangers.
+void RealSplices::Sweep() {
+  const std::uint64_t unused = bus::TcpDoor::OfThisProcess().GetStats().unused;
+  if (std::exchange(unused_, unused) != unused) {
+    LOG_EVERY_T(WARNING, 60) << unused
+                             << " connections until now have shown no key that is allowed";
+  }
+  sweep_ = thread_.RunAfter(kSweep, [this] { Sweep(); });
+  msg::EnvelopeT ping;
+  ping.kind = msg::Kind::Ping;
+  const Frame encoded = bus::Encode(ping);
+  std::vector<std::string> gone;
+  for (const auto& [identity, connection] : connections_) {
+    if (Now() - connection->last_sent < kSweep) continue;
+    std::array<Frame, 2> frames = {Frame(std::string_view(identity)), encoded.Share()};
+    if (Send(*connection, frames) == Socket::Sent::kGone) gone.push_back(identity);
+  }
+  for (const std::string& identity : gone) Drop(identity);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Splices>> Splices::Open(Options options) {
+  auto splices = std::make_unique<RealSplices>(std::move(options));
+  if (absl::Status opened = splices->Open(); !opened.ok()) return opened;
+  return splices;
+}
+
+}  // namespace gate

@@ -1,0 +1,63 @@
+#ifndef GATE_SPLICES_H_
+#define GATE_SPLICES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/thread/curve.h"
+#include "bus/thread/node.h"
+#include "gate/key_book.h"
+
+namespace gate {
+
+// The sockets of the gate: what the clients say goes on to the services and the hub of this yard if
+// their keys' roles allow it, and what those say goes back (bus/access/gate_messages.h).
+//
+// A client's connection has a connection of its own to each service that it calls, so that a limit
+// of a service is one for each client, and a client that does not read stops what it has asked for
+// and nothing else. Nothing is kept: when the gate is killed its clients connect anew and ask
+// again.
+//
+// Any thread; the work is done on the bus thread of the node.
+class Splices {
+ public:
+  // Limits of one connection; more is refused.
+  static constexpr std::size_t kMostSubscriptions = 1000;
+  // Limits of all connections together.
+  static constexpr std::size_t kMostSubscriptionsOfAll = 20'000;
+  static constexpr std::size_t kMostSplices = 2048;
+
+  struct Options {
+    bus::Node* node = nullptr;                // Not owned; outlives the Splices.
+    std::vector<std::string> endpoints = {};  // "tcp://127.0.0.1:7711"; port "*": any that is free.
+    bus::CurvePair own = {};                  // The server's key.
+    KeyBook* keys = nullptr;                  // Not owned; outlives the Splices.
+  };
+  // Errors name the address that cannot be bound.
+  static absl::StatusOr<std::unique_ptr<Splices>> Open(Options options);
+  virtual ~Splices() = default;
+
+  // Where it is bound: "tcp://127.0.0.1:7711".
+  virtual std::vector<std::string> endpoints() const = 0;
+  // Call it when KeyBook::version() is another: connections of keys that are gone are cut.
+  virtual void KeysChanged() = 0;
+
+  struct Stats {
+    std::uint64_t connections = 0;    // Clients' connections, now.
+    std::uint64_t splices = 0;        // Connections to services and the hub, now.
+    std::uint64_t subscriptions = 0;  // Now.
+    std::uint64_t calls_passed = 0;
+    std::uint64_t calls_refused = 0;
+    std::uint64_t malformed = 0;  // Messages that were dropped.
+    std::uint64_t events_passed = 0;
+    std::uint64_t connections_cut = 0;  // Their key was removed, or they went too far.
+  };
+  virtual Stats GetStats() const = 0;
+};
+
+}  // namespace gate
+
+#endif  // GATE_SPLICES_H_

@@ -1,0 +1,308 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "bus/access/access_file.h"
+#include "bus/access/key_folder.h"
+#include "bus/access/role_names.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/shell_word.h"
+#include "tools/yard/cli/callers_path.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/service_output.h"
+#include "tools/yard/services/yard_state.h"
+#include "tools/yard/text/quantities.h"
+#include "tools/yard/text/table.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+constexpr absl::Duration kToStart = absl::Seconds(10);
+constexpr char kPort[] = "7711";
+constexpr char kAddress[] = "127.0.0.1";
+
+// The value of a flag of the gate, as this yard is, or was, started with.
+std::string GateFlag(const runtime::Locations& locations, const std::string& name,
+                     const std::string& fallback) {
+  std::optional<Wanted> wanted;
+  if (auto noted = ReadWanted(locations); noted.ok()) wanted = *std::move(noted);
+  if (!wanted) {
+    if (auto last = ReadLastWanted(locations)) wanted = std::move(last->wanted);
+  }
+  if (!wanted) return fallback;
+  std::string value = fallback;
+  for (const std::string& flag : FlagsOf("gate", *wanted)) {
+    const std::string start = "--" + name + "=";
+    if (absl::StartsWith(flag, start)) value = flag.substr(start.size());
+  }
+  return value;
+}
+
+std::string OwnHostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "localhost";
+}
+
+// Where clients of this yard find its gate.
+std::string AddressOfGate(const runtime::Locations& locations) {
+  const std::string port = GateFlag(locations, "gate_port", kPort);
+  const std::vector<std::string> addresses =
+      absl::StrSplit(GateFlag(locations, "gate_address", kAddress), ',', absl::SkipEmpty());
+  std::string host = addresses.empty() ? kAddress : addresses.front();
+  if (host == "0.0.0.0" || host == "::" || host == "*") host = OwnHostName();
+  if (absl::StrContains(host, ":") && !absl::StartsWith(host, "[")) {
+    host = absl::StrCat("[", host, "]");
+  }
+  return absl::StrCat("tcp://", host, ":", port);
+}
+
+nlohmann::json KeyToJson(const bus::AllowedKey& key) {
+  return {{"name", key.name},
+          {"role", std::string(bus::NameOfRole(key.role))},
+          {"public_key", key.public_key},
+          {"allowed", TimeToJson(key.allowed_us)}};
+}
+
+// `own`: the gate's public key; empty: it has none.
+nlohmann::json GateToJson(const Context& context, const std::string& own) {
+  return {{"address", AddressOfGate(context.locations)},
+          {"public_key", own.empty() ? nlohmann::json() : nlohmann::json(own)},
+          {"running", HolderOf(context.locations, "gate") != 0}};
+}
+
+class Gate : public Verb {
+ public:
+  void Declare(OptionSet& options) override {
+    options.Add("what", words_,
+                "key; allow NAME; list; role NAME ROLE; remove NAME. `key` makes the gate's own.",
+                OptionSet::Need::kRequired);
+    options.Add("--role", role_, "read, publish, control or admin (default: read).");
+    options.Add("--out", out_, "allow: the file for NAME's machine (default: NAME.yard-key).");
+    options.Add("--public_key", public_key_,
+                "allow: a key that NAME has made already; no file is written.");
+    options.Add("--address", address_, "allow: tcp://HOST:PORT as NAME reaches this machine.");
+    options.Footer(
+        "NAME uses the yard with YARD_REGISTRY=gate:FILE. What is open to whom: docs/gate.md.");
+  }
+
+  int Run(Context& context) override {
+    const absl::Status good = Check();
+    if (!good.ok()) return Fail(context, "gate", good);
+    const std::string& what = words_.front();
+    const bus::KeyFolder folder(context.locations.state_directory);
+    if (what == "key") return Key(context, folder);
+    if (what == "allow") return Allow(context, folder);
+    if (what == "list") return List(context, folder);
+    if (what == "role") return SetRole(context, folder);
+    return Remove(context, folder);
+  }
+
+ private:
+  absl::Status Check() const {
+    struct Form {
+      const char* what;
+      std::size_t words;
+      const char* form;
+    };
+    constexpr Form kForms[] = {{"key", 1, "yard gate key"},
+                               {"allow", 2, "yard gate allow NAME --role ROLE"},
+                               {"list", 1, "yard gate list"},
+                               {"role", 3, "yard gate role NAME ROLE"},
+                               {"remove", 2, "yard gate remove NAME"}};
+    const std::string& what = words_.front();
+    const auto* const form = std::find_if(std::begin(kForms), std::end(kForms),
+                                          [&](const Form& one) { return what == one.what; });
+    if (form == std::end(kForms)) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", runtime::Printable(what),
+                                                     "\" is none of key, allow, list, role, "
+                                                     "remove"));
+    }
+    if (words_.size() != form->words) {
+      return absl::InvalidArgumentError(absl::StrCat("expected: ", form->form));
+    }
+    const bool is_allow = what == "allow";
+    if (!is_allow && !(role_.empty() && out_.empty() && public_key_.empty() && address_.empty())) {
+      return absl::InvalidArgumentError(
+          "--role, --out, --public_key and --address are of `yard gate allow`");
+    }
+    if (!public_key_.empty() && !(out_.empty() && address_.empty())) {
+      return absl::InvalidArgumentError(
+          "--public_key writes no file: leave out --out and --address");
+    }
+    if (!address_.empty()) return bus::CheckGateAddress(address_);
+    return absl::OkStatus();
+  }
+
+  // The key that the gate has. For a new one the launcher starts the gate, which is waited for.
+  static absl::StatusOr<bus::CurvePair> EnsureKey(const Context& context,
+                                                  const bus::KeyFolder& folder) {
+    const bool is_new = absl::IsNotFound(folder.ServerKey().status());
+    auto key = folder.MakeServerKey();
+    if (!key.ok() || !is_new) return key;
+    if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
+      Awaited gate{.services = {"gate"}};
+      gate.output_begins["gate"] = OutputEnd(context.locations, "gate");
+      if (absl::Status written = WriteWanted(context.locations, **wanted); !written.ok()) {
+        return written;
+      }
+      const absl::Status ready = WaitUntilReady(context, gate, kToStart, [](const auto&) {});
+      if (!ready.ok()) return ready;
+    }
+    return key;
+  }
+
+  static int Key(Context& context, const bus::KeyFolder& folder) {
+    const auto key = EnsureKey(context, folder);
+    if (!key.ok()) return Fail(context, "gate", key.status());
+    if (context.json) {
+      PrintJson(context, GateToJson(context, key->public_key));
+      return kDone;
+    }
+    *context.out << "the gate is at " << AddressOfGate(context.locations) << ", its public key is "
+                 << key->public_key << "\n";
+    if (context.out_is_terminal) *context.out << "next: yard gate allow NAME --role read\n";
+    return kDone;
+  }
+
+  int Allow(Context& context, const bus::KeyFolder& folder) {
+    bus::AllowedKey key{.name = words_[1], .allowed_us = absl::ToUnixMicros(context.clock->Now())};
+    const auto role = bus::RoleOfName(role_.empty() ? "read" : role_);
+    if (!role.ok()) return Fail(context, "gate", role.status());
+    key.role = *role;
+    if (absl::Status good = bus::KeyFolder::CheckName(key.name); !good.ok()) {
+      return Fail(context, "gate", good);
+    }
+    const auto own = EnsureKey(context, folder);
+    if (!own.ok()) return Fail(context, "gate", own.status());
+    if (!public_key_.empty()) {
+      key.public_key = public_key_;
+      if (absl::Status allowed = folder.Allow(key); !allowed.ok()) {
+        return Fail(context, "gate", allowed);
+      }
+      return SayAllowed(context, key, "", own->public_key);
+    }
+    auto file = CallersPath("--out", out_.empty() ? key.name + ".yard-key" : out_,
+                            context.working_directory);
+    if (!file.ok()) return Fail(context, "gate", file.status());
+    auto pair = bus::MakeCurvePair();
+    if (!pair.ok()) return Fail(context, "gate", pair.status());
+    key.public_key = pair->public_key;
+    // The file first: a key that is allowed and that nobody has is of no use, a file that is not
+    // allowed harms nobody.
+    const bus::AccessFile access{
+        .address = address_.empty() ? AddressOfGate(context.locations) : address_,
+        .name = key.name,
+        .role = std::string(bus::NameOfRole(key.role)),
+        .keys = {.own = *pair, .server_key = own->public_key}};
+    if (absl::Status written = bus::WriteAccessFile(*file, access); !written.ok()) {
+      return Fail(context, "gate", written);
+    }
+    if (absl::Status allowed = folder.Allow(key); !allowed.ok()) {
+      (void)unlink(file->c_str());
+      return Fail(context, "gate", allowed);
+    }
+    return SayAllowed(context, key, *file, own->public_key);
+  }
+
+  static int SayAllowed(Context& context, const bus::AllowedKey& key, const std::string& file,
+                        const std::string& server_key) {
+    if (context.json) {
+      nlohmann::json json = KeyToJson(key);
+      json["file"] = file.empty() ? nlohmann::json() : nlohmann::json(file);
+      json["server_key"] = server_key;
+      PrintJson(context, json);
+      return kDone;
+    }
+    *context.out << key.name << " is allowed: " << bus::NameOfRole(key.role) << "\n";
+    if (file.empty()) {
+      *context.out << "the gate's public key is " << server_key << "\n";
+    } else {
+      *context.out << "hand over " << runtime::Printable(file)
+                   << ", which holds a secret; there: export YARD_REGISTRY=gate:FILE\n";
+    }
+    return kDone;
+  }
+
+  static int List(Context& context, const bus::KeyFolder& folder) {
+    std::vector<std::string> bad;
+    const auto keys = folder.Allowed(&bad);
+    if (!keys.ok()) return Fail(context, "gate", keys.status());
+    for (const std::string& why : bad) {
+      *context.err << "yard gate: " << runtime::Printable(why) << "\n";
+    }
+    const auto own = folder.ServerKey();
+    if (!own.ok() && !absl::IsNotFound(own.status())) return Fail(context, "gate", own.status());
+    if (context.json) {
+      PrintJson(context, GateToJson(context, own.ok() ? own->public_key : ""));
+      for (const bus::AllowedKey& key : *keys) PrintJson(context, KeyToJson(key));
+      return kDone;
+    }
+    if (!own.ok()) {
+      *context.out << "this yard has no gate; next: yard gate key\n";
+      return kDone;
+    }
+    Table table({"NAME", "ROLE", ">ALLOWED", "PUBLIC KEY"});
+    for (const bus::AllowedKey& key : *keys) {
+      const absl::Duration age = context.clock->Now() - absl::FromUnixMicros(key.allowed_us);
+      table.AddRow({key.name, std::string(bus::NameOfRole(key.role)),
+                    absl::StrCat(ShortDuration(age), " ago"), key.public_key});
+    }
+    if (!keys->empty()) *context.out << table.ToString(context.out_width());
+    *context.out << "the gate is at " << AddressOfGate(context.locations) << ": "
+                 << (HolderOf(context.locations, "gate") != 0 ? "it runs" : "it does not run")
+                 << "\n";
+    return kDone;
+  }
+
+  int SetRole(Context& context, const bus::KeyFolder& folder) {
+    const auto role = bus::RoleOfName(words_[2]);
+    if (!role.ok()) return Fail(context, "gate", role.status());
+    if (absl::Status set = folder.SetRole(words_[1], *role); !set.ok()) {
+      return Fail(context, "gate", set);
+    }
+    return Say(context, words_[1], words_[2]);
+  }
+
+  int Remove(Context& context, const bus::KeyFolder& folder) {
+    if (absl::Status removed = folder.Remove(words_[1]); !removed.ok()) {
+      return Fail(context, "gate", removed);
+    }
+    return Say(context, words_[1], "");
+  }
+
+  // An empty role: none.
+  static int Say(Context& context, const std::string& name, const std::string& role) {
+    if (context.json) {
+      PrintJson(context,
+                {{"name", name}, {"role", role.empty() ? nlohmann::json() : nlohmann::json(role)}});
+    } else {
+      *context.out << name << (role.empty() ? " is removed" : ": " + role) << "\n";
+    }
+    return kDone;
+  }
+
+  std::vector<std::string> words_;
+  std::string role_, out_, public_key_, address_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeGate() { return std::make_unique<Gate>(); }
+
+}  // namespace yard
