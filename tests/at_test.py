@@ -4,6 +4,7 @@ The other machine is an sshd of the test's own on a port of 127.0.0.1, whose ses
 test case; this one has a home and a runtime directory of its own, and no yard.
 """
 
+import contextlib
 import fcntl
 import http.client
 import json
@@ -377,14 +378,19 @@ class InterruptTest(AtCase):
         process = self.start_at("watch", "endless")
         self.await_line(process.stdout, b"loss")
         served, = self.served()
-        os.kill(served, signal.SIGSTOP)
-        self.addCleanup(os.kill, served, signal.SIGKILL)
+        yard_case.stop_process(served)
+        self.addCleanup(kill, served)
         for _ in range(3):
             process.send_signal(signal.SIGINT)
             # (Signals of a kind that wait are one.)
             self.await_true(lambda: not has_pending(process.pid), "it takes no signal")
         # (The connection keeps the streams until that yard ends.)
         self.assertEqual(process.wait(timeout=yard_case.LONG), 130)
+
+
+def kill(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def has_pending(pid):
@@ -483,7 +489,7 @@ class ConnectionTest(AtCase):
         # After a pause a connection that hangs is found out; the time of the file tells how long the pause was.
         master = self.master_of(here)
         os.kill(master, signal.SIGSTOP)
-        self.addCleanup(os.kill, master, signal.SIGKILL)
+        self.addCleanup(kill, master)
         for path in pathlib.Path(here["HOME"], "yard/at").glob("*.greeting"):
             os.utime(path, (1, 1))
         self.at("ps", here=here)

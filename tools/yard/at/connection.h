@@ -45,8 +45,8 @@ class Connection {
   // The words of ssh that runs `command` there, with more `options` of ssh; empty: none is run.
   std::vector<std::string> Ssh(const std::vector<std::string>& options,
                                const std::string& command) const;
-  // True if the connection is there still, as far as is known here.
-  bool IsKept() const;
+  // True if the connection takes a command within three seconds. Blocks.
+  bool Answers() const;
   // The yard there is not where it was: the next command asks.
   void ForgetGreeting() const;
   // Makes the socket of the connection free for a new one.
@@ -55,8 +55,8 @@ class Connection {
  private:
   explicit Connection(const Options& options);
   absl::Status Prepare() const;
-  // False: the connection that is kept is dead.
-  bool Answers() const;
+  // True if the socket of a connection is there, of a dead one too.
+  bool IsKept() const;
   std::optional<Greeting> KnownGreeting(absl::Duration max_age) const;
   void Remember(const Greeting& greeting) const;
   // `is_kept`: over the connection that is there, which is known to be good if this returns OK.

@@ -204,9 +204,9 @@ int WithoutAnswer(const Connection& connection) {
   const std::string host = runtime::Printable(connection.place().host);
   const std::string typed = runtime::Printable(runtime::ShellWord(connection.place().host));
   std::cerr << "yard: "
-            << (connection.IsKept() ? absl::StrCat("the yard on ", host, " was killed, or ", host,
-                                                   " has refused one more session")
-                                    : absl::StrCat("the connection to ", host, " broke"))
+            << (connection.Answers() ? absl::StrCat("the yard on ", host, " was killed, or ", host,
+                                                    " has refused one more session")
+                                     : absl::StrCat("the connection to ", host, " broke"))
             << "; the command may have been done or not; next: yard --at " << typed << " status\n";
   return kNoConnection;
 }
