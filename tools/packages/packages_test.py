@@ -39,7 +39,7 @@ class PackagesTest(unittest.TestCase):
     def test_a_deb_has_its_own_folder_and_a_link_to_the_command(self):
         found = self.listed(deb.build(self.made_wheel(), self.work))
         units = {name: mode for name, mode in found.items() if name.startswith("usr/lib/systemd/user/trainyard")}
-        self.assertEqual(len(units), 6)
+        self.assertEqual(len(units), 7)
         program, text = "-rwxr-xr-x", "-rw-r--r--"
         self.assertEqual({name: mode for name, mode in found.items() if name not in units}, {
             "usr/bin/yard -> ../lib/trainyard/bin/yard": "lrwxrwxrwx",
