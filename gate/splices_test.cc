@@ -341,6 +341,30 @@ TEST_F(SplicesTest, AGateThatIsGoneForAWhileLosesNothingThatWasAcknowledged) {
   EXPECT_EQ(subscriber.GetStats().lost, 0u);
 }
 
+// No later event of the topic shows that one is missing, and the hub has said its number before the
+// gate is back: it does so once, after a second.
+TEST_F(SplicesTest, WhatWasPublishedWithoutAGateComesWithoutAnotherEvent) {
+  Remote alice(yard_, Allowed("alice", Role::kRead));
+  Remote bob(yard_, Allowed("bob", Role::kPublish));
+  Heard heard;
+  bus::Subscriber subscriber(alice.node(), heard.Of("e/", &alice.client()));
+  ASSERT_EQ(subscriber.WaitUntilConnected(kLong), absl::OkStatus());
+  ASSERT_EQ(bob.Publish("e/note/", "before").status(), absl::OkStatus());
+  EXPECT_THAT(heard.Await(1), ElementsAre("before"));
+  const std::string port = Port();
+  splices_.reset();
+  bus::Client inside(server_.get());
+  msg::PublishRequestT request;
+  request.topic = "e/note/";
+  request.payload = Bytes("meanwhile");
+  request.payload_type = "text/plain";
+  ASSERT_EQ(inside.Call<Registry::Publish>(request).status(), absl::OkStatus());
+  const absl::Time said = absl::Now() + absl::Milliseconds(1500);
+  ASSERT_TRUE(Eventually([&] { return absl::Now() > said; }));
+  OpenGate(port);
+  EXPECT_THAT(heard.Await(2), ElementsAre("before", "meanwhile"));
+}
+
 TEST_F(SplicesTest, AKeyThatIsAllowedLateConnects) {
   bus::CurvePair pair;
   Remote alice(yard_, MakeFile("alice", &pair));
@@ -546,22 +570,25 @@ TEST_F(SplicesTest, WhoSpeaksNoCurveIsRefusedAndCounted) {
   EXPECT_EQ(alice.Trials(), absl::OkStatus());
 }
 
-// More connections than may be new at once say nothing, and stay.
+// More connections than may be new at once say nothing, and stay: the oldest are cut, long before
+// the time for a handshake (2 s) is over. (One try in which it takes longer may be the machine's.)
 TEST_F(SplicesTest, SilentConnectionsKeepNobodyOut) {
   constexpr std::size_t kMore = 100;
-  const std::uint64_t before = bus::TcpDoor::OfThisProcess().GetStats().cut;
   std::vector<std::unique_ptr<RawConnection>> silent;
-  for (std::size_t i = 0; i < bus::TcpDoor::kMostNew + kMore; ++i) {
-    silent.push_back(std::make_unique<RawConnection>(Port()));
-  }
-  // The oldest are cut, whatever the time for a handshake is.
-  EXPECT_TRUE(
-      Eventually([&] { return bus::TcpDoor::OfThisProcess().GetStats().cut >= before + kMore; }));
-  EXPECT_TRUE(silent.front()->WaitUntilClosed());
+  const auto first_is_cut_soon = [&] {
+    silent.clear();
+    const absl::Time begun = absl::Now();
+    for (std::size_t i = 0; i < bus::TcpDoor::kMostNew + kMore; ++i) {
+      silent.push_back(std::make_unique<RawConnection>(Port()));
+    }
+    EXPECT_TRUE(silent.front()->WaitUntilClosed());
+    return absl::Now() - begun < absl::Milliseconds(1500);
+  };
+  bool is_cut = false;
+  for (int i = 0; i < 5 && !is_cut; ++i) is_cut = first_is_cut_soon();
+  EXPECT_TRUE(is_cut);
   Remote alice(yard_, Allowed("alice", Role::kRead));
-  const absl::Time begun = absl::Now();
   EXPECT_EQ(alice.Trials(), absl::OkStatus());
-  EXPECT_LT(absl::Now() - begun, absl::Seconds(1));
 }
 
 // A server socket as the gate's, in a context that checks no keys.
