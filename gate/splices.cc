@@ -33,9 +33,9 @@
 // - Sockets, connections and splices belong to the bus thread; other threads read counters.
 // - A splice is in its connection's map until Close(), which is the last use of its socket; a
 //   callback that may run later holds it by a shared_ptr and looks whether it is closed.
-// - What waits for a client is one message a splice, and what the sockets hold (socket.cc): a
-// splice
-//   whose message waits is not read.
+// - What waits for a client is one message a splice, and what the sockets hold (socket.cc): nothing
+//   is read from a splice whose message waits.
+// - Cut() and Drop() are the last use of a Connection.
 // - Nothing is sent to a service, or asked of the hub, for a key that is not in the KeyBook at that
 //   moment, or without the role for it.
 
@@ -128,7 +128,8 @@ class RealSplices : public Splices {
   void RetryWaiting();
   Socket::Sent Send(Connection& connection, std::span<Frame> frames);
   void Answer(Connection& connection, std::uint64_t corr, const absl::Status& error);
-  void SayWayLost(Connection& connection, const absl::Status& why);
+  // False: the client could not be told, and is cut.
+  bool SayWayLost(Connection& connection, const absl::Status& why);
 
   // Connections.
   Connection* ConnectionOf(const std::string& identity, const bus::Sender& sender);
@@ -260,7 +261,7 @@ void RealSplices::OnCall(Connection& connection, const bus::AllowedKey& key,
   }
   if (!verdict.opens && !connection.splices.contains(service)) return;
   const auto splice = SpliceOf(connection, service);
-  if (!splice.ok()) return SayWayLost(connection, splice.status());
+  if (!splice.ok()) return (void)SayWayLost(connection, splice.status());
   if (verdict.method != nullptr && verdict.method->role != bus::Role::kRead) {
     LogCall(key, sender, service, verdict);
   }
@@ -277,7 +278,7 @@ void RealSplices::OnSubscription(Connection& connection, std::vector<Frame>& fra
   const std::string_view frame = frames[2].text();
   const std::string prefix(frame.substr(1));
   const auto splice = SpliceOf(connection, std::string(bus::kHubOfGate));
-  if (!splice.ok()) return SayWayLost(connection, splice.status());
+  if (!splice.ok()) return (void)SayWayLost(connection, splice.status());
   std::set<std::string>& subscribed = (*splice)->subscribed;
   if (frame.front() != kBegins) {
     if (subscribed.erase(prefix) != 0) {
@@ -288,11 +289,12 @@ void RealSplices::OnSubscription(Connection& connection, std::vector<Frame>& fra
   }
   if (subscribed.contains(prefix)) return;
   if (subscribed.size() >= kMostSubscriptions || subscription_count_ >= kMostSubscriptionsOfAll) {
-    SayWayLost(connection,
-               absl::ResourceExhaustedError(absl::StrCat(
-                   "too many subscriptions through the gate: at most ", kMostSubscriptions,
-                   " of one client, ", kMostSubscriptionsOfAll, " of all")));
-    return Cut(connection, "it has too many subscriptions");
+    const bool told = SayWayLost(
+        connection, absl::ResourceExhaustedError(absl::StrCat(
+                        "too many subscriptions through the gate: at most ", kMostSubscriptions,
+                        " of one client, ", kMostSubscriptionsOfAll, " of all")));
+    if (told) Cut(connection, "it has too many subscriptions");
+    return;
   }
   subscribed.insert(prefix);
   ++subscription_count_;
@@ -385,8 +387,8 @@ void RealSplices::OnServiceLost(const std::shared_ptr<Splice>& splice) {
   // (A message that waits for its client is lost with the rest: the client asks again.)
   Close(*splice);
   connection.splices.erase(service);
-  SayWayLost(connection,
-             absl::AbortedError(absl::StrCat("the ", service, " has ended, or was restarted")));
+  (void)SayWayLost(connection, absl::AbortedError(
+                                   absl::StrCat("the ", service, " has ended, or was restarted")));
 }
 
 void RealSplices::Close(Splice& splice) {
@@ -465,11 +467,13 @@ void RealSplices::Answer(Connection& connection, std::uint64_t corr, const absl:
   (void)Send(connection, frames);
 }
 
-void RealSplices::SayWayLost(Connection& connection, const absl::Status& why) {
+bool RealSplices::SayWayLost(Connection& connection, const absl::Status& why) {
   std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)),
                                  bus::EncodeWayLost(why)};
   // It must not be missed: a client that cannot be told is cut, and learns of it so.
-  if (Send(connection, frames) == Socket::Sent::kFull) Cut(connection, "it does not read");
+  if (Send(connection, frames) != Socket::Sent::kFull) return true;
+  Cut(connection, "it does not read");
+  return false;
 }
 
 // ---- Connections

@@ -30,7 +30,7 @@ def check(checkout, install=None, pip=None, quickstart=None):
         made = install(prefix)
         if made.returncode != 0:
             return ["tools/install failed: " + made.stdout.strip()]
-        return (_mentions(prefix, checkout) + _unstripped(prefix) + _without_symbols(install, directory) +
+        return (_mentions(prefix, checkout) + _unstripped(prefix) + _slow_to_load(prefix) + _without_symbols(install, directory) +
                 _programs_report(prefix, directory) +
                 pip(os.path.join(prefix, "share/yard/python"), directory) +
                 _completes(prefix) + _units(prefix, directory) +
@@ -53,6 +53,12 @@ def _unstripped(prefix):
     """Debug symbols are most of a program, and only a debugger reads them."""
     return [f"{os.path.basename(path)} is installed with its debug symbols"
             for path in _programs(prefix) if _has(path, b"\0.debug_info\0")]
+
+
+def _slow_to_load(prefix):
+    """The dynamic loader takes some 100 us for each shared library, and Abseil has over twenty."""
+    return [f"{os.path.basename(path)} loads Abseil's shared libraries; link their archives (third_party/system.bzl)"
+            for path in _programs(prefix) if _has(path, b"\0libabsl_")]
 
 
 def _without_symbols(install, directory):

@@ -110,6 +110,10 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(check(f"printf '{UP}'", libexec="\0.debug_info\0"),
                          ["trainer is installed with its debug symbols"])
 
+    def test_a_program_that_is_slow_to_load_is_found(self):
+        self.assertEqual(check(f"printf '{UP}'", libexec="\0libabsl_strings.so.1\0"),
+                         ["trainer loads Abseil's shared libraries; link their archives (third_party/system.bzl)"])
+
     def test_missing_debug_symbols_are_found(self):
         self.assertEqual(check(f"printf '{UP}'", symbols="none"),
                          ["tools/install --debug puts no debug symbols beside yard"])
