@@ -186,7 +186,10 @@ class BackupVerbTest(yard_case.YardCase):
         self.yard("down")
         copy = pathlib.Path(self.directory, "down")
         self.assertIn(", copied to %s\n" % copy, self.yard("backup", str(copy))[0])
-        self.yard("backup", "--restore", str(copy), "--replace")
+        # Twice within a second: each has a place of its own for what was there.
+        asides = [json.loads(self.yard("backup", "--restore", str(copy), "--replace", "--json")[0])["aside"] for _ in range(2)]
+        for aside in asides:
+            self.assertTrue(pathlib.Path(aside, "trainer.db").exists(), asides)
         self.yard("up")
         self.assertEqual(json.loads(self.yard("show", "before", "--json")[0])["state"], "done")
 

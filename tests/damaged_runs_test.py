@@ -131,7 +131,9 @@ class DamagedRunsTest(yard_case.YardCase):
         self.assertEqual(text.count("\nfault"), 1, text)
         # The verbs give the points that can be read, and then say what is missing.
         why = "cannot read %s: %s" % (path, reason)
-        self.assertIn("\nnot whole  %s\n" % why, self.yard("show", "unreadable")[0])
+        # (It has failed until its points are in memory.)
+        show = lambda: self.yard("show", "unreadable")[0]
+        self.await_true(lambda: "\nnot whole  %s\n" % why in show(), show)
         out, err = self.finish(self.start_yard("export", "unreadable", "--format", "csv"), 1)
         self.assertEqual(out.count("\nunreadable,"), POINTS)
         self.assertIn("run unreadable is not whole: %s\n" % why, err)

@@ -268,10 +268,15 @@ bool HasState(const std::string& state) {
 
 // All that a back-up would have, and the rest of the databases.
 absl::StatusOr<std::string> MoveAside(const std::string& state, absl::Time now) {
-  const std::string aside = absl::StrCat(
+  const std::string name_of_now = absl::StrCat(
       state, "/replaced-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::LocalTimeZone()));
-  if (absl::Status made = runtime::MakeDirectories(aside, 0700); !made.ok()) return made;
   std::error_code error;
+  // (Another one may be of the same second.)
+  std::string aside = name_of_now;
+  for (int i = 2; fs::exists(fs::symlink_status(aside, error)); ++i) {
+    aside = absl::StrCat(name_of_now, ".", i);
+  }
+  if (absl::Status made = runtime::MakeDirectories(aside, 0700); !made.ok()) return made;
   std::vector<fs::path> there;
   for (fs::directory_iterator entry(state, error), end; !error && entry != end;
        entry.increment(error)) {
