@@ -1,5 +1,6 @@
-// Measures the waits that a person feels: `yard up` to ready, `yard status`, a call. Prints each
-// median beside its limit. Run it on a quiet machine; it makes a yard of its own.
+// Measures the waits that a person feels: `yard up` to ready, `yard status`, a call, a trial that
+// is handed over. Prints each median beside its limit. Run it on a quiet machine; it makes a yard
+// of its own.
 
 #include <algorithm>
 #include <cstdio>
@@ -28,7 +29,7 @@ void Print(const char* what, std::vector<absl::Duration> samples, absl::Duration
 }  // namespace
 
 int main() {
-  std::vector<absl::Duration> up, status, call, key, down;
+  std::vector<absl::Duration> up, status, call, key, run, down;
   for (int round = 0; round < 5; ++round) {
     tests::Yard yard;
     up.push_back(yard.Run({"up", "--logdir", yard.logdir()}).took);
@@ -37,12 +38,17 @@ int main() {
       call.push_back(yard.Run({"call", "registry", "List", "{}"}).took);
       key.push_back(yard.Run({"completion", "complete", "--", "stop", ""}).took);
     }
+    // As a loop of a shell fills the queue for a night.
+    for (int i = 0; i < 50; ++i) {
+      run.push_back(yard.Run({"run", "--detach", "--not_before", "12h", "--", "true"}).took);
+    }
     down.push_back(yard.Run({"down"}).took);
   }
   Print("yard up, to ready", up, absl::Seconds(1));
   Print("yard status", status, absl::Milliseconds(50));
   Print("yard call registry List", call, absl::Milliseconds(50));
   Print("a key in the shell", key, absl::Milliseconds(100));
-  Print("yard down", down, absl::Seconds(1));
+  Print("yard run --detach", run, absl::Milliseconds(15));
+  Print("yard down, 50 trials wait", down, absl::Seconds(1));
   return 0;
 }

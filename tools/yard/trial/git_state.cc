@@ -68,6 +68,20 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
+// Whether git would look further than for a repository: a directory above has one. Asking git takes
+// longer than a trial takes to be handed over.
+bool MayBeInRepository(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(directory, error);
+  if (error) return true;
+  for (std::filesystem::path at = real;; at = at.parent_path()) {
+    // (Git judges about a place that this process cannot look into.)
+    const auto status = std::filesystem::symlink_status(at / ".git", error);
+    if (status.type() != std::filesystem::file_type::not_found) return true;
+    if (at == at.root_path()) return false;
+  }
+}
+
 // Relative, and leads nowhere else.
 bool IsBelow(const std::string& path) {
   for (const auto name : absl::StrSplit(path, '/')) {
@@ -266,6 +280,7 @@ GitState Git::Read(const std::string& directory) {
 
 GitState ReadGit(const std::string& directory, const std::vector<std::string>& environment,
                  absl::Duration deadline) {
+  if (!MayBeInRepository(directory)) return {};
   return Git(environment, deadline).Read(directory);
 }
 

@@ -51,6 +51,7 @@ class GitStateTest : public testing::Test {
   }
   // A `git` of the test's own.
   void UseGit(const std::string& script) {
+    std::filesystem::create_directories(directory_ + "/work/.git");
     Write("bin/git", "#!/bin/sh\n" + script, 0755);
     environment_[0] = absl::StrCat("PATH=", directory_, "/bin:/usr/bin:/bin");
   }
@@ -115,6 +116,19 @@ TEST_F(GitStateTest, OutsideOfARepositoryAndWithoutGitThereIsNone) {
   EXPECT_FALSE(ReadGit(directory_ + "/work", environment_, kDeadline).found);
 }
 
+TEST_F(GitStateTest, GitIsNotAskedWhereNoRepositoryIs) {
+  UseGit("touch asked; echo /");
+  std::filesystem::create_directories(directory_ + "/work/deep/er");
+  std::filesystem::create_directories(directory_ + "/elsewhere");
+  std::filesystem::create_directory_symlink(directory_ + "/work/deep", directory_ + "/link");
+  for (const std::string in : {"/elsewhere", "/work/deep/er", "/link/er"}) {
+    const bool is_in = in != "/elsewhere";
+    EXPECT_EQ(ReadGit(directory_ + in, environment_, kDeadline).found, is_in) << in;
+    EXPECT_EQ(std::filesystem::exists(directory_ + in + "/asked"), is_in) << in;
+    std::filesystem::remove(directory_ + in + "/asked");
+  }
+}
+
 TEST_F(GitStateTest, ALargeDiffIsCut) {
   UseGit(R"(case "$*" in
     *show-toplevel*) echo / ;;
@@ -123,7 +137,7 @@ TEST_F(GitStateTest, ALargeDiffIsCut) {
     *status*) printf 'M  file\0?? new\0' ;;
     *diff*) head -c 2000000 /dev/zero | tr '\0' x ;;
   esac)");
-  const GitState git = ReadGit("/", environment_, kDeadline);
+  const GitState git = ReadGit(directory_ + "/work", environment_, kDeadline);
   EXPECT_THAT(git.diff, SizeIs(kMaxDiff));
   EXPECT_TRUE(git.diff_is_cut);
   EXPECT_EQ(git.commit, "abc");
@@ -134,14 +148,14 @@ TEST_F(GitStateTest, ALargeDiffIsCut) {
 TEST_F(GitStateTest, AGitThatHangsCostsItsDeadline) {
   UseGit("sleep 1000 & sleep 1000");
   const absl::Time begin = absl::Now();
-  EXPECT_FALSE(ReadGit("/", environment_, absl::Milliseconds(100)).found);
+  EXPECT_FALSE(ReadGit(directory_ + "/work", environment_, absl::Milliseconds(100)).found);
   EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
 }
 
 TEST_F(GitStateTest, ACommitThatIsNotThereLeavesTheRest) {
   UseGit(R"(case "$*" in *show-toplevel*) echo / ;; *status*) printf '?? new\0' ;;
     *--list*) ;; *) exit 128 ;; esac)");
-  const GitState git = ReadGit("/", environment_, kDeadline);
+  const GitState git = ReadGit(directory_ + "/work", environment_, kDeadline);
   EXPECT_TRUE(git.found);
   EXPECT_EQ(git.commit, "");
   EXPECT_EQ(git.dirty, true);
@@ -151,7 +165,7 @@ TEST_F(GitStateTest, ACommitThatIsNotThereLeavesTheRest) {
 TEST_F(GitStateTest, WhatGitDidNotAnswerIsNotTakenForNothing) {
   UseGit(R"(case "$*" in *show-toplevel*) echo / ;; *abbrev-ref*) echo abc; echo main ;;
     *--list*) ;; *ext-diff*) echo +1 ;; *) exit 128 ;; esac)");
-  const GitState git = ReadGit("/", environment_, kDeadline);
+  const GitState git = ReadGit(directory_ + "/work", environment_, kDeadline);
   EXPECT_EQ(git.dirty, true);
   EXPECT_EQ(git.diff, "+1\n");
   EXPECT_FALSE(git.diff_is_cut);
@@ -162,7 +176,7 @@ TEST_F(GitStateTest, WhereTheConfigurationIsNotKnownNothingIsAskedThatCouldRunIt
       absl::StrCat(R"(case "$*" in *show-toplevel*) echo / ;; *abbrev-ref*) echo abc; echo main ;;
     *--list*) exit 1 ;; *) touch )",
                    Mark(), " ;; esac"));
-  const GitState git = ReadGit("/", environment_, kDeadline);
+  const GitState git = ReadGit(directory_ + "/work", environment_, kDeadline);
   EXPECT_EQ(git.commit, "abc");
   EXPECT_EQ(git.dirty, std::nullopt);
   EXPECT_TRUE(git.diff_is_cut);

@@ -30,6 +30,7 @@ class ProvenanceTest : public testing::Test {
   }
   // A `git` of the test's own.
   void UseGit(const std::string& script) {
+    std::filesystem::create_directories(directory_ + "/.git");
     Write("bin/git", "#!/bin/sh\n" + script, 0755);
     environment_[0] = absl::StrCat("PATH=", directory_, "/bin:/usr/bin:/bin");
   }
@@ -40,7 +41,7 @@ class ProvenanceTest : public testing::Test {
 TEST_F(ProvenanceTest, WhatGitDidNotAnswerIsNotTakenForNothing) {
   UseGit(R"(case "$*" in *show-toplevel*) echo / ;; *abbrev-ref*) echo abc; echo main ;;
     *) exit 128 ;; esac)");
-  const auto said = ToJson(ReadProvenance("", "/", environment_), {}, 0)["git"];
+  const auto said = ToJson(ReadProvenance("", directory_, environment_), {}, 0)["git"];
   EXPECT_EQ(said["commit"], "abc");
   EXPECT_TRUE(said["dirty"].is_null()) << said;
   EXPECT_EQ(said["diff_is_cut"], true);
