@@ -261,7 +261,9 @@ class FloodTest(GateCase):
                 calls += 1
         print("%s: %d connections, %d calls, the slowest %.2f s, %.1f MiB" % (
             kind, flood.made, calls, slowest, most / (1 << 20)))
-        self.assertLess(most, MOST_MEMORY)
+        # A sanitizer keeps what was freed, and shadows of it.
+        if "SANITIZED" not in os.environ:
+            self.assertLess(most, MOST_MEMORY)
         self.assertEqual(self.gate_pid(), pid)
 
     def test_silence(self):
