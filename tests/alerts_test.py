@@ -218,7 +218,8 @@ class KillsTest(AlertsCase):
         def is_done():
             self.yard("status")  # (The launcher may be the one that is dead.)
             return set(told("trial_failed")) == names and set(told("metric_not_finite")) == names
-        self.await_true(is_done, lambda: "not told of: %s" % (names - set(told("trial_failed"))))
+        self.await_true(is_done, lambda: "not told of: %s\n%s\n%s" % (
+            names - set(told("trial_failed")), self.yard("ps", "-a")[0], self.yard("alerts", "--json")[0]))
         ends = pathlib.Path(self.directory, "ends")
         self.await_true(lambda: ends.exists() and len(ends.read_text().split()) >= self.trials, "commands are missing")
         self.assertEqual(set(told("trial_failed").values()), {1})

@@ -98,7 +98,8 @@ class Gate : public Verb {
                 "allow: a key that NAME has made already; no file is written.");
     options.Add("--address", address_, "allow: tcp://HOST:PORT as NAME reaches this machine.");
     options.Footer(
-        "NAME uses the yard with YARD_REGISTRY=gate:FILE. What is open to whom: docs/gate.md.");
+        "NAME uses the yard with YARD_REGISTRY=gate:FILE. docs/gate.md says what each role may "
+        "do.");
   }
 
   int Run(Context& context) override {
