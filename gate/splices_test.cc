@@ -385,6 +385,41 @@ TEST_F(SplicesTest, AKeyThatIsAllowedLateConnects) {
   EXPECT_LT(answered - allowed, absl::Seconds(2));
 }
 
+// The gate refuses the key while the client's thread is busy, before its next call is sent.
+TEST_F(SplicesTest, ACallThatIsMadeAfterTheKeyWasRefusedHearsWhy) {
+  bus::CurvePair pair;
+  Remote alice(yard_, MakeFile("alice", &pair));
+  bus::BusThread& thread = alice.node()->bus_thread();
+  std::vector<absl::Status> ends;
+  std::atomic<bool> all_posted = false;
+  const auto ask = [&] {
+    alice.client().Start<Trainer::Trials>({}, nullptr,
+                                          [&](auto end) { ends.push_back(end.status()); });
+  };
+  // The calls and the waits between them run without a look at the sockets. (libzmq ends the way
+  // in two steps, each when the socket is next used.)
+  constexpr std::size_t kCalls = 3;
+  thread.Post([&] { EXPECT_TRUE(Eventually([&] { return all_posted.load(); })); });
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    ask();
+    thread.Post([&] {
+      EXPECT_TRUE(Eventually([&] { return keys_.refused() >= 1; }));
+      const absl::Time told = absl::Now() + absl::Milliseconds(200);
+      EXPECT_TRUE(Eventually([&] { return absl::Now() > told; }));
+    });
+  }
+  all_posted = true;
+  EXPECT_TRUE(Eventually([&] {
+    std::size_t ended = 0;
+    thread.Run([&] { ended = ends.size(); });
+    return ended == kCalls;
+  }));
+  for (const absl::Status& end : ends) {
+    EXPECT_EQ(end.code(), absl::StatusCode::kPermissionDenied) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("does not let in the key alice"));
+  }
+}
+
 TEST_F(SplicesTest, ARemovedKeyIsCut) {
   Remote alice(yard_, Allowed("alice", Role::kRead));
   Remote bob(yard_, Allowed("bob", Role::kRead));

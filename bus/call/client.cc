@@ -178,7 +178,8 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void SetReading(std::uint64_t id, bool reading);
 
   // Messages.
-  void SendCall(Connection& connection, OpenCall& call);
+  // False if the connection has broken before: the call waits again.
+  bool SendCall(Connection& connection, OpenCall& call);
   void SendCancel(Connection& connection, std::uint64_t id);
   bool Send(Connection& connection, Frame frame);
   void OnReadable(Connection* connection);
@@ -362,10 +363,12 @@ void Client::State::Advance(Connection& connection) {
   }
   const auto waiting = std::exchange(connection.waiting, {});
   connection.sent.insert(waiting.begin(), waiting.end());
+  bool is_lost = false;
   for (const std::uint64_t id : waiting) {
     const auto call = calls.find(id);
-    if (call != calls.end()) SendCall(connection, *call->second);
+    if (call != calls.end() && !SendCall(connection, *call->second)) is_lost = true;
   }
+  if (is_lost) Lost(connection);
 }
 
 void Client::State::LookUp(Connection& connection) {
@@ -560,7 +563,7 @@ void Client::State::Lost(Connection& lost) {
 
 // ---- Messages
 
-void Client::State::SendCall(Connection& connection, OpenCall& call) {
+bool Client::State::SendCall(Connection& connection, OpenCall& call) {
   msg::EnvelopeT& request = call.request;
   const absl::Duration left = call.deadline - Now();
   request.budget_ms =
@@ -576,15 +579,24 @@ void Client::State::SendCall(Connection& connection, OpenCall& call) {
   Frame frame = Encode(request);
   const std::uint64_t id = call.id;
   if (!Receive(frame.bytes(), kMaxRequestBytes).ok()) {
-    return End(id, absl::InvalidArgumentError(absl::StrCat(
-                       NameOf(call), ": the request is over the limits of a message: it has ",
-                       frame.size(), " bytes (at most ", kMaxRequestBytes, ") or over ", kMaxTables,
-                       " entries")));
+    End(id, absl::InvalidArgumentError(absl::StrCat(
+                NameOf(call), ": the request is over the limits of a message: it has ",
+                frame.size(), " bytes (at most ", kMaxRequestBytes, ") or over ", kMaxTables,
+                " entries")));
+    return true;
   }
   if (request.attempt > 0) counters.retries_sent.Add();
-  if (Send(connection, std::move(frame))) return;
+  if (Send(connection, std::move(frame))) return true;
+  // A gate that refuses the key ends the way there, and the monitor has the reason by then.
+  if (connection.socket->ReadConnectionLost()) {
+    --call.attempt;
+    connection.sent.erase(id);
+    connection.waiting.insert(id);
+    return false;
+  }
   End(id, absl::UnavailableError(absl::StrCat(connection.service, " at ", connection.endpoint,
                                               " does not read its requests")));
+  return true;
 }
 
 void Client::State::SendCancel(Connection& connection, std::uint64_t id) {

@@ -207,6 +207,19 @@ TEST_F(SweepVerbsTest, ItIsShownListedDrawnAndExported) {
   EXPECT_THAT(yard_.Run({"watch", "digits", "--all"}).out, HasSubstr("digits-0001  failed"));
 }
 
+// The name of a sweep is the beginning of the names of its runs.
+TEST_F(SweepVerbsTest, ASweepThatBeginsWhileItIsLookedForIsShownAndNotItsFirstRun) {
+  yard_.AddSeries({.run = "digits-0000", .tag = "loss", .values = {1.0}});
+  bool has_begun = false;
+  yard_.EditRun("digits-0000", [&](const msg::RunT&) {
+    if (!std::exchange(has_begun, true)) yard_.AddSweep(Sweep(msg::SweepState::Running));
+  });
+  yard_.Start();
+  EXPECT_EQ(json::parse(yard_.Run({"show", "digits", "--json"}).out)["id"], "s-abcde");
+  EXPECT_TRUE(has_begun);
+  EXPECT_EQ(json::parse(yard_.Run({"show", "digits-", "--json"}).out)["run"], "digits-0000");
+}
+
 TEST_F(SweepVerbsTest, WhatASweepIsNotIsSaid) {
   Start();
   EXPECT_THAT(yard_.Run({"logs", "digits"}).err, HasSubstr("digits is a sweep: its trials have"));

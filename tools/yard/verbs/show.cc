@@ -60,32 +60,40 @@ class Show : public Verb {
   }
 
   int Run(Context& context) override {
-    if (run_ || files_) return ShowRun(context, absl::OkStatus());
+    if (run_ || files_) return ShowRun(context, RunReader(context, "show").Run(name_));
     auto thing = FindThing(context, name_);
-    if (thing.ok() && thing->sweep.has_value()) return ShowSweep(context, *thing->sweep);
-    if (thing.ok() && schedule_) {
+    if (!absl::IsNotFound(thing.status())) return ShowThing(context, thing);
+    const auto run = RunReader(context, "show").Run(name_);
+    if (run.ok() && run->name != name_) {
+      // The name is the beginning of the run's: it may be that of a sweep which has just begun.
+      if (const auto begun = FindThing(context, name_); begun.ok()) return ShowThing(context, begun);
+    }
+    if (absl::IsNotFound(run.status())) return ShowThing(context, thing);
+    return ShowRun(context, run);
+  }
+
+ private:
+  int ShowThing(Context& context, const absl::StatusOr<Thing>& thing) const {
+    if (!thing.ok()) return Fail(context, "show", thing.status());
+    if (thing->sweep.has_value()) return ShowSweep(context, *thing->sweep);
+    if (schedule_) {
       return Fail(context, "show",
                   absl::FailedPreconditionError(
                       absl::StrCat(name_, " is no sweep: only a sweep has a schedule")));
     }
-    if (thing.ok() && stacks_) return ShowStacks(context, *thing);
-    if (thing.ok() && environment_) return ShowEnvironment(context, *thing);
-    if (thing.ok() && thing->trial.has_value()) return ShowTrial(context, *thing->trial);
-    if (thing.ok()) {
-      if (context.json) {
-        PrintJson(context, ToJson(*thing->job));
-      } else {
-        const std::size_t slash = name_.find('/');
-        ShowJob(context, *thing->job,
-                slash == std::string::npos ? "" : thing->id() + name_.substr(slash));
-      }
-      return kDone;
+    if (stacks_) return ShowStacks(context, *thing);
+    if (environment_) return ShowEnvironment(context, *thing);
+    if (thing->trial.has_value()) return ShowTrial(context, *thing->trial);
+    if (context.json) {
+      PrintJson(context, ToJson(*thing->job));
+    } else {
+      const std::size_t slash = name_.find('/');
+      ShowJob(context, *thing->job,
+              slash == std::string::npos ? "" : thing->id() + name_.substr(slash));
     }
-    if (!absl::IsNotFound(thing.status())) return Fail(context, "show", thing.status());
-    return ShowRun(context, thing.status());
+    return kDone;
   }
 
- private:
   static void Line(Context& context, const char* key, const std::string& value) {
     if (value.empty()) return;
     *context.out << absl::StreamFormat("%-10s ", key) << runtime::Printable(value) << "\n";
@@ -311,13 +319,9 @@ class Show : public Verb {
   }
 
   // Shows a run that is on disk, whoever wrote it.
-  int ShowRun(Context& context, const absl::Status& not_found) const {
+  int ShowRun(Context& context, const absl::StatusOr<msg::RunT>& run) const {
+    if (!run.ok()) return Fail(context, "show", run.status());
     RunReader reader(context, "show");
-    const auto run = reader.Run(name_);
-    if (!run.ok()) {
-      return Fail(context, "show",
-                  absl::IsNotFound(run.status()) && !not_found.ok() ? not_found : run.status());
-    }
     const absl::Status shown =
         files_ ? ShowFiles(context, reader, run->name) : ShowTags(context, reader, *run);
     return shown.ok() ? kDone : Fail(context, "show", shown);
