@@ -213,19 +213,23 @@ class KillsTest(AlertsCase):
                 victim = chance.choice(("trainer", "launcher", "registry", "datamanager", "trainer", "launcher"))
                 os.kill(self.pid(victim), signal.SIGKILL)
         names = {"f%d" % number for number in range(self.trials)}
+        def all_told():
+            """Alerts that waited together, as while the launcher was dead, are told in one message."""
+            return [alert for message in self.told() for alert in [message, *message["others"]]]
         def told(kind):
-            return collections.Counter(alert["name"] for alert in self.told() if alert["kind"] == kind)
+            return collections.Counter(alert["name"] for alert in all_told() if alert["kind"] == kind)
         def is_done():
             self.yard("status")  # (The launcher may be the one that is dead.)
             return set(told("trial_failed")) == names and set(told("metric_not_finite")) == names
         self.await_true(is_done, lambda: "not told of: %s\n%s\n%s" % (
-            names - set(told("trial_failed")), self.yard("ps", "-a")[0], self.yard("alerts", "--json")[0]))
+            [(kind, name) for kind in ("trial_failed", "metric_not_finite") for name in names - set(told(kind))],
+            self.told(), self.alerts()))
         ends = pathlib.Path(self.directory, "ends")
         self.await_true(lambda: ends.exists() and len(ends.read_text().split()) >= self.trials, "commands are missing")
         self.assertEqual(set(told("trial_failed").values()), {1})
         self.assertEqual(set(told("metric_not_finite").values()), {1})
         self.assertEqual(sorted(ends.read_text().split()), sorted(names))
-        ids = [alert["id"] for alert in self.told()]
+        ids = [alert["id"] for alert in all_told()]
         self.assertEqual(len(ids), len(set(ids)))
         listed = collections.Counter(alert["name"] for alert in self.alerts() if alert["kind"] == "trial_failed")
         self.assertEqual(listed, {name: 1 for name in names})
