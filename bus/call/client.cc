@@ -579,10 +579,10 @@ bool Client::State::SendCall(Connection& connection, OpenCall& call) {
   Frame frame = Encode(request);
   const std::uint64_t id = call.id;
   if (!Receive(frame.bytes(), kMaxRequestBytes).ok()) {
-    End(id, absl::InvalidArgumentError(absl::StrCat(
-                NameOf(call), ": the request is over the limits of a message: it has ",
-                frame.size(), " bytes (at most ", kMaxRequestBytes, ") or over ", kMaxTables,
-                " entries")));
+    End(id,
+        absl::InvalidArgumentError(absl::StrCat(
+            NameOf(call), ": the request is over the limits of a message: it has ", frame.size(),
+            " bytes (at most ", kMaxRequestBytes, ") or over ", kMaxTables, " entries")));
     return true;
   }
   if (request.attempt > 0) counters.retries_sent.Add();

@@ -1,24 +1,13 @@
 #ifndef LAUNCHER_RUN_ATTEMPT_H_
 #define LAUNCHER_RUN_ATTEMPT_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "launcher/process/process_table.h"
-#include "launcher/run/shim_link.h"
-#include "launcher/run/shim_spawner.h"
+#include "absl/time/time.h"
 #include "launcher/wire/shim_protocol.h"
-#include "runtime/event_loop.h"
-#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 
@@ -32,28 +21,13 @@ struct AttemptEnd {
   bool success() const;
 };
 
-// One attempt of a task, from the launcher's side: starts its shim, or finds it again after a
-// restart of the launcher, and tells what becomes of it. Whichever process is killed at whatever
-// moment, the program is started at most once (the shim's `started` file), and on_over comes
-// exactly once, with no process of the attempt left. On the loop's thread.
+// One attempt of a task, from the launcher's side: starts it, or finds it again after a restart of
+// the launcher, and tells what becomes of it. Whichever process is killed at whatever moment, the
+// program is started at most once, and on_over comes exactly once, with no process of the attempt
+// left. On the loop's thread. Implemented for this host (local_attempt.h) and for others
+// (launcher/node/remote_attempt.h).
 class Attempt {
  public:
-  struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt.
-    ShimSpawner* spawner = nullptr;      // The same.
-    std::string folder;                  // The attempt's own.
-    std::string task_socket, control_socket;
-    // Made when it is to be written, and not kept: it holds a whole environment.
-    std::function<ShimSpec()> spec;
-    // Descriptors that keep the attempt's resources from others as long as a process of it has
-    // them; made anew for each shim that is started. Unset: none.
-    std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>()> locks = {};
-    // The stored process of an earlier launcher's attempt.
-    pid_t pid = 0;
-    std::uint64_t start_ticks = 0;
-    // As in JobTable::Options.
-    std::function<void(std::string_view point)> fault = {};
-  };
   struct Callbacks {
     std::function<void(const ShimState&)> on_running;  // Once, before any other.
     std::function<void()> on_ready = {};               // Once at most: it has said so.
@@ -61,57 +35,32 @@ class Attempt {
     // The program is at a barrier: answer with AnswerBarrier(). Called again in a new launcher.
     std::function<void(const ShimBarrier&)> on_barrier = {};
     std::function<void(const AttemptEnd&)> on_over;  // Store it, then Acknowledge().
-    std::function<void()> on_left;  // After Acknowledge(): the shim is gone too. Last.
+    std::function<void()> on_left;  // After Acknowledge(): nothing of it is left to do. Last.
   };
   // None of the callbacks may destroy the attempt: post that to the loop.
-  Attempt(Options options, Callbacks callbacks);
-  ~Attempt();
-  Attempt(const Attempt&) = delete;
-  Attempt& operator=(const Attempt&) = delete;
+  virtual ~Attempt() = default;
 
-  // A new attempt. An error if its folder or shim cannot be made: then nothing runs.
-  absl::Status Start();
+  // A new attempt. An error if it cannot be begun: then nothing runs.
+  virtual absl::Status Start() = 0;
   // An attempt that an earlier launcher has, or may have, started.
-  void Adopt();
-  void Stop(int signal, absl::Duration grace);
+  virtual void Adopt() = 0;
+  virtual void Stop(int signal, absl::Duration grace) = 0;
   // To its process group, and nothing more. False if nobody is there to do it.
-  bool Signal(int signal);
-  void AnswerBarrier(std::uint64_t number, std::string line);
-  // Call this once the end is stored: lets the shim go. Also for an attempt that an earlier
+  virtual bool Signal(int signal) = 0;
+  virtual void AnswerBarrier(std::uint64_t number, std::string line) = 0;
+  // Call this once the end is stored: lets the attempt go. Also for an attempt that an earlier
   // launcher has seen end, without Adopt(): its spec is still there if that launcher did not come
   // to this call.
-  void Acknowledge();
+  virtual void Acknowledge() = 0;
+  // Of the attempt with this folder, wherever it ran.
   static bool IsAcknowledged(const std::string& folder);
-
- private:
-  void Fault(std::string_view point) const {
-    if (options_.fault) options_.fault(point);
-  }
-  absl::Status StartShim();
-  ShimLink::Callbacks LinkCallbacks();
-  void OnState(const ShimState& state);
-  void OnGone(std::optional<runtime::ExitStatus> status);
-  bool TryConnect();
-  void Resolve();
-  void Retry();
-  void KillOrphans();
-  void RemoveSockets();
-  void Finish(AttemptEnd end);
-  void Leave();
-
-  const Options options_;
-  const Callbacks callbacks_;
-  std::unique_ptr<ShimLink> link_;
-  ShimState state_;
-  std::string lost_how_;
-  bool running_ = false;
-  bool ready_ = false;
-  bool seen_alive_ = false;
-  bool over_ = false;
-  bool acknowledged_ = false;
-  int tries_ = 0;
-  runtime::EventLoop::TimerId timer_ = 0;
 };
+
+// Path of the spec in an attempt's folder. Its absence says that the attempt was acknowledged, or
+// never begun.
+std::string SpecPath(const std::string& folder);
+// The attempt's end in words, by its state.
+std::string HowItEnded(const ShimState& state);
 
 }  // namespace launcher
 

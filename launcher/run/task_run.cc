@@ -10,6 +10,7 @@
 #include "launcher/job/ready_pattern.h"
 #include "launcher/log/line_reader.h"
 #include "launcher/log/log_segments.h"
+#include "launcher/run/local_attempt.h"
 #include "runtime/file/file.h"
 
 namespace launcher {
@@ -23,7 +24,7 @@ std::string FolderOf(const TaskRun::Host& host, const JobRow& row, int task, int
 // It calls on_left a moment after it has been acknowledged.
 std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row, int task,
                                     const AttemptRow& attempt, Attempt::Callbacks callbacks) {
-  Attempt::Options options;
+  LocalAttempt::Options options;
   options.loop = host->loop;
   options.spawner = host->spawner;
   options.folder = FolderOf(*host, row, task, attempt.number);
@@ -40,7 +41,7 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
   options.fault = host->fault;
   const auto self = std::make_shared<Attempt*>();
   callbacks.on_left = [host, self] { host->on_left(*self); };
-  auto made = std::make_unique<Attempt>(std::move(options), std::move(callbacks));
+  auto made = std::make_unique<LocalAttempt>(std::move(options), std::move(callbacks));
   *self = made.get();
   return made;
 }

@@ -41,7 +41,7 @@ class TaskRun {
     FollowPace* ready_pace = nullptr;  // For the search for lines that say that a task is ready.
     // The spec that the shim gets for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
-    // As in Attempt::Options, for a task.
+    // As in LocalAttempt::Options, for a task.
     std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>(const JobRow&, int task)>
         locks_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};

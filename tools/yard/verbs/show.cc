@@ -66,7 +66,8 @@ class Show : public Verb {
     const auto run = RunReader(context, "show").Run(name_);
     if (run.ok() && run->name != name_) {
       // The name is the beginning of the run's: it may be that of a sweep which has just begun.
-      if (const auto begun = FindThing(context, name_); begun.ok()) return ShowThing(context, begun);
+      if (const auto begun = FindThing(context, name_); begun.ok())
+        return ShowThing(context, begun);
     }
     if (absl::IsNotFound(run.status())) return ShowThing(context, thing);
     return ShowRun(context, run);

@@ -1,0 +1,177 @@
+#include "launcher/node/node_words.h"
+
+#include <algorithm>
+#include <array>
+
+#include "launcher/wire/record.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kMaxKey = 100;
+constexpr std::array<std::string_view, 4> kNews = {"state", "barrier", "over", "left"};
+constexpr std::array<std::string_view, 10> kOrders = {"welcome", "refuse", "heard",   "start",
+                                                      "stop",    "signal", "barrier", "acknowledge",
+                                                      "discard", "read"};
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+// A whole record of this kind.
+std::optional<Record> Parse(std::string_view bytes, std::string_view kind) {
+  auto record = Record::Parse(bytes);
+  return record && record->kind() == kind ? record : std::nullopt;
+}
+
+std::uint64_t Number(const Record& record, std::string_view key) {
+  return static_cast<std::uint64_t>(record.GetNumber(key));
+}
+
+}  // namespace
+
+std::string NodeHello::Encode() const {
+  Record record("node");
+  record.AddNumber("protocol", protocol);
+  record.Add("node", node);
+  record.Add("host", host);
+  record.Add("boot", boot);
+  record.AddNumber("uid", uid);
+  record.AddNumber("pid", pid);
+  record.Add("version", version);
+  record.AddNumber("cpus", Signed(cpus));
+  record.AddNumber("memory_bytes", Signed(memory_bytes));
+  record.AddAll("gpu", gpus);
+  record.AddAll("attempt", attempts);
+  return record.Encode();
+}
+
+std::optional<NodeHello> NodeHello::Decode(std::string_view bytes) {
+  const auto record = Parse(bytes, "node");
+  if (!record) return std::nullopt;
+  return NodeHello{.protocol = static_cast<int>(record->GetNumber("protocol")),
+                   .node = record->Get("node"),
+                   .host = record->Get("host"),
+                   .boot = record->Get("boot"),
+                   .uid = static_cast<uid_t>(record->GetNumber("uid")),
+                   .pid = static_cast<pid_t>(record->GetNumber("pid")),
+                   .version = record->Get("version"),
+                   .cpus = Number(*record, "cpus"),
+                   .memory_bytes = Number(*record, "memory_bytes"),
+                   .gpus = record->GetAll("gpu"),
+                   .attempts = record->GetAll("attempt")};
+}
+
+std::string NodeNews::Encode() const {
+  Record record("news");
+  record.AddNumber("number", Signed(number));
+  record.Add("attempt", attempt);
+  record.Add("kind", kNews[static_cast<std::size_t>(kind)]);
+  switch (kind) {
+    case Kind::kState:
+      record.Add("state", state.Encode());
+      break;
+    case Kind::kBarrier:
+      record.Add("barrier", barrier.Encode());
+      break;
+    case Kind::kOver:
+      record.Add("state", state.Encode());
+      record.AddNumber("lost", lost ? 1 : 0);
+      record.AddNumber("shim_lost", shim_lost ? 1 : 0);
+      record.Add("how", how);
+      break;
+    case Kind::kLeft:
+      break;
+  }
+  return record.Encode();
+}
+
+std::optional<NodeNews> NodeNews::Decode(std::string_view bytes) {
+  const auto record = Parse(bytes, "news");
+  if (!record || !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
+  const auto kind = NamedIn<Kind>(kNews, record->Get("kind"));
+  if (!kind) return std::nullopt;
+  NodeNews news{.number = Number(*record, "number"),
+                .attempt = record->Get("attempt"),
+                .kind = *kind,
+                .lost = record->GetNumber("lost") != 0,
+                .shim_lost = record->GetNumber("shim_lost") != 0,
+                .how = record->Get("how")};
+  if (*kind == Kind::kState || *kind == Kind::kOver) {
+    auto state = ShimState::Decode(record->Get("state"));
+    if (!state) return std::nullopt;
+    news.state = *std::move(state);
+  }
+  if (*kind == Kind::kBarrier) {
+    auto barrier = ShimBarrier::Decode(record->Get("barrier"));
+    if (!barrier) return std::nullopt;
+    news.barrier = *std::move(barrier);
+  }
+  return news;
+}
+
+std::string NodeOutput::Encode() const {
+  Record record("output");
+  record.Add("attempt", attempt);
+  record.AddNumber("stderr", is_stderr ? 1 : 0);
+  record.AddNumber("offset", Signed(offset));
+  record.Add("bytes", bytes);
+  return record.Encode();
+}
+
+std::optional<NodeOutput> NodeOutput::Decode(std::string_view bytes) {
+  const auto record = Parse(bytes, "output");
+  if (!record || !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
+  NodeOutput output{.attempt = record->Get("attempt"),
+                    .is_stderr = record->GetNumber("stderr") != 0,
+                    .offset = Number(*record, "offset"),
+                    .bytes = record->Get("bytes")};
+  if (output.bytes.size() > kMaxNodeOutput) return std::nullopt;
+  return output;
+}
+
+std::string NodeOrder::Encode() const {
+  Record record("order");
+  record.Add("kind", kOrders[static_cast<std::size_t>(kind)]);
+  if (!attempt.empty()) record.Add("attempt", attempt);
+  if (!spec.empty()) record.Add("spec", spec);
+  if (signal != 0) record.AddNumber("signal", signal);
+  if (grace_ms != 0) record.AddNumber("grace_ms", grace_ms);
+  if (number != 0) record.AddNumber("number", Signed(number));
+  if (!line.empty()) record.Add("line", line);
+  if (is_stderr) record.AddNumber("stderr", 1);
+  if (offset != 0) record.AddNumber("offset", Signed(offset));
+  return record.Encode();
+}
+
+std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
+  const auto record = Parse(bytes, "order");
+  if (!record) return std::nullopt;
+  const auto kind = NamedIn<Kind>(kOrders, record->Get("kind"));
+  if (!kind) return std::nullopt;
+  const bool is_of_attempt = *kind > Kind::kHeard;
+  if (is_of_attempt && !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
+  return NodeOrder{.kind = *kind,
+                   .attempt = record->Get("attempt"),
+                   .spec = record->Get("spec"),
+                   .signal = static_cast<int>(record->GetNumber("signal")),
+                   .grace_ms = record->GetNumber("grace_ms"),
+                   .number = Number(*record, "number"),
+                   .line = record->Get("line"),
+                   .is_stderr = record->GetNumber("stderr") != 0,
+                   .offset = Number(*record, "offset")};
+}
+
+bool IsAttemptKey(std::string_view key) {
+  return !key.empty() && key.size() <= kMaxKey && key.front() != '.' &&
+         std::all_of(key.begin(), key.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+         });
+}
+
+}  // namespace launcher

@@ -1,0 +1,117 @@
+#ifndef LAUNCHER_NODE_NODE_WORDS_H_
+#define LAUNCHER_NODE_NODE_WORDS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/wire/shim_protocol.h"
+
+namespace launcher {
+
+// What a launcher and a node (node_worker.h) say to each other, a Record in each frame
+// (node_frames.h). An attempt is known by its key, which the launcher makes and never uses again.
+// The node connects; it says NodeHello, the launcher NodeOrder::kWelcome or kRefuse, and then both
+// say what they have.
+
+inline constexpr int kNodeProtocol = 1;
+
+// The first word of a node.
+struct NodeHello {
+  int protocol = kNodeProtocol;
+  // Random; another one after the node's stub was started anew: then no attempt of before lives.
+  std::string node;
+  std::string host;  // The host's own name for itself.
+  std::string boot;  // BootId() there.
+  uid_t uid = 0;
+  pid_t pid = 0;        // The worker's.
+  std::string version;  // Of the program.
+  std::uint64_t cpus = 0;
+  std::uint64_t memory_bytes = 0;
+  std::vector<std::string> gpus = {};      // Their UUIDs.
+  std::vector<std::string> attempts = {};  // Keys of those that the node has.
+
+  bool operator==(const NodeHello&) const = default;
+  std::string Encode() const;
+  static std::optional<NodeHello> Decode(std::string_view bytes);
+};
+
+// News of one attempt. Each has a number, from 1 in each worker's life, and is said again on a new
+// connection until a kHeard has covered it. News that are heard twice change nothing: a state is
+// all that is known, a barrier has its own number, and over and left are said for good.
+struct NodeNews {
+  enum class Kind {
+    kState,    // The program runs, is ready, or has said more.
+    kBarrier,  // It waits at a barrier.
+    kOver,     // The attempt has ended; all fields of the end are set. Its files are kept.
+    kLeft,     // After NodeOrder::kAcknowledge: the node has nothing of it any more.
+  };
+  std::uint64_t number = 0;
+  std::string attempt;
+  Kind kind = Kind::kState;
+  // kState, kOver. Its offsets begin at 0: the node's files are the attempt's own.
+  ShimState state = {};
+  ShimBarrier barrier = {};  // kBarrier.
+  bool lost = false;         // These three as in AttemptEnd.
+  bool shim_lost = false;
+  std::string how = {};
+
+  bool operator==(const NodeNews&) const = default;
+  std::string Encode() const;
+  static std::optional<NodeNews> Decode(std::string_view bytes);
+};
+
+// Bytes of an attempt's output, as a kRead has asked for. None: the file has no more, or is gone.
+struct NodeOutput {
+  std::string attempt;
+  bool is_stderr = false;
+  std::uint64_t offset = 0;
+  std::string bytes;  // At most kMaxNodeOutput.
+
+  bool operator==(const NodeOutput&) const = default;
+  std::string Encode() const;
+  static std::optional<NodeOutput> Decode(std::string_view bytes);
+};
+inline constexpr std::size_t kMaxNodeOutput = 64 << 10;
+
+// A word of the launcher.
+struct NodeOrder {
+  enum class Kind {
+    kWelcome,      // The node may go on.
+    kRefuse,       // It may not: `line` says why. The connection ends.
+    kHeard,        // News up to `number` need not be said again.
+    kStart,        // Starts the attempt from `spec`; one that the node has already goes on.
+    kStop,         // `signal`, and after `grace_ms` the whole tree is killed.
+    kSignal,       // To its process group, and nothing more.
+    kBarrier,      // Answers barrier `number` with `line`.
+    kAcknowledge,  // Its end is stored: the node removes what it has of it, and says kLeft.
+    kDiscard,      // Nobody wants it: it is killed, and removed as if acknowledged.
+    kRead,         // Asks for output from `offset` on.
+  };
+  Kind kind = Kind::kWelcome;
+  std::string attempt = {};
+  std::string spec = {};  // A ShimSpec::Encode(). The node sets what it knows better: files,
+                          // sockets and owner.
+  int signal = 0;
+  std::int64_t grace_ms = 0;
+  std::uint64_t number = 0;
+  std::string line = {};
+  bool is_stderr = false;
+  std::uint64_t offset = 0;
+
+  bool operator==(const NodeOrder&) const = default;
+  std::string Encode() const;
+  static std::optional<NodeOrder> Decode(std::string_view bytes);
+};
+
+// Whether a key of an attempt can be the name of a folder: [a-z0-9.-], not "." first, 100 at most.
+bool IsAttemptKey(std::string_view key);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_NODE_NODE_WORDS_H_

@@ -1,0 +1,92 @@
+#ifndef LAUNCHER_RUN_LOCAL_ATTEMPT_H_
+#define LAUNCHER_RUN_LOCAL_ATTEMPT_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "launcher/process/process_table.h"
+#include "launcher/run/attempt.h"
+#include "launcher/run/shim_link.h"
+#include "launcher/run/shim_spawner.h"
+#include "launcher/wire/shim_protocol.h"
+#include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
+
+namespace launcher {
+
+// An attempt on this host: its shim, which outlives this process. That the program is started at
+// most once is held by the shim's `started` file.
+class LocalAttempt final : public Attempt {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt.
+    ShimSpawner* spawner = nullptr;      // The same.
+    std::string folder;                  // The attempt's own.
+    std::string task_socket, control_socket;
+    // Made when it is to be written, and not kept: it holds a whole environment.
+    std::function<ShimSpec()> spec;
+    // Descriptors that keep the attempt's resources from others as long as a process of it has
+    // them; made anew for each shim that is started. Unset: none.
+    std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>()> locks = {};
+    // The stored process of an earlier launcher's attempt.
+    pid_t pid = 0;
+    std::uint64_t start_ticks = 0;
+    // As in JobTable::Options.
+    std::function<void(std::string_view point)> fault = {};
+  };
+  LocalAttempt(Options options, Callbacks callbacks);
+  ~LocalAttempt() override;
+  LocalAttempt(const LocalAttempt&) = delete;
+  LocalAttempt& operator=(const LocalAttempt&) = delete;
+
+  // An error if its folder or shim cannot be made.
+  absl::Status Start() override;
+  void Adopt() override;
+  void Stop(int signal, absl::Duration grace) override;
+  bool Signal(int signal) override;
+  void AnswerBarrier(std::uint64_t number, std::string line) override;
+  void Acknowledge() override;
+
+ private:
+  void Fault(std::string_view point) const {
+    if (options_.fault) options_.fault(point);
+  }
+  absl::Status StartShim();
+  ShimLink::Callbacks LinkCallbacks();
+  void OnState(const ShimState& state);
+  void OnGone(std::optional<runtime::ExitStatus> status);
+  bool TryConnect();
+  void Resolve();
+  void Retry();
+  void KillOrphans();
+  void RemoveSockets();
+  void Finish(AttemptEnd end);
+  void Leave();
+
+  const Options options_;
+  const Callbacks callbacks_;
+  std::unique_ptr<ShimLink> link_;
+  ShimState state_;
+  std::string lost_how_;
+  bool running_ = false;
+  bool ready_ = false;
+  bool seen_alive_ = false;
+  bool over_ = false;
+  bool acknowledged_ = false;
+  int tries_ = 0;
+  runtime::EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_RUN_LOCAL_ATTEMPT_H_
