@@ -38,7 +38,7 @@ class NodeFrames {
   NodeFrames(const NodeFrames&) = delete;
   NodeFrames& operator=(const NodeFrames&) = delete;
 
-  // Sends it, or keeps it until the peer reads. Of a connection that has ended: nothing.
+  // Sends it, or keeps it until the peer reads. A connection that has ended drops it.
   void Send(std::string_view frame);
   // Bytes that are kept for the peer now.
   std::size_t unsent() const { return unsent_.size(); }

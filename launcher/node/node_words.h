@@ -14,10 +14,10 @@
 
 namespace launcher {
 
-// What a launcher and a node (node_worker.h) say to each other, a Record in each frame
+// The words of a launcher and a node (node_worker.h) are Records, one in each frame
 // (node_frames.h). An attempt is known by its key, which the launcher makes and never uses again.
-// The node connects; it says NodeHello, the launcher NodeOrder::kWelcome or kRefuse, and then both
-// say what they have.
+// The node connects and says NodeHello; the launcher answers kWelcome or kRefuse, and then both say
+// what they have.
 
 inline constexpr int kNodeProtocol = 1;
 
@@ -30,7 +30,7 @@ struct NodeHello {
   std::string boot;  // BootId() there.
   uid_t uid = 0;
   pid_t pid = 0;        // The worker's.
-  std::string version;  // Of the program.
+  std::string version;  // yard-node's own.
   std::uint64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<std::string> gpus = {};      // Their UUIDs.

@@ -52,7 +52,7 @@ class Attempt {
   // launcher has seen end, without Adopt(): its spec is still there if that launcher did not come
   // to this call.
   virtual void Acknowledge() = 0;
-  // Of the attempt with this folder, wherever it ran.
+  // True once the attempt with this folder was acknowledged, wherever it ran.
   static bool IsAcknowledged(const std::string& folder);
 };
 
