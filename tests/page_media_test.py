@@ -208,6 +208,7 @@ class PageMediaTest(page_case.PageCase):
     def test_a_mesh_turns(self):
         self.open_media()
         self.page.wait("%s && %s.querySelector('.mesh canvas')" % (self.card("body"), self.card("body")))
+        self.page.wait("(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(Boolean))(%s.querySelector('canvas'))" % self.card("body"))
         pixels = "(() => { const c = %s.querySelector('canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce((sum, one, i) => (sum * 31 + one) %% 1e9, 0); })()" % self.card("body")
         before = self.page.evaluate(pixels)
         self.page.evaluate("%s.querySelector('.mesh').focus()" % self.card("body"))
@@ -219,7 +220,8 @@ class PageMediaTest(page_case.PageCase):
         for tag in ("picture/image", "weights/tensor", "spread/histogram", "surface/loss_landscape"):
             self.page.wait("(%s || document).querySelector('.panel > *')" % self.card(tag))
         surface = self.card("surface/loss_landscape")
-        self.page.wait("(%s || document).querySelector('canvas')" % surface)
+        # (The canvas is there before the frame in which it is drawn.)
+        self.page.wait("(canvas => canvas && canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean))((%s || document).querySelector('canvas'))" % surface)
         self.assertIn("a loss landscape of 4 by 5 places, 0.25 to 6.25", self.page.evaluate("%s.innerHTML" % surface))
         # The least loss is drawn darkest: the middle of the lowest place beside a corner; and the path is there.
         shade, path = json.loads(self.page.evaluate("""(() => {

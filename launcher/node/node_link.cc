@@ -1,0 +1,133 @@
+#include "launcher/node/node_link.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+
+namespace launcher {
+
+NodeLink::NodeLink(Options options) : options_(std::move(options)) {
+  lost_timer_ = options_.loop->RunAfter(options_.lost_after, [this] { Lose(); });
+}
+
+NodeLink::~NodeLink() {
+  *alive_ = false;
+  options_.loop->Cancel(lost_timer_);
+}
+
+void NodeLink::Take(runtime::UniqueFd socket) {
+  if (is_welcome_) OnClosed(absl::UnavailableError("the node has connected again"));
+  frames_ = std::make_unique<NodeFrames>(
+      options_.loop, std::move(socket),
+      NodeFrames::Callbacks{.on_frame = [this](std::string_view frame) { OnFrame(frame); },
+                            .on_closed = [this](const absl::Status& why) { OnClosed(why); }});
+}
+
+void NodeLink::Attend(const std::string& key, Attendant* attendant) {
+  attendants_[key] = attendant;
+  if (!is_welcome_) return;
+  options_.loop->Post([this, key, alive = alive_] {
+    if (!*alive || !is_welcome_) return;
+    if (Attendant* const still = Find(key)) still->OnConnected(hello_.node);
+  });
+}
+
+void NodeLink::Leave(const std::string& key) { attendants_.erase(key); }
+
+bool NodeLink::Send(const NodeOrder& order) {
+  if (!is_welcome_) return false;
+  frames_->Send(order.Encode());
+  return true;
+}
+
+void NodeLink::OnFrame(std::string_view frame) {
+  if (!is_welcome_) return OnHello(frame);
+  if (const auto output = NodeOutput::Decode(frame)) {
+    if (Attendant* const attendant = Find(output->attempt)) attendant->OnBytes(*output);
+    return;
+  }
+  if (const auto news = NodeNews::Decode(frame)) return OnNews(*news);
+  LOG_EVERY_N(WARNING, 100) << "node " << options_.name
+                            << " has said what this launcher does not know";
+}
+
+void NodeLink::OnHello(std::string_view frame) {
+  const auto hello = NodeHello::Decode(frame);
+  if (!hello || hello->node.empty()) return Refuse("these are not the words of a node");
+  if (hello->protocol != kNodeProtocol) {
+    return Refuse(absl::StrCat("the node speaks version ", hello->protocol,
+                               " of the protocol, and this launcher version ", kNodeProtocol,
+                               "; next: take both from one installation"));
+  }
+  hello_ = *hello;
+  is_welcome_ = true;
+  heard_ = 0;
+  options_.loop->Cancel(std::exchange(lost_timer_, 0));
+  (void)Send({.kind = NodeOrder::Kind::kWelcome});
+  for (const std::string& key : hello_.attempts) {
+    if (Find(key) != nullptr || !IsAttemptKey(key)) continue;
+    LOG(WARNING) << "node " << options_.name << " has attempt " << key
+                 << ", which nobody waits for any more: it is discarded";
+    (void)Send({.kind = NodeOrder::Kind::kDiscard, .attempt = key});
+  }
+  if (options_.on_change) options_.on_change(absl::OkStatus());
+  ForEach([this](Attendant* attendant) {
+    if (is_welcome_) attendant->OnConnected(hello_.node);
+  });
+}
+
+void NodeLink::OnNews(const NodeNews& news) {
+  Attendant* const attendant = Find(news.attempt);
+  if (attendant != nullptr) attendant->OnNews(news);
+  AcknowledgeSoon(news.number);
+}
+
+void NodeLink::AcknowledgeSoon(std::uint64_t number) {
+  heard_ = std::max(heard_, number);
+  if (std::exchange(tells_heard_, true)) return;
+  options_.loop->Post([this, alive = alive_] {
+    if (!*alive) return;
+    tells_heard_ = false;
+    if (heard_ > 0) (void)Send({.kind = NodeOrder::Kind::kHeard, .number = heard_});
+  });
+}
+
+void NodeLink::Refuse(const std::string& why) {
+  LOG(WARNING) << "refused a connection to node " << options_.name << ": " << why;
+  frames_->Send(NodeOrder{.kind = NodeOrder::Kind::kRefuse, .line = why}.Encode());
+  frames_.reset();
+}
+
+void NodeLink::OnClosed(const absl::Status& why) {
+  frames_.reset();
+  if (!std::exchange(is_welcome_, false)) return;
+  lost_why_ = std::string(why.message());
+  lost_timer_ = options_.loop->RunAfter(options_.lost_after, [this] { Lose(); });
+  if (options_.on_change) options_.on_change(why);
+}
+
+void NodeLink::Lose() {
+  lost_timer_ = 0;
+  const std::string why = absl::StrCat("node ", options_.name, " has been away for ",
+                                       absl::FormatDuration(options_.lost_after), ": ", lost_why_);
+  LOG(WARNING) << why;
+  ForEach([&why](Attendant* attendant) { attendant->OnLost(why); });
+}
+
+void NodeLink::ForEach(const std::function<void(Attendant*)>& call) {
+  std::vector<std::string> keys;
+  for (const auto& [key, attendant] : attendants_) keys.push_back(key);
+  for (const std::string& key : keys) {
+    if (Attendant* const attendant = Find(key)) call(attendant);
+  }
+}
+
+NodeLink::Attendant* NodeLink::Find(const std::string& key) const {
+  const auto found = attendants_.find(key);
+  return found == attendants_.end() ? nullptr : found->second;
+}
+
+}  // namespace launcher

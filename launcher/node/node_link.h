@@ -1,0 +1,93 @@
+#ifndef LAUNCHER_NODE_NODE_LINK_H_
+#define LAUNCHER_NODE_NODE_LINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "launcher/node/node_frames.h"
+#include "launcher/node/node_words.h"
+#include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
+
+namespace launcher {
+
+// One node as its launcher sees it: the connection, as long as there is one, and the attempts that
+// are, or shall be, there. A node that comes back within `lost_after` has all its attempts; one
+// that does not has lost them. On the loop's thread.
+class NodeLink {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
+    std::string name;                    // The host's, for people.
+    absl::Duration lost_after = absl::Minutes(5);
+    // The connection has come, or has gone for this reason. Unset: nobody is told.
+    std::function<void(const absl::Status& why)> on_change = {};
+  };
+  // An attempt there. None of the calls may destroy the link.
+  class Attendant {
+   public:
+    virtual ~Attendant() = default;
+    // The node, with this id, is there (again).
+    virtual void OnConnected(const std::string& node) = 0;
+    virtual void OnNews(const NodeNews& news) = 0;
+    virtual void OnBytes(const NodeOutput& output) = 0;
+    // The node has been away for `lost_after`.
+    virtual void OnLost(const std::string& why) = 0;
+  };
+
+  explicit NodeLink(Options options);
+  ~NodeLink();
+  NodeLink(const NodeLink&) = delete;
+  NodeLink& operator=(const NodeLink&) = delete;
+
+  // A connection of the node, which says its hello first; an earlier one is given up. Call this
+  // only once all attempts attend that a launcher has stored: a node's attempts that nobody
+  // attends are discarded.
+  void Take(runtime::UniqueFd socket);
+
+  // At most one attendant for a key. The attendant outlives its place here; OnConnected() comes
+  // soon, if the node is there.
+  void Attend(const std::string& key, Attendant* attendant);
+  void Leave(const std::string& key);
+
+  // False if the node is not there: an order is not kept for it.
+  bool Send(const NodeOrder& order);
+  bool is_connected() const { return is_welcome_; }
+  const std::string& name() const { return options_.name; }
+  // What the node said of itself last; `node` is empty before.
+  const NodeHello& hello() const { return hello_; }
+
+ private:
+  void OnFrame(std::string_view frame);
+  void OnHello(std::string_view frame);
+  void OnNews(const NodeNews& news);
+  void OnClosed(const absl::Status& why);
+  void Refuse(const std::string& why);
+  void Lose();
+  // The attendants as they are now: one may leave in a call.
+  void ForEach(const std::function<void(Attendant*)>& call);
+  Attendant* Find(const std::string& key) const;
+  // Tells the node how far it was heard, once for all that it has said at once.
+  void AcknowledgeSoon(std::uint64_t number);
+
+  const Options options_;
+  std::unique_ptr<NodeFrames> frames_;
+  NodeHello hello_;
+  bool is_welcome_ = false;
+  std::uint64_t heard_ = 0;
+  bool tells_heard_ = false;
+  std::string lost_why_ = "it has not connected";
+  runtime::EventLoop::TimerId lost_timer_ = 0;
+  std::map<std::string, Attendant*> attendants_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_NODE_NODE_LINK_H_

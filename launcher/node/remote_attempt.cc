@@ -1,0 +1,316 @@
+#include "launcher/node/remote_attempt.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "launcher/wire/record.h"
+#include "runtime/file/file.h"
+
+namespace launcher {
+namespace {
+
+// In the attempt's folder on this host: which node was told to start it, and where its output
+// begins in this host's files.
+constexpr char kRemoteFile[] = "remote";
+constexpr std::size_t kMaxRemoteFile = 64 << 10;
+// For a file that could not be written: the disk may have room then.
+constexpr absl::Duration kRetry = absl::Seconds(1);
+
+std::uint64_t SizeOf(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+std::string RemotePath(const std::string& folder) { return absl::StrCat(folder, "/", kRemoteFile); }
+
+}  // namespace
+
+RemoteAttempt::RemoteAttempt(Options options, Callbacks callbacks)
+    : options_(std::move(options)), callbacks_(std::move(callbacks)) {
+  StreamOf(false).path = options_.stdout_path;
+  StreamOf(true).path = options_.stderr_path;
+}
+
+RemoteAttempt::~RemoteAttempt() {
+  *alive_ = false;
+  options_.loop->Cancel(timer_);
+  options_.node->Leave(options_.key);
+}
+
+absl::Status RemoteAttempt::Store() const {
+  Record record("remote");
+  record.Add("node", node_);
+  record.AddNumber("stdout_base", static_cast<std::int64_t>(streams_[0].base));
+  record.AddNumber("stderr_base", static_cast<std::int64_t>(streams_[1].base));
+  return runtime::WriteFileAtomically(RemotePath(options_.folder), record.Encode(), 0600);
+}
+
+// False if no node was ever told of the attempt.
+bool RemoteAttempt::Load() {
+  const auto bytes = runtime::ReadFile(RemotePath(options_.folder), kMaxRemoteFile);
+  const auto record = bytes.ok() ? Record::Parse(*bytes) : std::nullopt;
+  if (!record) return false;
+  node_ = record->Get("node");
+  streams_[0].base = static_cast<std::uint64_t>(record->GetNumber("stdout_base"));
+  streams_[1].base = static_cast<std::uint64_t>(record->GetNumber("stderr_base"));
+  for (Stream& stream : streams_) {
+    stream.copied = std::max(SizeOf(stream.path), stream.base) - stream.base;
+  }
+  return true;
+}
+
+absl::Status RemoteAttempt::Start() {
+  if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
+  for (Stream& stream : streams_) stream.base = SizeOf(stream.path);
+  Fault("before spec");
+  if (auto stored = Store(); !stored.ok()) return stored;
+  auto written =
+      runtime::WriteFileAtomically(SpecPath(options_.folder), options_.spec().Encode(), 0600);
+  if (!written.ok()) return written;
+  Fault("after spec, before spawn");
+  options_.node->Attend(options_.key, this);
+  return absl::OkStatus();
+}
+
+void RemoteAttempt::Adopt() {
+  if (Load()) return options_.node->Attend(options_.key, this);
+  if (const absl::Status again = Start(); !again.ok()) {
+    Finish({.state = state_,
+            .lost = true,
+            .how = absl::StrCat("cannot start the attempt: ", again.message())});
+  }
+}
+
+void RemoteAttempt::OnConnected(const std::string& node) {
+  if (left_) return;
+  if (acknowledged_) {
+    (void)options_.node->Send({.kind = NodeOrder::Kind::kAcknowledge, .attempt = options_.key});
+    return;
+  }
+  if (over_) return;
+  if (!node_.empty() && node_ != node) {
+    return OnLost(absl::StrCat("node ", options_.node->name(),
+                               " was started anew, and the attempt has ended with the old one"));
+  }
+  if (node_.empty()) {
+    node_ = node;
+    if (const absl::Status stored = Store(); !stored.ok()) {
+      node_.clear();
+      LOG_EVERY_N(ERROR, 60) << "cannot start " << options_.key << " yet: " << stored;
+      if (timer_ != 0) return;
+      timer_ = options_.loop->RunAfter(kRetry, [this] {
+        timer_ = 0;
+        if (options_.node->is_connected()) OnConnected(options_.node->hello().node);
+      });
+      return;
+    }
+  }
+  Fault("before remote start");
+  // (A node that has it already says how it is.)
+  const auto spec = runtime::ReadFile(SpecPath(options_.folder), NodeFrames::kMaxFrame / 2);
+  if (!spec.ok()) {
+    return OnLost(absl::StrCat("cannot read its spec: ", spec.status().message()));
+  }
+  (void)options_.node->Send(
+      {.kind = NodeOrder::Kind::kStart, .attempt = options_.key, .spec = *spec});
+  Fault("after remote start");
+  if (stop_) (void)options_.node->Send(*stop_);
+  // What was asked for on the connection before is not answered.
+  for (Stream& stream : streams_) stream.asked = false;
+  Read();
+}
+
+void RemoteAttempt::OnNews(const NodeNews& news) {
+  if (news.kind == NodeNews::Kind::kLeft) {
+    if (acknowledged_) LeaveSoon();
+    return;
+  }
+  if (over_ || end_) return;
+  switch (news.kind) {
+    case NodeNews::Kind::kState:
+      return OnState(news.state);
+    case NodeNews::Kind::kBarrier:
+      if (callbacks_.on_barrier) callbacks_.on_barrier(news.barrier);
+      return;
+    case NodeNews::Kind::kOver:
+      end_ = news;
+      for (Stream& stream : streams_) stream.at_end = false;
+      Read();
+      return FinishIfCopied();
+    case NodeNews::Kind::kLeft:
+      return;
+  }
+}
+
+void RemoteAttempt::OnState(const ShimState& state) {
+  state_ = state;
+  if (state.phase != ShimPhase::kRunning) return;
+  if (!std::exchange(running_, true)) callbacks_.on_running(AsHere(state));
+  if (state.ready && !std::exchange(ready_, true) && callbacks_.on_ready) callbacks_.on_ready();
+  streams_[0].known = std::max(streams_[0].known, state.stdout_end);
+  streams_[1].known = std::max(streams_[1].known, state.stderr_end);
+  Read();
+}
+
+void RemoteAttempt::Read() {
+  for (Stream& stream : streams_) {
+    if (over_ || stream.asked || stream.at_end || timer_ != 0) continue;
+    // After the end the node is asked until it has no more: without a witness of the end nobody
+    // knows how much there is.
+    if (!end_ && stream.copied >= stream.known) continue;
+    stream.asked = options_.node->Send({.kind = NodeOrder::Kind::kRead,
+                                        .attempt = options_.key,
+                                        .is_stderr = &stream == &streams_[1],
+                                        .offset = stream.copied});
+  }
+}
+
+void RemoteAttempt::OnBytes(const NodeOutput& output) {
+  Stream& stream = StreamOf(output.is_stderr);
+  if (over_ || !stream.asked || output.offset != stream.copied) return;
+  stream.asked = false;
+  if (output.bytes.empty()) {
+    stream.known = stream.copied;
+    stream.at_end = end_.has_value();
+    Read();
+    return FinishIfCopied();
+  }
+  if (const absl::Status written = Write(stream, output.bytes); !written.ok()) {
+    return ReadAgainLater(written);
+  }
+  stream.known = std::max(stream.known, stream.copied);
+  if (running_ && !end_) callbacks_.on_output(AsHere(state_));
+  Read();
+}
+
+absl::Status RemoteAttempt::Write(Stream& stream, const std::string& bytes) {
+  const auto failed = [&stream](const char* verb) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot ", verb, " ", stream.path, ": ", std::strerror(errno)));
+  };
+  if (!stream.file.valid()) {
+    stream.file = runtime::UniqueFd(
+        open(stream.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (!stream.file.valid()) return failed("open");
+  }
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const ssize_t written = pwrite(stream.file.get(), rest.data(), rest.size(),
+                                   static_cast<off_t>(stream.base + stream.copied));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("write");
+    stream.copied += static_cast<std::uint64_t>(written);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+// The node keeps the output until the end is acknowledged.
+void RemoteAttempt::ReadAgainLater(const absl::Status& why) {
+  LOG_EVERY_N(ERROR, 60) << why << "; the output is kept on node " << options_.node->name();
+  if (timer_ != 0) return;
+  timer_ = options_.loop->RunAfter(kRetry, [this] {
+    timer_ = 0;
+    Read();
+  });
+}
+
+ShimState RemoteAttempt::AsHere(ShimState state) const {
+  state.stdout_begin = streams_[0].base;
+  state.stderr_begin = streams_[1].base;
+  state.stdout_end = streams_[0].base + streams_[0].copied;
+  state.stderr_end = streams_[1].base + streams_[1].copied;
+  return state;
+}
+
+void RemoteAttempt::FinishIfCopied() {
+  if (over_ || !end_ || !streams_[0].at_end || !streams_[1].at_end) return;
+  Finish({.state = AsHere(end_->state),
+          .lost = end_->lost,
+          .shim_lost = end_->shim_lost,
+          .how = end_->how});
+}
+
+void RemoteAttempt::OnLost(const std::string& why) {
+  if (acknowledged_) return LeaveSoon();
+  if (over_) return;
+  // (Its end may be known, and only output be missing.)
+  AttemptEnd end{.state = AsHere(end_ ? end_->state : state_), .lost = !end_, .how = why};
+  if (end_) end.how = absl::StrCat(end_->how, "; the last output is missing: ", why);
+  Finish(std::move(end));
+}
+
+void RemoteAttempt::Finish(AttemptEnd end) {
+  over_ = true;
+  options_.loop->Cancel(std::exchange(timer_, 0));
+  callbacks_.on_over(end);
+}
+
+void RemoteAttempt::Stop(int signal, absl::Duration grace) {
+  if (over_) return;
+  if (node_.empty()) {
+    // It is not begun any more. (The caller may still hold what the end changes.)
+    options_.loop->Post([this, alive = alive_] {
+      if (!*alive || over_ || !node_.empty()) return;
+      AttemptEnd end{
+          .how = absl::StrCat("stopped before node ", options_.node->name(), " could start it")};
+      end.state.failure = end.how;
+      Finish(std::move(end));
+    });
+    return;
+  }
+  stop_ = NodeOrder{.kind = NodeOrder::Kind::kStop,
+                    .attempt = options_.key,
+                    .signal = signal,
+                    .grace_ms = absl::ToInt64Milliseconds(grace)};
+  Fault("before stop");
+  (void)options_.node->Send(*stop_);
+  Fault("after stop");
+}
+
+bool RemoteAttempt::Signal(int signal) {
+  return running_ && !over_ &&
+         options_.node->Send(
+             {.kind = NodeOrder::Kind::kSignal, .attempt = options_.key, .signal = signal});
+}
+
+void RemoteAttempt::AnswerBarrier(std::uint64_t number, std::string line) {
+  (void)options_.node->Send({.kind = NodeOrder::Kind::kBarrier,
+                             .attempt = options_.key,
+                             .number = number,
+                             .line = std::move(line)});
+}
+
+void RemoteAttempt::Acknowledge() {
+  acknowledged_ = over_ = true;
+  Fault("before acknowledge");
+  options_.node->Attend(options_.key, this);
+  if (!node_.empty() || Load()) return;
+  LeaveSoon();  // No node was told of it.
+}
+
+void RemoteAttempt::LeaveSoon() {
+  if (std::exchange(left_, true)) return;
+  Fault("after acknowledge");
+  options_.node->Leave(options_.key);
+  unlink(RemotePath(options_.folder).c_str());
+  // Last: its absence says that all this was done.
+  unlink(SpecPath(options_.folder).c_str());
+  Fault("let go");
+  options_.loop->Post([this, alive = alive_] {
+    if (*alive) callbacks_.on_left();
+  });
+}
+
+}  // namespace launcher

@@ -1,0 +1,101 @@
+#ifndef LAUNCHER_NODE_REMOTE_ATTEMPT_H_
+#define LAUNCHER_NODE_REMOTE_ATTEMPT_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "launcher/node/node_link.h"
+#include "launcher/node/node_words.h"
+#include "launcher/run/attempt.h"
+#include "launcher/wire/shim_protocol.h"
+#include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
+
+namespace launcher {
+
+// An attempt on another host. Its output is copied into the files of this host, and what it is told
+// to have said is what has been copied; its end comes once all of the output is here.
+//
+// It is started at most once: the id of the node that shall start it is stored in the attempt's
+// folder before the node is told. That node starts a key once; another one (the node was started
+// anew) is never told to, and the attempt is lost.
+class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt, as the node does.
+    NodeLink* node = nullptr;
+    std::string key;                       // IsAttemptKey(); never used again.
+    std::string folder;                    // The attempt's own, on this host.
+    std::string stdout_path, stderr_path;  // On this host; their directory is there.
+    std::function<ShimSpec()> spec;        // As in LocalAttempt::Options.
+    // As in JobTable::Options.
+    std::function<void(std::string_view point)> fault = {};
+  };
+  RemoteAttempt(Options options, Callbacks callbacks);
+  ~RemoteAttempt() override;
+  RemoteAttempt(const RemoteAttempt&) = delete;
+  RemoteAttempt& operator=(const RemoteAttempt&) = delete;
+
+  // It waits for a node that is away. An error if the folder cannot be made.
+  absl::Status Start() override;
+  void Adopt() override;
+  // It is said again to a node that comes back.
+  void Stop(int signal, absl::Duration grace) override;
+  bool Signal(int signal) override;
+  void AnswerBarrier(std::uint64_t number, std::string line) override;
+  void Acknowledge() override;
+
+  void OnConnected(const std::string& node) override;
+  void OnNews(const NodeNews& news) override;
+  void OnBytes(const NodeOutput& output) override;
+  void OnLost(const std::string& why) override;
+
+ private:
+  // One of the two output streams.
+  struct Stream {
+    std::string path;
+    std::uint64_t base = 0;    // Length of the file before the attempt.
+    std::uint64_t copied = 0;  // Bytes of the attempt that are in the file.
+    std::uint64_t known = 0;   // Bytes that the node has, as far as is known.
+    bool asked = false;        // An answer is awaited.
+    bool at_end = false;       // After the end: the node has no more.
+    runtime::UniqueFd file;
+  };
+  void Fault(std::string_view point) const {
+    if (options_.fault) options_.fault(point);
+  }
+  absl::Status Store() const;
+  bool Load();
+  Stream& StreamOf(bool is_stderr) { return streams_[is_stderr ? 1 : 0]; }
+  void OnState(const ShimState& state);
+  // Asks for output that is not here yet.
+  void Read();
+  void ReadAgainLater(const absl::Status& why);
+  absl::Status Write(Stream& stream, const std::string& bytes);
+  // `state` with the offsets of this host's files.
+  ShimState AsHere(ShimState state) const;
+  void FinishIfCopied();
+  void Finish(AttemptEnd end);
+  void LeaveSoon();
+
+  const Options options_;
+  const Callbacks callbacks_;
+  std::array<Stream, 2> streams_;
+  std::string node_;  // The id of the one that was told to start it; empty: none.
+  ShimState state_;   // As the node said it last.
+  std::optional<NodeNews> end_;
+  std::optional<NodeOrder> stop_;
+  bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;
+  runtime::EventLoop::TimerId timer_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_NODE_REMOTE_ATTEMPT_H_
