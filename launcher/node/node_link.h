@@ -60,7 +60,7 @@ class NodeLink {
   bool Send(const NodeOrder& order);
   bool is_connected() const { return is_welcome_; }
   const std::string& name() const { return options_.name; }
-  // What the node said of itself last; `node` is empty before.
+  // The node's last words about itself; `node` is empty before it has said any.
   const NodeHello& hello() const { return hello_; }
 
  private:

@@ -126,7 +126,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
       {.kind = NodeOrder::Kind::kStart, .attempt = options_.key, .spec = *spec});
   Fault("after remote start");
   if (stop_) (void)options_.node->Send(*stop_);
-  // What was asked for on the connection before is not answered.
+  // Nobody answers what was asked for on the connection before.
   for (Stream& stream : streams_) stream.asked = false;
   Read();
 }

@@ -57,7 +57,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   void OnLost(const std::string& why) override;
 
  private:
-  // One of the two output streams.
+  // This is one of the two output streams.
   struct Stream {
     std::string path;
     std::uint64_t base = 0;    // Length of the file before the attempt.

@@ -95,7 +95,7 @@ class RemoteAttemptTest : public testing::Test {
     link_ = std::make_unique<NodeLink>(
         NodeLink::Options{.loop = loop_.get(), .name = "far", .lost_after = kLostAfter});
   }
-  // What the node has as it connects.
+  // The node has these attempts as it connects.
   void Connect(const std::string& node = kNode, std::vector<std::string> attempts = {}) {
     On([&] {
       orders_.clear();
