@@ -1,5 +1,5 @@
-// An attempt on this host keeps the promises of all attempts. (What it keeps over kills at each
-// named point is held by crash_test.)
+// An attempt on this host keeps the promises of all attempts. (crash_test kills the launcher at each
+// named point.)
 
 #include "launcher/run/local_attempt.h"
 
