@@ -1,0 +1,676 @@
+#include "launcher/node/node_worker.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "launcher/node/node_frames.h"
+#include "launcher/process/process_table.h"
+#include "launcher/run/local_attempt.h"
+#include "launcher/run/shim_spawner.h"
+#include "launcher/wire/log_files.h"
+#include "launcher/wire/shim_protocol.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/random_id.h"
+#include "runtime/text/string_view.h"
+
+// Always true:
+// - An attempt is in held_ exactly from its order, or from a worker before, until nothing of it is
+//   left: processes, sockets and files.
+// - News are sent by Flush() alone, from a timer: never from within an attempt's callback. Numbers
+//   rise in the order of sending, so a kHeard covers all that was sent before it.
+// - An attempt is destroyed by Remove() alone, also never from within its callback.
+
+namespace launcher {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+// A launcher that accepts says at once whether this node is welcome.
+constexpr absl::Duration kToWelcome = absl::Seconds(20);
+// The growth of output is said so often at most, all other news at once.
+constexpr absl::Duration kOutputPace = absl::Milliseconds(20);
+// News are not given to a connection that has so much to send already.
+constexpr std::size_t kMaxQueued = 1 << 20;
+constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
+constexpr absl::Duration kLongestGrace = absl::Hours(24 * 365);
+// For the launcher's acknowledgements, and for kills that take long, at the end of the worker.
+constexpr absl::Duration kToLeave = absl::Seconds(5);
+constexpr int kHighestSignal = 64;
+constexpr std::size_t kLongestSocketName = 33 + 4;  // "/", 32 digits, ".ctl"
+
+struct Stop {
+  int signal = 0;
+  absl::Duration grace;
+};
+
+// One attempt, or what is to be said of one that could not be started.
+struct Held {
+  std::string key;
+  std::unique_ptr<LocalAttempt> attempt;  // Null: it could not be started, or its spec is spoilt.
+  std::string task_socket, control_socket;
+  std::optional<ShimState> state;
+  std::optional<ShimBarrier> barrier;  // The one at which the program waits, not answered yet.
+  std::optional<AttemptEnd> end;
+  bool says_state = false, says_barrier = false, says_end = false;  // Not said yet.
+  std::optional<Stop> stop = {};
+  bool is_of_earlier_owner = false;
+  bool is_discarded = false;
+  bool is_acknowledged = false;
+};
+
+absl::Status CheckSocketPath(const std::string& what, const std::string& path, std::size_t more) {
+  if (path.size() + more < sizeof(sockaddr_un::sun_path)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " ", path, " is too long: ", path.size(),
+                                                 " bytes (at most ",
+                                                 sizeof(sockaddr_un::sun_path) - 1 - more, ")"));
+}
+
+absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  runtime::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.valid() &&
+      connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+    return socket;
+  }
+  return absl::UnavailableError(
+      absl::StrCat("cannot reach a launcher at ", path, ": ", std::strerror(errno)));
+}
+
+AttemptEnd FailedStart(std::string why) {
+  AttemptEnd end;
+  end.state.phase = ShimPhase::kExited;
+  end.state.failure = why;
+  end.how = std::move(why);
+  return end;
+}
+
+class Worker final : public NodeWorker {
+ public:
+  explicit Worker(Options options) : options_(std::move(options)), spawner_(options_.shim_path) {}
+  ~Worker() override;
+  absl::Status Open();
+  void Leave(absl::Duration grace, std::function<void()> done) override;
+  std::uint64_t bad_words() const override { return bad_words_; }
+
+ private:
+  std::string Folder(const std::string& key) const {
+    return absl::StrCat(options_.folder, "/attempts/", key);
+  }
+  void Later(std::function<void()> work);
+
+  // Connections.
+  void Connect();
+  void ConnectAfter(absl::Duration pause);
+  void OnFrame(std::string_view frame);
+  void OnClosed(const absl::Status& why);
+  void OnWelcome();
+  void OnRefused(const std::string& why);
+  NodeHello Hello() const;
+
+  // News.
+  void Say(const std::string& key, bool at_once = true);
+  void SayAgain(Held* held);
+  void Flush();
+  void SendNewsOf(const std::string& key);
+  void Send(NodeNews news);
+  void OnHeard(std::uint64_t number);
+
+  // Orders.
+  void BadWord(std::string_view what);
+  void OnOrder(const NodeOrder& order);
+  void OnStart(const NodeOrder& order);
+  void OnRead(const NodeOrder& order);
+  void OnOrderOf(Held* held, const NodeOrder& order);
+
+  // Attempts.
+  absl::Status AdoptAll();
+  void Adopt(const std::string& key);
+  Held* Hold(const std::string& key);
+  absl::Status Begin(Held* held, const std::string& spec);
+  absl::StatusOr<ShimSpec> OwnSpec(const Held& held, const std::string& encoded) const;
+  void MakeAttempt(Held* held);
+  void OnState(Held* held, const ShimState& state);
+  void OnOver(Held* held, const AttemptEnd& end);
+  void StopIt(Held* held, Stop stop);
+  void Discard(Held* held);
+  void LetGo(const std::string& key);
+  void Remove(std::string key);  // (A copy: the caller's may be the attempt's own.)
+  void RemoveFiles(const Held& held);
+  bool IsFree(bool of_earlier_owners_only) const;
+
+  void LookWhetherLeft();
+  void FinishLeaving();
+
+  const Options options_;
+  ShimSpawner spawner_;
+  std::map<std::string, std::unique_ptr<Held>> held_;
+  // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
+  std::map<std::string, std::uint64_t> left_;
+  std::set<std::string> unsaid_;  // Keys of attempts of which something is to be said.
+  std::string said_last_;
+  std::uint64_t last_number_ = 0;
+  std::uint64_t bad_words_ = 0;
+
+  std::unique_ptr<NodeFrames> frames_;
+  bool is_welcome_ = false;
+  absl::Duration pause_ = kFirstPause;
+  bool is_loss_logged_ = false;
+  runtime::EventLoop::TimerId connect_timer_ = 0, welcome_timer_ = 0, flush_timer_ = 0,
+                              leave_timer_ = 0;
+  bool flushes_at_once_ = false;
+
+  bool is_leaving_ = false;
+  bool all_are_over_ = false;      // Seen while leaving.
+  std::function<void()> on_left_;  // Empty: not leaving, or told.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+Worker::~Worker() {
+  *alive_ = false;
+  for (const auto timer : {connect_timer_, welcome_timer_, flush_timer_, leave_timer_}) {
+    options_.loop->Cancel(timer);
+  }
+}
+
+absl::Status Worker::Open() {
+  for (const auto& checked :
+       {CheckSocketPath("the directory of sockets", options_.socket_directory, kLongestSocketName),
+        CheckSocketPath("the launcher's socket", options_.launcher_socket, 0),
+        CheckSocketPath("the trainer's socket", options_.trainer_socket, 0),
+        runtime::MakeDirectories(options_.folder, 0700),
+        runtime::MakePrivateDirectory(options_.folder),
+        runtime::MakePrivateDirectory(options_.folder + "/attempts"),
+        runtime::MakePrivateDirectory(options_.socket_directory), AdoptAll()}) {
+    if (!checked.ok()) return checked;
+  }
+  ConnectAfter(absl::ZeroDuration());
+  return absl::OkStatus();
+}
+
+void Worker::Later(std::function<void()> work) {
+  options_.loop->Post([alive = alive_, work = std::move(work)] {
+    if (*alive) work();
+  });
+}
+
+// --- Connections.
+
+void Worker::ConnectAfter(absl::Duration pause) {
+  if (connect_timer_ != 0 || frames_ != nullptr) return;
+  connect_timer_ = options_.loop->RunAfter(pause, [this] { Connect(); });
+}
+
+void Worker::Connect() {
+  connect_timer_ = 0;
+  // (Their end comes here again.)
+  if (!IsFree(/*of_earlier_owners_only=*/true)) return;
+  auto socket = ConnectTo(options_.launcher_socket);
+  if (!socket.ok()) return OnClosed(socket.status());
+  frames_ = std::make_unique<NodeFrames>(
+      options_.loop, *std::move(socket),
+      NodeFrames::Callbacks{.on_frame = [this](std::string_view frame) { OnFrame(frame); },
+                            .on_closed = [this](const absl::Status& why) { OnClosed(why); }});
+  welcome_timer_ = options_.loop->RunAfter(kToWelcome, [this] {
+    OnClosed(absl::UnavailableError("no launcher has answered the node"));
+  });
+  frames_->Send(Hello().Encode());
+}
+
+NodeHello Worker::Hello() const {
+  NodeHello hello = options_.hello;
+  hello.protocol = kNodeProtocol;
+  hello.boot = BootId();
+  hello.uid = getuid();
+  hello.pid = getpid();
+  hello.attempts.clear();
+  for (const auto& [key, held] : held_) hello.attempts.push_back(key);
+  return hello;
+}
+
+void Worker::OnClosed(const absl::Status& why) {
+  if (!std::exchange(is_loss_logged_, true)) LOG(WARNING) << why.message() << "; trying again";
+  frames_.reset();
+  is_welcome_ = false;
+  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
+  ConnectAfter(pause_);
+  pause_ = std::min(2 * pause_, kLongestPause);
+}
+
+void Worker::OnRefused(const std::string& why) {
+  LOG(ERROR) << "the launcher refuses this node: " << why;
+  frames_.reset();
+  is_welcome_ = false;
+  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
+  ConnectAfter(options_.refused_pause);
+}
+
+void Worker::OnWelcome() {
+  if (std::exchange(is_welcome_, true)) return;
+  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
+  pause_ = kFirstPause;
+  is_loss_logged_ = false;
+  LOG(INFO) << "connected to the launcher at " << options_.launcher_socket;
+  for (const auto& [key, held] : held_) SayAgain(held.get());
+  for (const auto& [key, number] : left_) Say(key);
+}
+
+void Worker::OnFrame(std::string_view frame) {
+  const auto order = NodeOrder::Decode(frame);
+  if (!order) return BadWord("cannot be decoded");
+  if (order->kind == NodeOrder::Kind::kRefuse) return OnRefused(order->line);
+  if (order->kind == NodeOrder::Kind::kWelcome) return OnWelcome();
+  if (!is_welcome_) return BadWord("comes before the welcome");
+  OnOrder(*order);
+}
+
+void Worker::BadWord(std::string_view what) {
+  if (bad_words_++ == 0) {
+    LOG(WARNING) << "dropped a word of the launcher: it " << what << " (said once)";
+  }
+}
+
+// --- News.
+
+void Worker::Say(const std::string& key, bool at_once) {
+  unsaid_.insert(key);
+  if (flush_timer_ != 0 && (flushes_at_once_ || !at_once)) return;
+  options_.loop->Cancel(flush_timer_);
+  flushes_at_once_ = at_once;
+  flush_timer_ =
+      options_.loop->RunAfter(at_once ? absl::ZeroDuration() : kOutputPace, [this] { Flush(); });
+}
+
+void Worker::SayAgain(Held* held) {
+  held->says_state = held->state.has_value();
+  held->says_barrier = held->barrier.has_value();
+  held->says_end = held->end.has_value();
+  Say(held->key);
+}
+
+void Worker::Flush() {
+  flush_timer_ = 0;
+  while (is_welcome_ && !unsaid_.empty()) {
+    if (frames_->unsent() > kMaxQueued) return Say(*unsaid_.begin(), /*at_once=*/false);
+    // In turns: an attempt that has always something to say does not keep others silent.
+    auto next = unsaid_.upper_bound(said_last_);
+    if (next == unsaid_.end()) next = unsaid_.begin();
+    said_last_ = *next;
+    unsaid_.erase(next);
+    SendNewsOf(said_last_);
+  }
+}
+
+void Worker::SendNewsOf(const std::string& key) {
+  if (const auto left = left_.find(key); left != left_.end()) {
+    left->second = last_number_ + 1;
+    return Send({.attempt = key, .kind = NodeNews::Kind::kLeft});
+  }
+  const auto found = held_.find(key);
+  if (found == held_.end()) return;
+  Held& held = *found->second;
+  const bool says_state = std::exchange(held.says_state, false);
+  const bool says_barrier = std::exchange(held.says_barrier, false);
+  if (held.end) {
+    if (!std::exchange(held.says_end, false)) return;
+    return Send({.attempt = key,
+                 .kind = NodeNews::Kind::kOver,
+                 .state = held.end->state,
+                 .lost = held.end->lost,
+                 .shim_lost = held.end->shim_lost,
+                 .how = held.end->how});
+  }
+  if (says_state && held.state) {
+    Send({.attempt = key, .kind = NodeNews::Kind::kState, .state = *held.state});
+  }
+  if (says_barrier && held.barrier) {
+    Send({.attempt = key, .kind = NodeNews::Kind::kBarrier, .barrier = *held.barrier});
+  }
+}
+
+void Worker::Send(NodeNews news) {
+  news.number = ++last_number_;
+  frames_->Send(news.Encode());
+}
+
+void Worker::OnHeard(std::uint64_t number) {
+  std::erase_if(left_,
+                [number](const auto& left) { return left.second != 0 && left.second <= number; });
+  LookWhetherLeft();
+}
+
+// --- Orders.
+
+void Worker::OnOrder(const NodeOrder& order) {
+  using Kind = NodeOrder::Kind;
+  if (order.kind == Kind::kHeard) return OnHeard(order.number);
+  if (order.kind == Kind::kStart) return OnStart(order);
+  if (order.kind == Kind::kRead) return OnRead(order);
+  const auto found = held_.find(order.attempt);
+  if (found != held_.end()) return OnOrderOf(found->second.get(), order);
+  if (order.kind != Kind::kAcknowledge && order.kind != Kind::kDiscard) return;
+  // (Not kept: the launcher asks again on a new connection.)
+  if (!left_.contains(order.attempt)) {
+    Send({.attempt = order.attempt, .kind = NodeNews::Kind::kLeft});
+  }
+}
+
+void Worker::OnOrderOf(Held* held, const NodeOrder& order) {
+  using Kind = NodeOrder::Kind;
+  const bool has_signal = order.kind == Kind::kStop || order.kind == Kind::kSignal;
+  if (has_signal && (order.signal < 1 || order.signal > kHighestSignal)) {
+    return BadWord("has no signal that there is");
+  }
+  switch (order.kind) {
+    case Kind::kStop:
+      return StopIt(held, {.signal = order.signal,
+                           .grace = std::clamp(absl::Milliseconds(order.grace_ms),
+                                               absl::ZeroDuration(), kLongestGrace)});
+    case Kind::kSignal:
+      if (held->attempt != nullptr && !held->end) (void)held->attempt->Signal(order.signal);
+      return;
+    case Kind::kBarrier:
+      if (order.line.size() > kMaxBarrierAnswer) return BadWord("has too long an answer");
+      if (held->attempt == nullptr || held->end) return;
+      if (held->barrier && held->barrier->number == order.number) held->barrier.reset();
+      return held->attempt->AnswerBarrier(order.number, order.line);
+    case Kind::kAcknowledge:
+      if (held->end) LetGo(held->key);
+      return;
+    case Kind::kDiscard:
+      return Discard(held);
+    default:
+      return;
+  }
+}
+
+void Worker::OnStart(const NodeOrder& order) {
+  if (const auto found = held_.find(order.attempt); found != held_.end()) {
+    return SayAgain(found->second.get());
+  }
+  if (held_.size() >= kMaxAttempts) {
+    // (Not kept: the launcher orders it again on a new connection.)
+    const AttemptEnd end =
+        FailedStart(absl::StrCat("the node has ", kMaxAttempts, " attempts already"));
+    return Send({.attempt = order.attempt,
+                 .kind = NodeNews::Kind::kOver,
+                 .state = end.state,
+                 .how = end.how});
+  }
+  left_.erase(order.attempt);
+  Held* const held = Hold(order.attempt);
+  const absl::Status begun =
+      is_leaving_ ? absl::UnavailableError("the node is being stopped") : Begin(held, order.spec);
+  if (begun.ok()) return;
+  held->attempt.reset();
+  RemoveFiles(*held);
+  OnOver(held, FailedStart(std::string(runtime::Std(begun.message()))));
+}
+
+void Worker::OnRead(const NodeOrder& order) {
+  NodeOutput output{.attempt = order.attempt, .is_stderr = order.is_stderr, .offset = order.offset};
+  if (held_.contains(order.attempt)) {
+    const runtime::UniqueFd file =
+        OpenLogFile(absl::StrCat(Folder(order.attempt), order.is_stderr ? "/stderr" : "/stdout"));
+    output.bytes.resize(kMaxNodeOutput);
+    const ssize_t got = file.valid() ? pread(file.get(), output.bytes.data(), kMaxNodeOutput,
+                                             static_cast<off_t>(order.offset))
+                                     : 0;
+    output.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+  frames_->Send(output.Encode());
+}
+
+// --- Attempts.
+
+absl::Status Worker::AdoptAll() {
+  std::vector<std::string> keys;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(options_.folder + "/attempts", error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::string key = entry->path().filename();
+    if (IsAttemptKey(key)) keys.push_back(std::move(key));
+  }
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot read ", options_.folder, "/attempts: ", error.message()));
+  }
+  for (const std::string& key : keys) Adopt(key);
+  return absl::OkStatus();
+}
+
+void Worker::Adopt(const std::string& key) {
+  if (Attempt::IsAcknowledged(Folder(key))) {
+    // Its removal was cut off, or its order, before anything was begun.
+    std::error_code ignored;
+    std::filesystem::remove_all(Folder(key), ignored);
+    return;
+  }
+  Held* const held = Hold(key);
+  const auto spec =
+      ShimSpec::Decode(runtime::ReadFile(SpecPath(Folder(key)), kMaxSpec).value_or(""));
+  if (!spec) {
+    AttemptEnd end = FailedStart("its spec on the node cannot be read");
+    end.lost = true;
+    return OnOver(held, end);
+  }
+  held->task_socket = spec->task_socket;
+  held->control_socket = spec->control_socket;
+  held->is_of_earlier_owner =
+      spec->owner != options_.owner || spec->owner_start_ticks != options_.owner_start_ticks;
+  MakeAttempt(held);
+  if (held->is_of_earlier_owner) held->stop = {.signal = SIGKILL, .grace = absl::ZeroDuration()};
+  // Starts the program if nobody has. That is right: only what the launcher has ordered has a spec.
+  // (The shim does not begin an attempt whose owner has ended.)
+  held->attempt->Adopt();
+  if (held->stop) StopIt(held, *held->stop);
+}
+
+Held* Worker::Hold(const std::string& key) {
+  auto held = std::make_unique<Held>();
+  held->key = key;
+  return (held_[key] = std::move(held)).get();
+}
+
+absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, const std::string& encoded) const {
+  if (encoded.size() > kMaxSpec) {
+    return absl::InvalidArgumentError(absl::StrCat("the spec of the attempt has ", encoded.size(),
+                                                   " bytes (at most ", kMaxSpec, ")"));
+  }
+  auto spec = ShimSpec::Decode(encoded);
+  if (!spec) return absl::InvalidArgumentError("the spec of the attempt cannot be decoded");
+  if (!spec->trainer_socket.empty() && options_.trainer_socket.empty()) {
+    return absl::FailedPreconditionError(
+        "the node has no way to the trainer: start it with --trainer_socket");
+  }
+  if (!spec->trainer_socket.empty()) spec->trainer_socket = options_.trainer_socket;
+  spec->stdout_path = Folder(held.key) + "/stdout";
+  spec->stderr_path = Folder(held.key) + "/stderr";
+  spec->rotate_bytes = 0;
+  spec->control_socket = held.control_socket;
+  spec->task_socket = held.task_socket;
+  spec->owner = options_.owner;
+  spec->owner_start_ticks = options_.owner_start_ticks;
+  spec->owner_stop_signal = SIGTERM;
+  if (spec->owner_stop_grace_ms <= 0) {
+    spec->owner_stop_grace_ms = absl::ToInt64Milliseconds(kDefaultGrace);
+  }
+  return *std::move(spec);
+}
+
+absl::Status Worker::Begin(Held* held, const std::string& encoded) {
+  // Keys are too long for the path of a socket.
+  held->task_socket = absl::StrCat(options_.socket_directory, "/", runtime::RandomHex128());
+  held->control_socket = held->task_socket + ".ctl";
+  const auto spec = OwnSpec(*held, encoded);
+  if (!spec.ok()) return spec.status();
+  const std::string folder = Folder(held->key);
+  if (auto made = runtime::MakeDirectories(folder, 0700); !made.ok()) return made;
+  if (auto written = runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600);
+      !written.ok()) {
+    return written;
+  }
+  MakeAttempt(held);
+  return held->attempt->Start();
+}
+
+void Worker::MakeAttempt(Held* held) {
+  const std::string folder = Folder(held->key);
+  const std::string key = held->key;
+  held->attempt = std::make_unique<LocalAttempt>(
+      LocalAttempt::Options{
+          .loop = options_.loop,
+          .spawner = &spawner_,
+          .folder = folder,
+          .task_socket = held->task_socket,
+          .control_socket = held->control_socket,
+          .spec =
+              [folder] {
+                const auto encoded = runtime::ReadFile(SpecPath(folder), kMaxSpec);
+                return ShimSpec::Decode(encoded.value_or("")).value_or(ShimSpec());
+              }},
+      Attempt::Callbacks{
+          .on_running =
+              [this, held](const ShimState&) {
+                if (held->stop) StopIt(held, *held->stop);
+              },
+          .on_output = [this, held](const ShimState& state) { OnState(held, state); },
+          .on_barrier =
+              [this, held](const ShimBarrier& barrier) {
+                held->barrier = barrier;
+                held->says_barrier = true;
+                Say(held->key);
+              },
+          .on_over = [this, held](const AttemptEnd& end) { OnOver(held, end); },
+          .on_left = [this, key] { Later([this, key] { Remove(key); }); }});
+}
+
+void Worker::OnState(Held* held, const ShimState& state) {
+  const bool only_grew = held->state && held->state->phase == state.phase &&
+                         held->state->pid == state.pid && held->state->ready == state.ready;
+  held->state = state;
+  held->says_state = true;
+  Say(held->key, /*at_once=*/!only_grew);
+}
+
+void Worker::OnOver(Held* held, const AttemptEnd& end) {
+  held->end = end;
+  held->barrier.reset();
+  held->says_end = true;
+  Say(held->key);
+  if (held->is_discarded) Later([this, key = held->key] { LetGo(key); });
+  if (held->is_of_earlier_owner) ConnectAfter(absl::ZeroDuration());
+  LookWhetherLeft();
+}
+
+void Worker::StopIt(Held* held, Stop stop) {
+  // Kept, as an attempt that is being taken up cannot be told yet.
+  held->stop = stop;
+  if (held->attempt != nullptr && !held->end) held->attempt->Stop(stop.signal, stop.grace);
+}
+
+void Worker::Discard(Held* held) {
+  held->is_discarded = true;
+  if (held->end) return LetGo(held->key);
+  StopIt(held, {.signal = SIGKILL, .grace = absl::ZeroDuration()});
+}
+
+void Worker::LetGo(const std::string& key) {
+  const auto found = held_.find(key);
+  if (found == held_.end() || std::exchange(found->second->is_acknowledged, true)) return;
+  if (found->second->attempt == nullptr) return Remove(key);
+  found->second->attempt->Acknowledge();
+}
+
+void Worker::Remove(std::string key) {
+  const auto found = held_.find(key);
+  if (found == held_.end()) return;
+  found->second->attempt.reset();
+  RemoveFiles(*found->second);
+  held_.erase(found);
+  // The launcher asks again for what is forgotten here.
+  if (left_.size() >= kMaxAttempts) left_.erase(left_.begin());
+  left_[key] = 0;
+  Say(key);
+  LookWhetherLeft();
+}
+
+void Worker::RemoveFiles(const Held& held) {
+  const std::string folder = Folder(held.key);
+  unlink(SpecPath(folder).c_str());  // First: without it the rest is removed by the next worker.
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  if (error) LOG(WARNING) << "cannot remove " << folder << ": " << error.message();
+  if (held.control_socket.empty()) return;
+  unlink(held.control_socket.c_str());
+  unlink(held.task_socket.c_str());
+}
+
+bool Worker::IsFree(bool of_earlier_owners_only) const {
+  return std::all_of(held_.begin(), held_.end(), [&](const auto& entry) {
+    return entry.second->end.has_value() ||
+           (of_earlier_owners_only && !entry.second->is_of_earlier_owner);
+  });
+}
+
+// --- The end.
+
+void Worker::Leave(absl::Duration grace, std::function<void()> done) {
+  if (std::exchange(is_leaving_, true)) return;
+  on_left_ = std::move(done);
+  for (const auto& [key, held] : held_) {
+    if (!held->end) StopIt(held.get(), {.signal = SIGTERM, .grace = grace});
+  }
+  leave_timer_ = options_.loop->RunAfter(grace + kToLeave, [this] {
+    leave_timer_ = 0;
+    FinishLeaving();
+  });
+  Later([this] { LookWhetherLeft(); });
+}
+
+void Worker::LookWhetherLeft() {
+  if (!on_left_ || !IsFree(/*of_earlier_owners_only=*/false)) return;
+  if ((held_.empty() && left_.empty()) || !is_welcome_) return FinishLeaving();
+  if (std::exchange(all_are_over_, true)) return;
+  options_.loop->Cancel(leave_timer_);
+  leave_timer_ = options_.loop->RunAfter(kToLeave, [this] {
+    leave_timer_ = 0;
+    FinishLeaving();
+  });
+}
+
+void Worker::FinishLeaving() {
+  for (const auto& [key, held] : held_) {
+    // So that no shim waits for an acknowledgement; its exit file stays.
+    if (held->end && !held->control_socket.empty()) unlink(held->control_socket.c_str());
+  }
+  if (on_left_) Later(std::exchange(on_left_, {}));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NodeWorker>> NodeWorker::Create(Options options) {
+  auto worker = std::make_unique<Worker>(std::move(options));
+  if (auto opened = worker->Open(); !opened.ok()) return opened;
+  return worker;
+}
+
+}  // namespace launcher
