@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import socket
 import sqlite3
@@ -75,7 +76,12 @@ class Yards(yard_case.YardCase):
         return int((self.runtime / (service + ".ready")).read_text().split()[0])
 
     def send(self, service, number):
-        os.kill(self.pid(service), number)
+        """Returns after a SIGKILL once the process is gone."""
+        process = os.pidfd_open(self.pid(service))
+        signal.pidfd_send_signal(process, number)
+        if number == signal.SIGKILL:
+            select.select([process], [], [], yard_case.LONG)
+        os.close(process)
 
     def processes(self):
         """The processes of this yard that run."""
@@ -204,12 +210,11 @@ class ServicesTest(Yards):
 def damage(service):
     """Its database is none any more, and it has to read it."""
     def breaks(case):
-        pid = case.pid(service)
         for name in ("-wal", "-shm"):
             (case.state / (service + ".db" + name)).unlink(missing_ok=True)
         with open(case.state / (service + ".db"), "r+b") as database:
             database.write(b"x" * 4096)
-        os.kill(pid, signal.SIGKILL)
+        case.send(service, signal.SIGKILL)
     return breaks
 
 
