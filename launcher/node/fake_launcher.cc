@@ -2,9 +2,12 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "launcher/fixtures/shim_fixture.h"
 
@@ -74,7 +77,8 @@ bool FakeLauncher::ReadExactly(char* bytes, std::size_t count) {
 }
 
 std::optional<std::string> FakeLauncher::NextFrame() {
-  for (;;) {
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (absl::Now() < deadline) {
     char header[kLengthBytes];
     if (!ReadExactly(header, sizeof header)) return std::nullopt;
     std::size_t length = 0;
@@ -89,6 +93,7 @@ std::optional<std::string> FakeLauncher::NextFrame() {
     if (!ReadExactly(frame.data(), length)) return std::nullopt;
     return frame;
   }
+  return std::nullopt;
 }
 
 void FakeLauncher::Keep(NodeNews news) {
@@ -99,14 +104,19 @@ void FakeLauncher::Keep(NodeNews news) {
 }
 
 std::optional<NodeNews> FakeLauncher::Await(const std::function<bool(const NodeNews&)>& wanted) {
+  const absl::Time deadline = absl::Now() + kDeadline;
   for (;;) {
-    while (!news_.empty()) {
-      NodeNews news = std::move(news_.front());
-      news_.pop_front();
-      if (wanted(news)) return news;
+    const auto found = std::find_if(news_.begin(), news_.end(), wanted);
+    if (found != news_.end()) {
+      NodeNews news = std::move(*found);
+      news_.erase(
+          std::remove_if(news_.begin(), found,
+                         [&](const NodeNews& other) { return other.attempt == news.attempt; }),
+          found + 1);
+      return news;
     }
     const auto frame = NextFrame();
-    if (!frame) {
+    if (!frame || absl::Now() > deadline) {
       ADD_FAILURE() << "the node says nothing more";
       return std::nullopt;
     }

@@ -32,7 +32,7 @@ class FakeLauncher {
 
   void Send(const NodeOrder& order) { SendFrame(order.Encode()); }
   void SendFrame(std::string_view frame);
-  // The next news that `wanted` takes; the news before it are dropped.
+  // The next news that `wanted` takes. The news of the same attempt before it are dropped.
   std::optional<NodeNews> Await(const std::function<bool(const NodeNews&)>& wanted);
   std::optional<NodeNews> Await(const std::string& key, NodeNews::Kind kind);
   // Says how far the news were heard: all that have come.

@@ -1,7 +1,9 @@
 #include "runtime/process/service_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -77,12 +79,37 @@ absl::Status CheckWords(const std::vector<std::string_view>& words) {
   return absl::OkStatus();
 }
 
+bool AsksForHelp(const std::vector<std::string_view>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), end, "--help") != end;
+}
+
+void PrintHelp(std::string_view program, std::string_view usage) {
+  std::map<std::string_view, const absl::CommandLineFlag*> sorted;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    const bool is_of_the_library = flag->Filename().find("absl/") != std::string::npos;
+    if (!is_of_the_library) sorted[Std(name)] = flag;
+  }
+  std::string text = absl::StrCat(Absl(program), ": ", Absl(usage), "\n\n");
+  for (const auto& [name, flag] : sorted) {
+    const std::string value = flag->DefaultValue();
+    absl::StrAppend(&text, "  --", Absl(name), value.empty() ? "" : "=", value, "\n      ",
+                    flag->Help(), "\n");
+  }
+  std::fputs(text.c_str(), stdout);
+}
+
 }  // namespace
 
 void ParseFlags(std::string_view program, std::string_view usage, int argc, char** argv) {
   [[maybe_unused]] static const bool once = (absl::SetProgramUsageMessage(Absl(usage)), true);
   TakeHyphens(argc, argv);
-  const absl::Status good = CheckWords({argv + 1, argv + argc});
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  if (AsksForHelp(words)) {
+    PrintHelp(program, usage);
+    std::exit(kExitOk);
+  }
+  const absl::Status good = CheckWords(words);
   if (!good.ok()) std::exit(ReportAndExitCode(program, good));
   absl::ParseCommandLine(argc, argv);
 }

@@ -16,7 +16,8 @@ inline constexpr std::string_view kFlagsAreRight = "the flags are right";
 
 // Parses the words of the command line into the flags. A flag that there is not, and a value that
 // its flag does not take, ends the process with kExitUsage and one line, which names the nearest
-// flag, or a value that it takes.
+// flag, or a value that it takes. --help prints `usage` and all flags with their defaults, and ends
+// the process with kExitOk.
 void ParseFlags(std::string_view program, std::string_view usage, int argc, char** argv);
 
 // `checked` is what the program itself says of the values. The exit code, if the process is to end

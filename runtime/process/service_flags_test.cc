@@ -1,7 +1,10 @@
 #include "runtime/process/service_flags.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -49,6 +52,18 @@ TEST(ParseFlagsTest, AWordThatIsWrongIsNamedWithWhatIsRight) {
   for (const auto& [word, said] : kCases) {
     EXPECT_EXIT(Parse({word}), testing::ExitedWithCode(kExitUsage), said) << word;
   }
+}
+
+TEST(ParseFlagsTest, HelpListsTheFlagsWithTheirDefaults) {
+  const auto help = [](std::vector<std::string> words) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);  // (A death test reads that alone.)
+    Parse(std::move(words));
+  };
+  EXPECT_EXIT(help({"--help"}), testing::ExitedWithCode(kExitOk),
+              "service: It serves.\n\n(.*\n)*  --log_files=4\n      How many.\n");
+  EXPECT_EXIT(help({"--log-files=5", "--help"}), testing::ExitedWithCode(kExitOk),
+              "--shines=false");
+  Parse({"--log_files=4", "--", "--help"});  // No flag any more.
 }
 
 TEST(EndAfterCheckTest, EndsWhereTheValuesAreWrongOrOnlyACheckWasAskedFor) {

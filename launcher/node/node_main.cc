@@ -1,0 +1,165 @@
+// A node: runs attempts on this host for a launcher elsewhere. The stub (node_stub.h) is what
+// somebody starts; it starts this program again, with --worker.
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/wire/version.h"
+#include "glog/logging.h"
+#include "launcher/gpu/gpu_meter.h"
+#include "launcher/node/node_stub.h"
+#include "launcher/node/node_words.h"
+#include "launcher/node/node_worker.h"
+#include "launcher/process/process_table.h"
+#include "runtime/event_loop.h"
+#include "runtime/file/file.h"
+#include "runtime/file/file_limit.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/service_flags.h"
+#include "runtime/process/stop_signal.h"
+#include "runtime/process/usable_memory.h"
+#include "runtime/text/random_id.h"
+#include "runtime/text/string_view.h"
+
+ABSL_FLAG(
+    std::string, folder, "",
+    "directory on a disk of this host where the node keeps its attempts; made if it is missing");
+ABSL_FLAG(std::string, launcher_socket, "", "path of the unix socket where the launcher listens");
+ABSL_FLAG(std::string, trainer_socket, "",
+          "path of the unix socket where the trainer listens; empty: no attempt can report");
+ABSL_FLAG(std::string, shim, "", "path of yard-shim; empty: the one beside this program");
+ABSL_FLAG(int, worker, 0, "used by the node itself: the pid of the stub whose worker this is");
+ABSL_FLAG(std::string, node, "", "used by the node itself: the id of the node");
+ABSL_FLAG(bool, leave, false, "used by the node itself: stop all attempts and end");
+
+namespace {
+
+constexpr char kProgram[] = "yard-node";
+constexpr absl::Duration kGrace = absl::Seconds(10);
+// A driver of GPUs may take its time, or hang.
+constexpr absl::Duration kGpuPatience = absl::Seconds(5);
+
+struct Paths {
+  std::string folder, launcher_socket, trainer_socket, shim;
+};
+
+absl::StatusOr<Paths> TakePaths() {
+  for (const auto& [name, value] :
+       {std::pair("folder", absl::GetFlag(FLAGS_folder)),
+        std::pair("launcher_socket", absl::GetFlag(FLAGS_launcher_socket))}) {
+    if (value.empty()) return absl::InvalidArgumentError(absl::StrCat("--", name, " is missing"));
+  }
+  Paths paths{.folder = runtime::AbsolutePath(absl::GetFlag(FLAGS_folder)),
+              .launcher_socket = runtime::AbsolutePath(absl::GetFlag(FLAGS_launcher_socket))};
+  const std::string trainer = absl::GetFlag(FLAGS_trainer_socket), shim = absl::GetFlag(FLAGS_shim);
+  if (!trainer.empty()) paths.trainer_socket = runtime::AbsolutePath(trainer);
+  if (!shim.empty()) {
+    paths.shim = runtime::AbsolutePath(shim);
+    return paths;
+  }
+  auto found = runtime::FindBinary("launcher/yard-shim");
+  if (!found.ok()) return found.status();
+  paths.shim = *std::move(found);
+  return paths;
+}
+
+launcher::NodeHello HostFacts() {
+  launcher::NodeHello hello{.node = absl::GetFlag(FLAGS_node),
+                            .version = std::string(bus::kVersion),
+                            .memory_bytes = runtime::UsableMemory().value_or(0)};
+  char name[256] = "";
+  if (gethostname(name, sizeof name - 1) == 0) hello.host = name;
+  cpu_set_t cpus;
+  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+    hello.cpus = static_cast<std::uint64_t>(CPU_COUNT(&cpus));
+  }
+  launcher::GpuMeter meter({.patience = kGpuPatience});
+  for (const auto& gpu : meter.Measure(/*with_processes=*/false).figures.gpus) {
+    hello.gpus.push_back(gpu.uuid);
+  }
+  return hello;
+}
+
+absl::Status Work(const Paths& paths) {
+  const pid_t stub = absl::GetFlag(FLAGS_worker);
+  if (!launcher::EndWithStub(stub)) return absl::UnavailableError("its stub has ended");
+  const auto stub_row = launcher::ReadProcess(stub);
+  if (!stub_row) return absl::UnavailableError("its stub cannot be seen in /proc");
+  if (absl::Status blocked = runtime::StopSignal::BlockInThisThread(); !blocked.ok()) {
+    return blocked;
+  }
+  signal(SIGHUP, SIG_IGN);  // As the stub.
+  (void)runtime::RaiseFileLimit();
+  // The worker of a stub that was killed may be about to end.
+  const auto lock = runtime::LockFile(paths.folder + "/worker.lock");
+  if (!lock.ok()) return lock.status();
+  const auto loop = runtime::EventLoop::Create();
+  auto worker = launcher::NodeWorker::Create({.loop = loop.get(),
+                                              .folder = paths.folder,
+                                              .socket_directory = paths.folder + "/sockets",
+                                              .launcher_socket = paths.launcher_socket,
+                                              .trainer_socket = paths.trainer_socket,
+                                              .shim_path = paths.shim,
+                                              .owner = stub,
+                                              .owner_start_ticks = stub_row->start_ticks,
+                                              .hello = HostFacts()});
+  if (!worker.ok()) return worker.status();
+  const auto leave = [&](int) { (*worker)->Leave(kGrace, [&] { loop->Stop(); }); };
+  const auto signals = runtime::StopSignal::Create(loop.get(), leave, [](int) {});
+  if (!signals.ok()) return signals.status();
+  if (absl::GetFlag(FLAGS_leave)) leave(0);
+  loop->Run();
+  worker->reset();
+  return absl::OkStatus();
+}
+
+int RunWorker(const Paths& paths) {
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(kProgram);
+  const absl::Status worked = Work(paths);
+  return worked.ok() ? runtime::kExitOk : runtime::ReportAndExitCode(kProgram, worked);
+}
+
+std::vector<std::string> WorkerWords(const Paths& paths) {
+  return {absl::StrCat("--worker=", getpid()),
+          absl::StrCat("--node=", runtime::RandomHex128()),
+          absl::StrCat("--folder=", paths.folder),
+          absl::StrCat("--launcher_socket=", paths.launcher_socket),
+          absl::StrCat("--trainer_socket=", paths.trainer_socket),
+          absl::StrCat("--shim=", paths.shim)};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--version") continue;
+    printf("%s %s\n", kProgram, std::string(bus::kVersion).c_str());
+    return runtime::kExitOk;
+  }
+  if (const absl::Status entered = runtime::EnterCallersDirectory(); !entered.ok()) {
+    return runtime::ReportAndExitCode(kProgram, entered);
+  }
+  runtime::ParseFlags(
+      kProgram, "Runs attempts on this host for a launcher elsewhere, until SIGTERM.", argc, argv);
+  const auto paths = TakePaths();
+  if (const auto end = runtime::EndAfterCheck(kProgram, paths.status())) return *end;
+  if (absl::GetFlag(FLAGS_worker) != 0) return RunWorker(*paths);
+  return launcher::RunNodeStub({.folder = paths->folder, .worker_words = WorkerWords(*paths)});
+}
