@@ -95,7 +95,9 @@ void RemoteAttempt::Adopt() {
 void RemoteAttempt::OnConnected(const std::string& node) {
   if (left_) return;
   if (acknowledged_) {
-    (void)options_.node->Send({.kind = NodeOrder::Kind::kAcknowledge, .attempt = options_.key});
+    // An attempt whose end the node has not told may still run there.
+    const auto kind = end_ ? NodeOrder::Kind::kAcknowledge : NodeOrder::Kind::kDiscard;
+    (void)options_.node->Send({.kind = kind, .attempt = options_.key});
     return;
   }
   if (over_) return;
