@@ -36,12 +36,14 @@
 // Always true:
 // - All sockets, the subscriptions and the record of events belong to the bus thread; calls from
 //   other threads run there (BusThread::Run), only counters are read elsewhere.
-// - Every event passes Forward(): topics_ has the last one of its topic, and recent_ those of `e/`,
-//   before any subscriber gets it. So whoever subscribes first and asks then misses nothing.
+// - Every message but the greeting passes Forward(): topics_ has the last one of its topic, and
+//   recent_ the well-formed events of `e/`, before any subscriber gets it. So whoever subscribes
+//   first and asks then misses nothing.
 // - Events of one publisher leave in the order in which they came. Nothing waits for a subscriber:
 //   ZeroMQ drops what a full one cannot take, and the sequence numbers show the gap.
-// - subscriptions_ counts what out_ has; both are empty after RestartOut(), which begins an epoch.
-// - A Wait is in waits_ until EndWait() has called its `done`, which happens once.
+// - subscriptions_ counts what out_ has; both are empty after RestartOut(). A restart for too many
+//   subscriptions begins an epoch: counters_.restarts is a part of its number.
+// - EndWait() takes a Wait out of waits_ and then calls its `done`, so that it is called once.
 
 namespace bus {
 namespace {

@@ -24,6 +24,10 @@
 // - What is wanted of it while a cycle is under way makes the rest of the cycle as urgent, and
 //   makes another cycle afterwards, as the steps so far may not have seen what it is about.
 // - It is not destroyed as long as somebody is in a step of it.
+// No step and no caller's function runs under the mutex: functions to call are collected in
+// `calls`, and called after it. A step may take as long as a disk does, so time is watched on a
+// thread of its own. What is waited for at the end of the scheduler is called with Cancelled by the
+// destructor.
 
 namespace datamanager {
 namespace {

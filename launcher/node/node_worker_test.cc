@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -315,6 +316,25 @@ TEST_F(NodeWorkerTest, PassesABarrierAndItsAnswerAlsoOnAnotherConnection) {
                   .line = "{\"ok\":true}"});
   EXPECT_EQ(AwaitOver("a").state.exit_code, 0);
   EXPECT_THAT(launcher_.ReadAll("a"), HasSubstr("\"ok\":true"));
+  Acknowledge("a");
+}
+
+TEST_F(NodeWorkerTest, ABarrierThatWasAnsweredIsNotSaidAgain) {
+  OpenWelcome();
+  Start("a", "echo '{\"t\":\"barrier\",\"name\":\"b\"}' >&3; head -n 1 <&3; head -n 1 <&3");
+  const auto barrier = launcher_.Await("a", News::kBarrier);
+  ASSERT_TRUE(barrier);
+  launcher_.Send({.kind = Order::kBarrier,
+                  .attempt = "a",
+                  .number = barrier->barrier.number,
+                  .line = "{\"ok\":true}"});
+  while (!absl::StrContains(launcher_.ReadAll("a"), "ok")) std::this_thread::yield();
+  launcher_.Welcome();
+  launcher_.Send({.kind = Order::kStop, .attempt = "a", .signal = SIGKILL});
+  EXPECT_TRUE(launcher_.Await([](const NodeNews& news) {
+    EXPECT_NE(news.kind, News::kBarrier);
+    return news.kind == News::kOver;
+  }));
   Acknowledge("a");
 }
 

@@ -23,9 +23,9 @@ struct AttemptEnd {
 
 // One attempt of a task, from the launcher's side: starts it, or finds it again after a restart of
 // the launcher, and tells what becomes of it. Whichever process is killed at whatever moment, the
-// program is started at most once, and on_over comes exactly once, with no process of the attempt
-// left. On the loop's thread. Implemented for this host (local_attempt.h) and for others
-// (launcher/node/remote_attempt.h).
+// program is started at most once, and on_over comes exactly once, after the processes of the
+// attempt (but for one that the kernel does not let die). On the loop's thread. Implemented for
+// this host (local_attempt.h) and for others (launcher/node/remote_attempt.h).
 class Attempt {
  public:
   struct Callbacks {

@@ -15,6 +15,16 @@
 #include "runtime/process/subprocess.h"
 #include "runtime/text/string_view.h"
 
+// Always true:
+// - A program is started by the shim that has the folder's lock, and only if there is no `started`
+//   file. So this file may start a second shim whenever it does not know of the first.
+// - The spec is written before the first shim and removed last, in Acknowledge(): a launcher that
+//   finds it adopts the attempt, and one that does not has nothing left to do.
+// - link_ is set exactly as long as a shim is connected. OnGone() is the only way to lose it, and
+//   then Resolve() looks at what is on disk.
+// - over_ is set before on_over is called, and no other callback but on_left comes after it.
+// - timer_ is one of: Resolve() again, KillOrphans() again, Leave().
+
 namespace launcher {
 namespace {
 
