@@ -26,8 +26,7 @@
 // - It is not destroyed as long as somebody is in a step of it.
 // No step and no caller's function runs under the mutex: functions to call are collected in
 // `calls`, and called after it. A step may take as long as a disk does, so time is watched on a
-// thread of its own. What is waited for at the end of the scheduler is called with Cancelled by the
-// destructor.
+// thread of its own. The destructor ends all waits with Cancelled.
 
 namespace datamanager {
 namespace {
