@@ -111,6 +111,10 @@ class AtCase(yard_case.YardCase):
         cls.sshd = cls.make_sshd("sshd")
         cls.here_is = cls.make_here("here", cls.sshd.client_config())
 
+    def setUp(self):
+        super().setUp()
+        self.unread = {}
+
     @classmethod
     def make_sshd(cls, name, *lines, **variables):
         there = {**{name: cls.environment[name] for name in
@@ -174,10 +178,17 @@ class AtCase(yard_case.YardCase):
         return int(children.read_text().split()[0])
 
     def await_line(self, stream, wanted):
-        for line in stream:
-            if wanted in line:
-                return
-        self.fail("%r did not come" % wanted)
+        """Reads the stream, which nobody else reads, up to these words."""
+        wanted = wanted.encode() if isinstance(wanted, str) else wanted
+        said = self.unread.pop(stream, b"")
+        deadline = time.monotonic() + yard_case.LONG
+        while wanted not in said:
+            if not select.select([stream], [], [], max(deadline - time.monotonic(), 0))[0]:
+                self.fail("%r did not come after %r" % (wanted, said))
+            more = os.read(stream.fileno(), 1 << 16)
+            self.assertTrue(more, "%r did not come before the end: %r" % (wanted, said))
+            said += more
+        self.unread[stream] = said.partition(wanted)[2]
 
     def state(self, name):
         return json.loads(self.yard("show", name, "--json")[0])["state"]
@@ -603,6 +614,24 @@ class PageTest(AtCase):
         with self.assertRaises(OSError):
             self.ask(place, "GET", "/healthz")
         self.await_true(lambda: not self.served(), "a session is held")
+
+    def test_a_connection_that_breaks_before_it_is_held_is_made_again(self):
+        ssh = pathlib.Path(self.directory, "cut-ssh")
+        cut = pathlib.Path(self.directory, "cut")
+        # (Its first words are -F CONFIG -S SOCKET.)
+        ssh.write_text("#!/bin/sh\ncase $* in *'--over_ssh hold') [ -e %s ] || { touch %s; ssh \"$1\" \"$2\" \"$3\" \"$4\" -O exit farm 2>/dev/null; };; esac\n"
+                       "exec ssh \"$@\"\n" % (cut, cut))
+        ssh.chmod(0o755)
+        here = self.make_here("cut-here", self.sshd.client_config())
+        here["YARD_SSH"] = str(ssh) + here["YARD_SSH"].removeprefix("ssh")
+        process = self.start_at("ui", "--json", here=here)
+        place = re.search(r"127\.0\.0\.1:\d+", json.loads(process.stdout.readline())["address"]).group()
+        self.await_line(process.stderr, b"broke; connecting again")
+        self.await_line(process.stderr, b"connected again")
+        self.assertTrue(cut.exists())
+        self.assertEqual(self.ask(place, "GET", "/api/v1/yard")[0], 401)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=yard_case.LONG), 130)
 
     def test_a_tensorboard_of_there_is_here(self):
         program = pathlib.Path(self.directory, "tensorboard")

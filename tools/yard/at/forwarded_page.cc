@@ -172,9 +172,12 @@ absl::StatusOr<Held> Hold(const Connection& connection,
   if (pipe2(fds, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
   const runtime::UniqueFd reader(fds[0]);
   runtime::UniqueFd writer(fds[1]);
+  // Over the kept connection alone, as it is the one that forwards: without it ssh would connect
+  // anew, and never tell that the port leads nowhere.
   auto session = runtime::Subprocess::Start(
-      {.argv = connection.Ssh({"-T", "-o", "ControlMaster=no", "-o", "LogLevel=ERROR"},
-                              HoldCommand(connection.greeting())),
+      {.argv = connection.Ssh(
+           {"-T", "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=QUIET"},
+           HoldCommand(connection.greeting())),
        .environment = environment,
        .fds = {{reader.get(), STDIN_FILENO}},
        .new_session = true});
@@ -282,12 +285,17 @@ int ForwardPage(const Connection::Options& options, const std::vector<std::strin
               << " broke; connecting again" << std::endl;
     if (absl::Now() - begin > kIsWell) pause = kFirstPause;
     again.is_quiet = false;  // ssh says once why it cannot connect.
-    do {
+    for (bool is_told = false;;) {
       if (interrupted.Wait(-1, pause)) return kInterrupted;
       pause = std::min(2 * pause, kLongestPause);
       connection = Connection::Open(again);
       again.is_quiet = true;
-    } while (!connection.ok() || !forwarded.Begin(*connection, false));
+      if (!connection.ok()) continue;
+      if (forwarded.Begin(*connection, false)) break;
+      if (std::exchange(is_told, true)) continue;
+      std::cerr << "yard " << verb << ": ssh connects again, and cannot forward port " << port
+                << " of this machine: another program may use it now; trying again" << std::endl;
+    }
     std::cerr << "yard " << verb << ": connected again" << std::endl;
   }
   forwarded.End(*connection);

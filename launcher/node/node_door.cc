@@ -1,0 +1,122 @@
+#include "launcher/node/node_door.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "launcher/node/node_words.h"
+#include "runtime/file/file.h"
+#include "runtime/process/peer.h"
+
+namespace launcher {
+namespace {
+
+constexpr int kWaiting = 4;  // Connections of one node that are not taken yet.
+
+}  // namespace
+
+NodeDoor::~NodeDoor() {
+  while (!places_.empty()) Close(std::string(places_.begin()->first));
+}
+
+absl::StatusOr<runtime::UniqueFd> NodeDoor::Listen(const std::string& name) const {
+  const std::string path = Path(name);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return absl::InvalidArgumentError(absl::StrCat("the socket of node ", name, " has a path of ",
+                                                   path.size(), " bytes (at most ",
+                                                   sizeof address.sun_path - 1, "): ", path));
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const auto failed = [&](const char* verb) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot ", verb, " ", path, ": ", std::strerror(errno)));
+  };
+  if (auto made = runtime::MakePrivateDirectory(options_.directory); !made.ok()) return made;
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove the old socket");
+  runtime::UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.valid()) return failed("make the socket");
+  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return failed("bind");
+  }
+  if (chmod(path.c_str(), 0600) != 0) return failed("protect");
+  if (listen(listener.get(), kWaiting) != 0) return failed("listen on");
+  return listener;
+}
+
+absl::StatusOr<NodeLink*> NodeDoor::Open(const std::string& name) {
+  if (NodeLink* const known = Find(name)) return known;
+  if (!IsAttemptKey(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no node can be called \"", name, "\": a name has a-z, 0-9, . and -"));
+  }
+  if (places_.size() >= kMaxNodes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there are ", kMaxNodes, " nodes already, and no room for ", name));
+  }
+  auto listener = Listen(name);
+  if (!listener.ok()) return listener.status();
+  auto place = std::make_unique<Place>();
+  place->listener = *std::move(listener);
+  NodeLink::Options options;
+  options.loop = options_.loop;
+  options.name = name;
+  options.lost_after = options_.lost_after;
+  if (options_.on_change) {
+    options.on_change = [this, name](const absl::Status& why) { options_.on_change(name, why); };
+  }
+  place->link = std::make_unique<NodeLink>(std::move(options));
+  if (admits_) Watch(place.get());
+  return (places_[name] = std::move(place))->link.get();
+}
+
+void NodeDoor::Close(const std::string& name) {
+  const auto found = places_.find(name);
+  if (found == places_.end()) return;
+  if (found->second->watch != 0) options_.loop->Unwatch(found->second->watch);
+  unlink(Path(name).c_str());
+  places_.erase(found);
+}
+
+NodeLink* NodeDoor::Find(const std::string& name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : found->second->link.get();
+}
+
+void NodeDoor::Admit() {
+  if (std::exchange(admits_, true)) return;
+  for (const auto& [name, place] : places_) Watch(place.get());
+}
+
+void NodeDoor::Watch(Place* place) {
+  place->watch =
+      options_.loop->Watch(place->listener.get(), runtime::EventLoop::Readiness::kReadable,
+                           [this, place] { Accept(place); });
+}
+
+void NodeDoor::Accept(Place* place) {
+  runtime::UniqueFd socket(
+      accept4(place->listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) {
+    LOG_IF_EVERY_N(ERROR, errno != EAGAIN && errno != EINTR && errno != ECONNABORTED, 100)
+        << "cannot take the connection of node " << place->link->name() << ": "
+        << std::strerror(errno);
+    return;
+  }
+  if (!runtime::IsOfOurUser(socket.get())) {
+    LOG_EVERY_N(WARNING, 100) << "refused a connection of another user for node "
+                              << place->link->name();
+    return;
+  }
+  place->link->Take(std::move(socket));
+}
+
+}  // namespace launcher
