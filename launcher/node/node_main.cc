@@ -56,7 +56,7 @@ constexpr absl::Duration kGrace = absl::Seconds(10);
 constexpr absl::Duration kGpuPatience = absl::Seconds(5);
 
 struct Paths {
-  std::string folder, launcher_socket, trainer_socket, shim;
+  std::string folder = {}, launcher_socket = {}, trainer_socket = {}, shim = {};
 };
 
 absl::StatusOr<Paths> TakePaths() {

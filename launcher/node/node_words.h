@@ -25,12 +25,12 @@ inline constexpr int kNodeProtocol = 1;
 struct NodeHello {
   int protocol = kNodeProtocol;
   // Random; another one after the node's stub was started anew: then no attempt of before lives.
-  std::string node;
-  std::string host;  // The host's own name for itself.
-  std::string boot;  // BootId() there.
+  std::string node = {};
+  std::string host = {};  // The host's own name for itself.
+  std::string boot = {};  // BootId() there.
   uid_t uid = 0;
-  pid_t pid = 0;        // The worker's.
-  std::string version;  // yard-node's own.
+  pid_t pid = 0;             // The worker's.
+  std::string version = {};  // yard-node's own.
   std::uint64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<std::string> gpus = {};      // Their UUIDs.
@@ -52,7 +52,7 @@ struct NodeNews {
     kLeft,     // After NodeOrder::kAcknowledge: the node has nothing of it any more.
   };
   std::uint64_t number = 0;
-  std::string attempt;
+  std::string attempt = {};
   Kind kind = Kind::kState;
   // kState, kOver. Its offsets begin at 0: the node's files are the attempt's own.
   ShimState state = {};
@@ -68,10 +68,10 @@ struct NodeNews {
 
 // Bytes of an attempt's output, as a kRead has asked for. None: the file has no more, or is gone.
 struct NodeOutput {
-  std::string attempt;
+  std::string attempt = {};
   bool is_stderr = false;
   std::uint64_t offset = 0;
-  std::string bytes;  // At most kMaxNodeOutput.
+  std::string bytes = {};  // At most kMaxNodeOutput.
 
   bool operator==(const NodeOutput&) const = default;
   std::string Encode() const;

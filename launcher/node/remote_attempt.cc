@@ -265,8 +265,8 @@ void RemoteAttempt::Stop(int signal, absl::Duration grace) {
     // It is not begun any more. (The caller may still hold what the end changes.)
     options_.loop->Post([this, alive = alive_] {
       if (!*alive || over_ || !node_.empty()) return;
-      AttemptEnd end{
-          .how = absl::StrCat("stopped before node ", options_.node->name(), " could start it")};
+      AttemptEnd end;
+      end.how = absl::StrCat("stopped before node ", options_.node->name(), " could start it");
       end.state.failure = end.how;
       Finish(std::move(end));
     });

@@ -69,7 +69,7 @@ class RemoteAttemptTest : public testing::Test {
       link_.reset();
     });
     loop_->Stop();
-    thread_.reset();
+    thread_->Join();
     std::filesystem::remove_all(directory_);
   }
 

@@ -78,17 +78,17 @@ struct CallersProcess {
 struct ShimSpec {
   std::vector<std::string> argv;  // At least one.
   // Complete, but for YARD_FD, YARD_SOCKET and YARD_READY_FD.
-  std::vector<std::string> environment;
-  std::string working_directory;
-  std::string stdout_path;
-  std::string stderr_path;
-  std::string control_socket;  // Where the launcher finds this shim again.
-  std::string task_socket;     // YARD_SOCKET of the task.
-  std::string trainer_socket;  // Empty: reports are answered with an error.
-  std::string nonce;
+  std::vector<std::string> environment = {};
+  std::string working_directory = {};
+  std::string stdout_path = {};
+  std::string stderr_path = {};
+  std::string control_socket = {};  // Where the launcher finds this shim again.
+  std::string task_socket = {};     // YARD_SOCKET of the task.
+  std::string trainer_socket = {};  // Empty: reports are answered with an error.
+  std::string nonce = {};
   // Without a trainer_socket: why nobody collects the reports. Empty: the task is no trial. Must
   // need no JSON escapes.
-  std::string no_reports;
+  std::string no_reports = {};
   // Neither output stream grows past it, what earlier attempts have left included; 0: no limit.
   std::uint64_t log_limit = 0;
   // Rotation of the output files (OutputPipe::Bounds); 0 bytes: none.
@@ -96,18 +96,18 @@ struct ShimSpec {
   std::uint64_t rotate_files = 1;
   // A KillModeName() (kill_modes.h): the attempt fails where that cannot be had. "" or "auto": the
   // best that can, of those that the task does not see.
-  std::string kill_mode;
+  std::string kill_mode = {};
   // From 4 on: the task gets this descriptor and is ready once it has written a byte to it. 0:
   // none.
   int ready_fd = 0;
-  std::vector<ProcessLimit> limits;  // The attempt fails if one cannot be set.
+  std::vector<ProcessLimit> limits = {};  // The attempt fails if one cannot be set.
   // The attempt is stopped, with this signal and grace, when this process has ended, and is not
   // begun if it has already. 0: it goes on whatever ends.
   pid_t owner = 0;
   std::uint64_t owner_start_ticks = 0;
   int owner_stop_signal = 0;
   std::int64_t owner_stop_grace_ms = 0;
-  ControlLimits control_limits;  // The state's note tells which cannot be set.
+  ControlLimits control_limits = {};  // The state's note tells which cannot be set.
   CallersProcess caller = {};
 
   bool operator==(const ShimSpec&) const = default;
