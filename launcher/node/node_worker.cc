@@ -199,9 +199,11 @@ absl::Status Worker::Open() {
         runtime::MakeDirectories(options_.folder, 0700),
         runtime::MakePrivateDirectory(options_.folder),
         runtime::MakePrivateDirectory(options_.folder + "/attempts"),
-        runtime::MakePrivateDirectory(options_.socket_directory), AdoptAll()}) {
+        runtime::MakePrivateDirectory(options_.socket_directory)}) {
     if (!checked.ok()) return checked;
   }
+  // Last, as it may start programs.
+  if (absl::Status adopted = AdoptAll(); !adopted.ok()) return adopted;
   ConnectAfter(absl::ZeroDuration());
   return absl::OkStatus();
 }

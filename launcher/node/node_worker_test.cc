@@ -610,9 +610,12 @@ TEST_F(NodeWorkerTest, LeavingWithoutALauncherKeepsTheEndsForTheNextWorker) {
 }
 
 TEST_F(NodeWorkerTest, APathThatIsTooLongForASocketIsRefused) {
+  std::filesystem::create_directories(Folder("being-removed"));
   options_.socket_directory = folder_ + "/" + std::string(100, 's');
   life_.emplace(options_);
   EXPECT_EQ(life_->status().code(), absl::StatusCode::kInvalidArgument);
+  // It takes up nothing, so it starts nothing.
+  EXPECT_TRUE(std::filesystem::exists(Folder("being-removed")));
   EXPECT_THAT(std::string(life_->status().message()), HasSubstr("is too long"));
 }
 
