@@ -34,6 +34,10 @@ bool RunReader::JoinScan(bus::Client& client, const absl::Status& why) {
                 << runtime::Printable({why.message().data(), why.message().size()})
                 << "; waiting for that\n";
   context_.err->flush();
+  return Reload(client);
+}
+
+bool RunReader::Reload(bus::Client& client) {
   return client
       .Stream<rpc::Datamanager::Reload>({}, [](const auto&) { return true; }, {.timeout = kScan})
       .ok();
@@ -100,6 +104,11 @@ absl::StatusOr<msg::RunT> RunReader::Run(const std::string& name) {
     if (!thing.ok() || !thing->trial.has_value()) return reply.status();
     request.run = std::filesystem::path(thing->trial->log_directory).filename().string();
     reply = Call<rpc::Datamanager::Runs>(request);
+    // A trial that began a moment ago has a run that the data manager has not looked for yet.
+    const auto client = context_.client();
+    if (absl::IsNotFound(reply.status()) && client.ok() && Reload(**client)) {
+      reply = Call<rpc::Datamanager::Runs>(request);
+    }
   }
   if (!reply.ok()) return AsLookup(reply.status());
   if (reply->runs.empty()) return absl::NotFoundError(absl::StrCat("no run ", name));

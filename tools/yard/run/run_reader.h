@@ -91,6 +91,8 @@ class RunReader {
   }
   // True: the first scan was under way, and has ended. `why` has its progress.
   bool JoinScan(bus::Client& client, const absl::Status& why);
+  // The data manager looks for new runs now. False: it has not within a minute.
+  static bool Reload(bus::Client& client);
 
   Context& context_;
   const char* const verb_;

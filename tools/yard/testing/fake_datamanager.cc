@@ -60,10 +60,11 @@ std::vector<msg::TagT> FakeYard::TagsOf(const std::string& run) const {
 
 std::vector<msg::RunT> FakeYard::RunsOnDisk() const {
   std::vector<msg::RunT> runs;
+  MutexLock lock(mutex_);
   for (const Series& series : series_) {
     const bool known = std::any_of(runs.begin(), runs.end(),
                                    [&](const msg::RunT& run) { return run.name == series.run; });
-    if (known) continue;
+    if (known || unread_.contains(series.run)) continue;
     msg::RunT& run = runs.emplace_back();
     run.name = series.run;
     run.directory = logdir() + "/" + series.run;
@@ -203,6 +204,10 @@ void FakeYard::ServeRuns(bus::Service* service) {
   });
   service->HandleAsync<Datamanager::Reload>([this](const auto& writer, const auto&) {
     scans_ = false;
+    {
+      MutexLock lock(mutex_);
+      unread_.clear();
+    }
     msg::ReloadReplyT reply;
     reply.joined = true;
     writer->Finish(std::move(reply));

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -99,6 +100,11 @@ class FakeYard {
   void AddFiles(msg::FilesReplyT files) { files_.push_back(std::move(files)); }
   // The first scan goes on until it is joined.
   void HoldScan() { scans_ = true; }
+  // The data manager finds this run when it is told to reload.
+  void LeaveUnread(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    unread_.insert(run);
+  }
   // Points come so many at a time; the data manager goes away after so many parts (-1: never).
   void CutPoints(std::size_t size, int goes_after = -1) {
     part_ = size;
@@ -227,6 +233,7 @@ class FakeYard {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<Held> trials_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> unread_ ABSL_GUARDED_BY(mutex_);
   std::vector<msg::SweepDetailsReplyT> sweeps_ ABSL_GUARDED_BY(mutex_);
   std::vector<msg::JobT> jobs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<msg::LogsReplyT>> output_ ABSL_GUARDED_BY(mutex_);

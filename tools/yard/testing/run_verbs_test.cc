@@ -297,6 +297,16 @@ TEST_F(ShowRunTest, WhatATrialHasWrittenIsShownOnRequest) {
   }
 }
 
+TEST_F(ShowRunTest, TheRunOfATrialThatTheDataManagerHasNotReadIsThereAfterAReload) {
+  AddThree();
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.LeaveUnread("first");
+  yard_.Start();
+  const auto result = yard_.Run({"show", "first", "--run"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, StartsWith("run        first\n"));
+}
+
 TEST_F(ShowRunTest, FilesAreShownWithWhatIsWrongWithThem) {
   AddThree();
   msg::FilesReplyT files;
