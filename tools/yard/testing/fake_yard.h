@@ -230,7 +230,7 @@ class FakeYard {
   std::ostream* err_ = nullptr;
   std::ostream* out_ = nullptr;
 
-  runtime::Mutex mutex_;
+  mutable runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<Held> trials_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> unread_ ABSL_GUARDED_BY(mutex_);
