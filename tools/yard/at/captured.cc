@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -16,40 +17,85 @@
 #include "runtime/process/subprocess.h"
 
 namespace yard {
+namespace {
+
+// One stream of the program, read to its end.
+class Stream {
+ public:
+  absl::StatusOr<runtime::UniqueFd> Open() {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
+    reader_ = runtime::UniqueFd(fds[0]);
+    return runtime::UniqueFd(fds[1]);
+  }
+  bool is_open() const { return reader_.valid(); }
+  int fd() const { return reader_.valid() ? reader_.get() : -1; }
+  // After poll() has said that there is something. The descriptor is closed at the end.
+  void Read(std::string* text, std::size_t limit) {
+    char buffer[16 << 10];
+    const ssize_t count = read(reader_.get(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) return;
+    if (count <= 0) return reader_.reset();
+    const std::size_t room = limit - std::min(limit, text->size());
+    text->append(buffer, std::min(static_cast<std::size_t>(count), room));
+  }
+
+ private:
+  runtime::UniqueFd reader_;
+};
+
+}  // namespace
 
 absl::StatusOr<Captured> Capture(const std::vector<std::string>& argv,
                                  const CaptureOptions& options) {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
-  const runtime::UniqueFd reader(fds[0]);
-  runtime::UniqueFd writer(fds[1]);
-  std::vector<std::pair<int, int>> streams = {{writer.get(), STDOUT_FILENO}};
-  if (options.shows_stderr) streams.emplace_back(STDERR_FILENO, STDERR_FILENO);
+  Stream out, err;
+  auto out_writer = out.Open();
+  if (!out_writer.ok()) return out_writer.status();
+  std::vector<std::pair<int, int>> streams = {{out_writer->get(), STDOUT_FILENO}};
+  absl::StatusOr<runtime::UniqueFd> err_writer = runtime::UniqueFd();
+  if (options.keeps_stderr) {
+    err_writer = err.Open();
+    if (!err_writer.ok()) return err_writer.status();
+    streams.emplace_back(err_writer->get(), STDERR_FILENO);
+  } else if (options.shows_stderr) {
+    streams.emplace_back(STDERR_FILENO, STDERR_FILENO);
+  }
+  if (options.input >= 0) streams.emplace_back(options.input, STDIN_FILENO);
   auto child = runtime::Subprocess::Start({.argv = argv,
                                            .environment = options.environment,
                                            .fds = std::move(streams),
                                            .new_session = options.new_session});
   if (!child.ok()) return child.status();
-  writer.reset();
+  out_writer->reset();
+  err_writer->reset();
   Captured captured;
   const absl::Time until = absl::Now() + options.timeout;
-  for (;;) {
+  bool is_cancelled = false;
+  const auto wait = [&](int last) {
     const auto left = absl::ToInt64Milliseconds(until - absl::Now());
-    pollfd ready = {.fd = reader.get(), .events = POLLIN, .revents = 0};
-    const int answer = left <= 0 ? 0 : poll(&ready, 1, static_cast<int>(left));
-    if (answer < 0 && errno == EINTR) continue;
-    if (answer <= 0) break;
-    char buffer[16 << 10];
-    const ssize_t count = read(reader.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    const std::size_t room = options.limit - std::min(options.limit, captured.text.size());
-    captured.text.append(buffer, std::min(static_cast<std::size_t>(count), room));
+    std::array<pollfd, 4> ready = {{{.fd = out.fd(), .events = POLLIN, .revents = 0},
+                                    {.fd = err.fd(), .events = POLLIN, .revents = 0},
+                                    {.fd = options.cancel, .events = POLLIN, .revents = 0},
+                                    {.fd = last, .events = POLLIN, .revents = 0}}};
+    const int answer = left <= 0 ? 0 : poll(ready.data(), ready.size(), static_cast<int>(left) + 1);
+    if (answer < 0) return errno == EINTR;
+    if (answer == 0) return false;
+    if (ready[0].revents != 0) out.Read(&captured.text, options.limit);
+    if (ready[1].revents != 0) err.Read(&captured.errors, options.limit);
+    is_cancelled = ready[2].revents != 0;
+    return !is_cancelled && ready[3].revents == 0;
+  };
+  while ((out.is_open() || err.is_open()) && wait(-1)) {
   }
-  auto ended = child->Wait(std::max(until - absl::Now(), absl::ZeroDuration()));
+  if (!is_cancelled && !out.is_open() && !err.is_open()) {
+    while (wait(child->pidfd())) {
+    }
+  }
+  auto ended = child->Wait(absl::ZeroDuration());
   if (!ended.ok()) {
     (void)child->Signal(SIGKILL);
     (void)child->Wait(absl::Seconds(1));
+    if (is_cancelled) return absl::CancelledError(absl::StrCat(argv[0], " was ended"));
     return absl::DeadlineExceededError(
         absl::StrCat(argv[0], " has not ended after ", absl::FormatDuration(options.timeout)));
   }

@@ -12,18 +12,24 @@ namespace yard {
 
 // The output of a program, and its end.
 struct Captured {
-  int code = 0;      // Exit code; 128 and the signal that has killed it.
-  std::string text;  // At most the limit; what comes after that is dropped.
+  int code = 0;             // Exit code; 128 and the signal that has killed it.
+  std::string text;         // At most the limit; what comes after that is dropped.
+  std::string errors = {};  // As `text`, what it wrote to stderr, if that is kept.
 };
 struct CaptureOptions {
   std::vector<std::string> environment = {};  // "NAME=value", complete.
-  bool shows_stderr = true;                   // Else it goes nowhere.
+  bool shows_stderr = true;                   // Else it goes nowhere, or is kept.
+  bool keeps_stderr = false;
+  int input = -1;  // Descriptor that is its stdin; -1: it has none. Not owned.
+  // Descriptor at which it is killed when that becomes readable; -1: none. Not owned.
+  int cancel = -1;
   // False: the program can ask at the terminal of this process, and Ctrl-C reaches it.
   bool new_session = false;
   std::size_t limit = 256 << 10;
   absl::Duration timeout = absl::Seconds(30);
 };
-// Runs `argv` with no stdin. DeadlineExceeded: it was killed, for it had not ended in time. Blocks.
+// Runs `argv` to its end. DeadlineExceeded: it was killed, for it had not ended in time. Cancelled:
+// it was killed because of `cancel`. Blocks.
 absl::StatusOr<Captured> Capture(const std::vector<std::string>& argv,
                                  const CaptureOptions& options);
 

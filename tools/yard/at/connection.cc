@@ -24,13 +24,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/printable.h"
-#include "runtime/text/shell_word.h"
 #include "tools/yard/at/captured.h"
+#include "tools/yard/at/ssh_words.h"
 #include "tools/yard/cli/version.h"
 
 namespace yard {
@@ -55,22 +54,6 @@ std::string Digest(std::string_view text) {
   return absl::StrFormat("%016x", hash);
 }
 
-std::string ValueOf(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-      return entry.substr(name.size() + 1);
-    }
-  }
-  return "";
-}
-
-std::vector<std::string> SshWords(const std::vector<std::string>& environment) {
-  std::vector<std::string> words =
-      absl::StrSplit(ValueOf(environment, "YARD_SSH"), ' ', absl::SkipEmpty());
-  if (words.empty()) words.emplace_back("ssh");
-  return words;
-}
-
 bool TakesConnections(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -79,13 +62,6 @@ bool TakesConnections(const std::string& path) {
   const runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return fd.valid() &&
          connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-}
-
-// "gpu1" as a person types it to try ssh.
-std::string TypedSsh(const std::vector<std::string>& ssh, const Place& place) {
-  std::string text;
-  for (const std::string& word : ssh) absl::StrAppend(&text, runtime::ShellWord(word), " ");
-  return runtime::Printable(text + runtime::ShellWord(place.host));
 }
 
 }  // namespace
@@ -182,7 +158,7 @@ absl::Status Connection::Greet(bool is_kept) {
                                .shows_stderr = !is_kept && !options_.is_quiet,
                                .new_session = is_kept,
                                .timeout = is_kept ? kToGreet : kToOpen});
-  const std::string next = absl::StrCat("; next: ", TypedSsh(ssh_, options_.place));
+  const std::string next = absl::StrCat("; next: ", TypedSsh(ssh_, options_.place.host));
   if (absl::IsNotFound(answer.status())) {
     return absl::UnavailableError(absl::StrCat("cannot reach ", host, ": ",
                                                answer.status().message(),
