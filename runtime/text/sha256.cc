@@ -90,4 +90,8 @@ std::string Sha256Hex(std::string_view bytes) {
   return sum.Finish();
 }
 
+bool IsSha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
 }  // namespace runtime

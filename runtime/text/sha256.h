@@ -29,6 +29,8 @@ class Sha256 {
 
 // The digest of `bytes`.
 std::string Sha256Hex(std::string_view bytes);
+// Whether `text` looks like a digest: 64 hexadecimal digits in lower case.
+bool IsSha256(std::string_view text);
 
 }  // namespace runtime
 

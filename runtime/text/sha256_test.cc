@@ -26,5 +26,12 @@ TEST(Sha256Test, PiecesMakeNoDifference) {
   }
 }
 
+TEST(Sha256Test, OnlySixtyFourLowDigitsAreADigest) {
+  EXPECT_TRUE(IsSha256(Sha256Hex("")));
+  EXPECT_FALSE(IsSha256(Sha256Hex("") + "0"));
+  EXPECT_FALSE(IsSha256("../" + Sha256Hex("").substr(3)));
+  EXPECT_FALSE(IsSha256(std::string(64, 'A')));
+}
+
 }  // namespace
 }  // namespace runtime
