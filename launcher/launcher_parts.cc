@@ -22,7 +22,12 @@
 #include "launcher/barrier_calls.h"
 #include "launcher/gpu/gpu_meter.h"
 #include "launcher/gpu/visible_gpus.h"
+#include "launcher/job/node_store.h"
+#include "launcher/job/store.h"
 #include "launcher/launcher_service.h"
+#include "launcher/node/node_hosts.h"
+#include "launcher/node/node_table.h"
+#include "launcher/node_calls.h"
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
 #include "launcher/share/machine_locks.h"
@@ -63,7 +68,11 @@ class Parts : public LauncherParts {
     const Options alerts = options;
     const bool was_killed = runtime::WasLeftOpen(Database());
     if (auto status = OpenLocks(options); !status.ok()) return status;
+    if (auto status = OpenNodes(options); !status.ok()) return status;
     if (auto status = OpenTable(std::move(options)); !status.ok()) return status;
+    node_table_->Admit();  // (All attempts of before attend.)
+    node_calls_ = std::make_unique<NodeCalls>(node_table_.get(), table_.get(),
+                                              process_->locations().runtime_directory);
     if (auto status = OpenAlerts(alerts); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
     WatchMachine(alerts.disk_floor);
@@ -71,7 +80,8 @@ class Parts : public LauncherParts {
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
                        barriers_.get(), keeper_.get(), alert_store_.get(), notifier_.get(),
-                       machine_locks_.get(), process_->locations().state_directory);
+                       machine_locks_.get(), node_calls_.get(),
+                       process_->locations().state_directory);
     bus::AddAlertMethods(process_->service(),
                          {.loop = process_->loop(),
                           .clock = process_->clock(),
@@ -173,6 +183,23 @@ class Parts : public LauncherParts {
     return "";
   }
 
+  absl::Status OpenNodes(const Options& options) {
+    auto jobs = JobTable::OpenStore(process_->locations());
+    if (!jobs.ok()) return jobs.status();
+    job_store_ = *std::move(jobs);
+    auto store = NodeStore::Open(Database());
+    if (!store.ok()) return store.status();
+    auto table = NodeTable::Open({.loop = process_->loop(),
+                                  .clock = process_->clock(),
+                                  .store = *std::move(store),
+                                  .directory = process_->locations().runtime_directory + "/nodes",
+                                  .lost_after = options.node_lost_after});
+    if (!table.ok()) return table.status();
+    node_table_ = *std::move(table);
+    node_hosts_ = std::make_unique<NodeHosts>(process_->loop(), node_table_.get());
+    return absl::OkStatus();
+  }
+
   absl::Status OpenTable(Options options) {
     auto shim = runtime::FindBinary("launcher/yard-shim");
     if (!shim.ok()) return shim.status();
@@ -182,8 +209,10 @@ class Parts : public LauncherParts {
          .pool = process_->pool(),
          .clock = process_->clock(),
          .locations = process_->locations(),
+         .store = std::move(job_store_),
          .shim_path = *shim,
          .resources = std::move(options.resources),
+         .hosts = node_hosts_.get(),
          .machine_locks = machine_locks_.get(),
          .limits = std::move(options.limits),
          .hides_gpus = options.hides_gpus,
@@ -246,7 +275,11 @@ class Parts : public LauncherParts {
   GpuMeter gpus_;  // For the names of the locks alone.
   std::unique_ptr<MachineLocks> machine_locks_;
   // Destroyed in the opposite order: what uses comes after what is used.
+  std::unique_ptr<Store> job_store_;  // Until the job table has it.
+  std::unique_ptr<NodeTable> node_table_;
+  std::unique_ptr<NodeHosts> node_hosts_;
   std::unique_ptr<JobTable> table_;
+  std::unique_ptr<NodeCalls> node_calls_;
   std::unique_ptr<bus::AlertStore> alert_store_;
   std::unique_ptr<NotificationStore> notifications_;
   std::unique_ptr<Notifier> notifier_;

@@ -29,10 +29,11 @@ class LauncherParts {
     std::string machine_directory;     // As in MachineLocks::Options.
     absl::Duration keep_jobs_for;      // As in JobTable::Options.
     std::size_t keep_jobs = 0;
-    std::string notify = {};                     // As Notifier::Options::command.
-    std::vector<std::string> notify_kinds = {};  // As Notifier::Options::kinds.
-    NotifyPace::Options notify_pace = {};        // As Notifier::Options::pace.
-    std::uint64_t disk_floor = 0;                // As in MachineWatch::Options.
+    std::string notify = {};                            // As Notifier::Options::command.
+    std::vector<std::string> notify_kinds = {};         // As Notifier::Options::kinds.
+    NotifyPace::Options notify_pace = {};               // As Notifier::Options::pace.
+    std::uint64_t disk_floor = 0;                       // As in MachineWatch::Options.
+    absl::Duration node_lost_after = absl::Minutes(5);  // As in NodeTable::Options.
   };
   static absl::StatusOr<std::unique_ptr<LauncherParts>> Create(bus::ServiceProcess* process,
                                                                Options options);

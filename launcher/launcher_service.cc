@@ -169,7 +169,7 @@ std::vector<RunningAttempt> RunningAttempts(const Parts& parts) {
     for (const TaskRow& task : row->tasks) {
       if (task.attempts.empty()) continue;
       const AttemptRow& last = task.attempts.back();
-      if (last.pid == 0 || last.ended_us != 0) continue;
+      if (last.pid == 0 || last.ended_us != 0 || !last.node.empty()) continue;
       running.push_back({.task = row->id + "/" + task.name(),
                          .number = static_cast<std::uint32_t>(last.number),
                          .pid = last.pid,
@@ -302,7 +302,8 @@ void AddSearch(const bus::LoopMethods& methods, const Parts& parts, runtime::Thr
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
                         bus::AlertStore* alerts, Notifier* notifier,
-                        const MachineLocks* machine_locks, std::string state_directory) {
+                        const MachineLocks* machine_locks, NodeCalls* nodes,
+                        std::string state_directory) {
   const Parts parts{loop,
                     table,
                     keeper,
@@ -349,6 +350,13 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
     if (!accepted.ok()) return absl::StatusOr<msg::NotifyReplyT>(accepted);
     return absl::StatusOr<msg::NotifyReplyT>(msg::NotifyReplyT());
   });
+  methods.Answer<rpc::Launcher::Nodes>([nodes](const auto&, const auto& request) {
+    return absl::StatusOr<msg::NodesReplyT>(nodes->List(request));
+  });
+  methods.Answer<rpc::Launcher::SetNode>(
+      [nodes](const auto&, const auto& request) { return nodes->Set(request); });
+  methods.Answer<rpc::Launcher::RemoveNode>(
+      [nodes](const auto&, const auto& request) { return nodes->Remove(request); });
   // On the pool: it takes its time, and the loop has other things to do.
   service->Handle<rpc::Launcher::KillModes>(
       [report = std::make_shared<KillModeReport>()](

@@ -11,6 +11,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "launcher/alert/notifier.h"
 #include "launcher/barrier_calls.h"
+#include "launcher/node_calls.h"
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
 #include "launcher/share/machine_locks.h"
@@ -26,7 +27,8 @@ namespace launcher {
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
                         bus::AlertStore* alerts, Notifier* notifier,
-                        const MachineLocks* machine_locks, std::string state_directory);
+                        const MachineLocks* machine_locks, NodeCalls* nodes,
+                        std::string state_directory);
 
 // Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, msg::JobT job);

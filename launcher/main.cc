@@ -51,6 +51,8 @@ ABSL_FLAG(std::size_t, notify_most, 10,
 ABSL_FLAG(absl::Duration, notify_window, absl::Minutes(10), "see notify_most");
 ABSL_FLAG(std::string, disk_floor, "1GiB",
           "an alert is raised when less is free on the disk of runs or state; 0: never");
+ABSL_FLAG(absl::Duration, node_lost_after, absl::Minutes(5),
+          "a host of a pool that is away for so long has lost its tasks: they start elsewhere");
 ABSL_FLAG(std::string, listen, "", "address to listen on; empty: ipc in the runtime directory");
 
 namespace {
@@ -143,7 +145,8 @@ int main(int argc, char** argv) {
        .notify_kinds = absl::GetFlag(FLAGS_notify_kinds),
        .notify_pace = {.most = std::max<std::size_t>(1, absl::GetFlag(FLAGS_notify_most)),
                        .window = absl::GetFlag(FLAGS_notify_window)},
-       .disk_floor = *floor});
+       .disk_floor = *floor,
+       .node_lost_after = absl::GetFlag(FLAGS_node_lost_after)});
   if (!parts.ok()) return runtime::ReportAndExitCode("launcher", parts.status());
   const int code = (*process)->Run();
   parts->reset();

@@ -16,6 +16,7 @@ constexpr const char* kSweepStates[] = {"running", "paused",  "stopping",
 constexpr const char* kSweepStages[] = {"waiting",       "running", "paused", "done",
                                         "stopped early", "stopped", "failed"};
 constexpr const char* kLeaseStates[] = {"up", "suspect", "gone"};
+constexpr const char* kNodeStates[] = {"away", "connected", "draining"};
 
 struct Words {
   std::string_view type;
@@ -25,13 +26,15 @@ constexpr Words kWords[] = {{"TrialState", kTrialStates},
                             {"TaskState", kTaskStates},
                             {"SweepState", kSweepStates},
                             {"SweepStage", kSweepStages},
-                            {"LeaseState", kLeaseStates}};
+                            {"LeaseState", kLeaseStates},
+                            {"NodeState", kNodeStates}};
 
 static_assert(std::size(kTrialStates) == static_cast<std::size_t>(msg::TrialState::MAX) + 1);
 static_assert(std::size(kTaskStates) == static_cast<std::size_t>(msg::TaskState::MAX) + 1);
 static_assert(std::size(kSweepStates) == static_cast<std::size_t>(msg::SweepState::MAX) + 1);
 static_assert(std::size(kSweepStages) == static_cast<std::size_t>(msg::SweepStage::MAX) + 1);
 static_assert(std::size(kLeaseStates) == static_cast<std::size_t>(msg::LeaseState::MAX) + 1);
+static_assert(std::size(kNodeStates) == static_cast<std::size_t>(msg::NodeState::MAX) + 1);
 
 template <typename State>
 const char* WordFor(std::span<const char* const> words, State state) {
@@ -42,6 +45,7 @@ const char* WordFor(std::span<const char* const> words, State state) {
 }  // namespace
 
 const char* StateName(msg::TrialState state) { return WordFor(kTrialStates, state); }
+const char* StateName(msg::NodeState state) { return WordFor(kNodeStates, state); }
 const char* StateName(msg::TaskState state) { return WordFor(kTaskStates, state); }
 const char* StateName(msg::SweepState state) { return WordFor(kSweepStates, state); }
 const char* StateName(msg::SweepStage stage) { return WordFor(kSweepStages, stage); }

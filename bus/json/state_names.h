@@ -17,6 +17,7 @@ const char* StateName(msg::TaskState state);
 const char* StateName(msg::SweepState state);
 const char* StateName(msg::SweepStage stage);
 const char* StateName(msg::LeaseState state);
+const char* StateName(msg::NodeState state);
 
 // The word for member `value` of an enum of the schema, by its name there ("TrialState"). Null if
 // the enum is not one of those above, or has no such member.

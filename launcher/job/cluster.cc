@@ -58,6 +58,17 @@ std::string TaskName(const std::string& type, std::uint64_t index) {
   return absl::StrCat(type, "-", index);
 }
 
+std::string_view HostOf(std::span<const std::string> hosts, int rank) {
+  const auto at = static_cast<std::size_t>(rank);
+  return at < hosts.size() && !hosts[at].empty() ? std::string_view(hosts[at]) : kThisHost;
+}
+
+// "10.0.0.1:2222", "[::1]:2222"
+std::string AddressOn(std::string_view host, int port) {
+  const bool is_ipv6 = host.find(':') != std::string_view::npos;
+  return absl::StrCat(is_ipv6 ? "[" : "", runtime::Absl(host), is_ipv6 ? "]:" : ":", port);
+}
+
 absl::Status CheckTypes(const msg::JobSpecT& spec) {
   std::map<std::string, std::uint64_t> counts;
   for (const auto& group : spec.groups) {
@@ -290,6 +301,32 @@ class Environment {
   std::map<std::string, std::size_t> places_;
 };
 
+// The tasks on one host, and the place of one task there.
+struct TorchGroup {
+  std::size_t local_rank = 0, local_size = 0;
+  std::size_t group = 0, groups = 0;
+};
+
+TorchGroup GroupOf(const ClusterPlan& plan, const PlannedTask& task,
+                   const std::vector<std::string>& nodes) {
+  const auto node_of = [&nodes](const PlannedTask& one) {
+    const auto at = static_cast<std::size_t>(one.rank);
+    return at < nodes.size() ? std::string_view(nodes[at]) : std::string_view();
+  };
+  TorchGroup group;
+  std::map<std::string_view, std::size_t> numbers;
+  for (const PlannedTask& other : plan.tasks) {
+    const std::string_view node = node_of(other);
+    numbers.emplace(node, numbers.size());
+    if (node != node_of(task)) continue;
+    ++group.local_size;
+    if (other.rank < task.rank) ++group.local_rank;
+  }
+  group.group = numbers.at(node_of(task));
+  group.groups = numbers.size();
+  return group;
+}
+
 void AddTorch(const msg::JobSpecT& spec, const ClusterPlan& plan, const PlannedTask& task,
               const TaskCircumstances& circumstances, Environment* environment) {
   const bool has_own_devices =
@@ -297,12 +334,13 @@ void AddTorch(const msg::JobSpecT& spec, const ClusterPlan& plan, const PlannedT
                                       [](const auto& set) { return set.name == kGpu; });
   const auto role = spec.groups[static_cast<std::size_t>(task.group)].get();
   const bool never = spec.restart == msg::RestartPolicy::Never;
+  const TorchGroup on_host = GroupOf(plan, task, circumstances.nodes);
   environment->Set("RANK", task.rank);
-  environment->Set("LOCAL_RANK", has_own_devices ? 0 : task.rank);
+  environment->Set("LOCAL_RANK", has_own_devices ? 0 : on_host.local_rank);
   environment->Set("WORLD_SIZE", plan.tasks.size());
-  environment->Set("LOCAL_WORLD_SIZE", plan.tasks.size());
-  environment->Set("GROUP_RANK", 0);
-  environment->Set("GROUP_WORLD_SIZE", 1);
+  environment->Set("LOCAL_WORLD_SIZE", on_host.local_size);
+  environment->Set("GROUP_RANK", on_host.group);
+  environment->Set("GROUP_WORLD_SIZE", on_host.groups);
   environment->Set("ROLE_RANK", task.index);
   environment->Set("ROLE_WORLD_SIZE", CountOf(*role));
   environment->Set("ROLE_NAME", task.type);
@@ -314,7 +352,9 @@ void AddTorch(const msg::JobSpecT& spec, const ClusterPlan& plan, const PlannedT
   environment->Set("TORCHELASTIC_USE_AGENT_STORE", "False");
   environment->SetDefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
   if (plan.tasks.size() > 1) environment->SetDefault("OMP_NUM_THREADS", 1);
-  environment->Set("TORCHELASTIC_ERROR_FILE", circumstances.torch_error_file);
+  if (!circumstances.torch_error_file.empty()) {
+    environment->Set("TORCHELASTIC_ERROR_FILE", circumstances.torch_error_file);
+  }
 }
 
 }  // namespace
@@ -351,7 +391,8 @@ int PortsNeeded(const msg::JobSpecT& spec) {
 
 std::string PlannedTask::name() const { return TaskName(type, static_cast<std::uint64_t>(index)); }
 
-ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports) {
+ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports,
+                      std::span<const std::string> hosts) {
   ClusterPlan plan;
   if (spec.groups.empty()) {
     PlannedTask& task = plan.tasks.emplace_back();
@@ -375,7 +416,7 @@ ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports) {
       if (!group.addresses.empty()) {
         task.address = group.addresses[i];
       } else if (!is_alone) {
-        task.address = absl::StrCat(runtime::Absl(kThisHost), ":", take_port());
+        task.address = AddressOn(HostOf(hosts, task.rank), take_port());
       }
       task.argv = group.argv.empty() ? spec.argv : group.argv;
       task.working_directory =

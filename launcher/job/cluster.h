@@ -53,8 +53,10 @@ struct ClusterPlan {
 
 // The tasks of a spec that CheckCluster() accepts; of one without groups the only one, "worker-0"
 // if it has no other name. `ports`: as many as PortsNeeded() says, always in the same order. (With
-// fewer, the missing ones are 0.)
-ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports);
+// fewer, the missing ones are 0.) `hosts`: of each task by rank, for a task without an address in
+// the spec; one that is missing or empty is this host.
+ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports,
+                      std::span<const std::string> hosts = {});
 
 // Facts that a task's environment contains although the spec does not.
 struct TaskCircumstances {
@@ -66,10 +68,12 @@ struct TaskCircumstances {
     std::vector<std::string> members;
   };
   std::vector<Members> sets;
-  // Where torch's `record` decorator writes an exception.
+  // Where torch's `record` decorator writes an exception; empty: nowhere.
   std::string torch_error_file;
   // It was given none, and must not see those of others.
   bool hides_gpus = false;
+  // The node of each task by rank; empty: all run on one host.
+  std::vector<std::string> nodes = {};
   // For $YARD_HEARTBEAT; empty: the task has no heartbeat.
   std::string heartbeat_file = {};
 };
@@ -93,7 +97,8 @@ struct TaskCircumstances {
 //
 // The only task of a spec that is alone gets neither TF_CONFIG nor what torchrun sets.
 //
-// All tasks run on this host, so that there is one group in torchrun's sense.
+// The tasks of one host are a group in torchrun's sense; groups are numbered in the order of their
+// first tasks.
 std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,
                                          const std::vector<std::string>& environment,
                                          const ClusterPlan& plan, const PlannedTask& task,

@@ -25,6 +25,7 @@ std::unique_ptr<msg::AttemptT> AttemptMessage(const AttemptRow& row) {
   attempt->core_dumped = row.core_dumped;
   attempt->was_stopped = row.was_stopped;
   attempt->out_of_memory = row.out_of_memory;
+  attempt->node = row.node;
   return attempt;
 }
 
@@ -42,9 +43,10 @@ Wait WaitOf(const JobRow& row, const msg::StartAfterT& after) {
 TaskRules TaskRulesOf(const JobRow& row, const TaskRow& task) {
   TaskRules rules{.name = task.name()};
   const msg::TaskGroupT* const group = row.group(task);
+  rules.needs_grant = !row.spec.pool.empty();
   if (group == nullptr) return rules;
   for (const auto& after : group->start_after) rules.waits.push_back(WaitOf(row, *after));
-  rules.needs_grant = !group->resources.empty();
+  rules.needs_grant |= !group->resources.empty();
   rules.says_ready = group->ready_fd != 0 || !group->ready_pattern.empty();
   return rules;
 }
@@ -68,6 +70,7 @@ std::unique_ptr<msg::TaskT> TaskMessage(const JobRow& row, std::size_t rank,
   task->restarts = static_cast<std::uint32_t>(status.restarts);
   task->resources = from.resources;
   task->probe = from.probe;
+  if (!from.attempts.empty()) task->node = from.attempts.back().node;
   for (const AttemptRow& one : from.attempts) task->attempts.push_back(AttemptMessage(one));
   return task;
 }
@@ -114,8 +117,21 @@ JobRow MakeJobRow(msg::JobSpecT spec) {
 
 void JobRow::SetPorts(std::vector<int> taken) {
   ports = std::move(taken);
-  const ClusterPlan plan = PlanTasks(spec, ports);
+  SetHosts({});
+}
+
+void JobRow::SetHosts(const std::vector<std::string>& hosts) {
+  const ClusterPlan plan = PlanTasks(spec, ports, hosts);
   for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].address = plan.tasks[i].address;
+}
+
+std::vector<std::string> JobRow::Hosts() const {
+  std::vector<std::string> hosts;
+  for (const TaskRow& task : tasks) {
+    const auto address = ParseHostPort(task.address);
+    hosts.push_back(address ? address->host : "");
+  }
+  return hosts;
 }
 
 JobRules RulesOf(const JobRow& row) {
@@ -199,6 +215,7 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   }
   job.autostart = row.spec.autostart;
   job.applied_from = row.spec.applied_from;
+  job.pool = row.spec.pool;
   for (const auto& label : row.spec.labels) {
     job.labels.push_back(std::make_unique<msg::KeyValueT>(*label));
   }

@@ -34,6 +34,7 @@ struct AttemptRow {
   bool core_dumped = false;
   bool was_stopped = false;  // Because of another task, a stop, or the time.
   bool out_of_memory = false;
+  std::string node = {};  // Where it runs, or ran; empty: on this host.
 };
 
 struct TaskRow {
@@ -42,6 +43,7 @@ struct TaskRow {
   std::vector<AttemptRow> attempts = {};    // Oldest first.
   std::string address = {};                 // HOST:PORT, in a cluster.
   std::vector<std::string> resources = {};  // Granted: "gpu=0,1".
+  std::string node = {};                    // Granted: where its next attempt runs.
   // Why its liveness probe failed last; empty: it did not. Not kept in the store.
   std::string probe = {};
 
@@ -69,6 +71,10 @@ struct JobRow {
   bool has_ended() const { return HasEnded(status); }
   // With the addresses of the tasks.
   void SetPorts(std::vector<int> ports);
+  // The same after its tasks were given nodes; `hosts` by rank, an empty one is this host.
+  void SetHosts(const std::vector<std::string>& hosts);
+  // As in the addresses: for PlanTasks().
+  std::vector<std::string> Hosts() const;
   // The task of that name; null if the job has no such task.
   const TaskRow* task(const std::string& name) const;
   // Null in a spec without groups.

@@ -123,6 +123,31 @@ std::string WrongProbe(const msg::ProbeT& probe) {
   return "";
 }
 
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+// A path below a directory: without "..", and not absolute.
+bool IsBelow(const std::string& path) {
+  return !path.starts_with('/') && !HasNul(path) &&
+         absl::StrCat("/", path, "/").find("/../") == std::string::npos;
+}
+
+absl::Status CheckPool(const msg::JobSpecT& spec) {
+  if (HasNul(spec.pool)) return absl::InvalidArgumentError("pool: holds a NUL byte");
+  if (spec.work == nullptr) return absl::OkStatus();
+  if (spec.pool.empty()) return absl::InvalidArgumentError("work: only a job with a pool has some");
+  if (!IsSha256(spec.work->sha256)) {
+    return absl::InvalidArgumentError("work: sha256 is not 64 of 0-9 and a-f");
+  }
+  if (!IsBelow(spec.work->subdirectory)) {
+    return absl::InvalidArgumentError("work: subdirectory is not a path below the archive");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckKept(const msg::JobSpecT& spec) {
   std::vector<std::pair<std::string, const msg::ProbeT*>> probes = {
       {"liveness", spec.liveness.get()}};
@@ -130,7 +155,11 @@ absl::Status CheckKept(const msg::JobSpecT& spec) {
     probes.emplace_back(absl::StrCat("groups: ", group->type, ": liveness"), group->liveness.get());
   }
   for (const auto& [name, probe] : probes) {
-    const std::string wrong = probe == nullptr ? "" : WrongProbe(*probe);
+    std::string wrong = probe == nullptr ? "" : WrongProbe(*probe);
+    if (wrong.empty() && probe != nullptr && !spec.pool.empty() &&
+        (!probe->argv.empty() || probe->heartbeat)) {
+      wrong = "a task on another host is looked at by tcp or http";
+    }
     if (!wrong.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": ", wrong));
   }
   if (spec.restart_delay_ms > kLongestProbeMs || spec.restart_delay_limit_ms > kLongestProbeMs) {
@@ -214,6 +243,7 @@ absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
   }
   if (auto status = CheckStrings(spec); !status.ok()) return status;
   if (auto status = CheckKept(spec); !status.ok()) return status;
+  if (auto status = CheckPool(spec); !status.ok()) return status;
   return spec.report_channel == nullptr ? absl::OkStatus()
                                         : CheckReportChannel(*spec.report_channel);
 }

@@ -15,6 +15,7 @@
 #include "glog/logging.h"
 #include "launcher/alert/notification_store.h"
 #include "launcher/job/job_spec_record.h"
+#include "launcher/job/node_store.h"
 #include "launcher/process/process_table.h"
 #include "launcher/wire/record.h"
 #include "runtime/sqlite/database_file.h"
@@ -38,7 +39,7 @@ constexpr char kSchema[] = R"sql(
     stop_grace_ms INTEGER NOT NULL, stop_reason TEXT NOT NULL, reason TEXT NOT NULL,
     rank INTEGER NOT NULL DEFAULT 0, granted INTEGER NOT NULL DEFAULT 0,
     address TEXT NOT NULL DEFAULT '', resources BLOB NOT NULL DEFAULT x'',
-    ready INTEGER NOT NULL DEFAULT 0,
+    ready INTEGER NOT NULL DEFAULT 0, node TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (job, type, idx));
   CREATE TABLE attempts (
     job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, type TEXT NOT NULL,
@@ -49,7 +50,7 @@ constexpr char kSchema[] = R"sql(
     stderr_begin INTEGER NOT NULL, stderr_end INTEGER NOT NULL,
     shim_lost INTEGER NOT NULL DEFAULT 0, error_number INTEGER NOT NULL DEFAULT 0,
     core_dumped INTEGER NOT NULL DEFAULT 0, was_stopped INTEGER NOT NULL DEFAULT 0,
-    out_of_memory INTEGER NOT NULL DEFAULT 0,
+    out_of_memory INTEGER NOT NULL DEFAULT 0, node TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (job, type, idx, number));
 )sql";
 
@@ -76,13 +77,19 @@ constexpr char kAddTasks[] = R"sql(
   ALTER TABLE attempts ADD COLUMN out_of_memory INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+constexpr char kAddNode[] = R"sql(
+  ALTER TABLE tasks ADD COLUMN node TEXT NOT NULL DEFAULT '';
+  ALTER TABLE attempts ADD COLUMN node TEXT NOT NULL DEFAULT '';
+)sql";
+
 // Each migration adds what its version lacks: version 1 had only the words of a lost shim, version
 // 2 no error number; until version 3 a job had one task. (A requested stop of a task is stored as
-// StopCause::kAsked.) Until version 4 there were no alerts.
+// StopCause::kAsked.) Until version 4 there were no alerts, and until version 5 no nodes.
 runtime::DatabaseSchema Schema() {
   const std::string alerts = absl::StrCat(bus::kAlertTables, kNotificationTables);
-  return {.newest = kSchema + alerts,
-          .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks, alerts}};
+  return {.newest = absl::StrCat(kSchema, alerts, kNodeTables),
+          .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks, alerts,
+                         absl::StrCat(kAddNode, kNodeTables)}};
 }
 
 constexpr char kInsertJob[] =
@@ -92,18 +99,19 @@ constexpr char kUpdateJob[] = "UPDATE jobs SET ended_us = ?, state = ? WHERE id 
 // A row that is there stays where it is: the index is not touched.
 constexpr char kWriteTask[] =
     "INSERT INTO tasks (job, type, idx, state, attempt, quick_failures, restarts, stop, "
-    "stop_grace_ms, stop_reason, reason, rank, granted, address, resources, ready) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "stop_grace_ms, stop_reason, reason, rank, granted, address, resources, ready, node) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (job, type, idx) DO UPDATE SET state = excluded.state, "
     "attempt = excluded.attempt, quick_failures = excluded.quick_failures, "
     "restarts = excluded.restarts, stop = excluded.stop, stop_grace_ms = excluded.stop_grace_ms, "
     "stop_reason = excluded.stop_reason, reason = excluded.reason, granted = excluded.granted, "
-    "address = excluded.address, resources = excluded.resources, ready = excluded.ready";
+    "address = excluded.address, resources = excluded.resources, ready = excluded.ready, "
+    "node = excluded.node";
 constexpr char kWriteAttempt[] =
     "INSERT INTO attempts (job, type, idx, number, pid, start_ticks, started_us, ended_us, "
     "exit_code, signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, shim_lost, "
-    "error_number, core_dumped, was_stopped, out_of_memory) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "error_number, core_dumped, was_stopped, out_of_memory, node) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (job, type, idx, number) DO UPDATE SET pid = excluded.pid, "
     "start_ticks = excluded.start_ticks, started_us = excluded.started_us, "
     "ended_us = excluded.ended_us, exit_code = excluded.exit_code, signal = excluded.signal, "
@@ -111,7 +119,8 @@ constexpr char kWriteAttempt[] =
     "stdout_end = excluded.stdout_end, stderr_begin = excluded.stderr_begin, "
     "stderr_end = excluded.stderr_end, shim_lost = excluded.shim_lost, "
     "error_number = excluded.error_number, core_dumped = excluded.core_dumped, "
-    "was_stopped = excluded.was_stopped, out_of_memory = excluded.out_of_memory";
+    "was_stopped = excluded.was_stopped, out_of_memory = excluded.out_of_memory, "
+    "node = excluded.node";
 
 const std::string& OwnBoot() {
   static const auto* const boot = new std::string(BootId());
@@ -405,7 +414,7 @@ class SqliteStore : public Store {
     SQLite::Statement rows(
         database_,
         "SELECT job, type, idx, state, attempt, quick_failures, restarts, "
-        "stop, stop_grace_ms, stop_reason, reason, granted, address, resources, ready "
+        "stop, stop_grace_ms, stop_reason, reason, granted, address, resources, ready, node "
         "FROM tasks ORDER BY job, rank");
     while (rows.executeStep()) {
       runtime::Reader read(rows);
@@ -429,6 +438,7 @@ class SqliteStore : public Store {
       const auto resources = Record::Parse(read.Bytes());
       if (resources) task.resources = resources->GetAll("of");
       status.ready = read.Truth();
+      task.node = read.Text();
     }
   }
 
@@ -437,7 +447,7 @@ class SqliteStore : public Store {
         database_,
         "SELECT job, type, idx, number, pid, start_ticks, started_us, ended_us, exit_code, "
         "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
-        "shim_lost, error_number, core_dumped, was_stopped, out_of_memory "
+        "shim_lost, error_number, core_dumped, was_stopped, out_of_memory, node "
         "FROM attempts ORDER BY number");
     while (rows.executeStep()) {
       runtime::Reader read(rows);
@@ -463,6 +473,7 @@ class SqliteStore : public Store {
       attempt.core_dumped = read.Truth();
       attempt.was_stopped = read.Truth();
       attempt.out_of_memory = read.Truth();
+      attempt.node = read.Text();
       auto& tasks = jobs[place->second].tasks;
       const auto task = std::find_if(tasks.begin(), tasks.end(), [&](const TaskRow& row) {
         return row.index == index && row.type == type;
@@ -512,7 +523,7 @@ class SqliteStore : public Store {
          << status.quick_failures << status.restarts << static_cast<int>(status.stop)
          << absl::ToInt64Milliseconds(status.stop_grace) << status.stop_reason << status.reason
          << static_cast<int>(rank) << status.granted << task.address;
-    bind.Bytes(resources) << status.ready;
+    bind.Bytes(resources) << status.ready << task.node;
     write.exec();
   }
 
@@ -524,7 +535,7 @@ class SqliteStore : public Store {
          << attempt.exit_code << attempt.signal << attempt.reason << Signed(attempt.stdout_begin)
          << Signed(attempt.stdout_end) << Signed(attempt.stderr_begin) << Signed(attempt.stderr_end)
          << attempt.shim_lost << attempt.error_number << attempt.core_dumped << attempt.was_stopped
-         << attempt.out_of_memory;
+         << attempt.out_of_memory << attempt.node;
     write.exec();
   }
 

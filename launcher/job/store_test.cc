@@ -103,6 +103,7 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   job.status.tasks[0].restarts = 1;
   job.status.tasks[0].stop = StopCause::kAsked;
   job.status.tasks[0].granted = job.status.tasks[0].ready = true;
+  job.tasks[0].node = "box-1";
   job.status.first_failure = 0;
   job.status.phase = JobStatus::Phase::kEnds;
   job.status.ending = "it was stopped";
@@ -134,7 +135,8 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
                                    .error_number = 13,
                                    .core_dumped = true,
                                    .was_stopped = true,
-                                   .out_of_memory = true});
+                                   .out_of_memory = true,
+                                   .node = "box-0"});
   ASSERT_TRUE(store->Save({{.job = &job, .of_job = true, .tasks = {0}}}).ok());
   store.reset();
   const auto loaded = Open()->Load();
@@ -158,8 +160,10 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_EQ(back.failure->last_lines, job.failure->last_lines);
   EXPECT_EQ(back.tasks[0].address, "h:1");
   EXPECT_EQ(back.tasks[0].resources, job.tasks[0].resources);
+  EXPECT_EQ(back.tasks[0].node, "box-1");
   ASSERT_EQ(back.tasks[0].attempts.size(), 1u);
   EXPECT_EQ(back.tasks[0].attempts[0].start_ticks, 6u);
+  EXPECT_EQ(back.tasks[0].attempts[0].node, "box-0");
   EXPECT_EQ(back.tasks[0].attempts[0].exit_code, 3);
   EXPECT_EQ(back.tasks[0].attempts[0].stderr_end, 4u);
   EXPECT_TRUE(back.tasks[0].attempts[0].shim_lost);
@@ -210,6 +214,7 @@ constexpr char kThirdVersion[] =
     "ALTER TABLE tasks DROP COLUMN ready; "
     "ALTER TABLE attempts DROP COLUMN core_dumped; ALTER TABLE attempts DROP COLUMN was_stopped; "
     "ALTER TABLE attempts DROP COLUMN out_of_memory; DROP TABLE alerts; DROP TABLE notifications; "
+    "ALTER TABLE tasks DROP COLUMN node; ALTER TABLE attempts DROP COLUMN node; DROP TABLE nodes; "
     "PRAGMA user_version=3;";
 
 TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
@@ -394,10 +399,10 @@ TEST_F(StoreTest, APageThatIsDamagedCostsTheJobsInIt) {
 
 TEST_F(StoreTest, RefusesANewerFileByName) {
   Open();
-  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
+  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=8");
   const auto store = Store::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 5)"),
+  EXPECT_NE(store.status().ToString().find("newer version (8, this one knows 6)"),
             std::string::npos)
       << store.status();
 }

@@ -110,6 +110,7 @@ class Decider {
 
   void operator()(const event::Ended& ended) {
     if (!IsLive(task(ended.task))) return;
+    if (ended.grant_lost) LoseGrants(ended.task);
     TaskStatus& status = Touch(ended.task);
     status.ready = false;
     if (ComesBackAfter(ended)) {
@@ -230,6 +231,15 @@ class Decider {
     const bool was_asked = task(ended.task).stop == StopCause::kAsked;
     const bool runs = job().phase == Phase::kRuns || job().phase == Phase::kGangStops;
     return rules_.autostart && ended.with_the_yard && runs && !was_asked && !job().stop_requested;
+  }
+
+  // (The tasks of a gang ask together, or two jobs could wait for each other.)
+  void LoseGrants(int i) {
+    for (int other = 0; other < Count(); ++other) {
+      if (other != i && !rules_.gang) continue;
+      TaskStatus& status = Touch(other);
+      status.granted = status.asked = false;
+    }
   }
 
   // Starts what has nothing more to wait for.

@@ -164,7 +164,10 @@ struct Ended {
   int task;
   bool success = false;
   bool lost = false;  // Its end was not seen by anybody.
-  std::string how;    // "exit code 3"
+  // Its resources are gone, too: the task, and with a gang every task, asks for others before its
+  // next attempt.
+  bool grant_lost = false;
+  std::string how;  // "exit code 3"
   // It ended while there was no launcher, and not by itself: with the machine, or with the yard.
   bool with_the_yard = false;
 };

@@ -9,9 +9,7 @@
 
 namespace launcher {
 
-NodeLink::NodeLink(Options options) : options_(std::move(options)) {
-  lost_timer_ = options_.loop->RunAfter(options_.lost_after, [this] { Lose(); });
-}
+NodeLink::NodeLink(Options options) : options_(std::move(options)) { LoseAfterAWhile(); }
 
 NodeLink::~NodeLink() {
   *alive_ = false;
@@ -105,16 +103,30 @@ void NodeLink::OnClosed(const absl::Status& why) {
   frames_.reset();
   if (!std::exchange(is_welcome_, false)) return;
   lost_why_ = std::string(why.message());
-  lost_timer_ = options_.loop->RunAfter(options_.lost_after, [this] { Lose(); });
+  LoseAfterAWhile();
   if (options_.on_change) options_.on_change(why);
 }
 
-void NodeLink::Lose() {
-  lost_timer_ = 0;
-  const std::string why = absl::StrCat("node ", options_.name, " has been away for ",
-                                       absl::FormatDuration(options_.lost_after), ": ", lost_why_);
+// Again and again as long as the node is away: attempts whose end is acknowledged attend, too.
+void NodeLink::LoseAfterAWhile() {
+  options_.loop->Cancel(lost_timer_);
+  lost_timer_ = options_.loop->RunAfter(options_.lost_after, [this] {
+    lost_timer_ = 0;
+    Lose(absl::StrCat("node ", options_.name, " has been away for ",
+                      absl::FormatDuration(options_.lost_after), ": ", lost_why_));
+    LoseAfterAWhile();
+  });
+}
+
+void NodeLink::Lose(const std::string& why) {
+  if (attendants_.empty()) return;
   LOG(WARNING) << why;
   ForEach([&why](Attendant* attendant) { attendant->OnLost(why); });
+}
+
+void NodeLink::GiveUp(const std::string& why) {
+  OnClosed(absl::UnavailableError(why));
+  Lose(why);
 }
 
 void NodeLink::ForEach(const std::function<void(Attendant*)>& call) {

@@ -51,6 +51,10 @@ class NodeLink {
   // attends are discarded.
   void Take(runtime::UniqueFd socket);
 
+  // The node is not wanted any more: its connection ends, and its attempts are lost for this
+  // reason.
+  void GiveUp(const std::string& why);
+
   // At most one attendant for a key. The attendant outlives its place here; OnConnected() comes
   // soon, if the node is there.
   void Attend(const std::string& key, Attendant* attendant);
@@ -69,7 +73,8 @@ class NodeLink {
   void OnNews(const NodeNews& news);
   void OnClosed(const absl::Status& why);
   void Refuse(const std::string& why);
-  void Lose();
+  void Lose(const std::string& why);
+  void LoseAfterAWhile();
   // The attendants as they are now: one may leave in a call.
   void ForEach(const std::function<void(Attendant*)>& call);
   Attendant* Find(const std::string& key) const;

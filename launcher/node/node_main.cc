@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/wire/version.h"
 #include "glog/logging.h"
@@ -44,6 +46,8 @@ ABSL_FLAG(std::string, launcher_socket, "", "path of the unix socket where the l
 ABSL_FLAG(std::string, trainer_socket, "",
           "path of the unix socket where the trainer listens; empty: no attempt can report");
 ABSL_FLAG(std::string, shim, "", "path of yard-shim; empty: the one beside this program");
+ABSL_FLAG(std::string, address, "",
+          "where other hosts reach this one; empty: the address that ssh has come to, if it has");
 ABSL_FLAG(int, worker, 0, "used by the node itself: the pid of the stub whose worker this is");
 ABSL_FLAG(std::string, node, "", "used by the node itself: the id of the node");
 ABSL_FLAG(bool, leave, false, "used by the node itself: stop all attempts and end");
@@ -79,8 +83,18 @@ absl::StatusOr<Paths> TakePaths() {
   return paths;
 }
 
+// $SSH_CONNECTION is "CLIENT PORT SERVER PORT".
+std::string OwnAddress() {
+  const std::string said = absl::GetFlag(FLAGS_address);
+  const char* const ssh = std::getenv("SSH_CONNECTION");
+  if (!said.empty() || ssh == nullptr) return said;
+  const std::vector<std::string> words = absl::StrSplit(ssh, ' ');
+  return words.size() == 4 ? words[2] : "";
+}
+
 launcher::NodeHello HostFacts() {
   launcher::NodeHello hello{.node = absl::GetFlag(FLAGS_node),
+                            .address = OwnAddress(),
                             .version = std::string(bus::kVersion),
                             .memory_bytes = runtime::UsableMemory().value_or(0)};
   char name[256] = "";
@@ -142,7 +156,8 @@ std::vector<std::string> WorkerWords(const Paths& paths) {
           absl::StrCat("--folder=", paths.folder),
           absl::StrCat("--launcher_socket=", paths.launcher_socket),
           absl::StrCat("--trainer_socket=", paths.trainer_socket),
-          absl::StrCat("--shim=", paths.shim)};
+          absl::StrCat("--shim=", paths.shim),
+          absl::StrCat("--address=", OwnAddress())};
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ std::string NodeHello::Encode() const {
   record.Add("node", node);
   record.Add("host", host);
   record.Add("boot", boot);
+  record.Add("address", address);
   record.AddNumber("uid", uid);
   record.AddNumber("pid", pid);
   record.Add("version", version);
@@ -58,6 +59,7 @@ std::optional<NodeHello> NodeHello::Decode(std::string_view bytes) {
                    .node = record->Get("node"),
                    .host = record->Get("host"),
                    .boot = record->Get("boot"),
+                   .address = record->Get("address"),
                    .uid = static_cast<uid_t>(record->GetNumber("uid")),
                    .pid = static_cast<pid_t>(record->GetNumber("pid")),
                    .version = record->Get("version"),

@@ -28,6 +28,8 @@ struct NodeHello {
   std::string node = {};
   std::string host = {};  // The host's own name for itself.
   std::string boot = {};  // BootId() there.
+  // Where other hosts reach it, as far as the node knows; empty: it does not.
+  std::string address = {};
   uid_t uid = 0;
   pid_t pid = 0;             // The worker's.
   std::string version = {};  // yard-node's own.

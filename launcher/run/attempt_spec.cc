@@ -39,7 +39,12 @@ TaskCircumstances CircumstancesOf(const AttemptHost& host, const JobRow& row, in
   }
   const bool has_gpus = std::any_of(circumstances.sets.begin(), circumstances.sets.end(),
                                     [](const auto& set) { return set.name == "gpu"; });
-  circumstances.hides_gpus = host.hides_gpus && !has_gpus && !row.spec.share_sets;
+  const bool is_elsewhere = !row.spec.pool.empty();
+  circumstances.hides_gpus = (host.hides_gpus || is_elsewhere) && !has_gpus && !row.spec.share_sets;
+  if (is_elsewhere) {
+    circumstances.torch_error_file.clear();  // (There is no such folder.)
+    for (const TaskRow& other : row.tasks) circumstances.nodes.push_back(other.node);
+  }
   return circumstances;
 }
 
@@ -110,7 +115,11 @@ ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row, const FromCalle
     AddLimits(*job.groups[static_cast<std::size_t>(planned.group)], &spec);
   }
   AddCaller(caller.process, &spec);
-  AddMissingLimits(host.limits, &spec);
+  if (job.pool.empty()) {
+    AddMissingLimits(host.limits, &spec);
+  } else {
+    spec.caller.cpus.clear();  // Another host has others.
+  }
   if (job.report_channel != nullptr && planned.rank == 0) {
     spec.trainer_socket = job.report_channel->socket;
     spec.nonce = job.report_channel->nonce;

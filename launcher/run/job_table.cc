@@ -31,6 +31,7 @@
 #include "launcher/process/process_table.h"
 #include "launcher/run/attempt.h"
 #include "launcher/run/attempt_spec.h"
+#include "launcher/run/grants.h"
 #include "launcher/run/liveness.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/run/task_run.h"
@@ -69,19 +70,6 @@ constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
 constexpr absl::Duration kRunningPause = absl::Milliseconds(10);
 constexpr absl::Duration kForgettingPause = absl::Minutes(1);
 constexpr std::size_t kWaitingTold = 100;  // Jobs that hear of each change of what others hold.
-
-std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
-  std::vector<Resources::TaskWishes> all;
-  for (const PlannedTask& task : PlanTasks(spec, {}).tasks) {
-    if (task.group < 0) continue;
-    Resources::TaskWishes wishes{.task = task.name(), .wishes = {}};
-    for (const auto& wish : spec.groups[static_cast<std::size_t>(task.group)]->resources) {
-      wishes.wishes.push_back({wish->name, wish->amount});
-    }
-    if (!wishes.wishes.empty()) all.push_back(std::move(wishes));
-  }
-  return all;
-}
 
 std::uint64_t OwnStartTicks() {
   const auto self = ReadProcess(getpid());
@@ -143,7 +131,7 @@ class Table : public JobTable {
                        .limits = options_.limits,
                        .own_start_ticks = OwnStartTicks(),
                        .hides_gpus = options_.hides_gpus}),
-        resources_(options_.resources, options_.machine_locks),
+        grants_(options_.resources, options_.machine_locks),
         spawner_(options_.shim_path),
         ready_pace_(options_.loop),
         ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
@@ -153,6 +141,7 @@ class Table : public JobTable {
     MakeHost();
   }
   ~Table() override {
+    if (options_.hosts != nullptr) options_.hosts->OnChange({});
     if (flush_timer_ != 0 && !flush_comes_) Flush();  // (These decisions are only to be stored.)
     options_.loop->Cancel(forget_timer_);
     options_.loop->Cancel(flush_timer_);
@@ -192,6 +181,7 @@ class Table : public JobTable {
     return observers_.Add(id, std::move(changed));
   }
   void Forget(ObserverId observer) override { observers_.Forget(observer); }
+  const NodeQueue& nodes() const override { return grants_.nodes(); }
   Stats GetStats() const override {
     Stats stats = stats_;
     for (const auto& [id, job] : jobs_) stats.at_hand += job->run != nullptr ? 1 : 0;
@@ -248,6 +238,8 @@ class Table : public JobTable {
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);
   void GiveGrants();
+  void NoteGrants(Job& job, const std::vector<Grants::Grant>& grants);
+  void NoteHosts(Job& job);
   void LookForOthers();
   MachineLocks::Names NamesOf(const std::string& job) const;
   absl::StatusOr<std::vector<runtime::UniqueFd>> LocksOf(const JobRow& row, int task);
@@ -279,7 +271,7 @@ class Table : public JobTable {
   const AttemptHost attempt_host_;
   TaskRun::Host host_;
   std::unique_ptr<Store> store_;
-  Resources resources_;
+  Grants grants_;
   ShimSpawner spawner_;
   FollowPace ready_pace_;
   HeldPorts ports_;
@@ -318,6 +310,7 @@ void Table::MakeHost() {
   host_.clock = options_.clock;
   host_.locations = options_.locations;
   host_.spawner = &spawner_;
+  host_.hosts = options_.hosts;
   host_.ready_pace = &ready_pace_;
   host_.on_lines = options_.on_lines;
   host_.fault = options_.fault;
@@ -360,16 +353,12 @@ absl::Status Table::Prepare() {
        {locations.state_directory, jobs_directory_, locations.runtime_directory + "/tasks"}) {
     if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
   }
-  const std::string database = locations.state_directory + "/launcher.db";
-  const bool was_left_open = runtime::WasLeftOpen(database);
-  auto store = Store::Open(database, [this] { return runtime::FirstEntryIn(jobs_directory_); });
-  if (!store.ok()) return store.status();
-  // It is small: what it costs to read all of it nobody notices.
-  const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
-  LOG_IF(ERROR, !damage.empty())
-      << database << " is damaged: " << runtime::Printable(damage)
-      << ". The readable part of it is kept; restore a back-up for the rest";
-  store_ = std::move(*store);
+  if (options_.store == nullptr) {
+    auto store = OpenStore(locations);
+    if (!store.ok()) return store.status();
+    options_.store = *std::move(store);
+  }
+  store_ = std::move(options_.store);
   auto rows = store_->Load();
   if (!rows.ok()) return rows.status();
   for (auto& row : *rows) {
@@ -383,6 +372,13 @@ absl::Status Table::Prepare() {
     Add(std::move(job));
   }
   RestorePorts();
+  if (options_.hosts != nullptr) {
+    grants_.SetNodes(options_.hosts->Nodes());
+    options_.hosts->OnChange([this] {
+      grants_.SetNodes(options_.hosts->Nodes());
+      GiveGrants();
+    });
+  }
   for (const auto& [id, job] : jobs_) {
     if (!job->row.has_ended()) Restore(*job);
   }
@@ -420,7 +416,7 @@ std::shared_ptr<const FromCaller> Table::Shared(FromCaller caller) {
 void Table::SetUp(Job& job) {
   job.run = std::make_unique<JobRun>();
   job.run->rules = RulesOf(job.row);
-  job.run->plan = PlanTasks(job.row.spec, job.row.ports);
+  job.run->plan = PlanTasks(job.row.spec, job.row.ports, job.row.Hosts());
   for (int i = 0; i < static_cast<int>(job.row.tasks.size()); ++i) {
     job.run->tasks.push_back(std::make_unique<TaskRun>(&host_, &job.row, i));
   }
@@ -480,9 +476,9 @@ void Table::LetGo(const Job& job) {
 // Restores the resources that a job of an earlier launcher has, before any job asks for some.
 void Table::Restore(const Job& job) {
   for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
-    if (!job.row.status.tasks[i].granted || job.row.tasks[i].resources.empty()) continue;
-    resources_.Restore(job.row.id, job.run->rules.tasks[i].name, job.row.tasks[i].resources,
-                       job.row.spec.share_sets);
+    const TaskStatus& status = job.row.status.tasks[i];
+    const bool runs = status.state != msg::TaskState::Pending && !HasEnded(status.state);
+    if (status.granted || runs) grants_.Restore(job.row, static_cast<int>(i));
   }
 }
 
@@ -519,7 +515,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   for (const auto check : {CheckJobSpec, CheckCluster}) {
     if (auto status = check(spec); !status.ok()) return status;
   }
-  if (auto status = resources_.Check(WishesOf(spec), spec.share_sets); !status.ok()) return status;
+  if (auto status = grants_.Check(spec); !status.ok()) return status;
   const auto find = [this](const std::string& name) { return NewestOf(name); };
   if (auto status = CheckOrder(spec, find); !status.ok()) return status;
   spec.environment = CleanEnvironment(spec.environment);
@@ -685,8 +681,8 @@ void Table::Feed(Job& job, const Event& event) {
   if (!had_ended || !job.row.has_ended()) NoteFailure(job);
   for (const auto& action : decision.actions) {
     if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
-      job.row.tasks[static_cast<std::size_t>(start->task)].attempts.push_back(
-          {.number = start->number});
+      TaskRow& task = job.row.tasks[static_cast<std::size_t>(start->task)];
+      task.attempts.push_back({.number = start->number, .node = task.node});
     }
   }
   const bool has_ended = job.row.has_ended();
@@ -831,18 +827,13 @@ void Table::AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT
 // ---- What tasks share
 
 void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
-  std::vector<Resources::TaskWishes> wishes;
+  std::vector<int> tasks;
   for (const Action& action : actions) {
     const auto* const ask = std::get_if<action::AskForGrant>(&action);
-    if (ask == nullptr) continue;
-    const auto all = WishesOf(job.row.spec);
-    const std::string& name = job.run->rules.tasks[static_cast<std::size_t>(ask->task)].name;
-    for (const auto& one : all) {
-      if (one.task == name) wishes.push_back(one);
-    }
+    if (ask != nullptr) tasks.push_back(ask->task);
   }
-  if (wishes.empty()) return;
-  resources_.Request(job.row.id, std::move(wishes), job.row.spec.share_sets);
+  if (tasks.empty()) return;
+  grants_.Request(job.row, tasks);
   GiveGrants();
 }
 
@@ -856,50 +847,66 @@ void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
     if (!job.run->rules.tasks[at].needs_grant || !HasEnded(job.row.status.tasks[at].state))
       continue;
     if (!whole && !changed.contains(i)) continue;
-    resources_.Release(job.row.id, job.run->rules.tasks[at].name);
+    grants_.Release(job.row.id, job.run->rules.tasks[at].name);
     any = true;
   }
   if (any) GiveGrants();
 }
 
 void Table::GiveGrants() {
-  const auto others = resources_.WaitsForOthers();
-  auto grants = resources_.GrantNext();
+  const auto others = grants_.WaitsForOthers();
+  auto given = grants_.GrantNext();
   const bool looked_in_vain =
-      others_timer_ == 0 && grants.empty() && others == resources_.WaitsForOthers();
+      others_timer_ == 0 && given.empty() && others == grants_.WaitsForOthers();
   LookForOthers();
   if (looked_in_vain && !others.empty()) return;
-  for (auto& grant : grants) {
-    options_.loop->Post([this, alive = alive_, grant = std::move(grant)] {
-      if (!*alive || RunOf(grant.job) == nullptr) return;
-      Job& job = *jobs_.at(grant.job);
-      for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        if (job.run->rules.tasks[at].name != grant.task) continue;
-        // Released in the meantime, and perhaps asked for again.
-        const auto* const held = resources_.Held(grant.job, grant.task);
-        if (held == nullptr) return;
-        job.row.tasks[at].resources.clear();
-        for (const auto& given : *held) {
-          job.row.tasks[at].resources.push_back(given.ToString());
-        }
-        if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
-          BeginTime(job.row);
-          Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
-          SetEndTimer(job);
-        }
-        return Feed(job, event::Granted{i});
-      }
+  // (All grants of a job are noted before one of its tasks starts: each task is told of all.)
+  std::map<std::string, std::vector<Grants::Grant>> by_job;
+  for (auto& grant : given) by_job[grant.job].push_back(std::move(grant));
+  for (auto& [id, all] : by_job) {
+    options_.loop->Post([this, alive = alive_, id = id, all = std::move(all)] {
+      if (*alive && RunOf(id) != nullptr) NoteGrants(*jobs_.at(id), all);
     });
   }
   // Other jobs may wait for something else now. (Jobs far behind in the queue hear of it when they
   // are nearer.)
-  for (const std::string& job : resources_.Waiting(kWaitingTold)) observers_.Notify(job);
+  for (const std::string& job : grants_.Waiting(kWaitingTold)) observers_.Notify(job);
+}
+
+void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
+  std::vector<int> granted;
+  for (const Grants::Grant& grant : grants) {
+    // It may have been released in the meantime.
+    const auto task = TaskNamed(job.row, grant.task);
+    if (!task.ok() || !grants_.IsHeld(job.row.id, grant.task)) continue;
+    TaskRow& row = job.row.tasks[static_cast<std::size_t>(*task)];
+    row.resources = grant.resources;
+    row.node = grant.node;
+    granted.push_back(*task);
+  }
+  if (granted.empty()) return;
+  if (!job.row.spec.pool.empty()) NoteHosts(job);
+  if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
+    BeginTime(job.row);
+    Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
+    SetEndTimer(job);
+  }
+  for (const int task : granted) Feed(job, event::Granted{task});
+}
+
+// The addresses of the tasks are those of their nodes.
+void Table::NoteHosts(Job& job) {
+  std::vector<std::string> hosts;
+  for (const TaskRow& task : job.row.tasks) {
+    hosts.push_back(task.node.empty() ? "" : options_.hosts->AddressOf(task.node));
+  }
+  job.row.SetHosts(hosts);
+  job.run->plan = PlanTasks(job.row.spec, job.row.ports, hosts);
 }
 
 // Others do not tell when they give something back.
 void Table::LookForOthers() {
-  if (others_timer_ != 0 || resources_.WaitsForOthers().empty()) return;
+  if (others_timer_ != 0 || grants_.WaitsForOthers().empty()) return;
   others_timer_ = options_.loop->RunAfter(options_.look_for_others, [this] {
     others_timer_ = 0;
     GiveGrants();
@@ -921,7 +928,7 @@ MachineLocks::Names Table::NamesOf(const std::string& job) const {
 absl::StatusOr<std::vector<runtime::UniqueFd>> Table::LocksOf(const JobRow& row, int task) {
   std::vector<runtime::UniqueFd> locks;
   const std::string name = row.tasks[static_cast<std::size_t>(task)].name();
-  for (const auto& [resource, member] : resources_.Claimed(row.id, name)) {
+  for (const auto& [resource, member] : grants_.Claimed(row.id, name)) {
     auto lock = options_.machine_locks->ForTree(resource, member, row.id);
     if (!lock.ok()) return lock.status();
     locks.push_back(*std::move(lock));
@@ -1065,11 +1072,14 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
       !end.state.unasked && end.state.failure.empty() && status.stop == StopCause::kNone;
   const int by = end.state.signal;
   const bool was_swept = by == SIGTERM || by == SIGHUP || by == SIGKILL;
-  const bool with_the_yard = was_away && (end.lost || end.shim_lost || was_told ||
-                                          (was_swept && !end.state.out_of_memory));
+  const TaskRow& at = job.row.tasks[static_cast<std::size_t>(task->task())];
+  const bool with_the_yard =
+      was_away && at.attempts.back().node.empty() &&
+      (end.lost || end.shim_lost || was_told || (was_swept && !end.state.out_of_memory));
   Feed(job, event::Ended{.task = task->task(),
                          .success = end.success(),
                          .lost = end.lost,
+                         .grant_lost = end.lost && !at.attempts.back().node.empty(),
                          .how = end.how,
                          .with_the_yard = with_the_yard});
 }
@@ -1123,7 +1133,7 @@ msg::JobT Table::Message(const JobRow& row) const {
   for (std::size_t i = 0; i < row.tasks.size(); ++i) {
     const TaskStatus& status = row.status.tasks[i];
     if (status.state != msg::TaskState::Pending || !status.asked || status.granted) continue;
-    const std::string why = resources_.WhyWaiting(row.id);
+    const std::string why = grants_.WhyWaiting(row.id);
     if (!why.empty()) job.tasks[i]->reason = why;
     if (job.state == msg::TaskState::Pending && !why.empty()) job.reason = why;
   }
@@ -1311,6 +1321,23 @@ void Table::Tell(Job& job) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> JobTable::OpenStore(const runtime::Locations& locations) {
+  const std::string jobs = locations.state_directory + "/jobs";
+  for (const auto& path : {locations.state_directory, jobs}) {
+    if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
+  }
+  const std::string database = locations.state_directory + "/launcher.db";
+  const bool was_left_open = runtime::WasLeftOpen(database);
+  auto store = Store::Open(database, [jobs] { return runtime::FirstEntryIn(jobs); });
+  if (!store.ok()) return store.status();
+  // It is small: what it costs to read all of it nobody notices.
+  const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
+  LOG_IF(ERROR, !damage.empty())
+      << database << " is damaged: " << runtime::Printable(damage)
+      << ". The readable part of it is kept; restore a back-up for the rest";
+  return store;
+}
 
 absl::StatusOr<std::unique_ptr<JobTable>> JobTable::Open(Options options) {
   auto table = std::make_unique<Table>(std::move(options));

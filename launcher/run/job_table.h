@@ -15,9 +15,12 @@
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_row.h"
+#include "launcher/job/store.h"
 #include "launcher/job/supervisor.h"
+#include "launcher/run/other_hosts.h"
 #include "launcher/share/held_ports.h"
 #include "launcher/share/machine_locks.h"
+#include "launcher/share/node_queue.h"
 #include "launcher/share/resources.h"
 #include "launcher/wire/process_limit.h"
 #include "runtime/clock.h"
@@ -40,8 +43,12 @@ class JobTable {
     runtime::ThreadPool* pool = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
+    // As OpenStore() has opened it; null: the table opens it.
+    std::unique_ptr<Store> store = nullptr;
     std::string shim_path;                 // The path of yard-shim.
     std::vector<Resource> resources = {};  // Resources that tasks share.
+    // Where the tasks of jobs with a pool run. Null: nowhere. Not owned; outlives the table.
+    OtherHosts* hosts = nullptr;
     // Claims of launchers of other yards to those resources, too. Null: nobody else has some. Not
     // owned; outlives the table.
     MachineLocks* machine_locks = nullptr;
@@ -76,6 +83,8 @@ class JobTable {
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };
+  // The store of a launcher. Makes it, and its directories, if they are missing.
+  static absl::StatusOr<std::unique_ptr<Store>> OpenStore(const runtime::Locations& locations);
   // Loads the state and takes up every task of an earlier launcher.
   static absl::StatusOr<std::unique_ptr<JobTable>> Open(Options options);
   virtual ~JobTable() = default;
@@ -140,6 +149,8 @@ class JobTable {
     std::uint64_t at_hand = 0;  // Jobs that live, or have ended a moment ago.
   };
   virtual Stats GetStats() const = 0;
+  // The queue for nodes says who has which place there.
+  virtual const NodeQueue& nodes() const = 0;
 };
 
 }  // namespace launcher

@@ -21,9 +21,13 @@ std::string FolderOf(const TaskRun::Host& host, const JobRow& row, int task, int
                        host.locations.state_directory, attempt);
 }
 
-// It calls on_left a moment after it has been acknowledged.
-std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row, int task,
-                                    const AttemptRow& attempt, Attempt::Callbacks callbacks) {
+std::function<ShimSpec()> SpecOf(const TaskRun::Host* host, const JobRow& row, int task,
+                                 int attempt) {
+  return [host, row = &row, task, attempt] { return host->spec_of(*row, task, attempt); };
+}
+
+std::unique_ptr<Attempt> NewLocalAttempt(const TaskRun::Host* host, const JobRow& row, int task,
+                                         const AttemptRow& attempt, Attempt::Callbacks callbacks) {
   LocalAttempt::Options options;
   options.loop = host->loop;
   options.spawner = host->spawner;
@@ -31,17 +35,39 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
   options.task_socket = TaskSocketPath(row, row.tasks[static_cast<std::size_t>(task)],
                                        host->locations.runtime_directory, attempt.number);
   options.control_socket = options.task_socket + ".ctl";
-  options.spec = [host, row = &row, task, number = attempt.number] {
-    return host->spec_of(*row, task, number);
-  };
+  options.spec = SpecOf(host, row, task, attempt.number);
   if (host->locks_of)
     options.locks = [host, row = &row, task] { return host->locks_of(*row, task); };
   options.pid = attempt.pid;
   options.start_ticks = attempt.start_ticks;
   options.fault = host->fault;
+  return std::make_unique<LocalAttempt>(std::move(options), std::move(callbacks));
+}
+
+std::unique_ptr<Attempt> NewRemoteAttempt(const TaskRun::Host* host, const JobRow& row, int task,
+                                          const AttemptRow& attempt, Attempt::Callbacks callbacks) {
+  const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task)];
+  const auto path = [&](msg::LogStream stream) {
+    return LogPath(row, task_row, host->locations.state_directory, attempt.number, stream);
+  };
+  OtherHosts::Wanted wanted;
+  wanted.key = absl::StrCat(row.id, ".", task, ".", attempt.number);
+  wanted.folder = FolderOf(*host, row, task, attempt.number);
+  wanted.stdout_path = path(msg::LogStream::Stdout);
+  wanted.stderr_path = path(msg::LogStream::Stderr);
+  wanted.spec = SpecOf(host, row, task, attempt.number);
+  wanted.fault = host->fault;
+  return host->hosts->MakeAttempt(attempt.node, std::move(wanted), std::move(callbacks));
+}
+
+// It calls on_left a moment after it has been acknowledged.
+std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row, int task,
+                                    const AttemptRow& attempt, Attempt::Callbacks callbacks) {
   const auto self = std::make_shared<Attempt*>();
   callbacks.on_left = [host, self] { host->on_left(*self); };
-  auto made = std::make_unique<LocalAttempt>(std::move(options), std::move(callbacks));
+  const auto make =
+      attempt.node.empty() || host->hosts == nullptr ? NewLocalAttempt : NewRemoteAttempt;
+  auto made = make(host, row, task, attempt, std::move(callbacks));
   *self = made.get();
   return made;
 }
@@ -99,8 +125,8 @@ absl::Status TaskRun::MakeLogDirectory() const {
 
 void TaskRun::Adopt() {
   if (row().attempts.empty()) {
-    row().attempts.push_back(
-        {.number = row_->status.tasks[static_cast<std::size_t>(task_)].attempt});
+    row().attempts.push_back({.number = row_->status.tasks[static_cast<std::size_t>(task_)].attempt,
+                              .node = row().node});
   }
   BeginBeforeLastLines();
   Make();

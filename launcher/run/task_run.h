@@ -18,6 +18,7 @@
 #include "launcher/log/line_feed.h"
 #include "launcher/log/ready_watch.h"
 #include "launcher/run/attempt.h"
+#include "launcher/run/other_hosts.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/clock.h"
@@ -38,6 +39,7 @@ class TaskRun {
     runtime::Clock* clock = nullptr;
     runtime::Locations locations = {};
     ShimSpawner* spawner = nullptr;
+    OtherHosts* hosts = nullptr;       // Makes attempts on nodes. Null: this host has all.
     FollowPace* ready_pace = nullptr;  // For the search for lines that say that a task is ready.
     // The spec that the shim gets for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};

@@ -181,6 +181,10 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
         absl::StrCat("YARD_SEED=", spec.seed), absl::StrCat("YARD_ATTEMPT=", trial.attempt)}) {
     job.environment.push_back(variable);
   }
+  job.pool = spec.options.pool;
+  if (spec.options.work != nullptr) {
+    job.work = std::make_unique<msg::WorkT>(*spec.options.work);
+  }
   job.working_directory = spec.working_directory;
   job.restart = msg::RestartPolicy::Never;
   job.stop_grace_ms = static_cast<std::uint32_t>(spec.stop_grace_ms);

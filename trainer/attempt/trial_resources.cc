@@ -158,12 +158,19 @@ std::string WhyJobWaits(const msg::JobT& job,
 }
 
 std::string WhyBehind(const msg::TrialOptionsT& options, const AwaitedResources& awaited) {
-  for (const auto& request : options.resources) {
-    const auto waiting = awaited.find(request->name);
+  for (const std::string& name : AwaitedBy(options)) {
+    const auto waiting = awaited.find(name);
     if (waiting == awaited.end()) continue;
-    return absl::StrCat("waits for ", request->name, " behind ", waiting->second);
+    return absl::StrCat("waits for ", name, " behind ", waiting->second);
   }
   return "";
+}
+
+std::vector<std::string> AwaitedBy(const msg::TrialOptionsT& options) {
+  if (!options.pool.empty()) return {absl::StrCat("pool ", options.pool)};
+  std::vector<std::string> names;
+  for (const auto& request : options.resources) names.push_back(request->name);
+  return names;
 }
 
 std::string OutOfMemoryWords(std::uint64_t limit, const std::string& reason) {

@@ -47,6 +47,8 @@ using AwaitedResources = std::map<std::string, std::string>;
 // it is asked, so of each resource one trial at a time asks, that of the highest priority. Empty:
 // nothing holds it back.
 std::string WhyBehind(const msg::TrialOptionsT& options, const AwaitedResources& awaited);
+// The names under which a trial waits: those of its resources; of a trial with a pool, "pool NAME".
+std::vector<std::string> AwaitedBy(const msg::TrialOptionsT& options);
 
 // Why an attempt has failed of which a task was killed because memory was short, each task having
 // `limit` bytes at most.

@@ -231,6 +231,11 @@ TEST(WhyBehindTest, OnlyWhatIsAwaitedHoldsBack) {
   EXPECT_EQ(WhyBehind(Asking({{"disk", 1}}), awaited), "");
   EXPECT_EQ(WhyBehind(Asking({{"gpu", 1}}), {}), "");
   EXPECT_EQ(WhyBehind(Asking({{"disk", 1}, {"slots", 2}}), awaited), "waits for slots behind t-b");
+  // GPUs of a pool are others.
+  msg::TrialOptionsT there = Asking({{"gpu", 1}});
+  there.pool = "lab";
+  EXPECT_EQ(WhyBehind(there, awaited), "");
+  EXPECT_EQ(WhyBehind(there, {{"pool lab", "t-c"}}), "waits for pool lab behind t-c");
 }
 
 TEST(OutOfMemoryWordsTest, HasTheLimitAndWhatHappened) {

@@ -102,6 +102,22 @@ TEST_F(TrialQueueingTest, FewerSlotsEndNothing) {
   EXPECT_EQ(StateOf(third), TrialState::Running);
 }
 
+TEST_F(TrialQueueingTest, ATrialOfAPoolNeedsNoSlotOfThisHost) {
+  const std::string first = Run("first"), second = Run("second");
+  EXPECT_EQ(StateOf(first), TrialState::Running);
+  msg::RunTrialRequestT request = Request("there");
+  request.options = std::make_unique<msg::TrialOptionsT>();
+  request.options->pool = "lab";
+  const std::string there = Run(request);
+  ASSERT_NE(Get(there).job, "");
+  EXPECT_EQ(jobs_.jobs.at(Get(there).job).spec.pool, "lab");
+  EXPECT_EQ(Get(there).pool, "lab");
+  EXPECT_EQ(Get(second).job, "");
+  // It takes no slot away, either.
+  End(first);
+  EXPECT_EQ(StateOf(second), TrialState::Running);
+}
+
 TEST_F(TrialQueueingTest, OneWhoseTimeHasNotComeLetsOthersGoFirst) {
   const std::string tonight = Run(NotBefore("tonight", absl::Hours(3)));
   const std::string now = Run("now");

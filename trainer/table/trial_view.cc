@@ -32,6 +32,7 @@ msg::TrialT TrialView::WithRoom(const Trial& trial, msg::TrialT message) const {
   const bool rests = HasEnded(trial.record) || trial.record.state == msg::TrialState::Paused;
   auto why = rests ? "" : options_.room_waits->WhyOf(trial.record.number);
   if (!why.empty()) message.reason = std::move(why);
+  if (!rests) message.node = trial.node;
   return message;
 }
 
@@ -97,8 +98,8 @@ AwaitedResources TrialView::Awaited() const {
   AwaitedResources awaited;
   for (const auto& [number, trial] : options_.table->at_hand()) {
     if (!WaitsForResources(trial.record)) continue;
-    for (const auto& request : trial.record.spec.options.resources) {
-      awaited.emplace(request->name, trial.record.id());
+    for (const std::string& name : AwaitedBy(trial.record.spec.options)) {
+      awaited.emplace(name, trial.record.id());
     }
   }
   return awaited;

@@ -1193,13 +1193,15 @@ class TrialsImpl : public Trials {
   // launcher did not just refuse.
   void StartNext() {
     std::uint64_t running = 0;
-    Trial* next = nullptr;
+    Trial* next = nullptr;       // The next one that needs a slot of this host.
+    Trial* elsewhere = nullptr;  // The next one with a pool, which has its own slots.
     std::vector<std::pair<std::int64_t, std::string>> failed;  // They waited in vain.
     const AwaitedResources awaited = view_.Awaited();
     for (auto& [number, trial] : table_.at_hand()) {
       if (IsAttached(trial.record)) continue;
       // A trial whose start is still being read has its slot already.
-      if (trial.runner != nullptr || trial.reports->waits_for_start()) ++running;
+      const bool is_elsewhere = !trial.record.spec.options.pool.empty();
+      if (!is_elsewhere && (trial.runner != nullptr || trial.reports->waits_for_start())) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
       if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
       if (without_room_.count(number) != 0) continue;
@@ -1211,7 +1213,8 @@ class TrialsImpl : public Trials {
         holds_.Await(trial.record);
         continue;
       }
-      if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
+      Trial*& best = is_elsewhere ? elsewhere : next;
+      if (best == nullptr || StartsBefore(InQueue(trial), InQueue(*best))) best = &trial;
     }
     running_ = running;
     if (!failed.empty()) {
@@ -1222,7 +1225,12 @@ class TrialsImpl : public Trials {
       return;
     }
     if (launch_timer_ != 0) return;
-    if (next != nullptr && running < static_cast<std::uint64_t>(slots_)) Start(*next);
+    if (running >= static_cast<std::uint64_t>(slots_)) next = nullptr;
+    if (next == nullptr ||
+        (elsewhere != nullptr && StartsBefore(InQueue(*elsewhere), InQueue(*next)))) {
+      next = elsewhere;
+    }
+    if (next != nullptr) Start(*next);
   }
 
   // A trial that has begun once waits for no other any more.
@@ -1369,7 +1377,7 @@ class TrialsImpl : public Trials {
     changed.spec.options.provenance_diff.clear();  // It is in the run's directory.
     LOG(INFO) << "trial " << changed.id() << ": attempt " << changed.attempt << " is job "
               << changed.job << TraceWords(changed);
-    if (changed.spec.options.resources.empty()) {
+    if (changed.spec.options.resources.empty() && changed.spec.options.pool.empty()) {
       Begin(trial, std::move(changed), options_.clock->Monotonic());
     } else {
       SaveSometime(trial, std::move(changed));  // The launcher says when it begins.
@@ -1410,7 +1418,9 @@ class TrialsImpl : public Trials {
   static std::vector<pid_t> LeadersOf(const msg::JobT& job) {
     std::vector<pid_t> leaders;
     for (const auto& task : job.tasks) {
-      const bool runs = !task->attempts.empty() && task->attempts.back()->ended_us == 0;
+      // (A task of a node has no process here.)
+      const bool runs = !task->attempts.empty() && task->attempts.back()->ended_us == 0 &&
+                        task->attempts.back()->node.empty();
       if (runs && task->attempts.back()->pid > 0) leaders.push_back(task->attempts.back()->pid);
     }
     return leaders;
@@ -1418,6 +1428,8 @@ class TrialsImpl : public Trials {
 
   void OnJobChanged(Trial& trial, const msg::JobT& job) {
     trial.leaders = LeadersOf(job);
+    const std::string node = job.tasks.empty() ? "" : job.tasks.front()->node;
+    if (std::exchange(trial.node, node) != node) news_.Announce(trial);
     if (!WaitsForResources(trial.record)) return;
     if (const auto started_us = StartOf(job)) {
       return BeginAt(trial, *started_us == 0 ? NowMicros() : *started_us);

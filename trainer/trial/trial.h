@@ -35,6 +35,7 @@ struct Trial {
   std::string stop_trace;  // Empty: that of the trial.
   // The main processes of the attempt's tasks, as the launcher has told them.
   std::vector<pid_t> leaders;
+  std::string node;  // Where its first task runs, likewise; empty: on this host.
   // While the next attempt is held back.
   runtime::EventLoop::TimerId restart_timer = 0;
   bool config_behind = false;     // params.json lacks a change that is stored.

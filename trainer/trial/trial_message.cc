@@ -31,6 +31,7 @@ msg::TrialT BriefMessage(const TrialRecord& record, const ResultRow& last,
   message.checkpoint_iteration = newest.iteration;
   message.pause_requested = record.pause_requested;
   message.attached_pid = record.spec.options.attached_pid;
+  message.pool = record.spec.options.pool;
   return message;
 }
 

@@ -52,6 +52,12 @@ absl::StatusOr<std::vector<TaskStacks>> StacksOfJob(const msg::JobT& job, const 
     if (task->attempts.empty() || task->attempts.back()->ended_us != 0) continue;
     TaskStacks stacks;
     stacks.task = task->id;
+    if (!task->attempts.back()->node.empty()) {
+      stacks.note = absl::StrCat("it runs on node ", task->attempts.back()->node,
+                                 ", and stacks can be had of this host alone");
+      tasks.push_back(std::move(stacks));
+      continue;
+    }
     auto processes = runtime::StacksOfTask(task->attempts.back()->pid, mark, options);
     if (processes.ok()) {
       stacks.processes = *std::move(processes);

@@ -10,8 +10,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>

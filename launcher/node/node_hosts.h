@@ -1,0 +1,36 @@
+#ifndef LAUNCHER_NODE_NODE_HOSTS_H_
+#define LAUNCHER_NODE_NODE_HOSTS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/node/node_table.h"
+#include "launcher/run/attempt.h"
+#include "launcher/run/other_hosts.h"
+#include "launcher/share/node_queue.h"
+#include "runtime/event_loop.h"
+
+namespace launcher {
+
+// The nodes of a table, as a job table sees them. On the loop's thread.
+class NodeHosts final : public OtherHosts {
+ public:
+  // Both outlive this. It is the one that hears of the table's changes.
+  NodeHosts(runtime::EventLoop* loop, NodeTable* nodes) : loop_(loop), nodes_(nodes) {}
+
+  std::vector<NodeQueue::Node> Nodes() const override;
+  void OnChange(std::function<void()> changed) override;
+  std::string AddressOf(const std::string& node) const override;
+  std::unique_ptr<Attempt> MakeAttempt(const std::string& node, Wanted wanted,
+                                       Attempt::Callbacks callbacks) override;
+
+ private:
+  runtime::EventLoop* const loop_;
+  NodeTable* const nodes_;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_NODE_NODE_HOSTS_H_

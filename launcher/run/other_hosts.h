@@ -1,0 +1,43 @@
+#ifndef LAUNCHER_RUN_OTHER_HOSTS_H_
+#define LAUNCHER_RUN_OTHER_HOSTS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/run/attempt.h"
+#include "launcher/share/node_queue.h"
+#include "launcher/wire/shim_protocol.h"
+
+namespace launcher {
+
+// The nodes on which tasks of a job table run, as the table sees them (launcher/node/node_hosts.h).
+// On the loop's thread.
+class OtherHosts {
+ public:
+  virtual ~OtherHosts() = default;
+
+  // All nodes, as they are now.
+  virtual std::vector<NodeQueue::Node> Nodes() const = 0;
+  // Calls `changed` after a node has come, has gone or was changed; unset: nobody any more.
+  virtual void OnChange(std::function<void()> changed) = 0;
+  // Where other hosts reach the node; empty: nobody knows.
+  virtual std::string AddressOf(const std::string& node) const = 0;
+
+  struct Wanted {
+    std::string key;                       // The attempt has it alone, for good.
+    std::string folder;                    // The attempt's own, on this host.
+    std::string stdout_path, stderr_path;  // On this host.
+    std::function<ShimSpec()> spec;
+    std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
+  };
+  // An attempt on that node, which may be gone: then the attempt is lost in time.
+  virtual std::unique_ptr<Attempt> MakeAttempt(const std::string& node, Wanted wanted,
+                                               Attempt::Callbacks callbacks) = 0;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_RUN_OTHER_HOSTS_H_
