@@ -22,12 +22,9 @@ struct Words {
   std::string_view type;
   std::span<const char* const> words;
 };
-constexpr Words kWords[] = {{"TrialState", kTrialStates},
-                            {"TaskState", kTaskStates},
-                            {"SweepState", kSweepStates},
-                            {"SweepStage", kSweepStages},
-                            {"LeaseState", kLeaseStates},
-                            {"NodeState", kNodeStates}};
+constexpr Words kWords[] = {{"TrialState", kTrialStates}, {"TaskState", kTaskStates},
+                            {"SweepState", kSweepStates}, {"SweepStage", kSweepStages},
+                            {"LeaseState", kLeaseStates}, {"NodeState", kNodeStates}};
 
 static_assert(std::size(kTrialStates) == static_cast<std::size_t>(msg::TrialState::MAX) + 1);
 static_assert(std::size(kTaskStates) == static_cast<std::size_t>(msg::TaskState::MAX) + 1);
