@@ -130,6 +130,15 @@ std::optional<NodeNews> FakeLauncher::Await(const std::string& key, NodeNews::Ki
   return Await([&](const NodeNews& news) { return news.attempt == key && news.kind == kind; });
 }
 
+std::optional<NodeWant> FakeLauncher::AwaitWant() {
+  while (const auto frame = NextFrame()) {
+    if (const auto want = NodeWant::Decode(*frame)) return want;
+    if (auto news = NodeNews::Decode(*frame)) Keep(*std::move(news));
+  }
+  ADD_FAILURE() << "the node asks for no archive";
+  return std::nullopt;
+}
+
 std::string FakeLauncher::Read(const std::string& key, bool is_stderr, std::uint64_t offset) {
   Send({.kind = NodeOrder::Kind::kRead, .attempt = key, .is_stderr = is_stderr, .offset = offset});
   while (const auto frame = NextFrame()) {

@@ -48,6 +48,10 @@ void NodeLink::OnFrame(std::string_view frame) {
     return;
   }
   if (const auto news = NodeNews::Decode(frame)) return OnNews(*news);
+  if (const auto want = NodeWant::Decode(frame)) {
+    if (Attendant* const attendant = Find(want->attempt)) attendant->OnWant(*want);
+    return;
+  }
   LOG_EVERY_N(WARNING, 100) << "node " << options_.name
                             << " has said what this launcher does not know";
 }

@@ -37,6 +37,8 @@ class NodeLink {
     virtual void OnConnected(const std::string& node) = 0;
     virtual void OnNews(const NodeNews& news) = 0;
     virtual void OnBytes(const NodeOutput& output) = 0;
+    // The node asks for a piece of an archive.
+    virtual void OnWant(const NodeWant&) {}
     // The node has been away for `lost_after`.
     virtual void OnLost(const std::string& why) = 0;
   };

@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -23,11 +26,13 @@
 #include "launcher/node/node_words.h"
 #include "launcher/process/process_table.h"
 #include "launcher/wire/shim_protocol.h"
+#include "runtime/archive/tar_writer.h"
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/process/subprocess.h"
+#include "runtime/text/sha256.h"
 
 namespace launcher {
 namespace {
@@ -113,6 +118,45 @@ class NodeProgramTest : public testing::Test {
     });
     return running.value_or(NodeNews()).state;
   }
+  // An archive with this program as `sub/go`.
+  static std::string Archive(const std::string& script) {
+    std::string archive;
+    runtime::TarWriter writer([&](std::string_view bytes) {
+      archive += bytes;
+      return absl::OkStatus();
+    });
+    const std::string path = TemporaryFolder() + "/script";
+    EXPECT_TRUE(runtime::WriteFileAtomically(path, script, 0600).ok());
+    const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_TRUE(writer.AddFile("sub/go", fd.get(), script.size(), true).ok());
+    EXPECT_TRUE(writer.Finish().ok());
+    std::filesystem::remove_all(std::filesystem::path(path).parent_path());
+    return archive;
+  }
+  // An attempt that runs ./go in the archive's subdirectory.
+  NodeOrder StartWith(const std::string& key, const std::string& archive) const {
+    const ShimSpec spec{
+        .argv = {"./go"},
+        .environment = {"PATH=/usr/bin:/bin", "FOLDER=" + folder_, "YARD_LOGDIR=/not/there/run",
+                        "YARD_CONFIG=/not/there/run/params.json"},
+        .working_directory = "/not/there/code/sub"};
+    const NodeFiles files{.node = "far",
+                          .config = "{\"lr\":1}",
+                          .work = runtime::Sha256Hex(archive),
+                          .work_bytes = archive.size(),
+                          .subdirectory = "sub"};
+    return {.kind = Order::kStart, .attempt = key, .spec = spec.Encode(), .files = files.Encode()};
+  }
+  // Answers the next question for the archive, with `most` bytes.
+  NodeWant GivePiece(const std::string& archive, std::size_t most) {
+    const NodeWant want = launcher_.AwaitWant().value_or(NodeWant());
+    launcher_.Send({.kind = Order::kWork,
+                    .attempt = want.attempt,
+                    .offset = want.offset,
+                    .work = want.work,
+                    .bytes = archive.substr(want.offset, most)});
+    return want;
+  }
   NodeNews AwaitOver(const std::string& key) {
     return launcher_.Await(key, News::kOver).value_or(NodeNews());
   }
@@ -181,6 +225,67 @@ TEST_F(NodeProgramTest, AfterAKillOfItsStubNothingLivesAndTheNextNodeTellsTheEnd
   EXPECT_EQ(AwaitOver("a").state.signal, SIGKILL);
   Acknowledge("a");
   EXPECT_TRUE(AwaitTrue([&] { return IsGone(running.shim_pid); }));
+}
+
+TEST_F(NodeProgramTest, FilesThatComeAlongAreThereOfOneArchiveForAllAttempts) {
+  const std::string archive = Archive(
+      "#!/bin/sh\npwd; cat $YARD_CONFIG; echo made > $YARD_LOGDIR/made; echo x >> $FOLDER/ran\n");
+  (void)StartNode();
+  launcher_.Send(StartWith("a", archive));
+  (void)GivePiece(archive, archive.size());
+  const NodeNews over = AwaitOver("a");
+  EXPECT_EQ(over.state.exit_code, 0) << over.how;
+  const std::string folder = node_folder() + "/attempts/a";
+  EXPECT_EQ(launcher_.ReadAll("a"), folder + "/work/sub\n{\"lr\":1}");
+  EXPECT_TRUE(std::filesystem::exists(folder + "/run/made"));
+  Acknowledge("a");
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  // The archive is not asked for again.
+  launcher_.Send(StartWith("b", archive));
+  EXPECT_EQ(AwaitOver("b").state.exit_code, 0);
+  Acknowledge("b");
+  EXPECT_EQ(runtime::ReadFile(folder_ + "/ran", 100).value_or(""), "x\nx\n");
+  ASSERT_TRUE(node_->Signal(SIGTERM).ok());
+  ExpectEnd(0);
+  EXPECT_FALSE(std::filesystem::exists(node_folder()));
+}
+
+TEST_F(NodeProgramTest, AfterAKillOfItsWorkerAnArchiveGoesOnAndTheProgramRunsOnce) {
+  const std::string archive = Archive("#!/bin/sh\necho x >> $FOLDER/ran\n");
+  const NodeHello first = StartNode();
+  launcher_.Send(StartWith("a", archive));
+  (void)GivePiece(archive, 700);
+  // Asked for once the piece is on the disk.
+  EXPECT_EQ(launcher_.AwaitWant().value_or(NodeWant()).offset, 700u);
+  ASSERT_EQ(kill(first.pid, SIGKILL), 0);
+  // Nothing of the attempt was begun, so its launcher orders it again.
+  EXPECT_THAT(launcher_.Welcome().value_or(NodeHello()).attempts, ElementsAre());
+  launcher_.Send(StartWith("a", archive));
+  EXPECT_EQ(GivePiece(archive, archive.size()).offset, 700u);
+  const NodeNews over = AwaitOver("a");
+  EXPECT_EQ(over.state.exit_code, 0) << over.how;
+  EXPECT_EQ(runtime::ReadFile(folder_ + "/ran", 100).value_or(""), "x\n");
+  Acknowledge("a");
+}
+
+TEST_F(NodeProgramTest, WhatIsStoppedWhileItsFilesComeNeverRuns) {
+  const std::string archive = Archive("#!/bin/sh\necho x >> $FOLDER/ran\n");
+  (void)StartNode();
+  launcher_.Send(StartWith("stopped", archive));
+  launcher_.Send(StartWith("discarded", archive));
+  (void)launcher_.AwaitWant();
+  launcher_.Send({.kind = Order::kStop, .attempt = "stopped", .signal = SIGTERM});
+  EXPECT_EQ(AwaitOver("stopped").how, "stopped before its program was started");
+  launcher_.Send({.kind = Order::kDiscard, .attempt = "discarded"});
+  (void)launcher_.Await("discarded", News::kLeft);
+  Acknowledge("stopped");
+  launcher_.Send(StartWith("last", archive));
+  (void)launcher_.AwaitWant();
+  ASSERT_TRUE(node_->Signal(SIGTERM).ok());
+  EXPECT_EQ(AwaitOver("last").how, "stopped before its program was started");
+  Acknowledge("last");
+  ExpectEnd(0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/ran"));
 }
 
 TEST_F(NodeProgramTest, SigtermStopsAllAndLeavesNothing) {

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "launcher/wire/record.h"
+#include "runtime/text/sha256.h"
 
 namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxKey = 100;
 constexpr std::array<std::string_view, 4> kNews = {"state", "barrier", "over", "left"};
-constexpr std::array<std::string_view, 10> kOrders = {"welcome", "refuse", "heard",   "start",
+constexpr std::array<std::string_view, 11> kOrders = {"welcome", "refuse", "heard",   "start",
                                                       "stop",    "signal", "barrier", "acknowledge",
-                                                      "discard", "read"};
+                                                      "discard", "read",   "work"};
 
 template <typename Enum, std::size_t N>
 std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -27,6 +29,13 @@ std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(valu
 std::optional<Record> Parse(std::string_view bytes, std::string_view kind) {
   auto record = Record::Parse(bytes);
   return record && record->kind() == kind ? record : std::nullopt;
+}
+
+// A relative path, or none, that has no "..".
+bool LeadsDown(const std::string& path) {
+  const std::filesystem::path all(path);
+  return all.is_relative() && path.find('\0') == path.npos &&
+         std::none_of(all.begin(), all.end(), [](const auto& name) { return name == ".."; });
 }
 
 std::uint64_t Number(const Record& record, std::string_view key) {
@@ -137,17 +146,67 @@ std::optional<NodeOutput> NodeOutput::Decode(std::string_view bytes) {
   return output;
 }
 
+std::string NodeWant::Encode() const {
+  Record record("want");
+  record.Add("attempt", attempt);
+  record.Add("work", work);
+  record.AddNumber("offset", Signed(offset));
+  return record.Encode();
+}
+
+std::optional<NodeWant> NodeWant::Decode(std::string_view bytes) {
+  const auto record = Parse(bytes, "want");
+  if (!record || !IsAttemptKey(record->Get("attempt")) || !runtime::IsSha256(record->Get("work"))) {
+    return std::nullopt;
+  }
+  return NodeWant{.attempt = record->Get("attempt"),
+                  .work = record->Get("work"),
+                  .offset = Number(*record, "offset")};
+}
+
+std::string NodeFiles::Encode() const {
+  Record record("files");
+  record.Add("node", node);
+  record.Add("run_mark", run_mark);
+  record.Add("work_mark", work_mark);
+  record.Add("mark", mark);
+  record.Add("config", config);
+  record.Add("work", work);
+  record.AddNumber("work_bytes", Signed(work_bytes));
+  record.Add("subdirectory", subdirectory);
+  return record.Encode();
+}
+
+std::optional<NodeFiles> NodeFiles::Decode(std::string_view bytes) {
+  const auto record = Parse(bytes, "files");
+  if (!record) return std::nullopt;
+  NodeFiles files{.node = record->Get("node"),
+                  .run_mark = record->Get("run_mark"),
+                  .work_mark = record->Get("work_mark"),
+                  .mark = record->Get("mark"),
+                  .config = record->Get("config"),
+                  .work = record->Get("work"),
+                  .work_bytes = Number(*record, "work_bytes"),
+                  .subdirectory = record->Get("subdirectory")};
+  if (!files.work.empty() && !runtime::IsSha256(files.work)) return std::nullopt;
+  if (files.work_bytes > kMaxWork || !LeadsDown(files.subdirectory)) return std::nullopt;
+  return files;
+}
+
 std::string NodeOrder::Encode() const {
   Record record("order");
   record.Add("kind", kOrders[static_cast<std::size_t>(kind)]);
   if (!attempt.empty()) record.Add("attempt", attempt);
   if (!spec.empty()) record.Add("spec", spec);
+  if (!files.empty()) record.Add("files", files);
   if (signal != 0) record.AddNumber("signal", signal);
   if (grace_ms != 0) record.AddNumber("grace_ms", grace_ms);
   if (number != 0) record.AddNumber("number", Signed(number));
   if (!line.empty()) record.Add("line", line);
   if (is_stderr) record.AddNumber("stderr", 1);
   if (offset != 0) record.AddNumber("offset", Signed(offset));
+  if (!work.empty()) record.Add("work", work);
+  if (!bytes.empty()) record.Add("bytes", bytes);
   return record.Encode();
 }
 
@@ -158,15 +217,19 @@ std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
   if (!kind) return std::nullopt;
   const bool is_of_attempt = *kind > Kind::kHeard;
   if (is_of_attempt && !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
+  if (*kind == Kind::kWork && !runtime::IsSha256(record->Get("work"))) return std::nullopt;
   return NodeOrder{.kind = *kind,
                    .attempt = record->Get("attempt"),
                    .spec = record->Get("spec"),
+                   .files = record->Get("files"),
                    .signal = static_cast<int>(record->GetNumber("signal")),
                    .grace_ms = record->GetNumber("grace_ms"),
                    .number = Number(*record, "number"),
                    .line = record->Get("line"),
                    .is_stderr = record->GetNumber("stderr") != 0,
-                   .offset = Number(*record, "offset")};
+                   .offset = Number(*record, "offset"),
+                   .work = record->Get("work"),
+                   .bytes = record->Get("bytes")};
 }
 
 bool IsAttemptKey(std::string_view key) {

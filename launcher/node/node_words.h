@@ -19,7 +19,7 @@ namespace launcher {
 // The node connects and says NodeHello; the launcher answers kWelcome or kRefuse, and then both say
 // what they have.
 
-inline constexpr int kNodeProtocol = 1;
+inline constexpr int kNodeProtocol = 2;
 
 // The first word of a node.
 struct NodeHello {
@@ -81,6 +81,38 @@ struct NodeOutput {
 };
 inline constexpr std::size_t kMaxNodeOutput = 64 << 10;
 
+// Asks for a piece of an archive, in the name of an attempt whose files are in it. The launcher
+// answers with NodeOrder::kWork.
+struct NodeWant {
+  std::string attempt = {};
+  std::string work = {};  // SHA-256 of the archive.
+  std::uint64_t offset = 0;
+
+  bool operator==(const NodeWant&) const = default;
+  std::string Encode() const;
+  static std::optional<NodeWant> Decode(std::string_view bytes);
+};
+inline constexpr std::size_t kMaxWorkPiece = 512 << 10;
+inline constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 30;  // Bytes of an archive.
+
+// Files that an attempt shall find on its node (attempt_files.h).
+struct NodeFiles {
+  std::string node = {};  // The node's name, for people.
+  // Paths of files that the launcher has written for this attempt, with `mark` as content, into the
+  // run directory and the working directory. A node that reads the mark there sees the launcher's
+  // directory. Empty: no file could be written.
+  std::string run_mark = {}, work_mark = {};
+  std::string mark = {};    // Random.
+  std::string config = {};  // Content of the file $YARD_CONFIG.
+  std::string work = {};    // SHA-256 of an archive with the attempt's files; empty: none.
+  std::uint64_t work_bytes = 0;
+  std::string subdirectory = {};  // The working directory in it; relative.
+
+  bool operator==(const NodeFiles&) const = default;
+  std::string Encode() const;
+  static std::optional<NodeFiles> Decode(std::string_view bytes);
+};
+
 // A word of the launcher.
 struct NodeOrder {
   enum class Kind {
@@ -94,17 +126,21 @@ struct NodeOrder {
     kAcknowledge,  // Its end is stored: the node removes what it has of it, and says kLeft.
     kDiscard,      // Nobody wants it: it is killed, and removed as if acknowledged.
     kRead,         // Asks for output from `offset` on.
+    kWork,         // `bytes` of the archive `work` from `offset` on; none: `line` says why.
   };
   Kind kind = Kind::kWelcome;
   std::string attempt = {};
-  std::string spec = {};  // A ShimSpec::Encode(). The node sets what it knows better: files,
-                          // sockets and owner.
+  std::string spec = {};   // A ShimSpec::Encode(). The node sets what it knows better: files,
+                           // sockets and owner.
+  std::string files = {};  // A NodeFiles::Encode(), for kStart. Empty: all is as the spec says.
   int signal = 0;
   std::int64_t grace_ms = 0;
   std::uint64_t number = 0;
   std::string line = {};
   bool is_stderr = false;
   std::uint64_t offset = 0;
+  std::string work = {};
+  std::string bytes = {};  // At most kMaxWorkPiece.
 
   bool operator==(const NodeOrder&) const = default;
   std::string Encode() const;

@@ -70,9 +70,47 @@ TEST(NodeWordsTest, OrdersOfEachKindAreReadAsTheyWereSaid) {
         NodeOrder{.kind = Kind::kBarrier, .attempt = key, .number = 1, .line = "{}"},
         NodeOrder{.kind = Kind::kAcknowledge, .attempt = key},
         NodeOrder{.kind = Kind::kDiscard, .attempt = key},
-        NodeOrder{.kind = Kind::kRead, .attempt = key, .is_stderr = true, .offset = 7}}) {
+        NodeOrder{.kind = Kind::kRead, .attempt = key, .is_stderr = true, .offset = 7},
+        NodeOrder{.kind = Kind::kStart, .attempt = key, .files = NodeFiles{}.Encode()},
+        NodeOrder{.kind = Kind::kWork,
+        .attempt = key,
+        .line = "gone",
+        .offset = 8,
+        .work = std::string(64, 'a'),
+        .bytes = std::string("\0\n\xff", 3)}}) {
     EXPECT_EQ(NodeOrder::Decode(order.Encode()), order) << order.Encode();
   }
+}
+
+TEST(NodeWordsTest, FilesAndWantsAreReadAsTheyWereSaid) {
+  const NodeFiles files{.node = "far",
+                        .run_mark = "/runs/r/.yard-1",
+                        .work_mark = "/home/p/.yard-1",
+                        .mark = "1",
+                        .config = "{}",
+                        .work = std::string(64, '0'),
+                        .work_bytes = kMaxWork,
+                        .subdirectory = "a/b..c"};
+  EXPECT_EQ(NodeFiles::Decode(files.Encode()), files);
+  EXPECT_EQ(NodeFiles::Decode(NodeFiles{}.Encode()), NodeFiles{});
+  const NodeWant want{.attempt = "a", .work = files.work, .offset = 5};
+  EXPECT_EQ(NodeWant::Decode(want.Encode()), want);
+}
+
+// The hash is the name of a file on the node, the subdirectory a path there.
+TEST(NodeWordsTest, AHashOrASubdirectoryThatLeadsElsewhereIsRefused) {
+  for (const std::string& work :
+       {std::string("../x"), std::string(63, 'a'), std::string(64, 'A')}) {
+    EXPECT_EQ(NodeFiles::Decode(NodeFiles{.work = work}.Encode()), std::nullopt) << work;
+    EXPECT_EQ(NodeWant::Decode(NodeWant{.attempt = "a", .work = work}.Encode()), std::nullopt);
+    const NodeOrder piece{.kind = NodeOrder::Kind::kWork, .attempt = "a", .work = work};
+    EXPECT_EQ(NodeOrder::Decode(piece.Encode()), std::nullopt) << work;
+  }
+  for (const std::string& path :
+       {std::string("/etc"), std::string(".."), std::string("a/../.."), std::string("a\0b", 3)}) {
+    EXPECT_EQ(NodeFiles::Decode(NodeFiles{.subdirectory = path}.Encode()), std::nullopt) << path;
+  }
+  EXPECT_EQ(NodeFiles::Decode(NodeFiles{.work_bytes = kMaxWork + 1}.Encode()), std::nullopt);
 }
 
 // A key is the name of a folder on the other host.

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "launcher/node/attempt_files.h"
 #include "launcher/node/node_frames.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/local_attempt.h"
@@ -70,6 +71,7 @@ struct Held {
   std::optional<AttemptEnd> end;
   bool says_state = false, says_barrier = false, says_end = false;  // Not said yet.
   std::optional<Stop> stop = {};
+  bool is_preparing = false;  // Its files are not there yet.
   bool is_of_earlier_owner = false;
   bool is_discarded = false;
   bool is_acknowledged = false;
@@ -105,7 +107,15 @@ AttemptEnd FailedStart(std::string why) {
 
 class Worker final : public NodeWorker {
  public:
-  explicit Worker(Options options) : options_(std::move(options)), spawner_(options_.shim_path) {}
+  explicit Worker(Options options)
+      : options_(std::move(options)),
+        spawner_(options_.shim_path),
+        files_(AttemptFiles::Create({.loop = options_.loop,
+                                     .cache = options_.folder + "/work",
+                                     .max_cache_bytes = options_.max_cache_bytes,
+                                     .ask = [this](const NodeWant& want) {
+                                       if (is_welcome_) frames_->Send(want.Encode());
+                                     }})) {}
   ~Worker() override;
   absl::Status Open();
   void Leave(absl::Duration grace, std::function<void()> done) override;
@@ -145,8 +155,12 @@ class Worker final : public NodeWorker {
   absl::Status AdoptAll();
   void Adopt(const std::string& key);
   Held* Hold(const std::string& key);
-  absl::Status Begin(Held* held, const std::string& spec);
-  absl::StatusOr<ShimSpec> OwnSpec(const Held& held, const std::string& encoded) const;
+  // Prepares the files of the attempt, if the order says which, and then begins it.
+  void Prepare(Held* held, const NodeOrder& order);
+  void OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& spec);
+  void Begin(Held* held, const ShimSpec& spec);
+  void FailStart(Held* held, const absl::Status& why);
+  absl::StatusOr<ShimSpec> OwnSpec(const Held& held, ShimSpec spec) const;
   void MakeAttempt(Held* held);
   void OnState(Held* held, const ShimState& state);
   void OnOver(Held* held, const AttemptEnd& end);
@@ -162,6 +176,7 @@ class Worker final : public NodeWorker {
 
   const Options options_;
   ShimSpawner spawner_;
+  std::unique_ptr<AttemptFiles> files_;
   std::map<std::string, std::unique_ptr<Held>> held_;
   // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
   std::map<std::string, std::uint64_t> left_;
@@ -273,6 +288,7 @@ void Worker::OnWelcome() {
   LOG(INFO) << "connected to the launcher at " << options_.launcher_socket;
   for (const auto& [key, held] : held_) SayAgain(held.get());
   for (const auto& [key, number] : left_) Say(key);
+  files_->OnConnected();
 }
 
 void Worker::OnFrame(std::string_view frame) {
@@ -366,6 +382,7 @@ void Worker::OnOrder(const NodeOrder& order) {
   if (order.kind == Kind::kHeard) return OnHeard(order.number);
   if (order.kind == Kind::kStart) return OnStart(order);
   if (order.kind == Kind::kRead) return OnRead(order);
+  if (order.kind == Kind::kWork) return files_->OnPiece(order);
   const auto found = held_.find(order.attempt);
   if (found != held_.end()) return OnOrderOf(found->second.get(), order);
   if (order.kind != Kind::kAcknowledge && order.kind != Kind::kDiscard) return;
@@ -419,12 +436,8 @@ void Worker::OnStart(const NodeOrder& order) {
   }
   left_.erase(order.attempt);
   Held* const held = Hold(order.attempt);
-  const absl::Status begun =
-      is_leaving_ ? absl::UnavailableError("the node is being stopped") : Begin(held, order.spec);
-  if (begun.ok()) return;
-  held->attempt.reset();
-  RemoveFiles(*held);
-  OnOver(held, FailedStart(std::string(runtime::Std(begun.message()))));
+  if (is_leaving_) return FailStart(held, absl::UnavailableError("the node is being stopped"));
+  Prepare(held, order);
 }
 
 void Worker::OnRead(const NodeOrder& order) {
@@ -492,46 +505,80 @@ Held* Worker::Hold(const std::string& key) {
   return (held_[key] = std::move(held)).get();
 }
 
-absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, const std::string& encoded) const {
-  if (encoded.size() > kMaxSpec) {
-    return absl::InvalidArgumentError(absl::StrCat("the spec of the attempt has ", encoded.size(),
-                                                   " bytes (at most ", kMaxSpec, ")"));
+void Worker::Prepare(Held* held, const NodeOrder& order) {
+  if (order.spec.size() > kMaxSpec) {
+    return FailStart(held, absl::InvalidArgumentError(
+                               absl::StrCat("the spec of the attempt has ", order.spec.size(),
+                                            " bytes (at most ", kMaxSpec, ")")));
   }
-  auto spec = ShimSpec::Decode(encoded);
-  if (!spec) return absl::InvalidArgumentError("the spec of the attempt cannot be decoded");
-  if (!spec->trainer_socket.empty() && options_.trainer_socket.empty()) {
+  const auto spec = ShimSpec::Decode(order.spec);
+  if (!spec) {
+    return FailStart(held, absl::InvalidArgumentError("the spec of the attempt cannot be decoded"));
+  }
+  if (order.files.empty()) return Begin(held, *spec);
+  const auto files = NodeFiles::Decode(order.files);
+  if (!files) {
+    return FailStart(held,
+                     absl::InvalidArgumentError("the files of the attempt cannot be decoded"));
+  }
+  held->is_preparing = true;
+  files_->Prepare(held->key, Folder(held->key), *files, *spec,
+                  [this, key = held->key](const absl::StatusOr<ShimSpec>& prepared) {
+                    OnPrepared(key, prepared);
+                  });
+}
+
+void Worker::OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& spec) {
+  const auto found = held_.find(key);
+  if (found == held_.end()) return;
+  Held* const held = found->second.get();
+  held->is_preparing = false;
+  if (held->stop) {
+    return FailStart(held, absl::CancelledError("stopped before its program was started"));
+  }
+  if (!spec.ok()) return FailStart(held, spec.status());
+  Begin(held, *spec);
+}
+
+void Worker::FailStart(Held* held, const absl::Status& why) {
+  held->attempt.reset();
+  RemoveFiles(*held);
+  OnOver(held, FailedStart(std::string(runtime::Std(why.message()))));
+}
+
+absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, ShimSpec spec) const {
+  if (!spec.trainer_socket.empty() && options_.trainer_socket.empty()) {
     return absl::FailedPreconditionError(
         "the node has no way to the trainer: start it with --trainer_socket");
   }
-  if (!spec->trainer_socket.empty()) spec->trainer_socket = options_.trainer_socket;
-  spec->stdout_path = Folder(held.key) + "/stdout";
-  spec->stderr_path = Folder(held.key) + "/stderr";
-  spec->rotate_bytes = 0;
-  spec->control_socket = held.control_socket;
-  spec->task_socket = held.task_socket;
-  spec->owner = options_.owner;
-  spec->owner_start_ticks = options_.owner_start_ticks;
-  spec->owner_stop_signal = SIGTERM;
-  if (spec->owner_stop_grace_ms <= 0) {
-    spec->owner_stop_grace_ms = absl::ToInt64Milliseconds(kDefaultGrace);
+  if (!spec.trainer_socket.empty()) spec.trainer_socket = options_.trainer_socket;
+  spec.stdout_path = Folder(held.key) + "/stdout";
+  spec.stderr_path = Folder(held.key) + "/stderr";
+  spec.rotate_bytes = 0;
+  spec.control_socket = held.control_socket;
+  spec.task_socket = held.task_socket;
+  spec.owner = options_.owner;
+  spec.owner_start_ticks = options_.owner_start_ticks;
+  spec.owner_stop_signal = SIGTERM;
+  if (spec.owner_stop_grace_ms <= 0) {
+    spec.owner_stop_grace_ms = absl::ToInt64Milliseconds(kDefaultGrace);
   }
-  return *std::move(spec);
+  return spec;
 }
 
-absl::Status Worker::Begin(Held* held, const std::string& encoded) {
+void Worker::Begin(Held* held, const ShimSpec& given) {
   // Keys are too long for the path of a socket.
   held->task_socket = absl::StrCat(options_.socket_directory, "/", runtime::RandomHex128());
   held->control_socket = held->task_socket + ".ctl";
-  const auto spec = OwnSpec(*held, encoded);
-  if (!spec.ok()) return spec.status();
+  const auto spec = OwnSpec(*held, given);
+  if (!spec.ok()) return FailStart(held, spec.status());
   const std::string folder = Folder(held->key);
-  if (auto made = runtime::MakeDirectories(folder, 0700); !made.ok()) return made;
-  if (auto written = runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600);
-      !written.ok()) {
-    return written;
+  for (const auto& done : {runtime::MakeDirectories(folder, 0700),
+                           runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600)}) {
+    if (!done.ok()) return FailStart(held, done);
   }
   MakeAttempt(held);
-  return held->attempt->Start();
+  if (const absl::Status begun = held->attempt->Start(); !begun.ok()) FailStart(held, begun);
 }
 
 void Worker::MakeAttempt(Held* held) {
@@ -586,6 +633,7 @@ void Worker::OnOver(Held* held, const AttemptEnd& end) {
 void Worker::StopIt(Held* held, Stop stop) {
   // Kept, as an attempt that is being taken up cannot be told yet.
   held->stop = stop;
+  if (held->is_preparing) return files_->Cancel(held->key);
   if (held->attempt != nullptr && !held->end) held->attempt->Stop(stop.signal, stop.grace);
 }
 

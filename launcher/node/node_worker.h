@@ -24,7 +24,9 @@ namespace launcher {
 // It keeps FOLDER/attempts/KEY for each attempt, with the files of an attempt (shim_protocol.h),
 // and `stdout` and `stderr`, until kAcknowledge or kDiscard. A folder with a spec stands for an
 // attempt that the launcher has ordered: the next worker starts its program if nobody has (the
-// shim's `started` file tells). A folder without one is being removed.
+// shim's `started` file tells). A folder without one is being removed, or its files were being
+// prepared (attempt_files.h): then the launcher orders the attempt again. FOLDER/work has archives
+// (work_cache.h).
 //
 // State, barrier and end of each attempt are said on every connection until the attempt is
 // acknowledged, whether or not they were heard before: the launcher may be a new one. So what is
@@ -53,7 +55,8 @@ class NodeWorker {
     // The facts that are said of the host and of the node. Protocol, boot, user, pid and attempts
     // are the worker's own to say.
     NodeHello hello = {};
-    absl::Duration refused_pause = absl::Seconds(30);  // After a kRefuse.
+    absl::Duration refused_pause = absl::Seconds(30);        // After a kRefuse.
+    std::uint64_t max_cache_bytes = std::uint64_t{4} << 30;  // Archives that are kept.
   };
   // Takes up the attempts in the folder, and connects until it is destroyed. InvalidArgument: a
   // path is too long for a socket. Another error: a directory cannot be made or used.

@@ -15,6 +15,7 @@
 #include "glog/logging.h"
 #include "launcher/wire/record.h"
 #include "runtime/file/file.h"
+#include "runtime/text/random_id.h"
 
 namespace launcher {
 namespace {
@@ -25,11 +26,29 @@ constexpr char kRemoteFile[] = "remote";
 constexpr std::size_t kMaxRemoteFile = 64 << 10;
 // For a file that could not be written: the disk may have room then.
 constexpr absl::Duration kRetry = absl::Seconds(1);
+// The trainer's limit is 512 KiB; a frame has to hold the spec as well.
+constexpr std::size_t kMaxConfig = 1 << 20;
 
 std::uint64_t SizeOf(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   return error ? 0 : size;
+}
+
+std::string Variable(const ShimSpec& spec, std::string_view name) {
+  for (const std::string& entry : spec.environment) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return "";
+}
+
+bool WriteMark(const std::string& path, const std::string& mark) {
+  if (path.empty()) return false;
+  const runtime::UniqueFd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return file.valid() && runtime::WriteAll(file.get(), mark).ok();
 }
 
 std::string RemotePath(const std::string& folder) { return absl::StrCat(folder, "/", kRemoteFile); }
@@ -53,6 +72,9 @@ absl::Status RemoteAttempt::Store() const {
   record.Add("node", node_);
   record.AddNumber("stdout_base", static_cast<std::int64_t>(streams_[0].base));
   record.AddNumber("stderr_base", static_cast<std::int64_t>(streams_[1].base));
+  record.Add("run_mark", run_mark_);
+  record.Add("work_mark", work_mark_);
+  record.Add("mark", mark_);
   return runtime::WriteFileAtomically(RemotePath(options_.folder), record.Encode(), 0600);
 }
 
@@ -62,12 +84,45 @@ bool RemoteAttempt::Load() {
   const auto record = bytes.ok() ? Record::Parse(*bytes) : std::nullopt;
   if (!record) return false;
   node_ = record->Get("node");
+  run_mark_ = record->Get("run_mark");
+  work_mark_ = record->Get("work_mark");
+  mark_ = record->Get("mark");
   streams_[0].base = static_cast<std::uint64_t>(record->GetNumber("stdout_base"));
   streams_[1].base = static_cast<std::uint64_t>(record->GetNumber("stderr_base"));
   for (Stream& stream : streams_) {
     stream.copied = std::max(SizeOf(stream.path), stream.base) - stream.base;
   }
   return true;
+}
+
+void RemoteAttempt::PlanMarks(const ShimSpec& spec) {
+  const auto in = [](const std::string& directory) {
+    return directory.empty() ? "" : absl::StrCat(directory, "/.yard-", runtime::RandomHex128());
+  };
+  mark_ = runtime::RandomHex128();
+  run_mark_ = in(Variable(spec, "YARD_LOGDIR"));
+  // (Without files that come along a directory of that path is taken, whosever it is.)
+  work_mark_ = options_.work ? in(spec.working_directory) : "";
+}
+
+NodeFiles RemoteAttempt::MakeFiles(const ShimSpec& spec) const {
+  NodeFiles files{.node = options_.node->name(), .mark = mark_};
+  if (WriteMark(run_mark_, mark_)) files.run_mark = run_mark_;
+  if (WriteMark(work_mark_, mark_)) files.work_mark = work_mark_;
+  const std::string config = Variable(spec, "YARD_CONFIG");
+  if (!config.empty()) files.config = runtime::ReadFile(config, kMaxConfig).value_or("");
+  if (options_.work) {
+    files.work = options_.work->sha256;
+    files.work_bytes = options_.work->bytes;
+    files.subdirectory = options_.work->subdirectory;
+  }
+  return files;
+}
+
+void RemoteAttempt::RemoveMarks() const {
+  for (const std::string& path : {run_mark_, work_mark_}) {
+    if (!path.empty()) unlink(path.c_str());
+  }
 }
 
 absl::Status RemoteAttempt::Start() {
@@ -105,8 +160,14 @@ void RemoteAttempt::OnConnected(const std::string& node) {
     return OnLost(absl::StrCat("node ", options_.node->name(),
                                " was started anew, and the attempt has ended with the old one"));
   }
+  const auto bytes = runtime::ReadFile(SpecPath(options_.folder), NodeFrames::kMaxFrame / 2);
+  if (!bytes.ok()) {
+    return OnLost(absl::StrCat("cannot read its spec: ", bytes.status().message()));
+  }
+  const ShimSpec spec = ShimSpec::Decode(*bytes).value_or(ShimSpec());
   if (node_.empty()) {
     node_ = node;
+    PlanMarks(spec);
     if (const absl::Status stored = Store(); !stored.ok()) {
       node_.clear();
       LOG_EVERY_N(ERROR, 60) << "cannot start " << options_.key << " yet: " << stored;
@@ -120,12 +181,10 @@ void RemoteAttempt::OnConnected(const std::string& node) {
   }
   Fault("before remote start");
   // (A node that has it already says how it is.)
-  const auto spec = runtime::ReadFile(SpecPath(options_.folder), NodeFrames::kMaxFrame / 2);
-  if (!spec.ok()) {
-    return OnLost(absl::StrCat("cannot read its spec: ", spec.status().message()));
-  }
-  (void)options_.node->Send(
-      {.kind = NodeOrder::Kind::kStart, .attempt = options_.key, .spec = *spec});
+  NodeOrder start{.kind = NodeOrder::Kind::kStart, .attempt = options_.key, .spec = *bytes};
+  if (!running_) start.files = MakeFiles(spec).Encode();
+  Fault("after marks");
+  (void)options_.node->Send(start);
   Fault("after remote start");
   if (stop_) (void)options_.node->Send(*stop_);
   // Nobody answers what was asked for on the connection before.
@@ -146,6 +205,7 @@ void RemoteAttempt::OnNews(const NodeNews& news) {
       if (callbacks_.on_barrier) callbacks_.on_barrier(news.barrier);
       return;
     case NodeNews::Kind::kOver:
+      RemoveMarks();
       end_ = news;
       for (Stream& stream : streams_) stream.at_end = false;
       Read();
@@ -155,7 +215,29 @@ void RemoteAttempt::OnNews(const NodeNews& news) {
   }
 }
 
+void RemoteAttempt::OnWant(const NodeWant& want) {
+  if (!options_.work || want.work != options_.work->sha256) return;
+  NodeOrder piece{.kind = NodeOrder::Kind::kWork,
+                  .attempt = options_.key,
+                  .offset = want.offset,
+                  .work = want.work};
+  const std::string& path = options_.work->path;
+  const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  piece.bytes.resize(kMaxWorkPiece);
+  const ssize_t got = file.valid() ? pread(file.get(), piece.bytes.data(), kMaxWorkPiece,
+                                           static_cast<off_t>(want.offset))
+                                   : -1;
+  if (got < 0) {
+    piece.line =
+        absl::StrCat("cannot read the archive ", path,
+                     " with the attempt's files: ", std::strerror(errno), "; next: start it anew");
+  }
+  piece.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  (void)options_.node->Send(piece);
+}
+
 void RemoteAttempt::OnState(const ShimState& state) {
+  if (!running_) RemoveMarks();
   state_ = state;
   if (state.phase != ShimPhase::kRunning) return;
   if (!std::exchange(running_, true)) callbacks_.on_running(AsHere(state));
@@ -255,6 +337,7 @@ void RemoteAttempt::OnLost(const std::string& why) {
 
 void RemoteAttempt::Finish(AttemptEnd end) {
   over_ = true;
+  RemoveMarks();
   options_.loop->Cancel(std::exchange(timer_, 0));
   callbacks_.on_over(end);
 }
@@ -306,6 +389,7 @@ void RemoteAttempt::LeaveSoon() {
   if (std::exchange(left_, true)) return;
   Fault("after acknowledge");
   options_.node->Leave(options_.key);
+  RemoveMarks();
   unlink(RemotePath(options_.folder).c_str());
   // Last: its absence says that all this was done.
   unlink(SpecPath(options_.folder).c_str());

@@ -25,8 +25,18 @@ namespace launcher {
 // It is started at most once: the id of the node that shall start it is stored in the attempt's
 // folder before the node is told. That node starts a key once; another one (the node was started
 // anew) is never told to, and the attempt is lost.
+//
+// Its working directory and, for a trial, its run directory are this host's where the node sees
+// them; else NodeFiles says what it finds there.
 class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
  public:
+  // An archive with the files of the attempt.
+  struct Work {
+    std::string path;  // On this host.
+    std::string sha256;
+    std::uint64_t bytes = 0;  // At most kMaxWork.
+    std::string subdirectory = {};
+  };
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt, as the node does.
     NodeLink* node = nullptr;
@@ -34,6 +44,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
     std::string folder;                    // The attempt's own, on this host.
     std::string stdout_path, stderr_path;  // On this host; their directory is there.
     std::function<ShimSpec()> spec;        // As in LocalAttempt::Options.
+    std::optional<Work> work = {};         // Unset: no files come along.
     // As in JobTable::Options.
     std::function<void(std::string_view point)> fault = {};
   };
@@ -54,6 +65,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   void OnConnected(const std::string& node) override;
   void OnNews(const NodeNews& news) override;
   void OnBytes(const NodeOutput& output) override;
+  void OnWant(const NodeWant& want) override;
   void OnLost(const std::string& why) override;
 
  private:
@@ -72,6 +84,11 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   }
   absl::Status Store() const;
   bool Load();
+  // Chooses where marks are written (NodeFiles), for the node to find them.
+  void PlanMarks(const ShimSpec& spec);
+  // Writes the marks that are planned, and says what else the attempt finds on its node.
+  NodeFiles MakeFiles(const ShimSpec& spec) const;
+  void RemoveMarks() const;
   Stream& StreamOf(bool is_stderr) { return streams_[is_stderr ? 1 : 0]; }
   void OnState(const ShimState& state);
   // Asks for output that is not here yet.
@@ -88,7 +105,8 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   const Callbacks callbacks_;
   std::array<Stream, 2> streams_;
   std::string node_;  // The id of the one that was told to start it; empty: none.
-  ShimState state_;   // As the node said it last.
+  std::string run_mark_, work_mark_, mark_;  // As in NodeFiles.
+  ShimState state_;                          // As the node said it last.
   std::optional<NodeNews> end_;
   std::optional<NodeOrder> stop_;
   bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -156,6 +157,38 @@ class RemoteAttemptTest : public testing::Test {
     return static_cast<int>(std::count_if(orders_.begin(), orders_.end(),
                                           [&](const auto& order) { return order.kind == kind; }));
   }
+  // A trial whose files come along.
+  void TakeWorkAlong() {
+    std::filesystem::create_directory(Path("run"));
+    std::filesystem::create_directory(Path("code"));
+    std::ofstream(Path("run/params.json")) << "{}";
+    std::ofstream(Path("archive")) << "0123456789";
+    spec_.environment = {"YARD_LOGDIR=" + Path("run"), "YARD_CONFIG=" + Path("run/params.json")};
+    spec_.working_directory = Path("code");
+    work_ = {.path = Path("archive"),
+             .sha256 = std::string(64, 'a'),
+             .bytes = 10,
+             .subdirectory = "sub"};
+  }
+  // Files that the last kStart orders.
+  NodeFiles FilesOrdered() {
+    NodeFiles files;
+    On([&] {
+      for (const NodeOrder& order : orders_) {
+        if (order.kind == Order::kStart) {
+          files = NodeFiles::Decode(order.files).value_or(NodeFiles());
+        }
+      }
+    });
+    return files;
+  }
+  std::vector<std::string> In(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(Path(name))) {
+      names.push_back(entry.path().filename());
+    }
+    return names;
+  }
   bool AwaitOrder(Order kind, int count = 1) {
     return Eventually([&] { return Count(kind) >= count; });
   }
@@ -172,7 +205,8 @@ class RemoteAttemptTest : public testing::Test {
                                .folder = Path("folder"),
                                .stdout_path = Path(stdout_name_),
                                .stderr_path = Path("err"),
-                               .spec = [] { return ShimSpec{.argv = {"program"}}; }},
+                               .spec = [this] { return spec_; },
+                               .work = work_},
         Attempt::Callbacks{
             .on_running = [this](const ShimState& state) { running_.push_back(state); },
             .on_ready = [this] { ++ready_; },
@@ -209,6 +243,8 @@ class RemoteAttemptTest : public testing::Test {
   std::unique_ptr<NodeLink> link_;
   std::unique_ptr<NodeFrames> connection_;
   std::unique_ptr<RemoteAttempt> attempt_;
+  ShimSpec spec_{.argv = {"program"}};
+  std::optional<RemoteAttempt::Work> work_;
   std::string stdout_, stderr_;  // On the node.
   bool holds_output_ = false, cut_ = false;
   std::uint64_t said_ = 0;
@@ -263,6 +299,99 @@ TEST_F(RemoteAttemptTest, RunsOnANodeAndItsOutputAndEndComeHere) {
       return order.kind == Order::kHeard && order.number == said_;
     });
   }));
+}
+
+TEST_F(RemoteAttemptTest, MarksAreThereUntilTheNodeHasLooked) {
+  TakeWorkAlong();
+  Start();
+  Connect();
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  const NodeFiles files = FilesOrdered();
+  EXPECT_EQ(files.node, "far");
+  EXPECT_EQ(files.config, "{}");
+  EXPECT_EQ(files.work, work_->sha256);
+  EXPECT_EQ(files.work_bytes, 10u);
+  EXPECT_EQ(files.subdirectory, "sub");
+  EXPECT_EQ(std::filesystem::path(files.run_mark).parent_path(), Path("run"));
+  EXPECT_EQ(std::filesystem::path(files.work_mark).parent_path(), Path("code"));
+  EXPECT_EQ(files.mark.size(), 32u);
+  EXPECT_EQ(runtime::ReadFile(files.run_mark, 100).value_or(""), files.mark);
+  EXPECT_EQ(runtime::ReadFile(files.work_mark, 100).value_or(""), files.mark);
+  Say(Running());
+  ASSERT_TRUE(Eventually([this] { return !running_.empty(); }));
+  EXPECT_THAT(In("run"), ElementsAre("params.json"));
+  EXPECT_THAT(In("code"), IsEmpty());
+}
+
+TEST_F(RemoteAttemptTest, AJobWithoutARunAndWithoutFilesHasNoMarks) {
+  spec_.working_directory = Path("");
+  Start();
+  Connect();
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  EXPECT_EQ(FilesOrdered().run_mark, "");
+  EXPECT_EQ(FilesOrdered().work_mark, "");
+}
+
+// Killed while the node looks, and before it begins.
+TEST_F(RemoteAttemptTest, ANewLauncherKnowsTheMarksOfTheOneBefore) {
+  TakeWorkAlong();
+  Start();
+  Connect();
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  const NodeFiles files = FilesOrdered();
+  NewLauncher();
+  On([this] { attempt_->Adopt(); });
+  Connect(kNode, {kKey});
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  EXPECT_EQ(FilesOrdered(), files);
+  NewLauncher();
+  // The end was stored before, and nothing else was done.
+  On([this] { attempt_->Acknowledge(); });
+  Connect(kNode, {kKey});
+  ASSERT_TRUE(AwaitOrder(Order::kDiscard));
+  Say({.kind = News::kLeft});
+  ASSERT_TRUE(Eventually([this] { return left_ == 1; }));
+  EXPECT_THAT(In("run"), ElementsAre("params.json"));
+  EXPECT_THAT(In("code"), IsEmpty());
+}
+
+TEST_F(RemoteAttemptTest, MarksOfAnAttemptThatIsLostAreRemoved) {
+  TakeWorkAlong();
+  Start();
+  Connect();
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  Connect("another");
+  ASSERT_TRUE(IsOver());
+  EXPECT_THAT(In("code"), IsEmpty());
+}
+
+TEST_F(RemoteAttemptTest, GivesTheArchivePieceByPiece) {
+  TakeWorkAlong();
+  Start();
+  Connect();
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  const auto ask = [this](NodeWant want) {
+    want.attempt = kKey;
+    On([&] { connection_->Send(want.Encode()); });
+  };
+  ask({.work = work_->sha256, .offset = 4});
+  ask({.work = work_->sha256, .offset = 10});
+  ask({.work = std::string(64, 'b'), .offset = 0});  // Nobody's: no answer.
+  ask({.work = work_->sha256, .offset = 0});
+  ASSERT_TRUE(AwaitOrder(Order::kWork, 3));
+  std::filesystem::remove(Path("archive"));
+  ask({.work = work_->sha256, .offset = 0});
+  ASSERT_TRUE(AwaitOrder(Order::kWork, 4));
+  std::vector<NodeOrder> pieces;
+  On([&] {
+    std::copy_if(orders_.begin(), orders_.end(), std::back_inserter(pieces),
+                 [](const auto& order) { return order.kind == Order::kWork; });
+  });
+  EXPECT_EQ(pieces[0].bytes, "456789");
+  EXPECT_EQ(pieces[0].offset, 4u);
+  EXPECT_EQ(pieces[1].bytes + pieces[1].line, "");
+  EXPECT_EQ(pieces[2].bytes, "0123456789");
+  EXPECT_THAT(pieces[3].line, HasSubstr("cannot read the archive " + Path("archive")));
 }
 
 TEST_F(RemoteAttemptTest, OutputBeginsWhereTheFileEnded) {
