@@ -291,6 +291,8 @@ constexpr NodeKey<Spec> kJobKeys[] = {
     {"own_namespace", "true, false", "false",
      "Tasks have a process namespace of their own: nothing survives a stop.",
      ReadBool<&Spec::own_namespace>},
+    {"at", "text", "this host", "Pool on whose nodes the tasks run ([hosts.md](hosts.md)).",
+     ReadText<&Spec::pool>},
     {"labels", "map", "none", "Anything, for whoever reads the job.", ReadLabels},
 };
 

@@ -82,6 +82,7 @@ log_limit: 1GiB
 log_rotate_size: 10MB
 log_rotate_files: 5
 own_namespace: true
+at: gpus
 labels: {team: vision, sweep: 7}
 restart_delay: 2s
 restart_delay_limit: 1m
@@ -125,6 +126,7 @@ TEST(JobFileTest, EveryKeyOfAJobHasItsField) {
   EXPECT_TRUE(job.gang && job.ignore_chief && job.keep_going && job.daemon);
   EXPECT_TRUE(job.release_ports && job.share_sets && job.own_namespace);
   EXPECT_EQ(job.log_directory, "/logs");
+  EXPECT_EQ(job.pool, "gpus");
   EXPECT_EQ(job.log_limit_bytes, 1U << 30);
   EXPECT_EQ(job.log_rotate_bytes, 10'000'000U);
   EXPECT_EQ(job.log_rotate_files, 5U);
@@ -283,8 +285,9 @@ TEST(JobFileTest, AnErrorHasItsPlaceTheKeyAndWhatIsAllowed) {
       {"gan: true", "job.yaml:1:1: unknown key \"gan\"; do you mean \"gang\"?"},
       {"max-restarts: 1",
        "job.yaml:1:1: unknown key \"max-restarts\"; do you mean \"max_restarts\"?"},
-      {"a: 1\nzzzzzz: 1",
-       "job.yaml:1:1: unknown key \"a\"; there are: name, program, args, command, environment, "},
+      {"zzzzzz: 1",
+       "job.yaml:1:1: unknown key \"zzzzzz\"; there are: name, program, args, command, "
+       "environment, "},
       {"tasks:\n  worker: {cuont: 3}",
        "job.yaml:2:12: tasks.worker: unknown key \"cuont\"; do you mean \"count\"?"},
       {"name: [a]", "job.yaml:1:7: name: expected a text, not a list"},
@@ -404,7 +407,7 @@ TEST(JobJsonTest, AJobComesBackFromItsJson) {
   EXPECT_EQ(again.max_run_time_ms, job.max_run_time_ms);
   // Each key but `program` and `args`, which are `command` now.
   const auto json = nlohmann::json::parse(text);
-  EXPECT_EQ(json.size(), 29U) << text;
+  EXPECT_EQ(json.size(), 30U) << text;
 }
 
 TEST(JobJsonTest, DefaultsAreLeftOut) {

@@ -12,9 +12,9 @@ namespace {
 
 // The flags that help only names.
 constexpr const char* kValues[] = {
-    "rpc_layer",       "grpc_fail_fast",   "max_run_time",  "stop_signal",
-    "stop_grace",      "restart_window",   "log_directory", "log_limit",
-    "log_rotate_size", "log_rotate_files", "restart_delay", "restart_delay_limit",
+    "rpc_layer",      "grpc_fail_fast",      "max_run_time", "stop_signal",     "stop_grace",
+    "restart_window", "log_directory",       "log_limit",    "log_rotate_size", "log_rotate_files",
+    "restart_delay",  "restart_delay_limit", "at",
 };
 constexpr const char* kMaps[] = {"environment", "labels", "after", "liveness"};
 constexpr const char* kSwitches[] = {

@@ -128,6 +128,7 @@ TEST(JobFlagsTest, EveryKeyOfAJobIsAFlag) {
       {"--keep_going"},
       {"--share_gpu"},
       {"--own_namespace"},
+      {"--at", "gpus"},
       {"--ready_pattern", "x"},
       {"--ready_fd", "5"},
       {"--processes", "10"},

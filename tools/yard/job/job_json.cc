@@ -136,6 +136,7 @@ Json JobToJson(const msg::JobSpecT& spec, Secrets secrets) {
   PutSize(&json, "log_rotate_size", spec.log_rotate_bytes);
   PutNumber(&json, "log_rotate_files", spec.log_rotate_files);
   Put(&json, "own_namespace", spec.own_namespace);
+  Put(&json, "at", spec.pool);
   for (const auto& label : spec.labels) json["labels"][label->key] = label->value;
   PutEnvironment(&json, spec.environment, secrets);
   return json;

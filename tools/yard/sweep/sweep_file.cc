@@ -57,6 +57,7 @@ constexpr TrialKey kTrialKeys[] = {{"resources", "resources", TrialKey::Form::kM
                                    {"restore", "restore"},
                                    {"function", "function"},
                                    {"tasks", "task", TrialKey::Form::kMap},
+                                   {"at", "at"},
                                    {"durable", "durable"},
                                    {"share_gpu", "share_gpu"}};
 

@@ -1,5 +1,5 @@
-// Git runs a program that its configuration names for a dozen reasons. This file shuts off the
-// reasons that `rev-parse`, `status` and `diff` have, one by one:
+// Git runs a program that its configuration names for a dozen reasons. This file and git_program.cc
+// shut off the reasons that `rev-parse`, `status`, `diff` and `ls-files` have, one by one:
 // - filters (filter.NAME.clean, .process) have no switch, so each one that `git config --list`
 //   names is emptied; where it names one that `-c` cannot say, or does not answer, nothing that
 //   would run it is asked;
@@ -26,6 +26,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "tools/yard/follow/program_output.h"
+#include "tools/yard/trial/git_program.h"
 
 namespace yard {
 namespace {
@@ -35,51 +36,11 @@ constexpr std::size_t kMaxConfiguration = 256 << 10;
 constexpr std::size_t kNamesShown = 100;
 constexpr std::size_t kMaxSubmodules = 100;  // Submodules of one repository.
 constexpr int kMaxDepth = 8;                 // Levels of submodules in submodules.
-constexpr char kDefaultPath[] = "/usr/bin:/bin";
 constexpr char kIgnored[] = "--ignore-submodules=dirty";
-
-// A program in the repository is not taken for git.
-std::string AbsolutePath(const std::string& path) {
-  std::vector<std::string> places = absl::StrSplit(path, ':');
-  std::erase_if(places, [](const std::string& place) { return !absl::StartsWith(place, "/"); });
-  return places.empty() ? kDefaultPath : absl::StrJoin(places, ":");
-}
-
-std::vector<std::string> GitEnvironment(const std::vector<std::string>& environment) {
-  std::vector<std::string> result;
-  std::string path = kDefaultPath;
-  for (const std::string& entry : environment) {
-    if (absl::StartsWith(entry, "PATH=")) {
-      path = entry.substr(5);
-    } else if (!absl::StartsWith(entry, "GIT_")) {
-      result.push_back(entry);
-    }
-  }
-  result.push_back(absl::StrCat("PATH=", AbsolutePath(path)));
-  for (const char* entry : {"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
-                            "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C"}) {
-    result.emplace_back(entry);
-  }
-  return result;
-}
 
 bool Exists(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
-}
-
-// Whether git would look further than for a repository: a directory above has one. Asking git takes
-// longer than a trial takes to be handed over.
-bool MayBeInRepository(const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(directory, error);
-  if (error) return true;
-  for (std::filesystem::path at = real;; at = at.parent_path()) {
-    // (Git judges about a place that this process cannot look into.)
-    const auto status = std::filesystem::symlink_status(at / ".git", error);
-    if (status.type() != std::filesystem::file_type::not_found) return true;
-    if (at == at.root_path()) return false;
-  }
 }
 
 // Relative, and leads nowhere else.
@@ -101,7 +62,7 @@ std::optional<std::string> FilterOf(const std::string& key) {
 class Git {
  public:
   Git(const std::vector<std::string>& environment, absl::Duration deadline)
-      : environment_(GitEnvironment(environment)), deadline_(deadline) {}
+      : environment_(environment), deadline_(deadline) {}
 
   GitState Read(const std::string& directory);
 
@@ -133,14 +94,9 @@ class Git {
 ProgramOutput Git::Ask(const std::vector<std::string>& options,
                        const std::vector<std::string>& words, const std::string& where,
                        std::size_t limit) const {
-  std::vector<std::string> argv = {"git", "--no-pager"};
-  for (const char* setting : {"core.fsmonitor=false", "core.hooksPath=/dev/null",
-                              "core.quotePath=false", "diff.orderFile=/dev/null"}) {
-    argv.insert(argv.end(), {"-c", setting});
-  }
-  argv.insert(argv.end(), options.begin(), options.end());
-  argv.insert(argv.end(), words.begin(), words.end());
-  return ReadProgram(argv, where, environment_, limit, deadline_);
+  std::vector<std::string> all = options;
+  all.insert(all.end(), words.begin(), words.end());
+  return AskGit(all, where, environment_, limit, deadline_);
 }
 
 Git::Filters Git::FiltersOf(const std::string& root) const {

@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli_trials.md): --after --alert --configs --from --function --label --on_end "
+    "Also (docs/cli_trials.md): --after --alert --at --configs --from --function --label --on_end "
     "--resources "
     "--stop --worker ...";
 
@@ -197,6 +197,8 @@ void TrialFlags::DeclareForSweep(OptionSet& options) {
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
   tasks_.DeclareHidden(options);
   resources_.DeclareHidden(options);
+  options.Hidden("--at", pool_);
+  along_.Declare(options);
   options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
   options.HiddenFlag("--durable", durable_);
   options.HiddenFlag("--share_gpu", share_gpu_);
@@ -217,7 +219,8 @@ bool TrialFlags::SetDefault(const std::string& flag, const std::vector<std::stri
                                                      {"on_end", &on_end_},
                                                      {"keep_checkpoints", &keep_checkpoints_},
                                                      {"checkpoint_metric", &checkpoint_metric_},
-                                                     {"checkpoint_bytes", &checkpoint_bytes_}};
+                                                     {"checkpoint_bytes", &checkpoint_bytes_},
+                                                     {"at", &pool_}};
   const std::map<std::string, std::vector<std::string>*> lists = {
       {"label", &labels_},
       {"stop", &stop_},
@@ -271,6 +274,12 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
     if (!moment) return Wrong("--not_before", kMomentToComeForm, not_before_);
     options.not_before_us = absl::ToUnixMicros(*moment);
   }
+  if (absl::Status along = along_.Check(pool_); !along.ok()) return along;
+  if (!function_.empty() && !pool_.empty()) {
+    return absl::InvalidArgumentError(
+        "--at: a function runs in the trainer, and nowhere else; next: give a program");
+  }
+  options.pool = pool_;
   options.function = function_;
   options.output_reports = output_;
   options.priority = *priority;
@@ -313,6 +322,7 @@ absl::StatusOr<std::uint32_t> TrialFlags::GraceMs() const {
 }
 
 void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options) {
+  if (options->pool.empty()) options->pool = std::move(other.pool);
   if (options->tasks.empty()) options->tasks = std::move(other.tasks);
   if (options->resources.empty()) options->resources = std::move(other.resources);
   if (options->process_limits.empty()) options->process_limits = std::move(other.process_limits);

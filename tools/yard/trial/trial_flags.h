@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
+#include "tools/yard/along/along_flags.h"
 #include "tools/yard/cli/option_set.h"
 #include "tools/yard/job/task_count_flags.h"
 #include "tools/yard/job/task_resource_flags.h"
@@ -25,7 +26,8 @@ class TrialFlags {
   // False: a sweep's trials have no such flag.
   bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
 
-  // The options of the request to the trainer, but for provenance and group. Relative paths begin
+  // The options of the request to the trainer, but for provenance, group and the files that come
+  // along. Relative paths begin
   // in `working_directory`. InvalidArgument begins with the flag. (The trainer checks the meaning
   // of a criterion.)
   absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
@@ -38,6 +40,7 @@ class TrialFlags {
   const std::string& from() const { return from_; }
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
+  const AlongFlags& along() const { return along_; }
   bool fail_fast() const { return fail_fast_; }
   // A name that is taken gets a number.
   bool again() const { return again_; }
@@ -47,17 +50,18 @@ class TrialFlags {
   std::vector<std::string> after_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
   std::string not_before_, plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
-  std::string stall_steps_, on_end_;
+  std::string stall_steps_, on_end_, pool_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_, alerts_;
   bool fail_fast_ = false, again_ = false;
   bool durable_ = false;
   bool share_gpu_ = false;
   TaskCountFlags tasks_;
   TaskResourceFlags resources_;
+  AlongFlags along_;
 };
 
-// Takes from `other`, a trial of the same program, its tasks and the resources and limits of each
-// of them, unless `options` say otherwise.
+// Takes from `other`, a trial of the same program, its pool, its tasks and the resources and limits
+// of each of them, unless `options` say otherwise.
 void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options);
 
 }  // namespace yard

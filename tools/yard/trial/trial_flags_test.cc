@@ -46,6 +46,13 @@ TEST(TrialFlagsTest, WithoutFlagsNothingIsAskedFor) {
   EXPECT_FALSE(options.durable);
 }
 
+TEST(TrialFlagsTest, APoolIsNamedForProgramsOnly) {
+  EXPECT_EQ(Parse({}).value().pool, "");
+  EXPECT_EQ(Parse({"--at", "gpus", "--sync", "code"}).value().pool, "gpus");
+  EXPECT_THAT(Error({"--at", "gpus", "--function", "f"}), HasSubstr("next: give a program"));
+  EXPECT_THAT(Error({"--sync", "code"}), HasSubstr("next: say which with --at POOL"));
+}
+
 TEST(TrialFlagsTest, EachFlagIsAField) {
   const msg::TrialOptionsT options = Parse({"--priority=-3",
                                             "--label",

@@ -14,6 +14,7 @@
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/along/along_flags.h"
 #include "tools/yard/cli/callers_environment.h"
 #include "tools/yard/event/timely_lines.h"
 #include "tools/yard/follow/failure_block.h"
@@ -94,6 +95,7 @@ class Launch : public Verb {
   void Declare(OptionSet& options) override {
     options.Add("file", file_, "A job file in YAML or JSON; - is standard input.");
     flags_.Declare(options);
+    along_.Declare(options);
     options.Flag("--detach", detach_, "Print the job's id and return at once.");
     options.Flag("--dry_run", dry_run_, "Print the job as JSON and start nothing.");
     options.Flag("--keys", keys_, "Print what a job file may say, and start nothing.");
@@ -111,6 +113,11 @@ class Launch : public Verb {
     msg::LaunchRequestT request;
     request.spec = std::make_unique<msg::JobSpecT>(*std::move(spec));
     request.spec->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
+    if (!request.spec->pool.empty()) {
+      auto work = along_.Archive(context, request.spec->working_directory);
+      if (!work.ok()) return Fail(context, "launch", work.status());
+      request.spec->work = *std::move(work);
+    }
     auto reply = (*client)->Call<rpc::Launcher::Launch>(request, Patient());
     if (!reply.ok()) return Fail(context, "launch", reply.status());
     if (reply->job == nullptr) {
@@ -137,6 +144,7 @@ class Launch : public Verb {
     }
     const absl::Status applied = flags_.Apply(context.working_directory, &draft);
     if (!applied.ok()) return applied;
+    if (absl::Status along = along_.Check(draft.spec.pool); !along.ok()) return along;
     if (!context.rest.empty()) {
       if (!UsesProgram(draft.spec)) {
         return absl::InvalidArgumentError(
@@ -259,6 +267,7 @@ class Launch : public Verb {
 
   std::string file_;
   JobFlags flags_;
+  AlongFlags along_;
   bool detach_ = false, dry_run_ = false, keys_ = false;
   std::atomic<int> interrupts_ = 0;
 };

@@ -230,6 +230,11 @@ class RunVerb : public Verb {
     if (!room.ok()) return Fail(context, "run", room);
     auto client = context.client();
     if (!client.ok()) return Fail(context, "run", client.status());
+    if (!options->pool.empty()) {
+      auto work = flags_.along().Archive(context, working_directory_);
+      if (!work.ok()) return Fail(context, "run", work.status());
+      options->work = *std::move(work);
+    }
     if (IsMany() || options->fail_fast) options->group = runtime::RandomHex128();
     const Provenance provenance =
         ReadProvenance(function_.empty() ? drafts->front().argv[0] : "", working_directory_,

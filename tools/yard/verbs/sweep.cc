@@ -256,6 +256,11 @@ class SweepVerb : public Verb {
     trial.stop_grace_ms = *grace;
     trial.options = std::make_unique<msg::TrialOptionsT>(*std::move(trial_options));
     trial.options->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
+    if (!trial.options->pool.empty()) {
+      auto work = flags_.along().Archive(context, context.working_directory);
+      if (!work.ok()) return work.status();
+      trial.options->work = *std::move(work);
+    }
     // The plan and its source take room from the provenance.
     trial.config = request.plan + request.source;
     if (auto room = CheckRoom(trial.environment, trial.argv, trial.config); !room.ok()) return room;
