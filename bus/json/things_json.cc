@@ -82,7 +82,8 @@ nlohmann::json ToJson(const msg::AttemptT& attempt) {
           {"out_of_memory", attempt.out_of_memory},
           {"was_stopped", attempt.was_stopped},
           {"shim_lost", attempt.shim_lost},
-          {"error_number", attempt.error_number}};
+          {"error_number", attempt.error_number},
+          {"node", TextOrNull(attempt.node)}};
 }
 
 nlohmann::json ToJson(const msg::FailureT& failure) {
@@ -158,6 +159,8 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"checkpoint", trial.checkpoint},
           {"checkpoint_iteration", trial.checkpoint_iteration},
           {"attached_pid", PidToJson(trial.attached_pid)},
+          {"pool", TextOrNull(trial.pool)},
+          {"node", TextOrNull(trial.node)},
           {"unseen", trial.unseen}};
 }
 
@@ -176,6 +179,7 @@ nlohmann::json ToJson(const msg::TaskT& task) {
           {"restarts", task.restarts},
           {"resources", task.resources},
           {"attempts", attempts},
+          {"node", TextOrNull(task.node)},
           {"stdout", task.stdout_path},
           {"stderr", task.stderr_path}};
 }
@@ -200,6 +204,7 @@ nlohmann::json ToJson(const msg::JobT& job) {
           {"labels", labels},
           {"autostart", job.autostart},
           {"applied_from", TextOrNull(job.applied_from)},
+          {"pool", TextOrNull(job.pool)},
           {"tasks", tasks}};
 }
 

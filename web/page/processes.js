@@ -199,11 +199,11 @@ function cells(row, { figures, sum, turn, actions }) {
   }
   const last = attempt || task.attempts.at(-1) || {}, now = figures.get(`${task.id}.${last.number}`) || { share: null, rss_bytes: null, processes: null };
   if (row.kind === 'attempt') {
-    return html`<td class="name">${turner(row, turn)}attempt ${attempt.number}</td><td class="wrap state-cell">${attempt.ended ? endOf(attempt) : html`<span class="state ${task.state}">${sign(task.state)} ${task.state}</span>`}</td>
+    return html`<td class="name">${turner(row, turn)}attempt ${attempt.number}${attempt.node && html` <small class="faint">${plain(attempt.node)}</small>`}</td><td class="wrap state-cell">${attempt.ended ? endOf(attempt) : html`<span class="state ${task.state}">${sign(task.state)} ${task.state}</span>`}</td>
       <td></td><td></td><td></td><td></td><td></td><td class="n" data-label="pid">${attempt.pid || '–'}</td>
       <td class="n" data-label="for" title=${clock(attempt.started)}>${took(attempt.started, attempt.ended)}</td><td></td>`;
   }
-  return html`<td class="name">${turner(row, turn)}${nameOf(task)}${task.address && html` <small class="faint">${task.address}</small>`}</td>
+  return html`<td class="name">${turner(row, turn)}${nameOf(task)}${task.node && html` <small class="label" title="the host where it runs">${plain(task.node)}</small>`}${task.address && html` <small class="faint">${task.address}</small>`}</td>
     ${state(task.state, task.reason || (last.ended ? endOf(last) : ''))}<td class="n" data-label="processor">${share(now.share)}</td><td class="n" data-label="memory">${bytes(now.rss_bytes)}</td>
     <td class="n" data-label="processes">${number(now.processes)}</td><td>${task.resources.map(one => html`<span key=${one} class="label">${plain(one)}</span>`)}</td>
     <td class="n" data-label="restarts">${number(task.restarts)}</td><td class="n" data-label="pid">${last.ended ? '–' : last.pid || '–'}</td>

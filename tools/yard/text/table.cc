@@ -38,6 +38,9 @@ void Narrow(int room, std::vector<int>* widths) {
 
 Table::Table(std::vector<std::string> headers) {
   for (std::string& header : headers) {
+    const bool optional = header.starts_with('?');
+    if (optional) header.erase(0, 1);
+    optional_.push_back(optional);
     const bool right = !header.empty() && header[0] == '>';
     if (right) header.erase(0, header.find_first_not_of("> "));
     right_.push_back(right);
@@ -58,11 +61,16 @@ void Table::AddRow(std::vector<std::string> cells) {
 std::string Table::ToString(int width) const {
   std::vector<const std::vector<std::string>*> lines = {&headers_};
   for (const auto& row : rows_) lines.push_back(&row);
-  std::vector<int> widths(headers_.size(), 0);
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < headers_.size(); ++i) {
+    const auto has_text = [i](const auto& row) { return !row[i].empty(); };
+    if (!optional_[i] || std::any_of(rows_.begin(), rows_.end(), has_text)) columns.push_back(i);
+  }
+  std::vector<int> widths(columns.size(), 0);
   for (const auto* cells : lines) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const int most = width > 0 ? width : kMostPadding;
-      widths[i] = std::max(widths[i], std::min(TextWidth((*cells)[i]), most));
+      widths[i] = std::max(widths[i], std::min(TextWidth((*cells)[columns[i]]), most));
     }
   }
   if (width > 0) Narrow(width - 2 * (static_cast<int>(widths.size()) - 1), &widths);
@@ -71,8 +79,8 @@ std::string Table::ToString(int width) const {
     std::string line;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       if (i > 0) line += "  ";
-      const std::string& cell = (*cells)[i];
-      AppendCell(width > 0 ? FitText(cell, widths[i]) : cell, widths[i], right_[i], &line);
+      const std::string& cell = (*cells)[columns[i]];
+      AppendCell(width > 0 ? FitText(cell, widths[i]) : cell, widths[i], right_[columns[i]], &line);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

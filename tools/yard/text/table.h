@@ -14,7 +14,8 @@ namespace yard {
 // A table without borders, one row a thing, columns two spaces apart. Cells are made Printable().
 class Table {
  public:
-  // A header that begins with ">" is aligned to the right ("> PID" shows as "PID").
+  // A column whose header begins with ">" is aligned to the right (">PID" shows as "PID"); one
+  // whose header begins with "?" is left out where all of its cells are empty.
   explicit Table(std::vector<std::string> headers);
   // Missing cells are empty, surplus ones an error of the program.
   void AddRow(std::vector<std::string> cells);
@@ -24,7 +25,7 @@ class Table {
 
  private:
   std::vector<std::string> headers_;
-  std::vector<bool> right_;
+  std::vector<bool> right_, optional_;
   std::vector<std::vector<std::string>> rows_;
 };
 

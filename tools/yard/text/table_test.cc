@@ -22,6 +22,14 @@ TEST(TableTest, AlignsColumnsAndDropsTrailingSpace) {
 
 TEST(TableTest, WithoutRowsIsItsHeader) { EXPECT_EQ(Table({"A", "B"}).ToString(), "A  B\n"); }
 
+TEST(TableTest, AnOptionalColumnIsThereIfARowHasIt) {
+  Table table({"A", "?>HOST", "B"});
+  table.AddRow({"1", "", "2"});
+  EXPECT_EQ(table.ToString(), "A  B\n1  2\n");
+  table.AddRow({"3", "x", "4"});
+  EXPECT_EQ(table.ToString(), "A  HOST  B\n1        2\n3     x  4\n");
+}
+
 TEST(TableTest, CountsCharactersNotBytes) {
   Table table({"N", "X"});
   table.AddRow({"äöü", "1"});

@@ -69,6 +69,17 @@ std::string TasksOf(const msg::JobT& job) {
   return absl::StrCat(run, " of ", all);
 }
 
+// The nodes of a job's tasks: "gpu1", "gpu1 and 2 more". Empty: none is on a node.
+std::string NodesOf(const msg::JobT& job) {
+  std::set<std::string> nodes;
+  for (const auto& task : job.tasks) {
+    if (!task->node.empty()) nodes.insert(task->node);
+  }
+  if (nodes.empty()) return "";
+  return absl::StrCat(*nodes.begin(),
+                      nodes.size() == 1 ? "" : absl::StrCat(" and ", nodes.size() - 1, " more"));
+}
+
 // The tasks of jobs, one a row.
 class TaskTable {
  public:
@@ -104,14 +115,14 @@ class TaskTable {
                    attempt == nullptr || attempt->started_us == 0
                        ? "-"
                        : ShortDuration(absl::Microseconds(end - attempt->started_us)),
-                   task.address, absl::StrJoin(task.resources, " "),
+                   task.node, task.address, absl::StrJoin(task.resources, " "),
                    Short(words_->Of(task.reason), 100)});
   }
 
   Context& context_;
   const TrialWords* const words_;
   std::size_t count_ = 0;
-  Table table_ = Table({"TASK", ">RANK", "STATE", ">ATTEMPT", ">PID", ">RESTARTS", ">TIME",
+  Table table_ = Table({"TASK", ">RANK", "STATE", ">ATTEMPT", ">PID", ">RESTARTS", ">TIME", "?HOST",
                         "ADDRESS", "RESOURCES", "WHY"});
 };
 
@@ -224,7 +235,7 @@ class Ps : public Verb {
       const std::string best = SweepBest(*sweep);
       add(ToJson(*sweep), {sweep->id, sweep->name, StateName(sweep->state), "-",
                            ShortDuration(absl::Microseconds(now - sweep->created_us)),
-                           best.empty() ? "" : "best " + best, "-",
+                           best.empty() ? "" : "best " + best, "-", "",
                            Short(absl::StrCat(SweepCounts(*sweep),
                                               sweep->reason.empty() ? "" : "; ", sweep->reason),
                                  100)});
@@ -233,7 +244,7 @@ class Ps : public Verb {
       add(ToJson(*trial),
           {trial->id, trial->name, StateName(trial->state), absl::StrCat(trial->reports),
            ShortDuration(absl::Microseconds(now - trial->created_us)),
-           MetricsLine(trial->last_metrics, 3), "-",
+           MetricsLine(trial->last_metrics, 3), "-", trial->node,
            absl::StrCat(WhyOf(*trial, by_id), trial->unseen ? " (not seen: yard show)" : "")});
     }
     for (const auto& job : jobs.jobs) {
@@ -246,6 +257,7 @@ class Ps : public Verb {
                  ShortDuration(absl::Microseconds(now - job->created_us)),
                  "",
                  TasksOf(*job),
+                 NodesOf(*job),
                  Short(words_.Of(WhyOfJob(*job)), 100)};
       }
       add(ToJson(*job), std::move(cells));
@@ -257,7 +269,7 @@ class Ps : public Verb {
   }
 
   static void Print(Context& context, const std::vector<Line>& lines) {
-    Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "WHY"});
+    Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "?HOST", "WHY"});
     for (const Line& line : lines) {
       if (context.json) PrintJson(context, line.json);
       if (!line.cells.empty()) table.AddRow(line.cells);

@@ -100,6 +100,12 @@ class Show : public Verb {
     *context.out << absl::StreamFormat("%-10s ", key) << runtime::Printable(value) << "\n";
   }
 
+  // "gpu1, of pool lab", "a node of pool lab"; empty: this host.
+  static std::string Host(const std::string& node, const std::string& pool) {
+    if (pool.empty()) return node;
+    return absl::StrCat(node.empty() ? "a node" : node + ",", " of pool ", pool);
+  }
+
   static absl::StatusOr<std::vector<std::string>> EnvironmentOf(bus::Client& client,
                                                                 const Thing& thing) {
     if (!thing.trial.has_value()) {
@@ -229,6 +235,7 @@ class Show : public Verb {
     Line(context, "metrics", MetricsLine(trial.last_metrics, 12));
     Line(context, "attempt", absl::StrCat(trial.attempt));
     Line(context, "job", trial.job);
+    Line(context, "host", Host(trial.node, trial.pool));
     if (trial.attached_pid != 0) {
       Line(context, "process", absl::StrCat(trial.attached_pid, ", which has attached itself"));
     }
@@ -260,6 +267,7 @@ class Show : public Verb {
     Line(context, "in", job.working_directory);
     Line(context, "created", LocalTime(job.created_us, context.zone()));
     Line(context, "ended", LocalTime(job.ended_us, context.zone()));
+    Line(context, "host", Host("", job.pool));
     if (job.restarts > 0) Line(context, "restarts", absl::StrCat(job.restarts));
     for (const auto& label : job.labels) {
       Line(context, "label", absl::StrCat(label->key, "=", label->value));
@@ -282,6 +290,7 @@ class Show : public Verb {
     std::vector<std::string> words = {task.id, absl::StrCat("rank ", task.rank),
                                       StateName(task.state)};
     if (task.state == msg::TaskState::Running) words.push_back(task.ready ? "ready" : "not ready");
+    if (!task.node.empty()) words.push_back("on " + task.node);
     if (!task.address.empty()) words.push_back(task.address);
     words.insert(words.end(), task.resources.begin(), task.resources.end());
     if (task.restarts > 0) {
@@ -312,6 +321,7 @@ class Show : public Verb {
       words.push_back(LocalTime(attempt.started_us, context.zone()));
       words.push_back("for " + ShortDuration(absl::Microseconds(end - attempt.started_us)));
     }
+    if (!attempt.node.empty()) words.push_back("on " + attempt.node);
     if (!attempt.reason.empty()) words.push_back(attempt.reason);
     if (attempt.core_dumped) words.emplace_back("core dumped");
     if (attempt.out_of_memory) words.emplace_back("out of memory");
