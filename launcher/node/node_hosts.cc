@@ -1,5 +1,6 @@
 #include "launcher/node/node_hosts.h"
 
+#include <optional>
 #include <utility>
 
 #include "launcher/node/remote_attempt.h"
@@ -32,6 +33,13 @@ std::string NodeHosts::AddressOf(const std::string& node) const {
 
 std::unique_ptr<Attempt> NodeHosts::MakeAttempt(const std::string& node, Wanted wanted,
                                                 Attempt::Callbacks callbacks) {
+  std::optional<RemoteAttempt::Work> work;
+  if (wanted.work) {
+    work = {.path = std::move(wanted.work->path),
+            .sha256 = std::move(wanted.work->sha256),
+            .bytes = wanted.work->bytes,
+            .subdirectory = std::move(wanted.work->subdirectory)};
+  }
   return std::make_unique<RemoteAttempt>(
       RemoteAttempt::Options{.loop = loop_,
                              .node = nodes_->Link(node),
@@ -40,6 +48,7 @@ std::unique_ptr<Attempt> NodeHosts::MakeAttempt(const std::string& node, Wanted 
                              .stdout_path = std::move(wanted.stdout_path),
                              .stderr_path = std::move(wanted.stderr_path),
                              .spec = std::move(wanted.spec),
+                             .work = std::move(work),
                              .fault = std::move(wanted.fault)},
       std::move(callbacks));
 }

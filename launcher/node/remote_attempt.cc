@@ -1,6 +1,7 @@
 #include "launcher/node/remote_attempt.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,6 +116,8 @@ NodeFiles RemoteAttempt::MakeFiles(const ShimSpec& spec) const {
     files.work = options_.work->sha256;
     files.work_bytes = options_.work->bytes;
     files.subdirectory = options_.work->subdirectory;
+    // Its time is that of its last use.
+    (void)utimensat(AT_FDCWD, options_.work->path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
   }
   return files;
 }

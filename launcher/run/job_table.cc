@@ -35,6 +35,7 @@
 #include "launcher/run/liveness.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/run/task_run.h"
+#include "launcher/run/unused_work.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/sqlite/database_check.h"
@@ -1295,6 +1296,15 @@ void Table::ForgetOld() {
     Remove(ended[i].second,
            [](const absl::Status& removed) { LOG_IF(WARNING, !removed.ok()) << removed; });
   }
+  std::set<std::string> works;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->row.has_ended() && job->row.spec.work) works.insert(job->row.spec.work->sha256);
+  }
+  (void)options_.pool->Submit([directory = WorkDirectory(options_.locations.state_directory),
+                               works = std::move(works), now = options_.clock->Now()] {
+    RemoveUnusedWork(directory, works, now);
+    return absl::OkStatus();
+  });
 }
 
 // ---- What others are told

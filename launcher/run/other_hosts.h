@@ -1,8 +1,10 @@
 #ifndef LAUNCHER_RUN_OTHER_HOSTS_H_
 #define LAUNCHER_RUN_OTHER_HOSTS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,11 +28,18 @@ class OtherHosts {
   // Where other hosts reach the node; empty: nobody knows.
   virtual std::string AddressOf(const std::string& node) const = 0;
 
+  // Files that come along.
+  struct Work {
+    std::string path, sha256;  // The archive, on this host.
+    std::uint64_t bytes = 0;
+    std::string subdirectory;
+  };
   struct Wanted {
     std::string key;                       // The attempt has it alone, for good.
     std::string folder;                    // The attempt's own, on this host.
     std::string stdout_path, stderr_path;  // On this host.
     std::function<ShimSpec()> spec;
+    std::optional<Work> work = {};
     std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
   };
   // An attempt on that node, which may be gone: then the attempt is lost in time.

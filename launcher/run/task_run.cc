@@ -11,6 +11,7 @@
 #include "launcher/log/line_reader.h"
 #include "launcher/log/log_segments.h"
 #include "launcher/run/local_attempt.h"
+#include "launcher/run/unused_work.h"
 #include "runtime/file/file.h"
 
 namespace launcher {
@@ -56,6 +57,12 @@ std::unique_ptr<Attempt> NewRemoteAttempt(const TaskRun::Host* host, const JobRo
   wanted.stdout_path = path(msg::LogStream::Stdout);
   wanted.stderr_path = path(msg::LogStream::Stderr);
   wanted.spec = SpecOf(host, row, task, attempt.number);
+  if (const msg::WorkT* const work = row.spec.work.get(); work != nullptr) {
+    wanted.work = {.path = WorkPath(host->locations.state_directory, work->sha256),
+                   .sha256 = work->sha256,
+                   .bytes = work->bytes,
+                   .subdirectory = work->subdirectory};
+  }
   wanted.fault = host->fault;
   return host->hosts->MakeAttempt(attempt.node, std::move(wanted), std::move(callbacks));
 }
