@@ -16,7 +16,6 @@ import re
 import select
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import termios
@@ -24,9 +23,8 @@ import time
 import unittest
 
 from bazel.python import xml_runner
-from tests import verb_rows, yard_case
+from tests import ssh_server, verb_rows, yard_case
 
-SSHD = "/usr/sbin/sshd"
 HOSTILE = ["", "a b", "'", '"', "$(touch pwned)", "`touch pwned`", "\\", "\\'", "a\nb\n", "!!", "*", "~", "-n", "%41,",
            "\x1b[2J", "ü", "\udcff\udcfe", "&& touch pwned;", "=x", "{a,b}"]
 GOES_ON = ("sh", "-c", "echo up; exec sleep 1000000")
@@ -34,73 +32,11 @@ REPORTS = ("sh", "-c", """while :; do echo '{"t":"report","m":{"loss":1}}' >&3; 
                           case $ok in *'"stop"'*) exit;; esac; sleep .05; done""")
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-class Sshd:
-    """A server of ssh; `lines` are more lines of its configuration, `variables` those of its sessions."""
-
-    def __init__(self, directory, variables, lines=()):
-        self.directory = pathlib.Path(directory)
-        self.directory.mkdir()
-        for name in ("host_key", "key"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name], cwd=directory, check=True)
-        self.log = self.directory / "log"
-        # (Another test may have taken the port meanwhile.)
-        while not self._start(directory, variables, lines):
-            pass
-
-    def _start(self, directory, variables, lines):
-        """False: the port is taken."""
-        self.port = free_port()
-        variables = " ".join('"%s=%s"' % variable for variable in variables.items())
-        (self.directory / "sshd_config").write_text("\n".join((
-            "Port %d" % self.port, "ListenAddress 127.0.0.1", "HostKey %s/host_key" % directory,
-            "AuthorizedKeysFile %s/key.pub" % directory, "StrictModes no", "UsePAM no", "PidFile none",
-            "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin yes", "MaxStartups 100",
-            "SetEnv " + variables, *lines)) + "\n")
-        words = [SSHD, "-D", "-e", "-f", "%s/sshd_config" % directory]
-        if os.getuid() == 0:
-            # As root it wants a directory of its own below /run, which need not be there.
-            words = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /run && mkdir -m 755 /run/sshd && exec \"$@\"",
-                     "sh", *words]
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        deadline = time.monotonic() + yard_case.LONG
-        while "Server listening" not in self.log.read_text():
-            if self.process.poll() is not None and "Address already in use" in self.log.read_text():
-                return False
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError("sshd does not start: " + self.log.read_text())
-            os.sched_yield()
-        return True
-
-    def client_config(self, **options):
-        """The path of a configuration for ssh, in which the server is `farm`."""
-        path = self.directory / "ssh_config"
-        settings = {"HostName": "127.0.0.1", "Port": self.port, "User": pwd.getpwuid(os.getuid()).pw_name,
-                    "IdentityFile": "%s/key" % self.directory, "IdentitiesOnly": "yes", "IdentityAgent": "none",
-                    "UserKnownHostsFile": "%s/known" % self.directory, "StrictHostKeyChecking": "accept-new", **options}
-        path.write_text("Host farm\n" + "".join("  %s %s\n" % setting for setting in settings.items()))
-        return path
-
-    def accepted(self):
-        """How many connections have been let in."""
-        return self.log.read_text().count("Accepted publickey")
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-
-
 class AtCase(yard_case.YardCase):
     @classmethod
     def setUpClass(cls):
-        if not os.path.exists(SSHD):
-            what = "there is no %s: tools/setup installs it" % SSHD
+        if not os.path.exists(ssh_server.SSHD):
+            what = "there is no %s: tools/setup installs it" % ssh_server.SSHD
             raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
         super().setUpClass()
         # Where tools/install puts it for one user; no PATH of ssh's has it.
@@ -120,7 +56,7 @@ class AtCase(yard_case.YardCase):
         there = {**{name: cls.environment[name] for name in
                     ("HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "YARD_STATE", "RUNFILES_DIR", "TSAN_OPTIONS")},
                  **variables}
-        sshd = Sshd(cls.directory + "/" + name, there, lines)
+        sshd = ssh_server.Sshd(cls.directory + "/" + name, there, lines)
         cls.addClassCleanup(sshd.stop)
         return sshd
 
@@ -513,7 +449,7 @@ class ConnectionTest(AtCase):
 
     def test_ssh_says_itself_why_it_cannot_connect(self):
         refused = self.make_here("refused", self.sshd.client_config())
-        refused["YARD_SSH"] += " -o Port=%d" % free_port()
+        refused["YARD_SSH"] += " -o Port=%d" % ssh_server.free_port()
         err = self.fails("--at farm ps", refused)
         self.assertIn("Connection refused", err)
         self.assertRegex(err, r"\nyard: cannot reach farm by ssh, which says why above; next: ssh .* farm true\n$")

@@ -116,6 +116,11 @@ def a_csv_file(_case):
     return file.name
 
 
+def a_node(case):
+    """A host of a pool that has never connected."""
+    case.yard("call", "launcher", "SetNode", '{"name": "n1", "pool": "lab", "address": "nowhere"}')
+
+
 def a_yard(case):
     case.own("up")
 
@@ -129,6 +134,8 @@ ROWS = {
     "gate": Row(("list",), takes_names=False, says="gate",
                 shows=(("allow", HOSTILE), ("remove", HOSTILE), (HOSTILE,), ("role", "none", HOSTILE)),
                 also_json=(("key",),), without_yard=0, in_silence=(0,)),
+    "pool": Row(fresh=a_node, says="lab +n[0-9]* +nowhere +away",
+                shows=((HOSTILE,), ("rm", HOSTILE), ("drain", HOSTILE), ("lab", "--hosts", HOSTILE))),
     "status": Row(says=r"trainer +up", shows=((),)),
     "doctor": Row(says="runtime directory", says_on_stderr="nothing is wrong|warning",
                   without_yard=0, in_silence=(1,)),

@@ -48,6 +48,9 @@ ABSL_FLAG(std::string, trainer_socket, "",
 ABSL_FLAG(std::string, shim, "", "path of yard-shim; empty: the one beside this program");
 ABSL_FLAG(std::string, address, "",
           "where other hosts reach this one; empty: the address that ssh has come to, if it has");
+ABSL_FLAG(std::string, library_path, "",
+          "directory of the node's shared libraries, if it was started as `ld.so --library-path "
+          "DIR yard-node`, with a loader that is not this host's");
 ABSL_FLAG(int, worker, 0, "used by the node itself: the pid of the stub whose worker this is");
 ABSL_FLAG(std::string, node, "", "used by the node itself: the id of the node");
 ABSL_FLAG(bool, leave, false, "used by the node itself: stop all attempts and end");
@@ -176,5 +179,11 @@ int main(int argc, char** argv) {
   const auto paths = TakePaths();
   if (const auto end = runtime::EndAfterCheck(kProgram, paths.status())) return *end;
   if (absl::GetFlag(FLAGS_worker) != 0) return RunWorker(*paths);
-  return launcher::RunNodeStub({.folder = paths->folder, .worker_words = WorkerWords(*paths)});
+  std::vector<std::string> words = WorkerWords(*paths);
+  if (const std::string libraries = absl::GetFlag(FLAGS_library_path); !libraries.empty()) {
+    // The loader is the program that this process executes.
+    words.insert(words.begin(), {"--library-path", runtime::AbsolutePath(libraries),
+                                 runtime::AbsolutePath(argv[0])});
+  }
+  return launcher::RunNodeStub({.folder = paths->folder, .worker_words = std::move(words)});
 }

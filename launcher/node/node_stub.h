@@ -16,8 +16,9 @@ namespace launcher {
 // folder is removed, unless it keeps ends of attempts that no launcher has acknowledged.
 struct NodeStub {
   std::string folder;  // Absolute. FOLDER/lock is held: a node has one stub.
-  // Words of the worker's command line, after the program's name; kLeaveFlag is added for a worker
-  // that is to leave at once. It ends with kExitUsage if they are wrong: so does the stub.
+  // Words of the worker's command line, after that of the program that this process executes;
+  // kLeaveFlag is added for a worker that is to leave at once. It ends with kExitUsage if they are
+  // wrong: so does the stub.
   std::vector<std::string> worker_words;
 };
 inline constexpr char kLeaveFlag[] = "--leave";

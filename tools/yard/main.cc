@@ -34,6 +34,8 @@
 #include "tools/yard/cli/verb.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/complete.h"
+#include "tools/yard/pool/kept_host.h"
+#include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
 
@@ -146,8 +148,8 @@ int WithContext(const CommandLine& line, const char* verb, const Origin& origin,
 
 // Verbs that look at processes and files beside the bus.
 bool IsOfThisMachine(std::string_view verb) {
-  constexpr std::string_view kVerbs[] = {"up",   "down", "config", "doctor",     "backup",
-                                         "gate", "ui",   "import", "tensorboard"};
+  constexpr std::string_view kVerbs[] = {"up",   "down", "config", "doctor",      "backup",
+                                         "gate", "ui",   "import", "tensorboard", "pool"};
   return std::find(std::begin(kVerbs), std::end(kVerbs), verb) != std::end(kVerbs);
 }
 
@@ -248,6 +250,10 @@ int Serve(const std::string& program, const std::vector<std::string>& words, Int
 
 int Run(const std::string& program, std::vector<std::string> words, Interrupt* interrupt) {
   if (!words.empty() && words[0] == kOverSsh) return Serve(program, words, interrupt);
+  if (!words.empty() && words[0] == kKeepHost) {
+    return WithContext({}, "pool", {.interrupt = interrupt, .environment = Environment()},
+                       [&](Context& context) { return KeepHost(context, words); });
+  }
   const auto place = TakePlace(words, getenv("YARD_AT"));
   if (!place.ok()) {
     std::cerr << "yard: " << place.status().message() << "\n";

@@ -38,6 +38,7 @@ std::unique_ptr<Verb> MakeLaunch();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakePause();
 std::unique_ptr<Verb> MakePlot();
+std::unique_ptr<Verb> MakePool();
 std::unique_ptr<Verb> MakePs();
 std::unique_ptr<Verb> MakePub();
 std::unique_ptr<Verb> MakeRestart();

@@ -1,0 +1,193 @@
+"""`yard pool`: jobs on other hosts, over a real ssh.
+
+The hosts are two servers of ssh on this machine, each with a home and a directory for temporary files of its own.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import unittest
+
+from bazel.python import xml_runner
+from tests import ssh_server, yard_case
+
+
+def words_of(pid):
+    try:
+        return pathlib.Path("/proc/%s/cmdline" % pid).read_bytes().decode(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+class PoolCase(yard_case.YardCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(ssh_server.SSHD):
+            what = "there is no %s: tools/setup installs it" % ssh_server.SSHD
+            raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
+        super().setUpClass()
+        configs = []
+        for name in ("one", "two", "locked"):
+            home = pathlib.Path(cls.directory, name)
+            home.mkdir()
+            sshd = ssh_server.Sshd(cls.directory + "/sshd-" + name, {"HOME": home, "TMPDIR": home})
+            cls.addClassCleanup(sshd.stop)
+            if name == "locked":
+                (sshd.directory / "key.pub").write_text("")
+            configs.append(sshd.client_config(name).read_text())
+        config = pathlib.Path(cls.directory, "ssh_config")
+        config.write_text("\n".join(configs) + "\nHost nowhere\n  HostName 127.0.0.1\n  Port 1\n")
+        cls.environment["YARD_SSH"] = "ssh -F %s" % config
+
+    def tearDown(self):
+        if self.nodes():
+            self.yard("pool", "rm", "lab", "--force")
+        super().tearDown()
+
+    def nodes(self):
+        return {node["name"]: node for node in map(json.loads, self.yard("pool", "--json")[0].splitlines())}
+
+    def processes(self, *wanted):
+        """The process ids of programs that have all of these words."""
+        pids = [path.name for path in pathlib.Path("/proc").glob("[0-9]*")]
+        return {int(pid) for pid in pids if set(wanted) <= set(words_of(pid))}
+
+    def node_pid(self, host):
+        """Of the process that a node is, on this host."""
+        locks = list(pathlib.Path(self.directory, host).glob("yard-*/n/lock"))
+        self.assertEqual(len(locks), 1, locks)
+        return int(locks[0].read_text())
+
+    def keeper(self, host):
+        return self.processes("--keep_host", "lab", host)
+
+    def ssh_of(self, host):
+        """The ssh that holds the connection to a host: the one that forwards sockets."""
+        return self.processes("-R", host)
+
+    def await_new(self, look, before, what):
+        self.await_true(lambda: look() and not look() & before, what)
+
+    def await_connected(self, host):
+        self.await_true(lambda: self.nodes()[host]["state"] == "connected", lambda: self.nodes())
+
+    def refused(self, *words):
+        """The exit code and stderr of a command."""
+        process = self.start_yard(*words)
+        _, err = process.communicate(timeout=yard_case.LONG)
+        return process.returncode, err
+
+
+class HostsTest(PoolCase):
+    def test_hosts_connect_and_nothing_is_left(self):
+        out, err = self.yard("pool", "lab", "--hosts", "one,two")
+        self.assertRegex(out, r"lab +one +one +connected")
+        self.assertRegex(out, r"lab +two +two +connected")
+        for told in ("one: copying", "two: copying"):
+            self.assertIn(told, err)
+        nodes = self.nodes()
+        self.assertEqual(set(nodes), {"one", "two"})
+        for node in nodes.values():
+            self.assertEqual((node["pool"], node["state"], node["tasks"]), ("lab", "connected", []))
+            self.assertGreaterEqual(node["cpus"], 1)
+        pids = [self.node_pid(host) for host in ("one", "two")]
+        for host in ("one", "two"):
+            directories = list(pathlib.Path(self.directory, host).iterdir())
+            self.assertEqual([oct(path.stat().st_mode & 0o777) for path in directories], ["0o700"])
+            for name in ("l", "t"):
+                self.assertEqual((directories[0] / name).stat().st_mode & 0o077, 0)
+        self.assertEqual(self.yard("pool", "rm", "lab")[0], "pool lab is removed\n")
+        self.assertEqual(self.nodes(), {})
+        for host in ("one", "two"):
+            self.assertEqual(list(pathlib.Path(self.directory, host).iterdir()), [])
+        self.assertEqual([pid for pid in pids if words_of(pid)], [])
+        self.assertEqual(self.keeper("one") | self.ssh_of("one"), set())
+
+    def test_the_pool_changes_and_hosts_that_stay_are_left_alone(self):
+        self.yard("pool", "lab", "--hosts", "one,two", "--slots", "3")
+        before = self.node_pid("one")
+        out, _ = self.yard("pool", "lab", "--hosts", "one", "--slots", "2")
+        self.assertNotIn("two", out)
+        self.assertEqual(self.node_pid("one"), before)
+        self.assertEqual(self.nodes()["one"]["slots"], 2)
+        self.assertEqual(list(pathlib.Path(self.directory, "two").iterdir()), [])
+        code, err = self.refused("pool", "other", "--hosts", "one")
+        self.assertEqual(code, 6, err)
+        self.assertIn("node one is in pool lab", err)
+
+    def test_drain_stays_when_the_connection_is_made_again(self):
+        self.yard("pool", "lab", "--hosts", "one")
+        self.assertEqual(self.yard("pool", "drain", "one")[0], "one gets no further task, and has none\n")
+        self.assertTrue(self.nodes()["one"]["draining"])
+        before = self.ssh_of("one")
+        os.kill(min(before), signal.SIGKILL)
+        self.await_new(lambda: self.ssh_of("one"), before, "ssh is not started again")
+        self.await_true(lambda: self.nodes()["one"]["state"] == "draining", lambda: self.nodes())
+        self.yard("pool", "resume", "one")
+        self.await_connected("one")
+
+    def test_a_command_that_makes_no_sense_is_refused(self):
+        for words, said in (((), ""), (("drain",), "expected: yard pool drain HOST"), (("rm",), "expected"),
+                            (("a", "b"), "none of drain"), (("lab", "--slots", "2"), "--slots needs --hosts"),
+                            (("Lab", "--hosts", "one"), "no name of a pool"),
+                            (("lab", "--hosts", "-oProxyCommand=touch pwned"), "no host for ssh")):
+            if words:
+                code, err = self.refused("pool", *words)
+                self.assertEqual(code, 2, err)
+                self.assertIn(said, err)
+        for words in (("pool", "lab"), ("pool", "rm", "lab"), ("pool", "drain", "one")):
+            self.assertEqual(self.refused(*words)[0], 3)
+
+    def test_a_host_that_cannot_be_reached_is_named_with_the_cause_and_the_next_step(self):
+        code, err = self.refused("pool", "lab", "--hosts", "one,nowhere")
+        self.assertEqual(code, 4, err)
+        self.assertRegex(err, r"cannot reach nowhere: .*Connection refused.*; next: ssh -F \S+ nowhere true")
+        nodes = self.nodes()
+        self.assertEqual({name: node["state"] for name, node in nodes.items()}, {"one": "connected", "nowhere": "away"})
+        self.assertIn("Connection refused", nodes["nowhere"]["why"])
+
+    def test_a_key_that_is_refused_is_said(self):
+        code, err = self.refused("pool", "lab", "--hosts", "locked")
+        self.assertEqual(code, 4, err)
+        self.assertRegex(err, r"cannot reach locked: .*Permission denied.*; next: .*locked true, which must ask for no password")
+
+
+class KillTest(PoolCase):
+    def test_the_node_goes_on_whatever_is_killed_here(self):
+        self.yard("pool", "lab", "--hosts", "one")
+        node = self.node_pid("one")
+        ssh = self.ssh_of("one")
+        with self.subTest("ssh"):
+            os.kill(min(ssh), signal.SIGKILL)
+            self.await_new(lambda: self.ssh_of("one"), ssh, "ssh is not started again")
+            self.await_connected("one")
+            self.assertEqual(self.node_pid("one"), node)
+        with self.subTest("keeper"):
+            before = self.keeper("one")
+            ssh = self.ssh_of("one")
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+            self.await_new(lambda: self.keeper("one"), before, "the task is not started again")
+            self.await_new(lambda: self.ssh_of("one"), ssh, "ssh is not started again")
+            self.await_connected("one")
+            self.assertEqual(self.node_pid("one"), node)
+        with self.subTest("launcher"):
+            self.kill_service("launcher")
+            self.await_connected("one")
+            self.assertEqual(self.node_pid("one"), node)
+        with self.subTest("node"):
+            os.kill(node, signal.SIGKILL)
+            self.await_true(lambda: self.node_pid("one") != node, "the node is not started again")
+            self.await_connected("one")
+
+    def test_the_pool_comes_back_with_the_yard(self):
+        self.yard("pool", "lab", "--hosts", "one")
+        self.yard("down")
+        self.assertEqual(list(pathlib.Path(self.directory, "one").iterdir()), [])
+        self.yard("up")
+        self.await_true(lambda: self.nodes().get("one", {}).get("state") == "connected", lambda: self.nodes())
+
+
+if __name__ == "__main__":
+    xml_runner.main()

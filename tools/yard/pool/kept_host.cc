@@ -1,0 +1,102 @@
+#include "tools/yard/pool/kept_host.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
+#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/pool/bundle.h"
+#include "tools/yard/pool/host_keeper.h"
+#include "tools/yard/pool/host_scripts.h"
+#include "tools/yard/pool/host_state.h"
+#include "tools/yard/pool/pool_jobs.h"
+#include "tools/yard/services/yard_state.h"
+
+namespace yard {
+namespace {
+
+absl::StatusOr<Bundle> ReadOwnBundle() {
+  const auto node = runtime::FindBinary("launcher/node/yard-node");
+  if (!node.ok()) return node.status();
+  const auto shim = runtime::FindBinary("launcher/yard-shim");
+  if (!shim.ok()) return shim.status();
+  return ReadBundle(*node, *shim);
+}
+
+// The launcher knows the node; what was set of it since stays as it is.
+absl::StatusOr<HostKeeper::Sockets> SetOwnNode(Context& context, const KeptHost& kept) {
+  const auto nodes = AllNodes(context);
+  if (!nodes.ok()) return nodes.status();
+  msg::NodeT wanted;
+  wanted.name = kept.host.node;
+  wanted.pool = kept.pool;
+  wanted.address = kept.host.address;
+  wanted.slots = kept.slots;
+  for (const msg::NodeT& node : *nodes) {
+    if (node.name != wanted.name || node.pool != wanted.pool) continue;
+    wanted.draining = node.draining;
+    if (node.slots != 0) wanted.slots = node.slots;
+  }
+  const auto set = SetNode(context, wanted);
+  if (!set.ok()) return set.status();
+  return HostKeeper::Sockets{.launcher = set->socket, .trainer = set->trainer_socket};
+}
+
+void Tell(Context& context, const KeptHost& kept, const HostState& state) {
+  const absl::Status written =
+      WriteHostState(context.locations.runtime_directory, kept.host.node, state);
+  *context.err << runtime::Printable(kept.host.address) << ": "
+               << std::string(NameOfPhase(state.phase))
+               << (state.why.empty() ? "" : ": " + runtime::Printable(state.why)) << "\n";
+  if (!written.ok()) *context.err << runtime::Printable(written.ToString()) << "\n";
+  *context.err << std::flush;
+}
+
+bool YardIsWanted(const Context& context) {
+  const auto wanted = ReadWanted(context.locations);
+  return !wanted.ok() || wanted->has_value();
+}
+
+}  // namespace
+
+int KeepHost(Context& context, const std::vector<std::string>& words) {
+  const auto kept = ReadKeepHostWords(words);
+  const runtime::UniqueFd stop(eventfd(0, EFD_CLOEXEC));
+  if (!kept.ok() || !stop.valid()) {
+    *context.err << "yard: "
+                 << (kept.ok() ? "cannot make an event" : std::string(kept.status().message()))
+                 << "\n";
+    return kept.ok() ? kFailed : kUsage;
+  }
+  context.interrupt->Handle([&stop] {
+    const std::uint64_t one = 1;
+    (void)!write(stop.get(), &one, sizeof one);
+  });
+  HostKeeper::Create({.host = kept->host,
+                      .key = KeyOfNode(context.locations.state_directory, kept->host.node),
+                      .environment = context.environment,
+                      .read_bundle = ReadOwnBundle,
+                      .set_node = [&] { return SetOwnNode(context, *kept); },
+                      .say = [&](const HostState& state) { Tell(context, *kept, state); },
+                      .stop = stop.get()})
+      ->Run();
+  context.interrupt->Handle({});
+  if (!YardIsWanted(context)) return kDone;
+  const absl::Status removed = RemoveNode(context, kept->host.node, /*force=*/true);
+  if (removed.ok() || absl::IsNotFound(removed)) return kDone;
+  *context.err << "cannot remove the node: " << runtime::Printable(runtime::Std(removed.message()))
+               << "\n";
+  return kFailed;
+}
+
+}  // namespace yard
