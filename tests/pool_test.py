@@ -54,10 +54,10 @@ class PoolCase(yard_case.YardCase):
         return {int(pid) for pid in pids if set(wanted) <= set(words_of(pid))}
 
     def node_pid(self, host):
-        """Of the process that a node is, on this host."""
+        """Of the process that a node is, on this host; 0 while it begins."""
         locks = list(pathlib.Path(self.directory, host).glob("yard-*/n/lock"))
         self.assertEqual(len(locks), 1, locks)
-        return int(locks[0].read_text())
+        return int(locks[0].read_text() or 0)
 
     def keeper(self, host):
         return self.processes("--keep_host", "lab", host)
@@ -115,6 +115,22 @@ class HostsTest(PoolCase):
         code, err = self.refused("pool", "other", "--hosts", "one")
         self.assertEqual(code, 6, err)
         self.assertIn("node one is in pool lab", err)
+
+    def test_a_host_with_tasks_is_not_taken_out_unless_somebody_insists(self):
+        self.yard("pool", "lab", "--hosts", "one")
+        spec = {"name": "there", "pool": "lab", "argv": ["sleep", "1000000"], "environment": ["PATH=/usr/bin:/bin"],
+                "working_directory": "/"}
+        job = json.loads(self.yard("call", "launcher", "Launch", json.dumps({"spec": spec}))[0])["job"]["id"]
+        task = job + "/worker-0"
+        self.await_true(lambda: self.nodes()["one"]["tasks"] == [task], lambda: self.nodes())
+        for words in (("rm", "lab"), ("lab", "--hosts", "two")):
+            code, err = self.refused("pool", *words)
+            self.assertEqual(code, 6, err)
+            self.assertIn("one has %s; next: yard pool drain one" % task, err)
+        self.assertEqual(self.yard("pool", "drain", "one")[0], "one gets no further task, and still has %s\n" % task)
+        self.yard("pool", "rm", "lab", "--force")
+        self.assertEqual(list(pathlib.Path(self.directory, "one").iterdir()), [])
+        self.assertEqual(json.loads(self.yard("show", job, "--json")[0])["state"], "failed")
 
     def test_drain_stays_when_the_connection_is_made_again(self):
         self.yard("pool", "lab", "--hosts", "one")
@@ -178,15 +194,17 @@ class KillTest(PoolCase):
             self.assertEqual(self.node_pid("one"), node)
         with self.subTest("node"):
             os.kill(node, signal.SIGKILL)
-            self.await_true(lambda: self.node_pid("one") != node, "the node is not started again")
+            self.await_true(lambda: self.node_pid("one") not in (0, node), "the node is not started again")
             self.await_connected("one")
 
     def test_the_pool_comes_back_with_the_yard(self):
-        self.yard("pool", "lab", "--hosts", "one")
+        self.yard("pool", "lab", "--hosts", "one", "--slots", "7")
+        self.yard("pool", "drain", "one")
         self.yard("down")
         self.assertEqual(list(pathlib.Path(self.directory, "one").iterdir()), [])
         self.yard("up")
-        self.await_true(lambda: self.nodes().get("one", {}).get("state") == "connected", lambda: self.nodes())
+        self.await_true(lambda: self.nodes()["one"]["state"] == "draining", lambda: self.nodes())
+        self.assertEqual(self.nodes()["one"]["slots"], 7)
 
 
 if __name__ == "__main__":

@@ -336,7 +336,7 @@ class Keeper : public HostKeeper {
     if (answer == kRemoved) return Say(HostState::Phase::kLeft);
     Say(HostState::Phase::kLeft,
         absl::StrCat("yard-node and its directory yard-", options_.key,
-                     " (in /tmp, or where $TMPDIR of there is) are left on ",
+                     " ($TMPDIR of there, /tmp, /var/tmp or $HOME) may be left on ",
                      runtime::Printable(options_.host.address), ": ",
                      text.ok() ? answer : std::string(text.status().message())));
   }

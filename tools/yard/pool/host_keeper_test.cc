@@ -240,7 +240,8 @@ TEST_F(HostKeeperTest, WhatIsLeftOnAHostThatIsAwayIsSaid) {
   kept.Await(Phase::kAway);
   const HostState left = kept.Stop();
   EXPECT_EQ(left.phase, Phase::kLeft);
-  EXPECT_THAT(left.why, AllOf(HasSubstr(absl::StrCat("yard-", kKey)), HasSubstr("are left on a")));
+  EXPECT_THAT(left.why,
+              AllOf(HasSubstr(absl::StrCat("yard-", kKey)), HasSubstr("may be left on a")));
   // (The next keeper removes it.)
   MendCable();
   Kept next(folder_, folder_ + "/launcher");

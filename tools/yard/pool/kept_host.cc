@@ -13,14 +13,12 @@
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/printable.h"
-#include "runtime/text/string_view.h"
 #include "tools/yard/cli/exit_code.h"
 #include "tools/yard/pool/bundle.h"
 #include "tools/yard/pool/host_keeper.h"
 #include "tools/yard/pool/host_scripts.h"
 #include "tools/yard/pool/host_state.h"
 #include "tools/yard/pool/pool_jobs.h"
-#include "tools/yard/services/yard_state.h"
 
 namespace yard {
 namespace {
@@ -62,11 +60,6 @@ void Tell(Context& context, const KeptHost& kept, const HostState& state) {
   *context.err << std::flush;
 }
 
-bool YardIsWanted(const Context& context) {
-  const auto wanted = ReadWanted(context.locations);
-  return !wanted.ok() || wanted->has_value();
-}
-
 }  // namespace
 
 int KeepHost(Context& context, const std::vector<std::string>& words) {
@@ -91,12 +84,7 @@ int KeepHost(Context& context, const std::vector<std::string>& words) {
                       .stop = stop.get()})
       ->Run();
   context.interrupt->Handle({});
-  if (!YardIsWanted(context)) return kDone;
-  const absl::Status removed = RemoveNode(context, kept->host.node, /*force=*/true);
-  if (removed.ok() || absl::IsNotFound(removed)) return kDone;
-  *context.err << "cannot remove the node: " << runtime::Printable(runtime::Std(removed.message()))
-               << "\n";
-  return kFailed;
+  return kDone;
 }
 
 }  // namespace yard

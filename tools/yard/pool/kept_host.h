@@ -9,8 +9,8 @@
 namespace yard {
 
 // `yard --keep_host ...`: the task of a job of pool_jobs.h. Runs until an interrupt. Returns the
-// exit code. While it stops because the yard goes down, the launcher keeps the node, so that the
-// host comes back as it was; otherwise the node is removed there, too.
+// exit code. The launcher keeps the node then, as `yard down` may have ended the task: so tasks of
+// the pool wait for it, and what was set of it stays. `yard pool` removes nodes.
 int KeepHost(Context& context, const std::vector<std::string>& words);
 
 }  // namespace yard

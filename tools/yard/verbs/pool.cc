@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -165,16 +165,15 @@ class Pool : public Verb {
     if (!hosts.ok()) return Fail(context, "pool", hosts.status());
     const auto nodes = AllNodes(context);
     if (!nodes.ok()) return Fail(context, "pool", nodes.status());
-    const auto jobs = AllHostJobs(context);
+    const auto jobs = Hosts(context, *nodes);
     if (!jobs.ok()) return Fail(context, "pool", jobs.status());
     std::vector<HostJob> leaving;
-    std::map<std::string, HostJob> kept;
+    std::set<std::string> kept;  // Nodes whose jobs stay.
     for (const HostJob& job : *jobs) {
       const bool is_wanted = std::find(hosts->begin(), hosts->end(), job.host) != hosts->end();
-      if (job.pool == pool) {
-        is_wanted ? (void)kept.emplace(job.host.node, job) : leaving.push_back(job);
-        continue;
-      }
+      if (job.pool == pool && !is_wanted) leaving.push_back(job);
+      if (job.pool == pool && is_wanted && !job.id.empty()) kept.insert(job.host.node);
+      if (job.pool == pool) continue;
       for (const PoolHost& host : *hosts) {
         if (host.node != job.host.node) continue;
         return Fail(context, "pool",
@@ -188,11 +187,30 @@ class Pool : public Verb {
       return Fail(context, "pool", left);
     }
     for (const PoolHost& host : *hosts) {
-      const absl::Status set = kept.contains(host.node) ? SetSlots(context, pool, host, *nodes)
-                                                        : Launch(context, pool, host);
-      if (!set.ok()) return Fail(context, "pool", set);
+      if (absl::Status set = SetSlots(context, pool, host, *nodes); !set.ok()) {
+        return Fail(context, "pool", set);
+      }
+      if (kept.contains(host.node)) continue;
+      if (absl::Status launched = Launch(context, pool, host); !launched.ok()) {
+        return Fail(context, "pool", launched);
+      }
     }
     return Await(context, pool, *hosts);
+  }
+
+  // The jobs of all hosts, and nodes that have no job (any more), with an empty id.
+  static absl::StatusOr<std::vector<HostJob>> Hosts(Context& context,
+                                                    const std::vector<msg::NodeT>& nodes) {
+    auto hosts = AllHostJobs(context);
+    if (!hosts.ok()) return hosts;
+    for (const msg::NodeT& node : nodes) {
+      const bool has_job = std::any_of(hosts->begin(), hosts->end(), [&](const HostJob& job) {
+        return job.host.node == node.name;
+      });
+      if (has_job) continue;
+      hosts->push_back({.pool = node.pool, .host = {.address = node.address, .node = node.name}});
+    }
+    return hosts;
   }
 
   absl::Status SetSlots(Context& context, const std::string& pool, const PoolHost& host,
@@ -272,22 +290,14 @@ class Pool : public Verb {
     const std::string& pool = words_[1];
     const auto nodes = AllNodes(context);
     if (!nodes.ok()) return Fail(context, "pool", nodes.status());
-    const auto jobs = AllHostJobs(context);
+    const auto jobs = Hosts(context, *nodes);
     if (!jobs.ok()) return Fail(context, "pool", jobs.status());
     std::vector<HostJob> leaving;
     for (const HostJob& job : *jobs) {
       if (job.pool == pool) leaving.push_back(job);
     }
-    const auto some = OfPool(*nodes, pool);
-    if (some.empty() && leaving.empty()) return Fail(context, "pool", NoPool(pool));
-    // Nodes that have no job any more.
-    for (const msg::NodeT& node : some) {
-      const bool has_job = std::any_of(leaving.begin(), leaving.end(), [&](const HostJob& job) {
-        return job.host.node == node.name;
-      });
-      if (!has_job) leaving.push_back({.pool = pool, .host = {node.address, node.name}});
-    }
-    if (absl::Status left = TakeOut(context, leaving, some); !left.ok()) {
+    if (leaving.empty()) return Fail(context, "pool", NoPool(pool));
+    if (absl::Status left = TakeOut(context, leaving, *nodes); !left.ok()) {
       return Fail(context, "pool", left);
     }
     if (context.json) {
