@@ -54,7 +54,7 @@ class PoolCase(yard_case.YardCase):
         return {int(pid) for pid in pids if set(wanted) <= set(words_of(pid))}
 
     def node_pid(self, host):
-        """Of the process that a node is, on this host; 0 while it begins."""
+        """The process id of the node on this host; 0 while it begins."""
         locks = list(pathlib.Path(self.directory, host).glob("yard-*/n/lock"))
         self.assertEqual(len(locks), 1, locks)
         return int(locks[0].read_text() or 0)

@@ -28,7 +28,7 @@ class HostKeeper {
   };
   struct Options {
     PoolHost host;
-    std::string key;  // Of its directory there (host_scripts.h).
+    std::string key;  // Part of the name of its directory there (host_scripts.h).
     // "NAME=value"; $YARD_SSH is ssh with words of one's own.
     std::vector<std::string> environment;
     std::function<absl::StatusOr<Bundle>()> read_bundle;

@@ -97,7 +97,7 @@ class Kept {
   }
   ~Kept() { (void)Stop(); }
 
-  // What it has said last, when it has ended.
+  // The last state that it has said, when it has ended.
   HostState Stop() {
     const std::uint64_t one = 1;
     EXPECT_EQ(write(stop_.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
@@ -150,7 +150,7 @@ class HostKeeperTest : public testing::Test {
     kept_ = std::make_unique<Kept>(folder_, folder_ + "/launcher");
     return *kept_;
   }
-  // Of the stub of the node that runs.
+  // The process id of the stub of the node that runs.
   pid_t NodePid() const {
     int pid = 0;
     EXPECT_TRUE(

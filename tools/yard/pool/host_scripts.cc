@@ -154,7 +154,7 @@ std::string HoldScript(const std::string& directory, const std::string& digest) 
       "if test $i -gt 100; then say failed yard-node does not start: $(tail -n 3 \"$d/log\"); "
       "exit 0; fi; pause; done; fi; "
       "say up $p; while read -r l; do runs || { say ended; exit 0; }; "
-      // (What cleans a temporary directory takes old files.)
+      // (Cleaners of temporary directories take old files.)
       "touch -c \"$d\"/b-*/* \"$d\"/b-*/lib/* \"$d\"/n/* 2>/dev/null; done");
 }
 

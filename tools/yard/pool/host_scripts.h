@@ -12,7 +12,7 @@
 
 namespace yard {
 
-// What the POSIX shell of a host is asked to do, and its answers. A script is one line. It comes as
+// Scripts for the POSIX shell of a host, and its answers. A script is one line. It comes as
 // the first line of stdin, so that the login shell there, whatever it is, has only kReadScript to
 // read. An answer is a line that begins with "yard-pool: "; other lines are what start files of the
 // shell print.
@@ -35,7 +35,7 @@ struct Prepared {
   std::string machine;    // As `uname -s -m` says it: "Linux x86_64".
   std::string directory;  // A plain path.
   bool has_bundle = false;
-  std::int64_t pid = 0;  // Of a node that runs there; 0: none does.
+  std::int64_t pid = 0;  // The process id of the node that runs there; 0 if no node runs.
 };
 // Unavailable: the answer is that nothing can be there, and why. NotFound: there is no answer.
 absl::StatusOr<Prepared> ReadPrepared(std::string_view output);
@@ -58,7 +58,7 @@ std::string HoldScript(const std::string& directory, const std::string& digest);
 inline constexpr char kRemoved[] = "removed";
 std::string RemoveScript(const std::string& key);
 
-// The first answer in the output: "up 123" for kUp. Nothing: there is none yet.
+// The first answer in the output: "up 123" for kUp. Nothing if no answer has come yet.
 std::optional<std::string> AnswerIn(std::string_view output);
 
 }  // namespace yard

@@ -101,7 +101,7 @@ class Pool : public Verb {
   }
 
   static int Show(Context& context, std::vector<msg::NodeT> nodes) {
-    // What keeps the connection knows better why there is none.
+    // The task that keeps the connection knows best why it is broken.
     for (msg::NodeT& node : nodes) {
       if (node.state != msg::NodeState::Away) continue;
       const auto state = ReadHostState(context.locations.runtime_directory, node.name);
