@@ -181,6 +181,9 @@ class WorkAlongTest(yard_case.YardCase):
         self.assertRegex(self.yard("show", job)[0], r"host +a node of pool %s\n" % self.name)
         self.assertRegex(self.yard("show", job)[0], r"task .*worker-0 .*on %s" % self.name)
         self.assertEqual(json.loads(self.yard("show", job, "--json")[0])["pool"], self.name)
+        self.assertRegex(self.yard("status")[0], r"(?m)^%s +%s .* connected .* 2/4 " % (self.name, self.name))
+        node, = [node for node in json.loads(self.yard("top", "--json")[0])["nodes"] if node["name"] == self.name]
+        self.assertEqual((node["state"], node["slots"], node["slots_used"]), ("connected", 4, 2))
         self.ran.touch()
         self.yard("wait", job)
         self.assertIn("committed", self.yard("logs", job)[0])

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -45,6 +46,7 @@ struct Answers {
   absl::StatusOr<msg::TrialsReplyT> trials;
   absl::StatusOr<msg::JobsReplyT> jobs;
   absl::StatusOr<msg::UsageReplyT> usage;
+  absl::StatusOr<msg::NodesReplyT> nodes;
   absl::StatusOr<msg::FollowTrialReplyT> reports_end;
   absl::StatusOr<msg::LogsReplyT> output_end;
   std::vector<msg::ResultRowT> reports;
@@ -97,6 +99,7 @@ class Reader : public FactReader {
     facts.sweeps = sweeps_.all();
     facts.trials = trials_.all();
     facts.jobs = jobs_.all();
+    for (const auto& node : nodes_) facts.nodes.push_back(*node);
     facts.usage = usage_;
     facts.rates = rates_.Take(usage_);
     facts.trial = subject.trial;
@@ -170,6 +173,7 @@ class Reader : public FactReader {
     Start<rpc::Launcher::Jobs>(client, answers, jobs, &Answers::jobs);
     Start<rpc::Launcher::Services>(client, answers, {}, &Answers::services);
     Start<rpc::Launcher::Usage>(client, answers, {}, &Answers::usage);
+    Start<rpc::Launcher::Nodes>(client, answers, {}, &Answers::nodes);
     if (!subject.trial.empty()) AskForReports(client, answers, subject);
     if (!subject.output_of.empty()) AskForOutput(client, answers, subject.output_of);
   }
@@ -235,6 +239,8 @@ class Reader : public FactReader {
     if (answers.trials.ok()) trials_.Take(answers.trials->trials);
     if (answers.jobs.ok()) jobs_.Take(answers.jobs->jobs);
     if (answers.usage.ok()) usage_ = std::move(*answers.usage);
+    // (An older launcher has none.)
+    if (answers.nodes.ok()) nodes_ = std::move(answers.nodes->nodes);
   }
 
   void TakeReports(Answers& answers, const Subject& subject) {
@@ -272,6 +278,7 @@ class Reader : public FactReader {
   Known<msg::TrialT> trials_;
   Known<msg::JobT> jobs_;
   msg::UsageReplyT usage_;
+  std::vector<std::unique_ptr<msg::NodeT>> nodes_;
   UsageRates rates_;
   std::string reports_of_;
   std::deque<msg::ResultRowT> reports_;

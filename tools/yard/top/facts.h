@@ -21,6 +21,7 @@ struct Facts {
   std::vector<msg::SweepT> sweeps;
   std::vector<msg::TrialT> trials;
   std::vector<msg::JobT> jobs;
+  std::vector<msg::NodeT> nodes;  // Other hosts where tasks run, by name.
   msg::UsageReplyT usage;
   Rates rates;
   absl::Status why;  // Names a service that does not answer; its earlier facts are still here.

@@ -2,6 +2,7 @@
 
 #include "bus/json/usage_json.h"
 #include "tools/yard/follow/things_json.h"
+#include "tools/yard/pool/pool_view.h"
 #include "tools/yard/text/table.h"
 
 namespace yard::top {
@@ -27,7 +28,7 @@ nlohmann::json UsageJson(const Facts& facts) {
 
 nlohmann::json ToJson(const Facts& facts) {
   nlohmann::json services = nlohmann::json::array(), sweeps = services, trials = services,
-                 jobs = services;
+                 jobs = services, nodes = services;
   for (const ServiceRow& row : facts.services) {
     services.push_back({{"service", row.service},
                         {"state", row.state},
@@ -37,11 +38,13 @@ nlohmann::json ToJson(const Facts& facts) {
   for (const msg::SweepT& sweep : facts.sweeps) sweeps.push_back(yard::ToJson(sweep));
   for (const msg::TrialT& trial : facts.trials) trials.push_back(yard::ToJson(trial));
   for (const msg::JobT& job : facts.jobs) jobs.push_back(yard::ToJson(job));
+  for (const msg::NodeT& node : facts.nodes) nodes.push_back(NodeToJson(node));
   return {{"time", TimeToJson(absl::ToUnixMicros(facts.at))},
           {"services", std::move(services)},
           {"sweeps", std::move(sweeps)},
           {"trials", std::move(trials)},
           {"jobs", std::move(jobs)},
+          {"nodes", std::move(nodes)},
           {"usage", UsageJson(facts)}};
 }
 

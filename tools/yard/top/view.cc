@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/things_json.h"
+#include "tools/yard/pool/pool_view.h"
 #include "tools/yard/text/sparkline.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/text_width.h"
@@ -20,6 +21,8 @@ namespace {
 
 // Rows that a screen must have for a part of it.
 constexpr int kForKeys = 4, kForServices = 8, kForMetric = 10, kForOutput = 7;
+constexpr int kForNodes = 14;
+constexpr std::size_t kMostNodes = 4;
 
 constexpr const char* kHelp[] = {
     "up down j k      move; also PgUp PgDn Home End, g G",
@@ -118,6 +121,7 @@ class Drawing {
       return screen_;
     }
     if (HasRoomFor(kForServices)) DrawServices(first++);
+    if (HasRoomFor(kForNodes)) first = DrawNodes(first);
     if (model_.mode() == Model::Mode::kHelp) {
       DrawHelp(first, last);
       return screen_;
@@ -174,6 +178,29 @@ class Drawing {
       }
       column += 2;
     }
+  }
+
+  // A line for each node: "node gpu1 of lab connected  2 of 8 slots  1 of 4 gpus". Returns the row
+  // behind them.
+  int DrawNodes(int row) {
+    const auto& nodes = model_.facts()->nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i == kMostNodes) {
+        screen_.Put(row, 1, absl::StrCat("and ", nodes.size() - i, " more nodes: yard pool"));
+        return row + 1;
+      }
+      const msg::NodeT& node = nodes[i];
+      int column = screen_.Put(row, 1, absl::StrCat("node ", node.name, " of ", node.pool, " "));
+      column = screen_.Put(row, column, NameOfNodeState(node.state),
+                           node.state == msg::NodeState::Away ? Style::kBad : Style::kGood);
+      std::string text = absl::StrCat("  ", node.slots_used, " of ", Count(node.slots, "slot"));
+      if (!node.gpus.empty()) {
+        absl::StrAppend(&text, "  ", node.gpus_used, " of ", Count(node.gpus.size(), "gpu"));
+      }
+      if (!node.why.empty()) absl::StrAppend(&text, "  ", runtime::Printable(node.why));
+      screen_.Put(row++, column, text);
+    }
+    return row;
   }
 
   void DrawTable(int first, int last) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -99,6 +100,30 @@ class ViewTest : public ::testing::Test {
   ViewTest() { model_.Take(SomeFacts()); }
   Model model_;
 };
+
+TEST_F(ViewTest, ANodeHasALineWithItsStateAndItsSlots) {
+  auto facts = SomeFacts();
+  for (const auto& [name, state, why] :
+       {std::tuple("gpu1", msg::NodeState::Connected, ""),
+        {"gpu2", msg::NodeState::Away, "the connection was cut"}}) {
+    msg::NodeT node;
+    node.name = name;
+    node.pool = "lab";
+    node.state = state;
+    node.slots = 8;
+    node.slots_used = 3;
+    node.gpus = {"GPU-1"};
+    node.why = why;
+    facts->nodes.push_back(std::move(node));
+  }
+  model_.Take(facts);
+  const std::string shown = Shown(model_, 80, 20);
+  for (const char* const line : {" node gpu1 of lab connected  3 of 8 slots  0 of 1 gpu\n",
+                                 " node gpu2 of lab away  3 of 8 slots  0 of 1 gpu  the connection "
+                                 "was cut\n"}) {
+    EXPECT_NE(shown.find(line), shown.npos) << line << shown;
+  }
+}
 
 TEST_F(ViewTest, ShowsServicesTrialsJobsAndTasks) {
   EXPECT_EQ(Shown(model_),

@@ -11,6 +11,7 @@
 #include "tools/yard/cli/exit_code.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
+#include "tools/yard/pool/pool_view.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/instances.h"
 #include "tools/yard/services/leases.h"
@@ -53,6 +54,7 @@ class Status : public Verb {
     if (list.ok() && WhyItIsSilent(context, "launcher").empty()) AskForRestarts(**client, &rows);
     Print(context, rows);
     if (code != kDone) return code;
+    PrintNodes(context, **client);
     const auto tools = RunningInstances(context);
     if (tools.ok()) PrintTools(context, *tools);
     if (!context.json && context.out_is_terminal) {
@@ -150,6 +152,16 @@ class Status : public Verb {
             {"since", TimeToJson(row.since_us)},
             {"restarts", row.restarts},
             {"endpoint", row.endpoint}};
+  }
+
+  // Other hosts where tasks run. (As JSON `yard pool` has them: each line here is a process.)
+  static void PrintNodes(Context& context, bus::Client& client) {
+    if (context.json || !WhyItIsSilent(context, "launcher").empty()) return;
+    const auto reply = client.Call<rpc::Launcher::Nodes>({}, {.timeout = absl::Seconds(1)});
+    if (!reply.ok() || reply->nodes.empty()) return;
+    std::vector<msg::NodeT> nodes;
+    for (const auto& node : reply->nodes) nodes.push_back(*node);
+    *context.out << "\n" << NodeTable(nodes, context.clock->Now(), context.out_width());
   }
 
   static void PrintTools(Context& context,
