@@ -28,7 +28,7 @@ class NodeTable {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
     runtime::Clock* clock = runtime::Clock::Real();
     std::unique_ptr<NodeStore> store;
-    std::string directory;  // Of the sockets where nodes connect.
+    std::string directory;  // Sockets where nodes connect are made here.
     absl::Duration lost_after = absl::Minutes(5);
   };
   // A node, and how it is.
@@ -57,7 +57,8 @@ class NodeTable {
   // Adds a node, or changes it. InvalidArgument: a name is none; AlreadyExists: the node is in
   // another pool; another error: it cannot be stored, or there can be no socket.
   absl::Status Set(const NodeRow& node);
-  // It has no task any more, or those it has are lost for this reason. NotFound: there is none.
+  // It has no task any more, or those it has are lost for this reason. NotFound: no node has that
+  // name.
   absl::Status Remove(const std::string& name, const std::string& why);
   // Null: there is no such node.
   const Info* Find(const std::string& name) const;

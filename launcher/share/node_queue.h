@@ -25,7 +25,8 @@ namespace launcher {
 // One thread.
 class NodeQueue {
  public:
-  // What a node has. Processors or memory of 0: that is not known, and not counted.
+  // A node, and how much of everything it has. Processors or memory of 0 are not known, and not
+  // counted.
   struct Node {
     std::string name;  // Unique over all pools.
     std::string pool;
@@ -37,7 +38,7 @@ class NodeQueue {
 
     bool operator==(const Node&) const = default;
   };
-  // What a task needs of one node.
+  // The needs of a task, which one node has to meet.
   struct Need {
     std::string task;  // "worker-0"
     std::uint64_t slots = 1;
@@ -46,7 +47,7 @@ class NodeQueue {
     std::uint64_t memory_bytes = 0;
     std::string only_on = {};  // The name of the only node where it may run; empty: any.
   };
-  // What a task has of a node.
+  // The part of a node that a task has.
   struct Place {
     std::string node;
     std::uint64_t slots = 0;
@@ -99,7 +100,7 @@ class NodeQueue {
     std::string job, pool;
     std::vector<Need> needs;
   };
-  // What is free of a node.
+  // The part of a node that is free.
   struct Room {
     const Node* node = nullptr;
     std::uint64_t slots = 0;
@@ -110,7 +111,7 @@ class NodeQueue {
   using TaskKey = std::pair<std::string, std::string>;
 
   static Room Whole(const Node& node);
-  // What no task has of the nodes of a pool that take tasks.
+  // The nodes of a pool that take tasks, and what is free of each.
   std::vector<Room> RoomsOf(const std::string& pool) const;
   static bool Fits(const Need& need, const Room& room);
   static Place Take(const Need& need, Room& room);

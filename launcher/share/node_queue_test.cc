@@ -156,7 +156,7 @@ TEST_F(NodeQueueTest, WhatAPoolCannotHoldIsRefusedByName) {
   EXPECT_THAT(std::string(large.message()),
               HasSubstr("pool lab is too small: worker-0 needs 3 GPUs"));
   EXPECT_EQ(queue_.Check("lab", Workers(7)).code(), absl::StatusCode::kFailedPrecondition);
-  // Of a node that has never connected nobody knows what it has.
+  // A node that has never connected may have anything.
   queue_.Set({.name = "c", .pool = "lab", .takes_tasks = false});
   EXPECT_TRUE(queue_.Check("lab", Workers(7, {.gpus = 3})).ok());
 }
