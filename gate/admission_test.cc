@@ -51,6 +51,8 @@ const std::map<std::string, Role>& MoreThanRead() {
       {"Launcher.Barrier", Role::kControl},
       {"Launcher.RemoveJob", Role::kControl},
       {"Launcher.Notify", Role::kControl},
+      {"Launcher.SetNode", Role::kControl},
+      {"Launcher.RemoveNode", Role::kControl},
       {"Trainer.RunTrial", Role::kControl},
       {"Trainer.StopTrial", Role::kControl},
       {"Trainer.PauseTrial", Role::kControl},

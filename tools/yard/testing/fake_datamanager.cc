@@ -58,13 +58,17 @@ std::vector<msg::TagT> FakeYard::TagsOf(const std::string& run) const {
   return tags;
 }
 
+bool FakeYard::IsUnread(const std::string& run) const {
+  MutexLock lock(mutex_);
+  return unread_.contains(run);
+}
+
 std::vector<msg::RunT> FakeYard::RunsOnDisk() const {
   std::vector<msg::RunT> runs;
-  MutexLock lock(mutex_);
   for (const Series& series : series_) {
     const bool known = std::any_of(runs.begin(), runs.end(),
                                    [&](const msg::RunT& run) { return run.name == series.run; });
-    if (known || unread_.contains(series.run)) continue;
+    if (known || IsUnread(series.run)) continue;
     msg::RunT& run = runs.emplace_back();
     run.name = series.run;
     run.directory = logdir() + "/" + series.run;

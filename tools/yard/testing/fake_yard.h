@@ -195,6 +195,7 @@ class FakeYard {
   void ServeRuns(bus::Service* service);
   void ServePoints(bus::Service* service);
   // Runs and their tags, in the order of the series.
+  bool IsUnread(const std::string& run) const;
   std::vector<msg::RunT> RunsOnDisk() const;
   std::vector<msg::TagT> TagsOf(const std::string& run) const;
   absl::StatusOr<std::vector<msg::RunT>> FindRuns(const std::string& name,
