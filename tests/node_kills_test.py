@@ -5,16 +5,10 @@ import os
 import pathlib
 import random
 import signal
-import socket
-import subprocess
-import threading
-import unittest
 
 from bazel.python import xml_runner
-from tests import yard_case
+from tests import pool_case
 
-NODE = "launcher/node/yard-node"
-SHIM = "launcher/yard-shim"
 KILLS = 100
 
 # Reports until there is a file `enough`, and notes each report that was acknowledged.
@@ -39,109 +33,17 @@ while not os.path.exists(os.path.join(folder, "enough")):
 """
 
 
-class Cable:
-    """Connections of a unix socket here, passed on to another one until they are cut."""
+class NodeKillsTest(pool_case.PoolCase):
+    up_words = ()
 
-    def __init__(self, path, real):
-        self.real = real
-        self.ends = []
-        self.lock = threading.Lock()
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
-        self.listener.listen(16)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            try:
-                far.connect(self.real)
-            except OSError:
-                near.close()
-                far.close()
-                continue
-            with self.lock:
-                self.ends += [near, far]
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
-
-    @staticmethod
-    def _pass(one, other):
-        try:
-            while data := one.recv(65536):
-                other.sendall(data)
-        except OSError:
-            pass
-        for end in (one, other):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def cut(self):
-        with self.lock:
-            ends, self.ends = self.ends, []
-        for end in ends:
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            end.close()
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        self.cut()
-
-
-class NodeKillsTest(yard_case.YardCase):
     def setUp(self):
+        super().setUp()
         self.random = random.Random(os.environ.get("YARD_SEED", "7"))
         for name in pathlib.Path(self.directory).glob("noted-*"):
             name.unlink()
         pathlib.Path(self.directory, "enough").unlink(missing_ok=True)
         pathlib.Path(self.directory, "reports.py").write_text(REPORTS, encoding="utf-8")
-        reply = self.call("SetNode", name="a", pool="lab", slots=4)
-        self.cables = []
-        for name, real in (("l", reply["socket"]), ("t", reply["trainer_socket"])):
-            path = os.path.join(self.directory, name)
-            pathlib.Path(path).unlink(missing_ok=True)
-            self.cables.append(Cable(path, real))
-        self.start_node()
-        self.addCleanup(self.stop_node)
-
-    def call(self, method, **request):
-        return json.loads(self.yard("call", "launcher", method, json.dumps(request))[0])
-
-    def start_node(self):
-        with open(os.path.join(self.directory, "node.log"), "ab") as log:
-            self.node = subprocess.Popen(
-                [NODE, "--folder=%s/n" % self.directory, "--launcher_socket=%s/l" % self.directory,
-                 "--trainer_socket=%s/t" % self.directory, "--shim=" + str(pathlib.Path(SHIM).absolute())],
-                env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-
-    def stop_node(self):
-        self.node.terminate()
-        self.node.wait(yard_case.LONG)
-        for cable in self.cables:
-            cable.close()
-        self.await_true(lambda: not self.left(), self.left)
-
-    def left(self):
-        """The command lines of processes that have a path of the node, or of its programs."""
-        lines = []
-        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if any(self.directory + "/n" in word or word == "reports.py" for word in words):
-                lines.append(" ".join(words))
-        return lines
+        self.node("a", slots=4)
 
     def run_trial(self, name):
         out = self.yard("run", "--at", "lab", "--detach", "--json", "--name", name, "--",
@@ -169,7 +71,7 @@ class NodeKillsTest(yard_case.YardCase):
     def workers(self):
         """The process ids of the node's workers. (Its shims may be children of it, too.)"""
         pids = []
-        for child in pathlib.Path("/proc/%d/task/%d/children" % (self.node.pid, self.node.pid)).read_text().split():
+        for child in pathlib.Path("/proc/%d/task/%d/children" % (self.nodes["a"].pid, self.nodes["a"].pid)).read_text().split():
             try:
                 words = pathlib.Path("/proc/%s/cmdline" % child).read_bytes().split(b"\0")
             except OSError:
@@ -187,7 +89,7 @@ class NodeKillsTest(yard_case.YardCase):
         trial = self.run_trial("one")
         self.await_true(lambda: self.noted("one"), "the trial does not begin")
         kills = KILLS * [self.kill_worker, lambda: self.kill_service("launcher"), lambda: self.kill_service("trainer"),
-                         *[cable.cut for cable in self.cables]]
+                         *[cable.cut for cable in self.cables["a"]]]
         self.random.shuffle(kills)
         for kill in kills:
             kill()
@@ -206,9 +108,8 @@ class NodeKillsTest(yard_case.YardCase):
             name = "lost-%d" % number
             trial = self.run_trial(name)
             self.await_true(lambda: len(self.noted(name)) > self.random.randrange(3), "the trial does not begin")
-            self.node.kill()
-            self.node.wait(yard_case.LONG)
-            self.start_node()
+            self.kill_node("a")
+            self.node("a", slots=4)
             self.assertEqual(self.await_end(trial), "failed")
             kept, noted = self.kept(name), self.noted(name)
             # (The last report may be kept without the program having heard of it.)

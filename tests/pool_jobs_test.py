@@ -4,62 +4,16 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
-import unittest
 
 from bazel.python import xml_runner
-from tests import yard_case
-
-NODE = "launcher/node/yard-node"
-SHIM = "launcher/yard-shim"
+from tests import pool_case
 
 
-class PoolJobsTest(yard_case.YardCase):
-    up_words = ("--service", "launcher.node_lost_after=2s")
-
-    def setUp(self):
-        self.nodes = {}
-        self.addCleanup(self.stop_nodes)
-
-    def call(self, method, **request):
-        return json.loads(self.yard("call", "launcher", method, json.dumps(request))[0])
-
-    def node(self, name, pool="lab", **more):
-        """A node connects."""
-        reply = self.call("SetNode", name=name, pool=pool, **more)
-        folder = pathlib.Path(self.directory, "n", name)
-        words = [NODE, "--folder=" + str(folder), "--launcher_socket=" + reply["socket"],
-                 "--trainer_socket=" + reply["trainer_socket"], "--shim=" + str(pathlib.Path(SHIM).absolute()),
-                 "--address=127.0.0.1"]
-        with open(os.path.join(self.directory, name + ".log"), "ab") as log:
-            self.nodes[name] = subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.await_true(lambda: self.state(name) == "connected", lambda: self.call("Nodes"))
-
-    def state(self, name):
-        return {node["name"]: node["state"] for node in self.call("Nodes")["nodes"]}[name]
-
-    def stop_nodes(self):
-        for node in self.nodes.values():
-            node.terminate()
-        for node in self.nodes.values():
-            node.wait(yard_case.LONG)
-        for node in self.call("Nodes").get("nodes", []):
-            self.call("RemoveNode", name=node["name"], force=True)
-
+class PoolJobsTest(pool_case.PoolCase):
     def launch(self, script, **spec):
         spec = {"argv": ["/bin/sh", "-c", script], "working_directory": "/tmp", "pool": "lab",
                 "environment": ["PATH=/usr/bin:/bin"], **spec}
         return self.call("Launch", spec=spec)["job"]["id"]
-
-    def job(self, job):
-        return self.call("Jobs", job=job)["jobs"][0]
-
-    def await_state(self, job, state):
-        self.await_true(lambda: self.job(job)["state"] == state, lambda: self.job(job))
-        return self.job(job)
-
-    def output(self, job):
-        return self.yard("logs", job)[0]
 
     def test_a_job_runs_on_a_node_and_its_output_is_here(self):
         self.node("a", slots=2)
@@ -121,9 +75,7 @@ class PoolJobsTest(yard_case.YardCase):
         self.await_state(job, "running")
         self.node("c", slots=1)
         lost = [task for task in self.job(job)["tasks"] if task["node"] == "b"][0]
-        node = self.nodes.pop("b")
-        node.kill()
-        node.wait(yard_case.LONG)
+        self.kill_node("b")
         self.await_true(lambda: {task["node"] for task in self.job(job)["tasks"]} == {"a", "c"}
                         and self.job(job)["state"] == "running", lambda: self.job(job))
         first = [task for task in self.job(job)["tasks"] if task["id"] == lost["id"]][0]["attempts"][0]

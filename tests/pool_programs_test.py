@@ -4,18 +4,12 @@ The hosts are nodes of this machine at 127.0.0.2, 127.0.0.3, ...
 """
 
 import json
-import os
 import pathlib
 import re
-import signal
-import subprocess
-import unittest
 
 from bazel.python import xml_runner
-from tests import yard_case
+from tests import pool_case
 
-NODE = "launcher/node/yard-node"
-SHIM = "launcher/yard-shim"
 PROGRAMS = str(pathlib.Path("tests/programs").absolute())
 EXAMPLE = str(pathlib.Path("examples/data_parallel/train.py").absolute())
 
@@ -25,58 +19,11 @@ def lines(text):
     return sorted(re.sub(r"^\[[^]]*\]: +", "", line) for line in text.splitlines())
 
 
-class PoolProgramsCase(yard_case.YardCase):
-    up_words = ("--service", "launcher.node_lost_after=2s")
-
+class PoolProgramsCase(pool_case.PoolCase):
     def setUp(self):
-        self.nodes = {}
-        self.addCleanup(self.stop_nodes)
+        super().setUp()
         for number, name in enumerate(("a", "b", "c"), 2):
-            self.start_node(name, number)
-
-    def call(self, method, **request):
-        return json.loads(self.yard("call", "launcher", method, json.dumps(request))[0])
-
-    def start_node(self, name, number):
-        """A host with one slot, at 127.0.0.NUMBER."""
-        reply = self.call("SetNode", name=name, pool="lab", slots=1)
-        with open(os.path.join(self.directory, name + ".log"), "ab") as log:
-            self.nodes[name] = subprocess.Popen(
-                [NODE, "--folder=%s/n/%s" % (self.directory, name), "--launcher_socket=" + reply["socket"],
-                 "--trainer_socket=" + reply["trainer_socket"], "--shim=" + str(pathlib.Path(SHIM).absolute()),
-                 "--address=127.0.0.%d" % number],
-                env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        self.await_true(lambda: {one["name"]: one["state"] for one in self.call("Nodes")["nodes"]}[name] == "connected",
-                        lambda: self.call("Nodes"))
-
-    def stop_nodes(self):
-        for node in self.nodes.values():
-            node.terminate()
-        for node in self.nodes.values():
-            node.wait(yard_case.LONG)
-        for node in self.call("Nodes").get("nodes", []):
-            self.call("RemoveNode", name=node["name"], force=True)
-
-    def cut_power(self, name):
-        """Every process of the host is gone at once."""
-        node = self.nodes.pop(name)
-        doomed = []
-        for path in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if b"%s/n/%s/" % (self.directory.encode(), name.encode()) in (path / "environ").read_bytes() + (path / "cmdline").read_bytes():
-                    doomed.append(int(path.name))
-            except OSError:
-                continue
-        for pid in [node.pid, *doomed]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        node.wait(yard_case.LONG)
-
-    def tasks(self, job):
-        """The node of each task."""
-        return {task["id"].partition("/")[2]: task["node"] for task in self.call("Jobs", job=job)["jobs"][0]["tasks"]}
+            self.node(name, number, slots=1)
 
 
 class TensorFlowTest(PoolProgramsCase):
@@ -99,11 +46,11 @@ class TorchTest(PoolProgramsCase):
         folder.mkdir()
         job = json.loads(self.yard("launch", "--at", "lab", "--worker", "3", "--gang", "--restart", "on-failure", "--detach",
                                    "--json", "--", "python", PROGRAMS + "/ddp_fit.py", str(folder), "1", "12")[0])["id"]
-        self.await_true((folder / "victim").exists, lambda: self.yard("logs", job)[0])
-        self.start_node("d", 5)
+        self.await_true((folder / "victim").exists, lambda: self.output(job))
+        self.node("d", 5, slots=1)
         self.cut_power(self.tasks(job)["worker-1"])
-        self.await_true(lambda: self.call("Jobs", job=job)["jobs"][0]["state"] in ("done", "failed"), lambda: self.call("Jobs", job=job))
-        out = self.yard("logs", job)[0]
+        self.await_state(job, "done", "failed")
+        out = self.output(job)
         self.assertEqual([line.split(" weight")[0] for line in lines(out) if " sum " in line],
                          ["rank %d: sum 180.0" % rank for rank in range(3)], out)
         self.assertEqual(len(re.findall(r"restarts 1, from step 12", out)), 3, out)
@@ -124,7 +71,7 @@ class DataParallelTest(PoolProgramsCase):
         results = pathlib.Path(self.directory, "runs/cut/result.json")
         self.await_true(lambda: results.exists() and len(results.read_text().splitlines()) >= 12, "no reports")
         job = json.loads(self.yard("call", "trainer", "Trials", '{"trial": "cut"}')[0])["trials"][0]["job"]
-        self.start_node("d", 5)
+        self.node("d", 5, slots=1)
         self.cut_power(self.tasks(job)["worker-1"])
         out, err = self.finish(process)
         self.assertEqual(re.findall(r"rank \d of 3: weights (.*)", out), whole, out + err)
