@@ -40,7 +40,7 @@ class NodeQueue {
   };
   // The needs of a task, which one node has to meet.
   struct Need {
-    std::string task;  // "worker-0"
+    std::string task = {};  // "worker-0"
     std::uint64_t slots = 1;
     std::uint64_t gpus = 0;
     std::uint64_t milli_cpus = 0;
@@ -49,7 +49,7 @@ class NodeQueue {
   };
   // The part of a node that a task has.
   struct Place {
-    std::string node;
+    std::string node = {};
     std::uint64_t slots = 0;
     std::vector<std::string> gpus = {};
     std::uint64_t milli_cpus = 0;
