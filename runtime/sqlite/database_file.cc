@@ -14,9 +14,15 @@
 namespace runtime {
 
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path) {
-  const bool is_new = access(path.c_str(), F_OK) != 0;
+  // (Somebody may move a file away meanwhile, so that each start has made it, or has found it.)
   // Closed at once: to close it later would end SQLite's locks on the file.
-  if (!UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)).valid()) {
+  bool is_new = false;
+  bool is_there = UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC)).valid();
+  if (!is_there && errno == ENOENT) {
+    constexpr int kNew = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    is_there = is_new = UniqueFd(open(path.c_str(), kNew, 0600)).valid();
+  }
+  if (!is_there) {
     return absl::InternalError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
   }
   const std::size_t slash = path.find_last_of('/');

@@ -3,7 +3,9 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -11,6 +13,8 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/file/file.h"
+#include "runtime/thread.h"
 
 namespace runtime {
 namespace {
@@ -42,6 +46,35 @@ TEST_F(DatabaseFileTest, IsOfThisUserAloneAndMadeOnce) {
   const auto again = MakeDatabaseFile(path);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_FALSE(*again);
+}
+
+// A person moves a database away while a service is being started again and again.
+TEST_F(DatabaseFileTest, EveryEmptyFileIsSaidToBeNew) {
+  const std::string path = directory_ + "/a.db", full = directory_ + "/full";
+  ASSERT_TRUE(WriteFileAtomically(full, "a database", 0600).ok());
+  std::atomic<bool> ends = false;
+  int empty = 0;
+  const auto take_away = [&] {
+    struct stat status = {};
+    if (stat(path.c_str(), &status) != 0) return;
+    if (status.st_size == 0) ++empty;
+    unlink(path.c_str());
+  };
+  Thread mover("mover", [&] {
+    while (!ends) {
+      (void)!link(full.c_str(), path.c_str());
+      take_away();
+    }
+  });
+  int made_new = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto made = MakeDatabaseFile(path);
+    if (made.ok() && *made) ++made_new;
+  }
+  ends = true;
+  mover.Join();
+  take_away();
+  EXPECT_EQ(empty, made_new);
 }
 
 TEST_F(DatabaseFileTest, NamesThePathThatCannotBeOpened) {
