@@ -1,4 +1,4 @@
-"""What goes wrong between a yard and its nodes: cables that are cut for long, programs that fail, hosts that come back too late."""
+"""Faults between a yard and its nodes: cables are cut for long, programs fail, hosts come back too late."""
 
 import json
 import pathlib
