@@ -177,12 +177,14 @@ class Keeper : public HostKeeper {
 
   void Run() override {
     absl::Duration pause = options_.first_pause;
+    std::string why;  // Why it was away last: that is still so while it tries again.
     while (!IsStopped(absl::ZeroDuration())) {
-      Say(HostState::Phase::kConnecting);
+      Say(HostState::Phase::kConnecting, why);
       const absl::Time begin = absl::Now();
       const absl::Status ended = KeepOnce();
       if (absl::IsCancelled(ended)) break;
-      Say(HostState::Phase::kAway, std::string(ended.message()));
+      why = std::string(ended.message());
+      Say(HostState::Phase::kAway, why);
       if (absl::Now() - begin > kIsWell) pause = options_.first_pause;
       if (IsStopped(pause)) break;
       pause = std::min(2 * pause, options_.longest_pause);
