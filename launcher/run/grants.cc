@@ -112,26 +112,20 @@ void Grants::Request(const JobRow& row, const std::vector<int>& tasks) {
 
 std::vector<Grants::Grant> Grants::GrantNext() {
   std::vector<Grant> grants;
-  for (const auto& given : resources_.GrantNext()) {
-    Grant& grant = grants.emplace_back();
-    grant.job = given.job;
-    grant.task = given.task;
-    // (With what it has of before.)
-    for (const auto& held : *resources_.Held(given.job, given.task)) {
-      grant.resources.push_back(held.ToString());
-    }
-  }
-  for (const auto& given : nodes_.GrantNext()) {
-    grants.push_back({.job = given.job,
-                      .task = given.task,
-                      .node = given.place.node,
-                      .resources = TextsOf(given.place)});
-  }
+  for (const auto& given : resources_.GrantNext()) grants.push_back({given.job, given.task});
+  for (const auto& given : nodes_.GrantNext()) grants.push_back({given.job, given.task});
   return grants;
 }
 
-bool Grants::IsHeld(const std::string& job, const std::string& task) const {
-  return resources_.Held(job, task) != nullptr || nodes_.Held(job, task) != nullptr;
+std::optional<Grants::Held> Grants::HeldBy(const std::string& job, const std::string& task) const {
+  if (const NodeQueue::Place* const place = nodes_.Held(job, task)) {
+    return Held{.node = place->node, .resources = TextsOf(*place)};
+  }
+  const auto* const given = resources_.Held(job, task);
+  if (given == nullptr) return std::nullopt;
+  Held held;
+  for (const auto& one : *given) held.resources.push_back(one.ToString());
+  return held;
 }
 
 void Grants::Release(const std::string& job, const std::string& task) {

@@ -2,6 +2,7 @@
 #define LAUNCHER_RUN_GRANTS_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,8 @@
 
 namespace launcher {
 
-// What tasks have to wait for: resources of this host (resources.h), or, in a job with a pool, a
-// place on a node (node_queue.h). One thread.
+// Tasks wait for resources of this host (resources.h), or, in a job with a pool, for a place on a
+// node (node_queue.h). One thread.
 class Grants {
  public:
   // As in Resources.
@@ -33,13 +34,17 @@ class Grants {
   // call.
   void Request(const JobRow& row, const std::vector<int>& tasks);
   struct Grant {
-    std::string job, task;                    // "worker-0"
-    std::string node = {};                    // Empty: this host.
-    std::vector<std::string> resources = {};  // "gpu=0,1"
+    std::string job, task;  // "worker-0"
   };
   // Returns each grant that can be made now, once.
   std::vector<Grant> GrantNext();
-  bool IsHeld(const std::string& job, const std::string& task) const;
+  // What a task has.
+  struct Held {
+    std::string node = {};                    // Empty: this host.
+    std::vector<std::string> resources = {};  // "gpu=0,1"
+  };
+  // Nothing: it has been granted nothing, or has released it.
+  std::optional<Held> HeldBy(const std::string& job, const std::string& task) const;
   void Release(const std::string& job, const std::string& task);
   // A task (by rank) of an earlier launcher has what its row says.
   void Restore(const JobRow& row, int task);

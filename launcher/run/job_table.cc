@@ -877,12 +877,13 @@ void Table::GiveGrants() {
 void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
   std::vector<int> granted;
   for (const Grants::Grant& grant : grants) {
-    // It may have been released in the meantime.
+    // It may have been released in the meantime, and perhaps asked for again.
+    auto held = grants_.HeldBy(job.row.id, grant.task);
     const auto task = TaskNamed(job.row, grant.task);
-    if (!task.ok() || !grants_.IsHeld(job.row.id, grant.task)) continue;
+    if (!task.ok() || !held) continue;
     TaskRow& row = job.row.tasks[static_cast<std::size_t>(*task)];
-    row.resources = grant.resources;
-    row.node = grant.node;
+    row.resources = std::move(held->resources);
+    row.node = std::move(held->node);
     granted.push_back(*task);
   }
   if (granted.empty()) return;
