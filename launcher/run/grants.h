@@ -38,7 +38,7 @@ class Grants {
   };
   // Returns each grant that can be made now, once.
   std::vector<Grant> GrantNext();
-  // What a task has.
+  // The node and the resources of a task.
   struct Held {
     std::string node = {};                    // Empty: this host.
     std::vector<std::string> resources = {};  // "gpu=0,1"
