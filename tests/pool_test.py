@@ -49,9 +49,15 @@ class PoolCase(yard_case.YardCase):
         return {node["name"]: node for node in map(json.loads, self.yard("pool", "--json")[0].splitlines())}
 
     def processes(self, *wanted):
-        """The process ids of programs that have all of these words."""
+        """The process ids of programs of this yard that have all of these words (another test may run beside it)."""
         pids = [path.name for path in pathlib.Path("/proc").glob("[0-9]*")]
-        return {int(pid) for pid in pids if set(wanted) <= set(words_of(pid))}
+        return {int(pid) for pid in pids if set(wanted) <= set(words_of(pid)) and self.is_of_this_yard(pid)}
+
+    def is_of_this_yard(self, pid):
+        try:
+            return self.directory.encode() + b"/" in pathlib.Path("/proc/%s/environ" % pid).read_bytes()
+        except OSError:
+            return False
 
     def node_pid(self, host):
         """The process id of the node on this host; 0 while it begins."""
