@@ -52,6 +52,12 @@ absl::Status Lacks(std::string_view service, const bus::MethodInfo& method,
       "; next: ask the yard's owner for `yard gate role ", key.name, " ", needed, "`"));
 }
 
+absl::Status CallsOfNode(const bus::AllowedKey& key) {
+  return absl::PermissionDeniedError(
+      absl::StrCat("the key ", key.name, " is a node's, and good for no call and no event; next: ",
+                   "ask the yard's owner for a key with `yard gate allow NAME --role read`"));
+}
+
 Verdict JudgeRequest(std::string_view service, const bus::Received& request,
                      const bus::AllowedKey& key) {
   Verdict verdict{.what = Verdict::What::kRefuse, .corr = request->corr()};
@@ -70,6 +76,10 @@ Verdict JudgeRequest(std::string_view service, const bus::Received& request,
     verdict.why = absl::UnimplementedError(
         absl::StrCat("the gate knows no method \"", absl::CHexEscape(name), "\" of the ",
                      runtime::Absl(service), ", and so not its role"));
+    return verdict;
+  }
+  if (key.is_of_node()) {
+    verdict.why = CallsOfNode(key);
     return verdict;
   }
   if (key.role < method->role) {
@@ -106,13 +116,15 @@ Verdict Judge(std::string_view service, std::span<const std::uint8_t> envelope,
       return JudgeRequest(service, *received, key);
     case msg::Kind::Cancel:
     case msg::Kind::Ping:
+      if (key.is_of_node()) return Malformed(CallsOfNode(key));
       return {.what = Verdict::What::kPass, .corr = (*received)->corr()};
     default:
       return Malformed(absl::InvalidArgumentError("not a request"));
   }
 }
 
-absl::Status CheckSubscription(std::string_view frame) {
+absl::Status CheckSubscription(std::string_view frame, const bus::AllowedKey& key) {
+  if (key.is_of_node()) return CallsOfNode(key);
   if (frame.empty() || (frame.front() != kBegins && frame.front() != kEnds)) {
     return absl::InvalidArgumentError("not a subscription");
   }

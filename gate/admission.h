@@ -46,9 +46,9 @@ struct Verdict {
 Verdict Judge(std::string_view service, std::span<const std::uint8_t> envelope,
               const bus::AllowedKey& key);
 
-// A subscription's frame: "\1" (begins) or "\0" (ends), and a prefix of at most 200 bytes.
-// InvalidArgument says what is wrong.
-absl::Status CheckSubscription(std::string_view frame);
+// A subscription's frame from the holder of `key`: "\1" (begins) or "\0" (ends), and a prefix of at
+// most 200 bytes. InvalidArgument says what is wrong; PermissionDenied: the key is a node's.
+absl::Status CheckSubscription(std::string_view frame, const bus::AllowedKey& key);
 
 }  // namespace gate
 

@@ -13,7 +13,9 @@
 // The first byte chooses the role, the second the service, the rest is the frame.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const bus::AllowedKey key{.name = "stranger", .role = static_cast<bus::Role>(data[0] % 4)};
+  const bus::AllowedKey key{.name = "stranger",
+                            .role = static_cast<bus::Role>(data[0] % 4),
+                            .nonce = data[0] >= 128 ? "of a node" : ""};
   const auto services = gate::Services();
   const std::size_t chosen = data[1] % (services.size() + 1);
   const std::string frame(reinterpret_cast<const char*>(data + 2), size - 2);
@@ -24,11 +26,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       service, {reinterpret_cast<const std::uint8_t*>(frame.data()), frame.size()}, key);
   if (verdict.what == gate::Verdict::What::kPass && verdict.opens) {
     CHECK(verdict.method != nullptr);
+    CHECK(!key.is_of_node());
     CHECK(verdict.method->role <= key.role);
     CHECK(chosen < services.size());
   } else if (verdict.what != gate::Verdict::What::kPass) {
     CHECK(!verdict.why.ok());
   }
-  (void)gate::CheckSubscription(frame);
+  CHECK(!key.is_of_node() || !gate::CheckSubscription(frame, key).ok());
   return 0;
 }

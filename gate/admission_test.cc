@@ -215,14 +215,28 @@ TEST(AdmissionTest, NoChangedByteMakesARoleMore) {
 }
 
 TEST(AdmissionTest, ASubscriptionIsABeginningOrAnEndOfAPrefixThatATopicCanHave) {
-  EXPECT_TRUE(CheckSubscription(std::string_view("\1t/", 3)).ok());
-  EXPECT_TRUE(CheckSubscription(std::string_view("\1", 1)).ok());
-  EXPECT_TRUE(CheckSubscription(std::string_view("\0t/", 3)).ok());
-  EXPECT_TRUE(CheckSubscription("\1" + std::string(200, 'x')).ok());
-  EXPECT_FALSE(CheckSubscription("\1" + std::string(201, 'x')).ok());
-  EXPECT_FALSE(CheckSubscription("").ok());
-  EXPECT_FALSE(CheckSubscription("t/").ok());
-  EXPECT_FALSE(CheckSubscription("\2t/").ok());
+  EXPECT_TRUE(CheckSubscription(std::string_view("\1t/", 3), Key(Role::kRead)).ok());
+  EXPECT_TRUE(CheckSubscription(std::string_view("\1", 1), Key(Role::kRead)).ok());
+  EXPECT_TRUE(CheckSubscription(std::string_view("\0t/", 3), Key(Role::kRead)).ok());
+  EXPECT_TRUE(CheckSubscription("\1" + std::string(200, 'x'), Key(Role::kRead)).ok());
+  EXPECT_FALSE(CheckSubscription("\1" + std::string(201, 'x'), Key(Role::kRead)).ok());
+  EXPECT_FALSE(CheckSubscription("", Key(Role::kRead)).ok());
+  EXPECT_FALSE(CheckSubscription("t/", Key(Role::kRead)).ok());
+  EXPECT_FALSE(CheckSubscription("\2t/", Key(Role::kRead)).ok());
+}
+
+TEST(AdmissionTest, AKeyOfANodeIsGoodForNoCallAndNoEvent) {
+  bus::AllowedKey key = Key(Role::kAdmin);
+  key.nonce = std::string(32, 'a');
+  for (const std::string& full : MethodsOfSchemas()) {
+    const std::size_t dot = full.find('.');
+    const bus::Frame frame = Request(full.substr(dot + 1));
+    for (const std::string_view service : Services()) {
+      EXPECT_NE(Judge(service, frame.bytes(), key).what, What::kPass) << service << " " << full;
+    }
+  }
+  EXPECT_EQ(CheckSubscription(std::string_view("\1t/", 3), key).code(),
+            absl::StatusCode::kPermissionDenied);
 }
 
 }  // namespace

@@ -122,6 +122,8 @@ int Run() {
   (*process)->AddGauge("connections", of(&Stats::connections));
   (*process)->AddGauge("splices", of(&Stats::splices));
   (*process)->AddGauge("subscriptions", of(&Stats::subscriptions));
+  (*process)->AddGauge("nodes", of(&Stats::nodes));
+  (*process)->AddGauge("channels", of(&Stats::channels));
   (*process)->AddGauge("keys_allowed", [&] { return keys.size(); });
   (*process)->AddCounter("keys_refused", [&] { return keys.refused(); });
   (*process)->AddCounter("connections_without_key",

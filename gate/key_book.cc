@@ -21,7 +21,7 @@ std::int64_t LastChangeOf(const std::string& directory) {
 }
 
 bool AreSame(const bus::AllowedKey& a, const bus::AllowedKey& b) {
-  return a.name == b.name && a.role == b.role;
+  return a.name == b.name && a.role == b.role && a.nonce == b.nonce;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/access/gate_messages.h"
+#include "bus/access/node_channels.h"
 #include "bus/access/role_names.h"
 #include "bus/event/hub_addresses.h"
 #include "bus/thread/bus_thread.h"
@@ -25,6 +26,7 @@
 #include "bus/wire/frame.h"
 #include "bus/wire/sender.h"
 #include "gate/admission.h"
+#include "gate/node_connection.h"
 #include "glog/logging.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
@@ -80,6 +82,7 @@ struct Connection {
   absl::Duration last_sent;  // To the client.
   bool is_logged = false;    // Something malformed came from it.
   std::map<std::string, std::shared_ptr<Splice>, std::less<>> splices;
+  std::unique_ptr<NodeConnection> node;  // Not null: a node's, which has no splices.
 };
 
 class RealSplices : public Splices {
@@ -110,6 +113,9 @@ class RealSplices : public Splices {
   void OnCall(Connection& connection, const bus::AllowedKey& key, const bus::Sender& sender,
               std::vector<Frame>& frames);
   void OnSubscription(Connection& connection, std::vector<Frame>& frames);
+  void OnNode(Connection& connection, const bus::AllowedKey& key, const bus::Sender& sender,
+              std::string_view message);
+  void CountChannels();
   void DropMalformed(Connection& connection, const bus::Sender& sender, const absl::Status& why);
   void LogCall(const bus::AllowedKey& key, const bus::Sender& sender, std::string_view service,
                const Verdict& verdict);
@@ -146,6 +152,7 @@ class RealSplices : public Splices {
 
   std::atomic<std::uint64_t> calls_passed_{0}, calls_refused_{0}, malformed_{0}, events_passed_{0},
       cut_{0};
+  std::atomic<std::uint64_t> node_count_{0}, channel_count_{0};
   std::atomic<std::uint64_t> connection_count_{0}, splice_count_{0}, subscription_count_{0};
 
   // The bus thread's own.
@@ -206,6 +213,8 @@ Splices::Stats RealSplices::GetStats() const {
   return {.connections = connection_count_,
           .splices = splice_count_,
           .subscriptions = subscription_count_,
+          .nodes = node_count_,
+          .channels = channel_count_,
           .calls_passed = calls_passed_,
           .calls_refused = calls_refused_,
           .malformed = malformed_,
@@ -237,11 +246,59 @@ void RealSplices::OnClient(std::vector<Frame>& frames) {
     return DropMalformed(connection, sender, absl::InvalidArgumentError("not two frames"));
   }
   if (frames[1].text() == bus::kHubOfGate) {
-    const absl::Status good = CheckSubscription(frames[2].text());
+    const absl::Status good = CheckSubscription(frames[2].text(), *key);
+    if (absl::IsPermissionDenied(good)) return (void)SayWayLost(connection, good);
     if (!good.ok()) return DropMalformed(connection, sender, good);
     return OnSubscription(connection, frames);
   }
+  if (key->is_of_node() && frames[1].text() == bus::kNodeOfGate) {
+    return OnNode(connection, *key, sender, frames[2].text());
+  }
   OnCall(connection, *key, sender, frames);
+}
+
+void RealSplices::OnNode(Connection& connection, const bus::AllowedKey& key,
+                         const bus::Sender& sender, std::string_view message) {
+  const std::string& identity = connection.identity;
+  const bool is_new = connection.node == nullptr;
+  if (is_new) {
+    connection.node = std::make_unique<NodeConnection>(NodeConnection::Options{
+        .thread = &thread_,
+        .key = key,
+        .runtime_directory = options_.node->locations().runtime_directory,
+        .send =
+            [this, &connection](std::string_view bytes) {
+              std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)),
+                                             Frame(bytes)};
+              return Send(connection, frames);
+            },
+        .on_stuck = [this, &connection](std::string_view why) { Cut(connection, why); }});
+  }
+  if (absl::Status good = connection.node->Receive(message); !good.ok()) {
+    malformed_ += absl::IsInvalidArgument(good) ? 1 : 0;
+    return Cut(connection, {good.message().data(), good.message().size()});
+  }
+  if (!is_new) return;
+  if (MayLog()) LOG(INFO) << "node " << key.name << " has come from " << sender.address;
+  // A node that connects anew has given up what it had before.
+  std::vector<std::string> earlier;
+  for (const auto& [other, one] : connections_) {
+    if (other != identity && one->node != nullptr && one->key == key.public_key) {
+      earlier.push_back(other);
+    }
+  }
+  for (const std::string& other : earlier) Cut(*connections_.at(other), "it has connected again");
+}
+
+void RealSplices::CountChannels() {
+  std::uint64_t nodes = 0, channels = 0;
+  for (const auto& [identity, connection] : connections_) {
+    if (connection->node == nullptr) continue;
+    ++nodes;
+    channels += connection->node->channels();
+  }
+  node_count_ = nodes;
+  channel_count_ = channels;
 }
 
 void RealSplices::OnCall(Connection& connection, const bus::AllowedKey& key,
@@ -504,6 +561,7 @@ void RealSplices::Cut(Connection& connection, std::string_view why) {
     LOG(INFO) << "cut a connection of " << (key ? key->name : "a removed key") << ": " << why;
   }
   cut_ += 1;
+  if (connection.node != nullptr) connection.node->Refuse(why);
   // The last message to it is still on its way.
   thread_.RunAfter(kToHear,
                    [ticket = connection.ticket] { bus::TcpDoor::OfThisProcess().Cut(ticket); });
@@ -520,7 +578,10 @@ void RealSplices::Cut(Connection& connection, std::string_view why) {
 void RealSplices::CutRemoved() {
   std::vector<std::string> removed;
   for (const auto& [identity, connection] : connections_) {
-    if (!options_.keys->Find(connection->key).has_value()) removed.push_back(identity);
+    const auto key = options_.keys->Find(connection->key);
+    const bool is_other = key.has_value() && connection->node != nullptr &&
+                          key->nonce != connection->node->key().nonce;
+    if (!key.has_value() || is_other) removed.push_back(identity);
   }
   for (const std::string& identity : removed) {
     Cut(*connections_.at(identity), "its key was removed");
@@ -541,10 +602,15 @@ void RealSplices::Sweep() {
   std::vector<std::string> gone;
   for (const auto& [identity, connection] : connections_) {
     if (Now() - connection->last_sent < kSweep) continue;
+    if (connection->node != nullptr) {
+      connection->node->Ping();
+      continue;
+    }
     std::array<Frame, 2> frames = {Frame(std::string_view(identity)), encoded.Share()};
     if (Send(*connection, frames) == Socket::Sent::kGone) gone.push_back(identity);
   }
   for (const std::string& identity : gone) Drop(identity);
+  CountChannels();
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ class Splices {
     std::uint64_t connections = 0;    // Clients' connections, now.
     std::uint64_t splices = 0;        // Connections to services and the hub, now.
     std::uint64_t subscriptions = 0;  // Now.
+    std::uint64_t nodes = 0;          // Nodes' connections, at most two seconds ago.
+    std::uint64_t channels = 0;       // Connections that those carry, at most two seconds ago.
     std::uint64_t calls_passed = 0;
     std::uint64_t calls_refused = 0;
     std::uint64_t malformed = 0;  // Messages that were dropped.

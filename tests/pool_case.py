@@ -14,6 +14,28 @@ NODE = "launcher/node/yard-node"
 SHIM = "launcher/yard-shim"
 
 
+# Reports until there is a file `enough`, and notes each report that was acknowledged.
+REPORTS = r"""
+import json, os, sys, time
+folder, trial = sys.argv[1:]
+channel = os.fdopen(3, "r+b", buffering=0)
+notes = open(os.path.join(folder, "noted-" + trial), "a")
+i = 0
+while not os.path.exists(os.path.join(folder, "enough")):
+    i += 1
+    channel.write(json.dumps({"t": "report", "m": {"i": i}}).encode() + b"\n")
+    answer = b""
+    while not answer.endswith(b"\n"):
+        part = channel.read(1)
+        if not part: sys.exit("the channel has ended")
+        answer += part
+    if json.loads(answer)["t"] == "stop": break
+    notes.write("%d\n" % i)
+    notes.flush()
+    time.sleep(0.005)
+"""
+
+
 class Cable:
     """Connections of a unix socket here, passed on to another one until they are cut."""
 
@@ -171,3 +193,54 @@ class PoolCase(yard_case.YardCase):
 
     def output(self, job):
         return self.yard("logs", job)[0]
+
+
+class ReportsCase(PoolCase):
+    """Trials that report until there is a file `enough`, and note each report that was acknowledged."""
+
+    def setUp(self):
+        super().setUp()
+        for name in pathlib.Path(self.directory).glob("noted-*"):
+            name.unlink()
+        pathlib.Path(self.directory, "enough").unlink(missing_ok=True)
+        pathlib.Path(self.directory, "reports.py").write_text(REPORTS, encoding="utf-8")
+
+    def run_trial(self, name):
+        out = self.yard("run", "--at", "lab", "--detach", "--json", "--name", name, "--",
+                        "/usr/bin/python3", "reports.py", self.directory, name)[0]
+        return json.loads(out)["id"]
+
+    def noted(self, name):
+        path = pathlib.Path(self.directory, "noted-" + name)
+        return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def kept(self, name):
+        path = pathlib.Path(self.directory, "runs", name, "result.json")
+        return [json.loads(line)["i"] for line in path.read_text().splitlines()] if path.exists() else []
+
+    def await_end(self, trial):
+        state = []
+
+        def ended():
+            state[:] = [json.loads(self.yard("call", "trainer", "Trials", json.dumps({"trial": trial}))[0])["trials"][0]["state"]]
+            return state[0] in ("done", "failed", "stopped")
+
+        self.await_true(ended, lambda: state)
+        return state[0]
+
+    def workers(self, name):
+        """The process ids of a node's workers. (Its shims may be children of it, too.)"""
+        pids = []
+        for child in pathlib.Path("/proc/%d/task/%d/children" % (self.nodes[name].pid, self.nodes[name].pid)).read_text().split():
+            try:
+                words = pathlib.Path("/proc/%s/cmdline" % child).read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if any(word.startswith(b"--worker=") for word in words):
+                pids.append(int(child))
+        return pids
+
+    def kill_worker(self, name):
+        self.await_true(lambda: self.workers(name), "the node has no worker")
+        for pid in self.workers(name):
+            os.kill(pid, signal.SIGKILL)

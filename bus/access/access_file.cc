@@ -61,6 +61,7 @@ absl::StatusOr<AccessFile> ReadAccessFile(const std::string& path) {
   AccessFile access{.address = field("gate"),
                     .name = field("name"),
                     .role = field("role"),
+                    .nonce = field("nonce"),
                     .keys = {.own = {field("public_key"), field("secret_key")},
                              .server_key = field("server_key")}};
   if (absl::Status good = CheckGateAddress(access.address); !good.ok()) {
@@ -74,12 +75,13 @@ absl::StatusOr<AccessFile> ReadAccessFile(const std::string& path) {
 }
 
 absl::Status WriteAccessFile(const std::string& path, const AccessFile& access) {
-  const nlohmann::json json = {{"gate", access.address},
-                               {"name", access.name},
-                               {"role", access.role},
-                               {"server_key", access.keys.server_key},
-                               {"public_key", access.keys.own.public_key},
-                               {"secret_key", access.keys.own.secret_key}};
+  nlohmann::json json = {{"gate", access.address},
+                         {"name", access.name},
+                         {"role", access.role},
+                         {"server_key", access.keys.server_key},
+                         {"public_key", access.keys.own.public_key},
+                         {"secret_key", access.keys.own.secret_key}};
+  if (!access.nonce.empty()) json["nonce"] = access.nonce;
   struct stat about {};
   if (lstat(path.c_str(), &about) == 0) {
     return absl::AlreadyExistsError(absl::StrCat(path, " is there already"));

@@ -16,7 +16,8 @@ namespace bus {
 struct AccessFile {
   std::string address = {};  // The gate's: "tcp://HOST:PORT".
   std::string name = {};     // The key's, as the gate knows it.
-  std::string role = {};     // When the file was made.
+  std::string role = {};     // When the file was made; kNodeRole: it is a node's.
+  std::string nonce = {};    // A node's (AllowedKey).
   CurveKeys keys = {};
 };
 

@@ -22,11 +22,16 @@ namespace {
 
 constexpr std::size_t kSmallFile = 16 << 10;
 constexpr std::size_t kMostNameBytes = 64;
+constexpr std::size_t kNonceDigits = 32;
 // End of the name of a file that is being written, or was when its writer was killed.
 constexpr std::string_view kTemporary = ".tmp";
 
 bool IsLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool IsNonce(std::string_view nonce) {
+  return nonce.size() == kNonceDigits && nonce.find_first_not_of("0123456789abcdef") == nonce.npos;
 }
 
 std::string Field(const nlohmann::json& json, const char* name) {
@@ -40,8 +45,13 @@ absl::StatusOr<AllowedKey> Parse(const std::string& name, const std::string& pat
   if (!text.ok()) return text.status();
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   AllowedKey key{.name = name, .public_key = Field(json, "public_key")};
-  const auto role = RoleOfName(Field(json, "role"));
-  if (!role.ok() || !IsCurveKey(key.public_key)) {
+  const std::string said = Field(json, "role");
+  const bool is_of_node = said == kNodeRole;
+  if (is_of_node) key.nonce = Field(json, "nonce");
+  const auto role = is_of_node ? Role::kRead : RoleOfName(said);
+  const bool good = role.ok() && IsCurveKey(key.public_key) &&
+                    (!is_of_node || (IsNonce(key.nonce) && KeyFolder::CheckNodeName(name).ok()));
+  if (!good) {
     return absl::DataLossError(absl::StrCat(path, " is no key; next: yard gate remove ", name));
   }
   key.role = *role;
@@ -67,6 +77,15 @@ absl::Status KeyFolder::CheckName(std::string_view name) {
       absl::StrCat("\"", runtime::Printable(name),
                    "\" cannot be the name of a key: it has 1 to 64 letters, digits, \".\", \"_\" "
                    "and \"-\", begins with a letter or a digit, and does not end with .tmp"));
+}
+
+absl::Status KeyFolder::CheckNodeName(std::string_view name) {
+  if (absl::Status good = CheckName(name); !good.ok()) return good;
+  const bool good = std::none_of(name.begin(), name.end(),
+                                 [](char c) { return c == '_' || (c >= 'A' && c <= 'Z'); });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("no node can be called \"", runtime::Absl(name),
+                                                 "\": a node's name has a-z, 0-9, . and -"));
 }
 
 absl::StatusOr<CurvePair> KeyFolder::ServerKey() const {
@@ -133,9 +152,10 @@ absl::StatusOr<std::vector<AllowedKey>> KeyFolder::Allowed(std::vector<std::stri
 }
 
 absl::Status KeyFolder::Write(const AllowedKey& key) const {
-  const nlohmann::json json = {{"public_key", key.public_key},
-                               {"role", std::string(NameOfRole(key.role))},
-                               {"allowed_us", key.allowed_us}};
+  nlohmann::json json = {{"public_key", key.public_key},
+                         {"role", std::string(key.is_of_node() ? kNodeRole : NameOfRole(key.role))},
+                         {"allowed_us", key.allowed_us}};
+  if (key.is_of_node()) json["nonce"] = key.nonce;
   return runtime::WriteFileAtomically(PathOf(key.name), json.dump(2) + "\n",
                                       runtime::FileMode::Exactly(0600), true);
 }
@@ -145,13 +165,20 @@ absl::Status KeyFolder::Allow(const AllowedKey& key) const {
   if (!IsCurveKey(key.public_key)) {
     return absl::InvalidArgumentError("a public key has 64 hexadecimal digits (0-9, a-f)");
   }
+  if (key.is_of_node()) {
+    if (absl::Status good = CheckNodeName(key.name); !good.ok()) return good;
+    if (!IsNonce(key.nonce)) {
+      return absl::InvalidArgumentError("the nonce of a node's key has 32 hexadecimal digits");
+    }
+  }
   const auto keys = Allowed();
   if (!keys.ok()) return keys.status();
   for (const AllowedKey& other : *keys) {
     if (other.name == key.name) {
-      return absl::AlreadyExistsError(absl::StrCat("a key ", key.name, " is allowed already (",
-                                                   runtime::Absl(NameOfRole(other.role)),
-                                                   "); next: yard gate remove ", key.name));
+      return absl::AlreadyExistsError(
+          absl::StrCat("a key ", key.name, " is allowed already (",
+                       runtime::Absl(other.is_of_node() ? kNodeRole : NameOfRole(other.role)),
+                       "); next: yard gate remove ", key.name));
     }
     if (other.public_key == key.public_key) {
       return absl::AlreadyExistsError(
@@ -182,6 +209,10 @@ absl::StatusOr<AllowedKey> KeyFolder::Find(const std::string& name) const {
 absl::Status KeyFolder::SetRole(const std::string& name, Role role) const {
   auto key = Find(name);
   if (!key.ok()) return key.status();
+  if (key->is_of_node()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the key ", name, " is a node's, which has no role; next: yard gate remove ", name));
+  }
   key->role = role;
   return Write(*key);
 }

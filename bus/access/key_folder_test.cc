@@ -155,5 +155,38 @@ TEST_F(KeyFolderTest, AnAccessFileOfAnotherFormIsRefused) {
   EXPECT_THAT(std::string(open.message()), HasSubstr("chmod 600"));
 }
 
+TEST_F(KeyFolderTest, AKeyOfANodeHasANonceAndNoRole) {
+  const KeyFolder folder(directory_);
+  ASSERT_EQ(folder.MakeServerKey().status(), absl::OkStatus());
+  AllowedKey key = Key("gpu-1");
+  key.nonce = std::string(32, 'a');
+  ASSERT_EQ(folder.Allow(key), absl::OkStatus());
+  const auto keys = folder.Allowed();
+  ASSERT_EQ(keys.status(), absl::OkStatus());
+  ASSERT_EQ(keys->size(), 1u);
+  EXPECT_TRUE(keys->front().is_of_node());
+  EXPECT_EQ(keys->front().nonce, key.nonce);
+  EXPECT_EQ(folder.SetRole("gpu-1", Role::kAdmin).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(folder.Allow(key).message(), HasSubstr("allowed already (node)"));
+  key.name = "Gpu_2";
+  EXPECT_THAT(folder.Allow(key).message(), HasSubstr("no node can be called"));
+  key.name = "gpu-2";
+  key.nonce = "short";
+  EXPECT_THAT(folder.Allow(key).message(), HasSubstr("nonce"));
+}
+
+TEST_F(KeyFolderTest, AKeyOfANodeWithoutItsNonceIsNoKey) {
+  const KeyFolder folder(directory_);
+  ASSERT_EQ(folder.MakeServerKey().status(), absl::OkStatus());
+  AllowedKey key = Key("gpu-1");
+  key.nonce = std::string(32, 'a');
+  ASSERT_EQ(folder.Allow(key), absl::OkStatus());
+  std::ofstream(folder.AllowedDirectory() + "/gpu-1")
+      << R"({"public_key": ")" << key.public_key << R"(", "role": "node"})";
+  std::vector<std::string> bad;
+  EXPECT_TRUE(folder.Allowed(&bad)->empty());
+  EXPECT_THAT(bad, testing::ElementsAre(HasSubstr("is no key")));
+}
+
 }  // namespace
 }  // namespace bus

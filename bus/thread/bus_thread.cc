@@ -36,7 +36,7 @@ int DescriptorOf(void* socket) {
 
 struct BusThread::PollSet {
   std::vector<pollfd> items;  // items[0] is the eventfd.
-  std::vector<WatchId> ids;   // ids[i] belongs to items[i + 1].
+  std::vector<WatchId> ids;   // ids[i] belongs to items[i + 1]. The last item may be descriptors_.
 };
 
 absl::StatusOr<std::unique_ptr<BusThread>> BusThread::Create(runtime::Clock* clock) {
@@ -143,8 +143,9 @@ long BusThread::TimeUntilTimer() const {
 }
 
 void BusThread::Poll() {
-  if (RunReadable()) return;
+  if (RunReadable()) return RunDescriptors();
   Wait();
+  RunDescriptors();
   RunReadable();
 }
 
@@ -165,6 +166,22 @@ bool BusThread::RunReadable() {
   return !ready.empty();
 }
 
+void BusThread::RunDescriptors() {
+  if (descriptors_ == nullptr) return;
+  descriptors_->RunReady();
+  LookAgain();
+}
+
+absl::StatusOr<DescriptorWatches*> BusThread::Descriptors() {
+  if (descriptors_ == nullptr) {
+    auto created = DescriptorWatches::Create();
+    if (!created.ok()) return created.status();
+    descriptors_ = *std::move(created);
+    watches_changed_ = true;
+  }
+  return descriptors_.get();
+}
+
 void BusThread::LookAgain() {
   for (auto& [id, watched] : watches_) {
     if (watched.used_by == UsedBy::kAnything) watched.look = true;
@@ -180,6 +197,7 @@ void BusThread::Wait() {
       set.items.push_back({DescriptorOf(watched.socket), POLLIN, 0});
       set.ids.push_back(id);
     }
+    if (descriptors_ != nullptr) set.items.push_back({descriptors_->descriptor(), POLLIN, 0});
   }
   const int ready = poll(set.items.data(), set.items.size(), static_cast<int>(TimeUntilTimer()));
   if (ready < 0 && errno != EINTR) LOG(ERROR) << "waiting for sockets: " << std::strerror(errno);

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/thread/descriptor_watches.h"
 #include "bus/thread/socket.h"
 #include "runtime/clock.h"
 #include "runtime/file/unique_fd.h"
@@ -53,6 +54,8 @@ class BusThread {
   void Unwatch(WatchId watch);
   // For a callback whose last use of its socket was to receive and find nothing: saves a look.
   void Drained(WatchId watch);
+  // Descriptors that are no ZeroMQ sockets. Errors: the system has no descriptor for it.
+  absl::StatusOr<DescriptorWatches*> Descriptors();
 
   // Sequence numbers of (this process, topic), from 1. With very many topics the counting is
   // forgotten and goes on above all numbers used: a subscriber sees a gap, never a repetition.
@@ -80,6 +83,7 @@ class BusThread {
   // Looks at the sockets that need it, and runs the callbacks of those with something to read.
   // False if no socket has anything to read.
   bool RunReadable();
+  void RunDescriptors();
   // Any function may have used any socket.
   void LookAgain();
   void Wake();
@@ -99,6 +103,7 @@ class BusThread {
   struct PollSet;
   std::unique_ptr<PollSet> poll_set_;
   std::map<WatchId, Watched> watches_;
+  std::unique_ptr<DescriptorWatches> descriptors_;  // Null: nobody has asked for it.
   bool watches_changed_ = true;
   std::multimap<absl::Duration, Timer> timers_;
   std::unordered_map<TimerId, std::multimap<absl::Duration, Timer>::iterator> timer_index_;

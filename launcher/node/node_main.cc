@@ -18,8 +18,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "bus/access/access_file.h"
+#include "bus/access/gate_link.h"
 #include "bus/wire/version.h"
 #include "glog/logging.h"
 #include "launcher/gpu/gpu_meter.h"
@@ -45,6 +48,13 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, launcher_socket, "", "path of the unix socket where the launcher listens");
 ABSL_FLAG(std::string, trainer_socket, "",
           "path of the unix socket where the trainer listens; empty: no attempt can report");
+ABSL_FLAG(std::string, key, "",
+          "path of this node's key, made by `yard gate allow NAME --node`: the node comes through "
+          "the yard's gate, and both sockets are in its folder");
+ABSL_FLAG(
+    std::string, gate, "",
+    "with --key: addresses of the gate to try in turns, tcp://HOST:PORT, separated by commas; "
+    "empty: the one in the key file");
 ABSL_FLAG(std::string, shim, "", "path of yard-shim; empty: the one beside this program");
 ABSL_FLAG(std::string, address, "",
           "where other hosts reach this one; empty: the address that ssh has come to, if it has");
@@ -64,17 +74,48 @@ constexpr absl::Duration kGpuPatience = absl::Seconds(5);
 
 struct Paths {
   std::string folder = {}, launcher_socket = {}, trainer_socket = {}, shim = {};
+  std::string key = {};  // Not empty: the sockets are those of a GateLink.
+  std::vector<std::string> gates = {};
 };
 
-absl::StatusOr<Paths> TakePaths() {
-  for (const auto& [name, value] :
-       {std::pair("folder", absl::GetFlag(FLAGS_folder)),
-        std::pair("launcher_socket", absl::GetFlag(FLAGS_launcher_socket))}) {
-    if (value.empty()) return absl::InvalidArgumentError(absl::StrCat("--", name, " is missing"));
+// InvalidArgument: --key or --gate.
+absl::Status TakeGate(Paths* paths) {
+  const std::string key = absl::GetFlag(FLAGS_key);
+  for (const auto gate : absl::StrSplit(absl::GetFlag(FLAGS_gate), ',', absl::SkipEmpty())) {
+    paths->gates.emplace_back(gate);
+    if (absl::Status good = bus::CheckGateAddress(paths->gates.back()); !good.ok()) return good;
   }
-  Paths paths{.folder = runtime::AbsolutePath(absl::GetFlag(FLAGS_folder)),
-              .launcher_socket = runtime::AbsolutePath(absl::GetFlag(FLAGS_launcher_socket))};
-  const std::string trainer = absl::GetFlag(FLAGS_trainer_socket), shim = absl::GetFlag(FLAGS_shim);
+  if (key.empty()) {
+    if (paths->gates.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("--gate is of a node with a key: --key is missing");
+  }
+  if (!absl::GetFlag(FLAGS_launcher_socket).empty() ||
+      !absl::GetFlag(FLAGS_trainer_socket).empty()) {
+    return absl::InvalidArgumentError(
+        "a node with a key has sockets of its own: leave out --launcher_socket and "
+        "--trainer_socket");
+  }
+  paths->key = runtime::AbsolutePath(key);
+  // (Later it may be away, or another one: the worker waits for it.)
+  if (absl::GetFlag(FLAGS_worker) == 0) {
+    if (absl::Status good = bus::GateLink::CheckKey(paths->key); !good.ok()) return good;
+  }
+  paths->launcher_socket = bus::GateLink::LauncherSocket(paths->folder);
+  paths->trainer_socket = bus::GateLink::TrainerSocket(paths->folder);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Paths> TakePaths() {
+  const std::string folder = absl::GetFlag(FLAGS_folder);
+  if (folder.empty()) return absl::InvalidArgumentError("--folder is missing");
+  Paths paths{.folder = runtime::AbsolutePath(folder)};
+  if (absl::Status good = TakeGate(&paths); !good.ok()) return good;
+  const std::string launcher = absl::GetFlag(FLAGS_launcher_socket),
+                    trainer = absl::GetFlag(FLAGS_trainer_socket), shim = absl::GetFlag(FLAGS_shim);
+  if (launcher.empty() && paths.key.empty()) {
+    return absl::InvalidArgumentError("--launcher_socket is missing, or --key");
+  }
+  if (!launcher.empty()) paths.launcher_socket = runtime::AbsolutePath(launcher);
   if (!trainer.empty()) paths.trainer_socket = runtime::AbsolutePath(trainer);
   if (!shim.empty()) {
     paths.shim = runtime::AbsolutePath(shim);
@@ -126,6 +167,13 @@ absl::Status Work(const Paths& paths) {
   // The worker of a stub that was killed may be about to end.
   const auto lock = runtime::LockFile(paths.folder + "/worker.lock");
   if (!lock.ok()) return lock.status();
+  std::unique_ptr<bus::GateLink> link;
+  if (!paths.key.empty()) {
+    auto started = bus::GateLink::Start(
+        {.folder = paths.folder, .key_file = paths.key, .addresses = paths.gates});
+    if (!started.ok()) return started.status();
+    link = *std::move(started);
+  }
   const auto loop = runtime::EventLoop::Create();
   auto worker = launcher::NodeWorker::Create({.loop = loop.get(),
                                               .folder = paths.folder,
@@ -154,13 +202,18 @@ int RunWorker(const Paths& paths) {
 }
 
 std::vector<std::string> WorkerWords(const Paths& paths) {
-  return {absl::StrCat("--worker=", getpid()),
-          absl::StrCat("--node=", runtime::RandomHex128()),
-          absl::StrCat("--folder=", paths.folder),
-          absl::StrCat("--launcher_socket=", paths.launcher_socket),
-          absl::StrCat("--trainer_socket=", paths.trainer_socket),
-          absl::StrCat("--shim=", paths.shim),
-          absl::StrCat("--address=", OwnAddress())};
+  std::vector<std::string> words = {
+      absl::StrCat("--worker=", getpid()), absl::StrCat("--node=", runtime::RandomHex128()),
+      absl::StrCat("--folder=", paths.folder), absl::StrCat("--shim=", paths.shim),
+      absl::StrCat("--address=", OwnAddress())};
+  if (paths.key.empty()) {
+    words.push_back(absl::StrCat("--launcher_socket=", paths.launcher_socket));
+    words.push_back(absl::StrCat("--trainer_socket=", paths.trainer_socket));
+  } else {
+    words.push_back(absl::StrCat("--key=", paths.key));
+    words.push_back(absl::StrCat("--gate=", absl::StrJoin(paths.gates, ",")));
+  }
+  return words;
 }
 
 }  // namespace

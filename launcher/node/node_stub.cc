@@ -155,7 +155,7 @@ void Stub::RemoveFolder() {
                             ": it has the ends of attempts that no launcher has acknowledged; the "
                             "next node there tells them"));
   }
-  for (const char* const file : {"/worker.lock", "/lock"}) {
+  for (const char* const file : {"/l", "/t", "/worker.lock", "/lock"}) {
     std::filesystem::remove(options_.folder + file, error);
   }
   std::filesystem::remove(options_.folder, error);

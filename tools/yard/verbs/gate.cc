@@ -20,6 +20,7 @@
 #include "bus/access/key_folder.h"
 #include "bus/access/role_names.h"
 #include "runtime/text/printable.h"
+#include "runtime/text/random_id.h"
 #include "runtime/text/shell_word.h"
 #include "tools/yard/cli/callers_path.h"
 #include "tools/yard/follow/things_json.h"
@@ -72,9 +73,13 @@ std::string AddressOfGate(const runtime::Locations& locations) {
   return absl::StrCat("tcp://", host, ":", port);
 }
 
+std::string RoleOf(const bus::AllowedKey& key) {
+  return std::string(key.is_of_node() ? bus::kNodeRole : bus::NameOfRole(key.role));
+}
+
 nlohmann::json KeyToJson(const bus::AllowedKey& key) {
   return {{"name", key.name},
-          {"role", std::string(bus::NameOfRole(key.role))},
+          {"role", RoleOf(key)},
           {"public_key", key.public_key},
           {"allowed", TimeToJson(key.allowed_us)}};
 }
@@ -94,6 +99,8 @@ class Gate : public Verb {
                 OptionSet::Need::kRequired);
     options.Add("--role", role_, "read, publish, control or admin (default: read).");
     options.Add("--out", out_, "allow: the file for NAME's machine (default: NAME.yard-key).");
+    options.Flag("--node", node_,
+                 "allow: a key for the node called NAME, with which it comes through the gate.");
     options.Add("--public_key", public_key_,
                 "allow: a key that NAME has made already; no file is written.");
     options.Add("--address", address_, "allow: tcp://HOST:PORT as NAME reaches this machine.");
@@ -138,9 +145,14 @@ class Gate : public Verb {
       return absl::InvalidArgumentError(absl::StrCat("expected: ", form->form));
     }
     const bool is_allow = what == "allow";
-    if (!is_allow && !(role_.empty() && out_.empty() && public_key_.empty() && address_.empty())) {
+    if (!is_allow &&
+        (node_ || !(role_.empty() && out_.empty() && public_key_.empty() && address_.empty()))) {
       return absl::InvalidArgumentError(
-          "--role, --out, --public_key and --address are of `yard gate allow`");
+          "--role, --node, --out, --public_key and --address are of `yard gate allow`");
+    }
+    if (node_ && !(role_.empty() && public_key_.empty())) {
+      return absl::InvalidArgumentError(
+          "the key of a node has no role, and comes in a file: leave out --role and --public_key");
     }
     if (!public_key_.empty() && !(out_.empty() && address_.empty())) {
       return absl::InvalidArgumentError(
@@ -186,9 +198,10 @@ class Gate : public Verb {
     const auto role = bus::RoleOfName(role_.empty() ? "read" : role_);
     if (!role.ok()) return Fail(context, "gate", role.status());
     key.role = *role;
-    if (absl::Status good = bus::KeyFolder::CheckName(key.name); !good.ok()) {
-      return Fail(context, "gate", good);
-    }
+    if (node_) key.nonce = runtime::RandomHex128();
+    const absl::Status good =
+        node_ ? bus::KeyFolder::CheckNodeName(key.name) : bus::KeyFolder::CheckName(key.name);
+    if (!good.ok()) return Fail(context, "gate", good);
     const auto own = EnsureKey(context, folder);
     if (!own.ok()) return Fail(context, "gate", own.status());
     if (!public_key_.empty()) {
@@ -209,7 +222,8 @@ class Gate : public Verb {
     const bus::AccessFile access{
         .address = address_.empty() ? AddressOfGate(context.locations) : address_,
         .name = key.name,
-        .role = std::string(bus::NameOfRole(key.role)),
+        .role = RoleOf(key),
+        .nonce = key.nonce,
         .keys = {.own = *pair, .server_key = own->public_key}};
     if (absl::Status written = bus::WriteAccessFile(*file, access); !written.ok()) {
       return Fail(context, "gate", written);
@@ -230,9 +244,12 @@ class Gate : public Verb {
       PrintJson(context, json);
       return kDone;
     }
-    *context.out << key.name << " is allowed: " << bus::NameOfRole(key.role) << "\n";
+    *context.out << key.name << " is allowed: " << RoleOf(key) << "\n";
     if (file.empty()) {
       *context.out << "the gate's public key is " << server_key << "\n";
+    } else if (key.is_of_node()) {
+      *context.out << "hand over " << runtime::Printable(file)
+                   << ", which holds a secret; there: yard-node --folder DIR --key FILE\n";
     } else {
       *context.out << "hand over " << runtime::Printable(file)
                    << ", which holds a secret; there: export YARD_REGISTRY=gate:FILE\n";
@@ -261,8 +278,8 @@ class Gate : public Verb {
     Table table({"NAME", "ROLE", ">ALLOWED", "PUBLIC KEY"});
     for (const bus::AllowedKey& key : *keys) {
       const absl::Duration age = context.clock->Now() - absl::FromUnixMicros(key.allowed_us);
-      table.AddRow({key.name, std::string(bus::NameOfRole(key.role)),
-                    absl::StrCat(ShortDuration(age), " ago"), key.public_key});
+      table.AddRow(
+          {key.name, RoleOf(key), absl::StrCat(ShortDuration(age), " ago"), key.public_key});
     }
     if (!keys->empty()) *context.out << table.ToString(context.out_width());
     *context.out << "the gate is at " << AddressOfGate(context.locations) << ": "
@@ -300,6 +317,7 @@ class Gate : public Verb {
 
   std::vector<std::string> words_;
   std::string role_, out_, public_key_, address_;
+  bool node_ = false;
 };
 
 }  // namespace
