@@ -1,19 +1,14 @@
-"""Files that come along to another host: `--at POOL`, `--sync DIR`.
-
-A node is yard-node itself, on this machine; a tmpfs of its own hides what another host would not see.
-"""
+"""Files that come along to another host: `--at POOL`, `--sync DIR`."""
 
 import json
 import os
-import pathlib
 import signal
 import subprocess
-import unittest
 
 from bazel.python import xml_runner
+from tests import far_node_case
 from tests import yard_case
 
-NODE = "launcher/node/yard-node"
 OLD = 1_000_000_000  # Seconds since 1970.
 GO = """#!/bin/sh
 pwd; cat ../library.py; cat "$YARD_CONFIG"; echo; echo "$YARD_LOGDIR" >&2
@@ -22,33 +17,11 @@ echo '{"t":"report","m":{"loss":1.5}}' >&3; read -r ok <&3
 """
 
 
-class WorkAlongTest(yard_case.YardCase):
+class WorkAlongTest(far_node_case.FarNodeCase):
     def setUp(self):
-        self.name = self.id().rpartition(".")[2].replace("_", "-")[-20:].strip("-")
-        self.here = pathlib.Path(self.directory)
+        super().setUp()
         self.code = self.here / ("code-" + self.name)
         self.ran = self.here / ("ran-" + self.name)
-        reply = json.loads(self.yard("call", "launcher", "SetNode", json.dumps(
-            {"name": self.name, "pool": self.name, "address": self.name, "slots": 4}))[0])
-        self.sockets = reply["socket"], reply["trainer_socket"]
-        self.folder = self.here / ("n-" + self.name)
-        self.addCleanup(self.yard, "call", "launcher", "RemoveNode", json.dumps({"name": self.name, "force": True}))
-
-    def start_node(self, hides=()):
-        """A node that does not see these directories as they are here."""
-        words = [str(pathlib.Path(NODE).absolute()), "--folder=%s" % self.folder,
-                 "--launcher_socket=%s" % self.sockets[0], "--trainer_socket=%s" % self.sockets[1],
-                 "--shim=%s" % pathlib.Path("launcher/yard-shim").absolute()]
-        if hides:
-            mounts = " && ".join("mount -t tmpfs none '%s'" % path for path in hides)
-            user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-            if subprocess.run(["unshare", *user, "--mount", "true"], check=False).returncode != 0:
-                self.skipTest("this machine gives no mount namespace")
-            words = ["unshare", *user, "--mount", "sh", "-c", mounts + " && exec \"$@\"", "sh", *words]
-        process = self.start(*words)
-        self.addCleanup(process.wait, yard_case.LONG)
-        self.addCleanup(process.send_signal, signal.SIGTERM)
-        return process
 
     def make_code(self, repository=True):
         (self.code / "sub").mkdir(parents=True)
@@ -68,9 +41,6 @@ class WorkAlongTest(yard_case.YardCase):
 
     def run_in(self, directory, *words, exit_code=0):
         return self.finish(self.start_in(directory, *words), exit_code)
-
-    def trial(self, name):
-        return json.loads(self.yard("show", name, "--json")[0])
 
     def expect_clean(self):
         """No marks are left, and nothing of the attempts on the node."""

@@ -21,6 +21,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "launcher/node/start_checkpoint.h"
 #include "launcher/node/work_cache.h"
 #include "runtime/archive/tar_reader.h"
 #include "runtime/file/file.h"
@@ -35,6 +36,9 @@ namespace {
 constexpr std::size_t kMaxMark = 1 << 10;
 constexpr std::size_t kPiece = 256 << 10;
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
+// In the attempt's folder: the path of the launcher's run directory.
+constexpr char kOriginFile[] = "origin";
+constexpr std::size_t kMaxOrigin = 4096;
 constexpr int kTries = 2;  // An archive that comes with another hash is asked for so often.
 
 std::string Variable(const ShimSpec& spec, std::string_view name) {
@@ -83,6 +87,8 @@ struct Plan {
   std::string folder, archive;
   bool makes_run = false, makes_work = false;
   NodeFiles files;
+  std::string origin = {};      // The launcher's run directory, if its files travel.
+  std::string checkpoint = {};  // The start, below it; empty: none that has to come.
 };
 
 absl::Status CheckHash(int fd, const std::string& expected, const std::atomic<bool>& gives_up) {
@@ -130,6 +136,10 @@ absl::Status Make(const Plan& plan, const std::atomic<bool>& gives_up) {
   if (plan.makes_run) {
     const std::string run = plan.folder + "/run";
     if (auto made = runtime::MakeDirectories(run, 0700); !made.ok()) return made;
+    if (!plan.origin.empty()) {
+      auto noted = runtime::WriteFileAtomically(plan.folder + "/" + kOriginFile, plan.origin, 0600);
+      if (!noted.ok()) return noted;
+    }
     if (!plan.files.config.empty()) {
       auto written = runtime::WriteFileAtomically(run + "/params.json", plan.files.config, 0600);
       if (!written.ok()) return written;
@@ -169,8 +179,21 @@ class Files final : public AttemptFiles {
   void Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
                const ShimSpec& spec, Done done) override;
   void Cancel(const std::string& key) override;
-  void OnConnected() override { cache_.OnConnected(); }
+  void OnConnected() override {
+    cache_.OnConnected();
+    for (auto& [key, item] : items_) {
+      if (item->checkpoint != nullptr) item->checkpoint->OnConnected();
+    }
+  }
   void OnPiece(const NodeOrder& order) override { cache_.OnPiece(order); }
+  void OnList(const FileListAnswer& list) override {
+    const auto found = items_.find(list.attempt);
+    if (found == items_.end() || found->second->checkpoint == nullptr) return;
+    found->second->checkpoint->OnList(list);
+  }
+  void Remember(const std::string& path, const FileList::File& file) override {
+    cache_.Add(path, file.sha256);
+  }
 
  private:
   struct Item {
@@ -184,6 +207,7 @@ class Files final : public AttemptFiles {
     runtime::EventLoop::TimerId timer = 0;
     const std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
     std::unique_ptr<runtime::Thread> thread = nullptr;
+    std::unique_ptr<StartCheckpoint> checkpoint = nullptr;  // While it comes.
   };
   Item* Find(const std::string& key, std::uint64_t number);
   // Calls `then` with the item if it is still there, after `body` has run on a thread.
@@ -194,6 +218,8 @@ class Files final : public AttemptFiles {
   void Fetch(const std::string& key, Item* item);
   void StartMaking(const std::string& key, Item* item);
   void OnMade(const std::string& key, Item* item, const absl::Status& made);
+  void FetchCheckpoint(const std::string& key, Item* item);
+  void OnReady(const std::string& key, Item* item);
   // The end of the item, soon.
   void Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result);
 
@@ -263,6 +289,13 @@ void Files::OnSeen(const std::string& key, Item* item, const Seen& seen) {
   const NodeFiles& files = item->plan.files;
   item->plan.makes_run = !seen.run && !Variable(item->spec, "YARD_LOGDIR").empty();
   item->plan.makes_work = !seen.work && !files.work.empty();
+  const std::string checkpoint = Variable(item->spec, "YARD_CHECKPOINT");
+  if (item->plan.makes_run && files.run_files_travel) {
+    item->plan.origin = Variable(item->spec, "YARD_LOGDIR");
+    if (checkpoint.starts_with(item->plan.origin + "/")) {
+      item->plan.checkpoint = checkpoint.substr(item->plan.origin.size() + 1);
+    }
+  }
   if (!item->plan.makes_work && !seen.directory) {
     return Finish(
         key, item,
@@ -270,12 +303,11 @@ void Files::OnSeen(const std::string& key, Item* item, const Seen& seen) {
             "directory ", item->spec.working_directory, " is not there on node ", files.node,
             "; next: take files along with --sync DIR, or start it in a git repository")));
   }
-  if (item->plan.makes_run && !seen.checkpoint) {
-    return Finish(
-        key, item,
-        absl::FailedPreconditionError(absl::StrCat(
-            "checkpoint ", Variable(item->spec, "YARD_CHECKPOINT"), " is not there on node ",
-            files.node, "; next: keep runs on a file system that the node sees as well")));
+  if (item->plan.makes_run && !seen.checkpoint && item->plan.checkpoint.empty()) {
+    return Finish(key, item,
+                  absl::FailedPreconditionError(absl::StrCat(
+                      "checkpoint ", checkpoint, " is not there on node ", files.node,
+                      "; next: keep runs on a file system that the node sees as well")));
   }
   if (!item->plan.makes_run && !item->plan.makes_work) return Finish(key, item, item->spec);
   if (item->plan.makes_work) return Fetch(key, item);
@@ -312,7 +344,35 @@ void Files::OnMade(const std::string& key, Item* item, const absl::Status& made)
         absl::Status(made.code(), absl::StrCat("cannot make the attempt's files on node ",
                                                item->plan.files.node, ": ", made.message())));
   }
+  if (!item->plan.checkpoint.empty()) return FetchCheckpoint(key, item);
+  OnReady(key, item);
+}
+
+void Files::FetchCheckpoint(const std::string& key, Item* item) {
+  item->checkpoint = StartCheckpoint::Create(
+      {.loop = options_.loop,
+       .cache = &cache_,
+       .attempt = key,
+       .run_directory = item->plan.folder + "/run",
+       .checkpoint = item->plan.checkpoint,
+       .ask = options_.ask,
+       .done = [this, key, item](const absl::Status& come) {
+         item->checkpoint.reset();
+         if (come.ok()) return OnReady(key, item);
+         Finish(
+             key, item,
+             absl::Status(come.code(),
+                          absl::StrCat("cannot bring checkpoint ", item->plan.checkpoint,
+                                       " to node ", item->plan.files.node, ": ", come.message())));
+       }});
+}
+
+void Files::OnReady(const std::string& key, Item* item) {
   ShimSpec spec = item->spec;
+  if (!item->plan.checkpoint.empty()) {
+    SetVariable(&spec, "YARD_CHECKPOINT",
+                absl::StrCat(item->plan.folder, "/run/", item->plan.checkpoint));
+  }
   if (item->plan.makes_run) {
     SetVariable(&spec, "YARD_LOGDIR", item->plan.folder + "/run");
     SetVariable(&spec, "YARD_CONFIG", item->plan.folder + "/run/params.json");
@@ -333,6 +393,7 @@ void Files::Cancel(const std::string& key) {
   Item* const item = found->second.get();
   *item->gives_up = true;
   if (item->makes) return;  // The thread comes to its end soon.
+  item->checkpoint.reset();
   cache_.Leave(key);
   Finish(key, item, absl::CancelledError("given up"));
 }
@@ -351,6 +412,12 @@ void Files::Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> 
 }
 
 }  // namespace
+
+std::optional<RunPlaces> RunPlacesOf(const std::string& folder) {
+  const auto origin = runtime::ReadFile(absl::StrCat(folder, "/", kOriginFile), kMaxOrigin);
+  if (!origin.ok() || origin->empty()) return std::nullopt;
+  return RunPlaces{.launcher = *origin, .node = folder + "/run"};
+}
 
 std::unique_ptr<AttemptFiles> AttemptFiles::Create(Options options) {
   return std::make_unique<Files>(std::move(options));

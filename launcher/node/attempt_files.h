@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "launcher/node/file_words.h"
 #include "launcher/node/node_words.h"
+#include "launcher/node/report_paths.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/event_loop.h"
 
@@ -19,6 +22,9 @@ namespace launcher {
 // - Where the node reads the launcher's mark, the directory is the launcher's own, by a file system
 //   that both see: it is used as it is.
 // - Another run directory is FOLDER/run, with params.json; $YARD_LOGDIR and $YARD_CONFIG say so.
+// The
+//   checkpoint that the attempt starts from is in it, at $YARD_CHECKPOINT. RunPlacesOf() tells
+//   later that it is so.
 // - Another working directory is FOLDER/work, with the archive unpacked, and the subdirectory in
 // it.
 //   Without an archive it is the directory of the same path on this host, if there is one.
@@ -50,7 +56,14 @@ class AttemptFiles {
 
   virtual void OnConnected() = 0;
   virtual void OnPiece(const NodeOrder& order) = 0;
+  virtual void OnList(const FileListAnswer& list) = 0;
+  // A file of a run directory that later attempts may start from: it need not come again.
+  virtual void Remember(const std::string& path, const FileList::File& file) = 0;
 };
+
+// Tells both places of the run directory of an attempt that was prepared in this folder, now or by
+// an earlier process. Nothing: its run directory is the launcher's, or it has none.
+std::optional<RunPlaces> RunPlacesOf(const std::string& folder);
 
 }  // namespace launcher
 

@@ -35,9 +35,9 @@ void NodeLink::Attend(const std::string& key, Attendant* attendant) {
 
 void NodeLink::Leave(const std::string& key) { attendants_.erase(key); }
 
-bool NodeLink::Send(const NodeOrder& order) {
+bool NodeLink::SendWord(const std::string& word) {
   if (!is_welcome_) return false;
-  frames_->Send(order.Encode());
+  frames_->Send(word);
   return true;
 }
 
@@ -50,6 +50,11 @@ void NodeLink::OnFrame(std::string_view frame) {
   if (const auto news = NodeNews::Decode(frame)) return OnNews(*news);
   if (const auto want = NodeWant::Decode(frame)) {
     if (Attendant* const attendant = Find(want->attempt)) attendant->OnWant(*want);
+    return;
+  }
+  if (auto part = FilePart::Decode(frame)) {
+    Attendant* const attendant = Find(part->attempt);
+    if (attendant != nullptr) attendant->OnFilePart(*std::move(part));
     return;
   }
   LOG_EVERY_N(WARNING, 100) << "node " << options_.name

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
 #include "launcher/node/node_words.h"
 #include "runtime/event_loop.h"
@@ -39,6 +40,8 @@ class NodeLink {
     virtual void OnBytes(const NodeOutput& output) = 0;
     // The node asks for a piece of an archive.
     virtual void OnWant(const NodeWant&) {}
+    // The node sends a part of a file of the run directory.
+    virtual void OnFilePart(FilePart) {}
     // The node has been away for `lost_after`.
     virtual void OnLost(const std::string& why) = 0;
   };
@@ -63,13 +66,16 @@ class NodeLink {
   void Leave(const std::string& key);
 
   // False if the node is not there: an order is not kept for it.
-  bool Send(const NodeOrder& order);
+  bool Send(const NodeOrder& order) { return SendWord(order.Encode()); }
+  bool Send(const FileAnswer& answer) { return SendWord(answer.Encode()); }
+  bool Send(const FileListAnswer& answer) { return SendWord(answer.Encode()); }
   bool is_connected() const { return is_welcome_; }
   const std::string& name() const { return options_.name; }
   // The node's last words about itself; `node` is empty before it has said any.
   const NodeHello& hello() const { return hello_; }
 
  private:
+  bool SendWord(const std::string& word);
   void OnFrame(std::string_view frame);
   void OnHello(std::string_view frame);
   void OnNews(const NodeNews& news);

@@ -151,17 +151,22 @@ std::string NodeWant::Encode() const {
   record.Add("attempt", attempt);
   record.Add("work", work);
   record.AddNumber("offset", Signed(offset));
+  if (!checkpoint.empty()) record.Add("checkpoint", checkpoint);
   return record.Encode();
 }
 
 std::optional<NodeWant> NodeWant::Decode(std::string_view bytes) {
   const auto record = Parse(bytes, "want");
-  if (!record || !IsAttemptKey(record->Get("attempt")) || !runtime::IsSha256(record->Get("work"))) {
+  if (!record || !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
+  NodeWant want{.attempt = record->Get("attempt"),
+                .work = record->Get("work"),
+                .offset = Number(*record, "offset"),
+                .checkpoint = record->Get("checkpoint")};
+  const bool is_list = want.work.empty() && !want.checkpoint.empty();
+  if ((!is_list && !runtime::IsSha256(want.work)) || !LeadsDown(want.checkpoint)) {
     return std::nullopt;
   }
-  return NodeWant{.attempt = record->Get("attempt"),
-                  .work = record->Get("work"),
-                  .offset = Number(*record, "offset")};
+  return want;
 }
 
 std::string NodeFiles::Encode() const {
@@ -174,6 +179,7 @@ std::string NodeFiles::Encode() const {
   record.Add("work", work);
   record.AddNumber("work_bytes", Signed(work_bytes));
   record.Add("subdirectory", subdirectory);
+  if (run_files_travel) record.AddNumber("run_files_travel", 1);
   return record.Encode();
 }
 
@@ -187,7 +193,8 @@ std::optional<NodeFiles> NodeFiles::Decode(std::string_view bytes) {
                   .config = record->Get("config"),
                   .work = record->Get("work"),
                   .work_bytes = Number(*record, "work_bytes"),
-                  .subdirectory = record->Get("subdirectory")};
+                  .subdirectory = record->Get("subdirectory"),
+                  .run_files_travel = record->GetNumber("run_files_travel") != 0};
   if (!files.work.empty() && !runtime::IsSha256(files.work)) return std::nullopt;
   if (files.work_bytes > kMaxWork || !LeadsDown(files.subdirectory)) return std::nullopt;
   return files;

@@ -82,11 +82,13 @@ struct NodeOutput {
 inline constexpr std::size_t kMaxNodeOutput = 64 << 10;
 
 // Asks for a piece of an archive, in the name of an attempt whose files are in it. The launcher
-// answers with NodeOrder::kWork.
+// answers with NodeOrder::kWork. A file of the checkpoint that the attempt starts from comes in the
+// same way, and so does the list of them (file_words.h).
 struct NodeWant {
   std::string attempt = {};
-  std::string work = {};  // SHA-256 of the archive.
+  std::string work = {};  // SHA-256 of the archive. Empty: asks for the list of `checkpoint`.
   std::uint64_t offset = 0;
+  std::string checkpoint = {};  // Path below the run directory.
 
   bool operator==(const NodeWant&) const = default;
   std::string Encode() const;
@@ -107,6 +109,8 @@ struct NodeFiles {
   std::string work = {};    // SHA-256 of an archive with the attempt's files; empty: none.
   std::uint64_t work_bytes = 0;
   std::string subdirectory = {};  // The working directory in it; relative.
+  // The launcher takes and gives the files of a run directory that the node does not see.
+  bool run_files_travel = false;
 
   bool operator==(const NodeFiles&) const = default;
   std::string Encode() const;

@@ -20,7 +20,10 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "launcher/node/attempt_files.h"
+#include "launcher/node/checkpoint_relay.h"
+#include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
+#include "launcher/node/sent_files.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/local_attempt.h"
 #include "launcher/run/shim_spawner.h"
@@ -54,6 +57,10 @@ constexpr absl::Duration kLongestGrace = absl::Hours(24 * 365);
 // For the launcher's acknowledgements, and for kills that take long, at the end of the worker.
 constexpr absl::Duration kToLeave = absl::Seconds(5);
 constexpr int kHighestSignal = 64;
+constexpr std::string_view kCheckpointVariable = "YARD_CHECKPOINT=";
+// Files of a checkpoint that was saved here go into the cache from this size on, so many at most.
+constexpr std::uint64_t kLargeFile = 1 << 20;
+constexpr std::size_t kMaxRemembered = 64;
 constexpr std::size_t kLongestSocketName = 33 + 4;  // "/", 32 digits, ".ctl"
 
 struct Stop {
@@ -113,9 +120,13 @@ class Worker final : public NodeWorker {
         files_(AttemptFiles::Create({.loop = options_.loop,
                                      .cache = options_.folder + "/work",
                                      .max_cache_bytes = options_.max_cache_bytes,
-                                     .ask = [this](const NodeWant& want) {
-                                       if (is_welcome_) frames_->Send(want.Encode());
-                                     }})) {}
+                                     .ask =
+                                         [this](const NodeWant& want) {
+                                           if (is_welcome_) frames_->Send(want.Encode());
+                                         }})),
+        sent_(SentFiles::Create({.loop = options_.loop, .send = [this](const FilePart& part) {
+                                   if (is_welcome_) frames_->Send(part.Encode());
+                                 }})) {}
   ~Worker() override;
   absl::Status Open();
   void Leave(absl::Duration grace, std::function<void()> done) override;
@@ -162,6 +173,11 @@ class Worker final : public NodeWorker {
   void FailStart(Held* held, const absl::Status& why);
   absl::StatusOr<ShimSpec> OwnSpec(const Held& held, ShimSpec spec) const;
   void MakeAttempt(Held* held);
+  std::string RelaySocket() const { return options_.socket_directory + "/reports"; }
+  absl::Status OpenRelay();
+  // Its reports go through the relay if its run directory is its own.
+  void Relay(const Held& held, const ShimSpec& spec);
+  void RememberFiles(const std::string& run_directory, const FileList& files);
   void OnState(Held* held, const ShimState& state);
   void OnOver(Held* held, const AttemptEnd& end);
   void StopIt(Held* held, Stop stop);
@@ -177,6 +193,8 @@ class Worker final : public NodeWorker {
   const Options options_;
   ShimSpawner spawner_;
   std::unique_ptr<AttemptFiles> files_;
+  std::unique_ptr<SentFiles> sent_;
+  std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
   std::map<std::string, std::unique_ptr<Held>> held_;
   // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
   std::map<std::string, std::uint64_t> left_;
@@ -217,10 +235,47 @@ absl::Status Worker::Open() {
         runtime::MakePrivateDirectory(options_.socket_directory)}) {
     if (!checked.ok()) return checked;
   }
+  if (absl::Status opened = OpenRelay(); !opened.ok()) return opened;
   // Last, as it may start programs.
   if (absl::Status adopted = AdoptAll(); !adopted.ok()) return adopted;
   ConnectAfter(absl::ZeroDuration());
   return absl::OkStatus();
+}
+
+absl::Status Worker::OpenRelay() {
+  if (options_.trainer_socket.empty()) return absl::OkStatus();
+  auto relay = CheckpointRelay::Listen(
+      {.loop = options_.loop,
+       .socket_path = RelaySocket(),
+       .trainer_socket = options_.trainer_socket,
+       .files = sent_.get(),
+       .on_committed = [this](const std::string& run_directory, const FileList& files) {
+         RememberFiles(run_directory, files);
+       }});
+  if (!relay.ok()) return relay.status();
+  relay_ = *std::move(relay);
+  return absl::OkStatus();
+}
+
+void Worker::Relay(const Held& held, const ShimSpec& spec) {
+  const auto places = RunPlacesOf(Folder(held.key));
+  if (!places || relay_ == nullptr || spec.trainer_socket != RelaySocket()) return;
+  std::string start;
+  for (const std::string& variable : spec.environment) {
+    if (variable.starts_with(kCheckpointVariable)) {
+      start = variable.substr(kCheckpointVariable.size());
+    }
+  }
+  relay_->Add({.key = held.key, .nonce = spec.nonce, .run = *places, .start = std::move(start)});
+}
+
+// For attempts that start here from this checkpoint: its large files need not come again.
+void Worker::RememberFiles(const std::string& run_directory, const FileList& files) {
+  std::size_t count = 0;
+  for (const FileList::File& file : files.files) {
+    if (file.size < kLargeFile || ++count > kMaxRemembered) continue;
+    files_->Remember(absl::StrCat(run_directory, "/", file.path), file);
+  }
 }
 
 void Worker::Later(std::function<void()> work) {
@@ -289,9 +344,16 @@ void Worker::OnWelcome() {
   for (const auto& [key, held] : held_) SayAgain(held.get());
   for (const auto& [key, number] : left_) Say(key);
   files_->OnConnected();
+  sent_->OnConnected();
 }
 
 void Worker::OnFrame(std::string_view frame) {
+  if (const auto answer = is_welcome_ ? FileAnswer::Decode(frame) : std::nullopt) {
+    return sent_->OnAnswer(*answer);
+  }
+  if (const auto list = is_welcome_ ? FileListAnswer::Decode(frame) : std::nullopt) {
+    return files_->OnList(*list);
+  }
   const auto order = NodeOrder::Decode(frame);
   if (!order) return BadWord("cannot be decoded");
   if (order->kind == NodeOrder::Kind::kRefuse) return OnRefused(order->line);
@@ -491,6 +553,7 @@ void Worker::Adopt(const std::string& key) {
   held->control_socket = spec->control_socket;
   held->is_of_earlier_owner =
       spec->owner != options_.owner || spec->owner_start_ticks != options_.owner_start_ticks;
+  Relay(*held, *spec);
   MakeAttempt(held);
   if (held->is_of_earlier_owner) held->stop = {.signal = SIGKILL, .grace = absl::ZeroDuration()};
   // Starts the program if nobody has. That is right: only what the launcher has ordered has a spec.
@@ -551,7 +614,9 @@ absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, ShimSpec spec) const 
     return absl::FailedPreconditionError(
         "the node has no way to the trainer: start it with --trainer_socket");
   }
-  if (!spec.trainer_socket.empty()) spec.trainer_socket = options_.trainer_socket;
+  if (!spec.trainer_socket.empty()) {
+    spec.trainer_socket = RunPlacesOf(Folder(held.key)) ? RelaySocket() : options_.trainer_socket;
+  }
   spec.stdout_path = Folder(held.key) + "/stdout";
   spec.stderr_path = Folder(held.key) + "/stderr";
   spec.rotate_bytes = 0;
@@ -577,6 +642,7 @@ void Worker::Begin(Held* held, const ShimSpec& given) {
                            runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600)}) {
     if (!done.ok()) return FailStart(held, done);
   }
+  Relay(*held, *spec);
   MakeAttempt(held);
   if (const absl::Status begun = held->attempt->Start(); !begun.ok()) FailStart(held, begun);
 }
@@ -664,6 +730,7 @@ void Worker::Remove(std::string key) {
 }
 
 void Worker::RemoveFiles(const Held& held) {
+  if (relay_ != nullptr) relay_->Remove(held.key);
   const std::string folder = Folder(held.key);
   unlink(SpecPath(folder).c_str());  // First: without it the rest is removed by the next worker.
   std::error_code error;

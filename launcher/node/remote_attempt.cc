@@ -108,6 +108,7 @@ void RemoteAttempt::PlanMarks(const ShimSpec& spec) {
 
 NodeFiles RemoteAttempt::MakeFiles(const ShimSpec& spec) const {
   NodeFiles files{.node = options_.node->name(), .mark = mark_};
+  files.run_files_travel = received_ != nullptr;
   if (WriteMark(run_mark_, mark_)) files.run_mark = run_mark_;
   if (WriteMark(work_mark_, mark_)) files.work_mark = work_mark_;
   const std::string config = Variable(spec, "YARD_CONFIG");
@@ -126,6 +127,29 @@ void RemoteAttempt::RemoveMarks() const {
   for (const std::string& path : {run_mark_, work_mark_}) {
     if (!path.empty()) unlink(path.c_str());
   }
+}
+
+void RemoteAttempt::OpenRunFiles(const ShimSpec& spec) {
+  const std::string run = Variable(spec, "YARD_LOGDIR");
+  if (run.empty() || over_ || received_ != nullptr) return;
+  received_ = ReceivedFiles::Create(
+      {.loop = options_.loop, .run_directory = run, .answer = [this](const FileAnswer& answer) {
+         (void)options_.node->Send(answer);
+       }});
+  const std::string checkpoint = Variable(spec, "YARD_CHECKPOINT");
+  if (!checkpoint.starts_with(run + "/")) return;
+  source_ = CheckpointSource::Create(
+      {.loop = options_.loop,
+       .attempt = options_.key,
+       .run_directory = run,
+       .checkpoint = checkpoint.substr(run.size() + 1),
+       .send_list = [this](const FileListAnswer& list) { (void)options_.node->Send(list); },
+       .send_piece = [this](const NodeOrder& piece) { (void)options_.node->Send(piece); }});
+}
+
+void RemoteAttempt::OnFilePart(FilePart part) {
+  // (Another attempt may have the run directory after this one's end.)
+  if (!over_ && received_ != nullptr) received_->Take(std::move(part));
 }
 
 absl::Status RemoteAttempt::Start() {
@@ -168,6 +192,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
     return OnLost(absl::StrCat("cannot read its spec: ", bytes.status().message()));
   }
   const ShimSpec spec = ShimSpec::Decode(*bytes).value_or(ShimSpec());
+  OpenRunFiles(spec);
   if (node_.empty()) {
     node_ = node;
     PlanMarks(spec);
@@ -219,7 +244,9 @@ void RemoteAttempt::OnNews(const NodeNews& news) {
 }
 
 void RemoteAttempt::OnWant(const NodeWant& want) {
-  if (!options_.work || want.work != options_.work->sha256) return;
+  const bool is_work = options_.work && want.work == options_.work->sha256;
+  if (!is_work && source_ != nullptr) return source_->Take(want);
+  if (!is_work) return;
   NodeOrder piece{.kind = NodeOrder::Kind::kWork,
                   .attempt = options_.key,
                   .offset = want.offset,
@@ -340,6 +367,8 @@ void RemoteAttempt::OnLost(const std::string& why) {
 
 void RemoteAttempt::Finish(AttemptEnd end) {
   over_ = true;
+  received_.reset();
+  source_.reset();
   RemoveMarks();
   options_.loop->Cancel(std::exchange(timer_, 0));
   callbacks_.on_over(end);

@@ -10,8 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "launcher/node/checkpoint_source.h"
+#include "launcher/node/file_words.h"
 #include "launcher/node/node_link.h"
 #include "launcher/node/node_words.h"
+#include "launcher/node/received_files.h"
 #include "launcher/run/attempt.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/event_loop.h"
@@ -27,7 +30,9 @@ namespace launcher {
 // anew) is never told to, and the attempt is lost.
 //
 // Its working directory and, for a trial, its run directory are this host's where the node sees
-// them; else NodeFiles says what it finds there.
+// them; else NodeFiles says what it finds there. The checkpoint that it starts from goes to a node
+// that does not see the run directory, and what it saves there comes into this one
+// (checkpoint_source.h, received_files.h).
 class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
  public:
   // An archive with the files of the attempt.
@@ -66,6 +71,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   void OnNews(const NodeNews& news) override;
   void OnBytes(const NodeOutput& output) override;
   void OnWant(const NodeWant& want) override;
+  void OnFilePart(FilePart part) override;
   void OnLost(const std::string& why) override;
 
  private:
@@ -89,6 +95,8 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   // Writes the marks that are planned, and says what else the attempt finds on its node.
   NodeFiles MakeFiles(const ShimSpec& spec) const;
   void RemoveMarks() const;
+  // Takes up what the spec says of the run directory.
+  void OpenRunFiles(const ShimSpec& spec);
   Stream& StreamOf(bool is_stderr) { return streams_[is_stderr ? 1 : 0]; }
   void OnState(const ShimState& state);
   // Asks for output that is not here yet.
@@ -105,8 +113,10 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   const Callbacks callbacks_;
   std::array<Stream, 2> streams_;
   std::string node_;  // The id of the one that was told to start it; empty: none.
-  std::string run_mark_, work_mark_, mark_;  // As in NodeFiles.
-  ShimState state_;                          // As the node said it last.
+  std::string run_mark_, work_mark_, mark_;   // As in NodeFiles.
+  std::unique_ptr<CheckpointSource> source_;  // Null: it starts from no checkpoint.
+  std::unique_ptr<ReceivedFiles> received_;   // Null: it has no run directory.
+  ShimState state_;                           // As the node said it last.
   std::optional<NodeNews> end_;
   std::optional<NodeOrder> stop_;
   bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;

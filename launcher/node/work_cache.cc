@@ -83,6 +83,11 @@ void WorkCache::Leave(const std::string& attempt) {
   }
 }
 
+void WorkCache::Add(const std::string& path, const std::string& work) {
+  if (coming_.contains(work) || !runtime::MakePrivateDirectory(options_.directory).ok()) return;
+  if (link(path.c_str(), Path(work).c_str()) == 0) RemoveOldest(work);
+}
+
 void WorkCache::Remove(const std::string& work) { unlink(Path(work).c_str()); }
 
 void WorkCache::OnConnected() {

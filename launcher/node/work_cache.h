@@ -42,6 +42,8 @@ class WorkCache {
   void Get(const std::string& attempt, const std::string& work, std::uint64_t bytes, Done done);
   // The attempt waits no longer: its `done` is not called.
   void Leave(const std::string& attempt);
+  // Keeps a file that has this hash, if the disk can do so without copying it.
+  void Add(const std::string& path, const std::string& work);
   // Removes an archive that has another hash.
   void Remove(const std::string& work);
 

@@ -18,6 +18,10 @@ inline constexpr std::size_t kMaxReportLine = 1 << 20;
 //   YARD1 NONCE                OK, or ERR REASON
 //   N LINE (N from 1)          N, or N ANSWER
 //   END N (the last number)    END
+//   ALIVE                      nothing
+//
+// ALIVE, after the greeting, says that the program lives while its next line is on its way: the
+// files that the line names are being copied from another host.
 //
 // A shim that has attached itself to a running process asks for a trial with its first greeting,
 // ATTACH1 NONCE PID REQUEST, and ends with END N HOW. OVER REASON tells it at any time that the
@@ -29,6 +33,7 @@ inline constexpr std::size_t kMaxReportLine = 1 << 20;
 inline constexpr std::size_t kMaxRelayedLine = kMaxReportLine + 64;
 inline constexpr std::string_view kGreeted = "OK";
 inline constexpr std::string_view kEnded = "END";
+inline constexpr std::string_view kAlive = "ALIVE";
 
 // With the newline.
 std::string RelayGreeting(std::string_view nonce);

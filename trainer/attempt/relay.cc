@@ -204,6 +204,7 @@ class RelayImpl : public Relay {
   void TakeLine(ConnectionId id, std::string_view text) {
     Connection& connection = connections_.at(id);
     if (!connection.greeted) return Greet(id, text);
+    if (text == runtime::kAlive) return options_.receiver->OnAlive(connection.attempt);
     const auto parsed = runtime::ParseRelayLine(text);
     if (text.size() > runtime::kMaxRelayedLine || !parsed) {
       return Refuse(id, "not a numbered line");

@@ -48,6 +48,9 @@ class FakeReceiver : public LineReceiver {
     wanted_({trial, 1});
   }
 
+  void OnAlive(const AttemptKey& attempt) override { alive.push_back(attempt.trial); }
+
+  std::vector<std::int64_t> alive;
   std::int64_t held = 0;  // The trial whose lines from "hold" on are held back.
   std::vector<std::size_t> batches;
   std::map<std::int64_t, std::vector<std::string>> taken;
@@ -102,6 +105,15 @@ TEST_F(RelayTest, AnswersNumberedLines) {
   EXPECT_EQ(shim.Line(), "2");
   EXPECT_EQ(shim.Line(), "3 got report");
   EXPECT_EQ(shim.Line(), "END");
+}
+
+TEST_F(RelayTest, AProgramIsAliveWithoutALine) {
+  RelayClient shim(path_);
+  ASSERT_TRUE(shim.Send("YARD1 two\nALIVE\n1 hello\nALIVE\n2 report\n"));
+  EXPECT_EQ(shim.Line(), "OK");
+  EXPECT_EQ(shim.Line(), "1 got hello");
+  EXPECT_EQ(shim.Line(), "2 got report");
+  loop_.Call([&] { EXPECT_EQ(receiver_.alive, (std::vector<std::int64_t>{2, 2})); });
 }
 
 TEST_F(RelayTest, TheSocketIsPrivate) {

@@ -51,6 +51,8 @@ class LineReceiver {
   }
   // The attempt has a connection now, or not any more.
   virtual void OnConnection(const AttemptKey&, bool /*is_open*/) {}
+  // The attempt has said that its program lives (runtime::kAlive).
+  virtual void OnAlive(const AttemptKey&) {}
   // Sets the function that tells an attempt that its trial has ended, though its process goes on.
   virtual void OnOver(std::function<void(const AttemptKey&, const std::string& why)>) {}
   // Takes lines that arrived together, in their order, in one transaction. An answer for each of

@@ -32,6 +32,7 @@ std::optional<ReportLine::Kind> KindOf(std::string_view type) {
   if (type == "fail") return ReportLine::Kind::kFail;
   if (type == "ckpt_begin") return ReportLine::Kind::kCheckpointBegin;
   if (type == "ckpt_end") return ReportLine::Kind::kCheckpointEnd;
+  if (type == "ckpt_fail") return ReportLine::Kind::kCheckpointFail;
   if (type == "config") return ReportLine::Kind::kConfig;
   if (type == "annotate") return ReportLine::Kind::kAnnotate;
   if (type == "barrier") return ReportLine::Kind::kUnimplemented;
@@ -243,6 +244,10 @@ absl::StatusOr<ReportLine> ParseReportLine(std::string_view line) {
   if (result.kind == ReportLine::Kind::kHello) result.pid = CountOf(json->Find("pid")).value_or(0);
   if (result.kind == ReportLine::Kind::kLog) result.text = TextOf(json->Find("text"));
   if (result.kind == ReportLine::Kind::kFail) result.text = TextOf(json->Find("error"));
+  if (result.kind == ReportLine::Kind::kCheckpointFail) {
+    result.text = TextOf(json->Find("error"));
+    result.failed_path = TextOf(json->Find("path"));
+  }
   absl::Status status;
   if (result.kind == ReportLine::Kind::kReport) status = ReadReport(*json, result);
   if (result.kind == ReportLine::Kind::kCheckpointBegin)

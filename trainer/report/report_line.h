@@ -24,6 +24,7 @@ struct ReportLine {
     kFail,
     kCheckpointBegin,
     kCheckpointEnd,
+    kCheckpointFail,
     kConfig,
     kAnnotate,
     kUnimplemented
@@ -42,9 +43,11 @@ struct ReportLine {
   std::optional<std::int64_t> timesteps_this_iter, episodes_this_iter;  // Not negative.
   bool only_done = false;  // kReport: it has nothing but `done`.
   std::int64_t pid = 0;    // kHello: the program's, if it says so.
-  std::string text;        // kLog: its text; kFail: its error.
-  std::string checkpoint;  // kReport: `ckpt`, empty without one; kCheckpointEnd: `path`.
-  std::string config;      // kConfig: the object `c` as compact JSON.
+  std::string text;        // kLog: its text; kFail, kCheckpointFail: the error.
+  // kReport: `ckpt`, empty without one; kCheckpointEnd: `path`. (A kCheckpointFail saves nothing.)
+  std::string checkpoint;
+  std::string failed_path;  // kCheckpointFail: `path`, or empty.
+  std::string config;       // kConfig: the object `c` as compact JSON.
   // kAnnotate: `labels` to add and `remove_labels`; `note` and `name`, unset if the line has none.
   std::vector<std::string> labels, remove_labels;
   std::optional<std::string> note, name;

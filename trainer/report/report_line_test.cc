@@ -34,6 +34,9 @@ TEST(ReportLineTest, ReadsEveryKind) {
   EXPECT_EQ(Parsed(R"({"t":"ckpt_begin","step":70})").step, 70);
   EXPECT_EQ(Parsed(R"({"t":"ckpt_end","path":"\u002fa b"})").kind, Kind::kCheckpointEnd);
   EXPECT_EQ(Parsed(R"({"t":"ckpt_end","path":"\u002fa b"})").checkpoint, "/a b");
+  const ReportLine failed = Parsed(R"({"t":"ckpt_fail","path":"/a","error":"why"})");
+  EXPECT_EQ(failed.kind, Kind::kCheckpointFail);
+  EXPECT_EQ(failed.failed_path + failed.text + failed.checkpoint, "/awhy");
   EXPECT_EQ(Parsed(R"({"t":"report","m":{},"ckpt":"dir"})").checkpoint, "dir");
   EXPECT_EQ(Parsed(R"({"t":"report","m":{},"ckpt":null})").checkpoint, "");
 }
@@ -75,6 +78,7 @@ TEST(ReportLineTest, OnlyWhatDecidesSomethingWantsAnAnswer) {
   EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"barrier"})")));
   EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"ckpt_begin"})")));
   EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"ckpt_end","path":"x"})")));
+  EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"ckpt_fail"})")));
   EXPECT_FALSE(WantsAnswer(Parsed(R"({"t":"hb"})")));
   EXPECT_FALSE(WantsAnswer(Parsed(R"({"t":"log"})")));
   EXPECT_FALSE(WantsAnswer(Parsed(R"({"t":"fail"})")));

@@ -500,6 +500,11 @@ class TrialsImpl : public Trials {
     if (trial == nullptr || trial->record.attempt != attempt.attempt) return;
     if (trial->runner != nullptr) trial->runner->OnConnection(is_open);
   }
+  void OnAlive(const AttemptKey& attempt) override {
+    Trial* const trial = table_.AtHand(attempt.trial);
+    if (trial == nullptr || trial->record.attempt != attempt.attempt) return;
+    trial->last_heard = options_.clock->Monotonic();
+  }
   void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over) override {
     over_ = std::move(over);
   }

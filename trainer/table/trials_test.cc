@@ -1345,6 +1345,22 @@ TEST_F(TrialsTest, OneThatGivesNoSignOfLifeHasFailed) {
   EXPECT_EQ(Get(id).reason, "no sign of life for 5s");
 }
 
+TEST_F(TrialsTest, AProgramWhoseFilesAreOnTheirWayIsAlive) {
+  msg::TrialOptionsT options;
+  options.heartbeat_ms = 5'000;
+  Run(WithOptions(std::move(options)));
+  Say("j-1", 1, R"({"t":"hb"})");
+  Advance(absl::Milliseconds(4'999));
+  On([&] { trials_->OnAlive({1, 1}); });
+  Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  On([&] { trials_->OnAlive({1, 2}); });  // Another attempt.
+  Advance(absl::Milliseconds(4'998));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Milliseconds(1));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
 TEST_F(TrialsTest, WhileTheTrainerItselfIsHeldUpNoProgramIsTakenForDead) {
   msg::TrialOptionsT options;
   options.heartbeat_ms = 5'000;

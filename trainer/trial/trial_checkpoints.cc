@@ -125,6 +125,15 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::End(const std::string& path, con
   return Commit(*directory, tried ? metadata.step : TemporaryStep(*directory), moment, prepared);
 }
 
+void TrialCheckpoints::Abandon(const std::string& path, const std::string& start) const {
+  const auto directory = DirectoryBelow(run_directory_, path);
+  if (!directory.ok() || LiesIn(start, *directory)) return;
+  const std::string name = LastSegment(*directory);
+  if (!IsTemporaryName(name) || *directory != absl::StrCat(run_directory_, "/", name)) return;
+  const absl::Status removed = RemoveCheckpoint(*directory);
+  LOG_IF(WARNING, !removed.ok()) << "cannot remove an abandoned checkpoint: " << removed;
+}
+
 absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, std::int64_t step,
                                                       const Moment& moment, const StoreBatch& batch,
                                                       const PreparedCheckpoint& prepared) const {

@@ -62,6 +62,9 @@ class TrialCheckpoints {
   // NotFound: it is none of those.
   absl::StatusOr<CheckpointRow> End(const std::string& path, const Moment& moment,
                                     const PreparedCheckpoint& prepared = {}) const;
+  // Removes the directory that Begin() gave, of a checkpoint that will not be committed. Another
+  // path, and the directory that the attempt started from, stay.
+  void Abandon(const std::string& path, const std::string& start) const;
   // Returns the checkpoint for a directory inside the run that a report names. A directory
   // committed before, stored or in `batch`, is that checkpoint, with its own number; one that
   // Begin() gave is committed; any other is copied and the copy committed, for `step`, or the

@@ -117,6 +117,26 @@ class TrialCheckpointsTest : public TrialsFixture {
   int wanted_ = 0;  // How often lines that were held back were called for.
 };
 
+TEST_F(TrialCheckpointsTest, ACheckpointThatCouldNotBeCopiedIsGivenUp) {
+  Run(Request("r"));
+  Report("j-1", 0.5);
+  const std::string kept = Begin("j-1");
+  const std::string temporary = Begin("j-1");
+  Put(temporary + "/w", "half");
+  const std::string answer = Say("j-1", absl::StrCat(R"({"t":"ckpt_fail","seq":3,"path":")",
+                                                     temporary, R"(","error":"no \"room\""})"));
+  EXPECT_EQ(answer, R"({"t":"error","seq":3,"code":"FAILED_PRECONDITION","error":"no \"room\""})");
+  EXPECT_FALSE(std::filesystem::exists(temporary));
+  EXPECT_TRUE(std::filesystem::exists(kept));
+  // Nothing else is removed.
+  const std::string saved = Save("j-1", "weights");
+  for (const std::string& path : {saved, directory_, RunDirectory("r") + "/params.json"}) {
+    Say("j-1", absl::StrCat(R"({"t":"ckpt_fail","path":")", path, R"("})"));
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+  EXPECT_EQ(Read(saved + "/w"), "weights");
+}
+
 TEST_F(TrialCheckpointsTest, AProgramSavesAndIsToldWhere) {
   const std::string id = Run(Request("r"));
   EXPECT_EQ(StartOf("j-1"), "");

@@ -424,6 +424,12 @@ absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const
   if (report->kind == ReportLine::Kind::kAnnotate) return TakeAnnotate(*report);
   Progress& draft = Draft();
   if (report->kind == ReportLine::Kind::kCheckpointBegin) return BeginCheckpoint(*report, trial);
+  if (report->kind == ReportLine::Kind::kCheckpointFail) {
+    checkpoints_.Abandon(report->failed_path, trial.start_checkpoint);
+    return ErrorLine(report->seq, absl::FailedPreconditionError(
+                                      report->text.empty() ? "the checkpoint could not be copied"
+                                                           : report->text));
+  }
   if (report->kind == ReportLine::Kind::kHello) {
     draft.pid = report->pid;
   } else if (report->kind == ReportLine::Kind::kLog) {
