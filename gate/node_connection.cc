@@ -1,5 +1,6 @@
 #include "gate/node_connection.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -15,6 +16,16 @@ namespace {
 
 using bus::ChannelMessage;
 using Kind = bus::ChannelMessage::Kind;
+
+// Descriptors that nodes leave to the gate's clients and its own work.
+constexpr rlim_t kSpareDescriptors = 64;
+
+// (A new descriptor is the lowest that is free.)
+bool LeavesSpare(int fd) {
+  rlimit limit = {};
+  if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd >= 0;
+  return static_cast<rlim_t>(fd) + kSpareDescriptors < limit.rlim_cur;
+}
 
 }  // namespace
 
@@ -68,8 +79,12 @@ absl::StatusOr<runtime::UniqueFd> NodeConnection::Connect(char where) const {
   }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   runtime::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.valid() &&
-      connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+  if (!LeavesSpare(socket.get())) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the gate has too many open files for one more connection of a node; next: a higher ",
+        "`ulimit -Hn` where the yard is started"));
+  }
+  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
     return socket;
   }
   if (to_launcher && errno == ENOENT) {

@@ -4,6 +4,7 @@
 #include "gate/node_connection.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -338,6 +339,27 @@ TEST_F(NodeConnectionTest, ANodeThatConnectsAgainGivesUpWhatItHad) {
   End launcher_again = launcher_->Accept();
   EXPECT_EQ(launcher.HearAll(), "");
   link_.reset();
+}
+
+TEST_F(NodeConnectionTest, NodesLeaveDescriptorsToOthers) {
+  End before = ToTrainer();
+  End trainer = trainer_->Accept();
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const runtime::UniqueFd next(dup(0));
+  const rlimit few = {.rlim_cur = static_cast<rlim_t>(next.get()) + 50, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  // (Fifty are free below the limit, which is not enough.)
+  End refused = ToTrainer();
+  EXPECT_EQ(refused.HearAll(), "");
+  EXPECT_FALSE(trainer_->HasCaller());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  before.Say("still");
+  EXPECT_EQ(trainer.Hear(5), "still");
+  End again = ToTrainer();
+  End other = trainer_->Accept();
+  again.Say("again");
+  EXPECT_EQ(other.Hear(5), "again");
 }
 
 TEST_F(NodeConnectionTest, ANodesKeyIsGoodForNoCall) {

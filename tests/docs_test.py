@@ -26,6 +26,7 @@ SHOWN_ONLY = {
     "docs/page.md": "//tests:page_test types its curl lines, //tests:page_browser_test looks at what it says of the page",
     "docs/performance.md": "its figures take minutes; the benchmarks have smoke tests, tools/test --check=pages "
                            "looks for the labels",
+    "docs/scale.md": "its figures take minutes; //bench:scale_benchmark_smoke_test",
     "docs/shared_machine.md": "a second user is needed, and root: //tests:shared_gpus_test, //tests:gate_test",
     "docs/systemd.md": "a test has no systemd of its own; in tools/test --check=install systemd-analyze reads the units",
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does, "

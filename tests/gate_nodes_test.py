@@ -139,6 +139,8 @@ class GateNodeKillsTest(GateNodesCase):
         self.assertEqual(self.await_end(trial), "done")
         self.assertEqual(self.noted("one"), self.kept("one"))
         self.assertEqual(self.kept("one"), list(range(1, len(self.kept("one")) + 1)))
+        ends = [line for line in self.log("a").splitlines() if "its worker has ended" in line]
+        self.assertLessEqual(len(ends), self.kills)  # (No worker has ended by itself.)
 
 
 if __name__ == "__main__":

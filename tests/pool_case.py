@@ -242,5 +242,4 @@ class ReportsCase(PoolCase):
 
     def kill_worker(self, name):
         self.await_true(lambda: self.workers(name), "the node has no worker")
-        for pid in self.workers(name):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(self.workers(name))  # (A worker that was killed a moment ago may be ending.)
