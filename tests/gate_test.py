@@ -167,6 +167,46 @@ class GateTest(GateCase):
         self.through("call", "launcher", "SetLogLevel", '{"level": "info"}', key="control", code=6)
         self.assertIn("needs the role admin", self.said)
 
+    def test_a_remote_is_added_with_what_each_side_prints(self):
+        home = pathlib.Path(self.directory, "laptop")
+        laptop = {"PATH": "/usr/bin:/bin", "HOME": str(home), "USER": "ann", "XDG_RUNTIME_DIR": str(home / "run"),
+                  "LANG": "C.UTF-8", "RUNFILES_DIR": os.environ["TEST_SRCDIR"]}
+
+        def there(*words, code=0):
+            done = subprocess.run([self.yard_program, *words], cwd=self.directory, env=laptop, timeout=LONG,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done.stdout + done.stderr
+
+        self.assertIn("there is no remote", there("remote"))
+        asked = there("remote", "add", "gpu1", "--role", "control")
+        typed = next(line for line in asked.splitlines() if "yard gate allow" in line).split()
+        self.assertRegex(typed[3], "^ann-")
+        answer = self.through(*typed[1:], "--address", "tcp://127.0.0.1:%d" % self.port)
+        self.assertIn("the gate is open to this machine alone", self.said)
+        typed = answer.split("there: ")[1].split()
+        self.assertEqual(typed[:3], ["yard", "remote", "add"])
+        self.assertIn("next: yard --at gpu1 status", there("remote", "add", "gpu1", *typed[4:]))
+        self.assertRegex(there("--at", "gpu1", "status"), "trainer +up")
+        there("--at", "gpu1", "run", "--name", "from-the-laptop", "--", "true")
+        self.assertIn("from-the-laptop", self.through("ps", "--all"))
+        self.assertRegex(there("remote"), "gpu1 +tcp://127.0.0.1:[0-9]+ +control +ann-")
+        self.assertIn("gpu1 is reached by its gate, and `yard ui` is of the machine", there("--at", "gpu1", "ui", code=6))
+        self.assertIn("there is a remote gpu1 already", there("remote", "add", "gpu1", code=6))
+        # Another file that was handed over, under another name.
+        self.allow("bob", "read")
+        there("remote", "add", "second", "--file", self.directory + "/bob.yard-key")
+        self.assertIn("needs the role control", there("--at", "second", "set", "from-the-laptop", "--label", "+x", code=6))
+        secrets = [json.loads(path.read_text())["secret_key"] for path in (home / ".config/trainyard/remotes").iterdir()]
+        self.assertEqual(len(secrets), 3)
+        for secret in secrets:
+            self.assertNotIn(secret, asked + answer + there("remote", "--json"))
+        there("remote", "rm", "gpu1")
+        # Without it, the word is a host of ssh again.
+        laptop["YARD_SSH"] = "false"
+        there("--at", "gpu1", "status", code=255)
+
     def test_verbs_of_this_machine_are_refused_behind_a_gate(self):
         self.allow("alice", "admin")
         for verb in ("up", "down", "doctor"):

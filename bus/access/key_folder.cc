@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bus/access/key_file.h"
 #include "bus/access/role_names.h"
 #include "runtime/file/file.h"
 #include "runtime/text/printable.h"
@@ -89,18 +90,10 @@ absl::Status KeyFolder::CheckNodeName(std::string_view name) {
 }
 
 absl::StatusOr<CurvePair> KeyFolder::ServerKey() const {
-  const std::string path = ServerKeyPath();
-  const auto text = runtime::ReadFile(path, kSmallFile);
-  if (!text.ok()) return text.status();
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  CurvePair pair{Field(json, "public_key"), Field(json, "secret_key")};
-  if (!IsCurveKey(pair.public_key) || !IsCurveKey(pair.secret_key)) {
-    return absl::DataLossError(absl::StrCat(
-        path,
-        " holds no server key; next: remove it, yard gate key, and hand out new access "
-        "files"));
-  }
-  return pair;
+  auto pair = ReadKeyFile(ServerKeyPath());
+  if (!absl::IsDataLoss(pair.status())) return pair;
+  return absl::DataLossError(absl::StrCat(
+      pair.status().message(), "; next: remove it, yard gate key, and hand out new access files"));
 }
 
 absl::StatusOr<CurvePair> KeyFolder::MakeServerKey() const {
@@ -109,23 +102,7 @@ absl::StatusOr<CurvePair> KeyFolder::MakeServerKey() const {
   }
   auto there = ServerKey();
   if (!absl::IsNotFound(there.status())) return there;
-  auto pair = MakeCurvePair();
-  if (!pair.ok()) return pair.status();
-  const nlohmann::json json = {{"public_key", pair->public_key}, {"secret_key", pair->secret_key}};
-  // Two that make one at the same time must agree: the first link wins.
-  const std::string mine = absl::StrCat(ServerKeyPath(), ".", getpid());
-  if (absl::Status written = runtime::WriteFileAtomically(mine, json.dump(2) + "\n",
-                                                          runtime::FileMode::Exactly(0600), true);
-      !written.ok()) {
-    return written;
-  }
-  const int linked = link(mine.c_str(), ServerKeyPath().c_str());
-  const int error = errno;
-  (void)unlink(mine.c_str());
-  if (linked != 0 && error != EEXIST) {
-    return absl::ErrnoToStatus(error, absl::StrCat("cannot make ", ServerKeyPath()));
-  }
-  return ServerKey();
+  return MakeKeyFile(ServerKeyPath());
 }
 
 absl::StatusOr<std::vector<AllowedKey>> KeyFolder::Allowed(std::vector<std::string>* bad) const {

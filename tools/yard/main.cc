@@ -29,6 +29,7 @@
 #include "tools/yard/at/at.h"
 #include "tools/yard/at/place.h"
 #include "tools/yard/at/remote_command.h"
+#include "tools/yard/at/remote_run.h"
 #include "tools/yard/at/served.h"
 #include "tools/yard/cli/interrupt.h"
 #include "tools/yard/cli/verb.h"
@@ -36,6 +37,7 @@
 #include "tools/yard/complete.h"
 #include "tools/yard/pool/kept_host.h"
 #include "tools/yard/pool/pool_jobs.h"
+#include "tools/yard/remote/remotes.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
 
@@ -121,6 +123,7 @@ struct Origin {
   Interrupt* interrupt = nullptr;
   std::vector<std::string> environment;  // "NAME=value"
   Caller* caller = nullptr;              // A yard on another machine, if it attends to this one.
+  std::string remote = {};               // The yard is one that --at has named; by its gate.
 };
 
 // Runs `body` with the process's own streams, terminal and places.
@@ -159,6 +162,14 @@ int RunVerb(const CommandLine& line, const Origin& origin) {
       signal(SIGPIPE, SIG_IGN);
       if (origin.caller != nullptr) origin.caller->LetGoOn();
     }
+    if (!origin.remote.empty() && IsOfThisMachine(line.entry->name)) {
+      return Fail(context, line.entry->name,
+                  absl::FailedPreconditionError(absl::StrCat(
+                      origin.remote, " is reached by its gate, and `yard ", line.entry->name,
+                      "` is of the machine where it is typed; next: type it there (with ssh: yard "
+                      "--at ssh://",
+                      origin.remote, " ", line.entry->name, ")")));
+    }
     if (IsElsewhere(context.locations) && IsOfThisMachine(line.entry->name)) {
       return Fail(context, line.entry->name,
                   absl::FailedPreconditionError(absl::StrCat(
@@ -185,7 +196,10 @@ bool CompleteHost(Context& context, const std::vector<std::string>& words) {
   if (!is_glued && (words.size() != 2 || words[0] != kFlag)) return false;
   const std::string_view before = is_glued ? kWithValue : "";
   const char* const home = getenv("HOME");
-  for (const std::string& host : HostsOfSsh(home == nullptr ? "" : home)) {
+  std::vector<std::string> hosts = HostsOfSsh(home == nullptr ? "" : home);
+  const std::vector<std::string> remotes = Remotes::Of(context.environment).Names();
+  hosts.insert(hosts.end(), remotes.begin(), remotes.end());
+  for (const std::string& host : hosts) {
     const std::string word = std::string(before) + host;
     if (word.starts_with(words.back()) && runtime::IsPrintable(word)) *context.out << word << "\n";
   }
@@ -261,7 +275,16 @@ int Run(const std::string& program, std::vector<std::string> words, Interrupt* i
   }
   std::vector<std::string> environment = Environment();
   if (place->has_value() && !IsAnsweredHere(words)) {
-    return RunAt(**place, words, environment, interrupt);
+    const auto remote = Remotes::Of(environment).Find((*place)->host);
+    if (absl::IsNotFound(remote.status())) return RunAt(**place, words, environment, interrupt);
+    if (!remote.ok()) {
+      std::cerr << "yard: " << runtime::PrintableLines(std::string(remote.status().message()))
+                << "\n";
+      return kNoConnection;
+    }
+    setenv("YARD_REGISTRY", ("gate:" + remote->path).c_str(), 1);
+    return RunHere(words,
+                   {.interrupt = interrupt, .environment = Environment(), .remote = remote->name});
   }
   return RunHere(words, {.interrupt = interrupt, .environment = std::move(environment)});
 }

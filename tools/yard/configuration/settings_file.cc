@@ -19,6 +19,7 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/shell_word.h"
 #include "runtime/text/string_view.h"
+#include "tools/yard/cli/configuration_directory.h"
 #include "tools/yard/cli/node_reader.h"
 #include "tools/yard/cli/typed_file.h"
 #include "tools/yard/configuration/settings.h"
@@ -437,16 +438,8 @@ absl::StatusOr<SettingsFile> ReadSettings(const Context& context, const std::str
 }
 
 std::string StandardSettingsPath(const std::vector<std::string>& environment) {
-  const auto value = [&](const std::string& name) {
-    for (const std::string& entry : environment) {
-      if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
-    }
-    return std::string();
-  };
-  constexpr char kFile[] = "/trainyard/yard.yaml";
-  if (const std::string home = value("XDG_CONFIG_HOME"); home.starts_with('/')) return home + kFile;
-  const std::string home = value("HOME");
-  return home.starts_with('/') ? home + "/.config" + kFile : "";
+  const std::string directory = ConfigurationDirectory(environment);
+  return directory.empty() ? "" : directory + "/yard.yaml";
 }
 
 absl::StatusOr<std::optional<SettingsFile>> FindSettings(const Context& context,

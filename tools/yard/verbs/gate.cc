@@ -105,8 +105,8 @@ class Gate : public Verb {
                 "allow: a key that NAME has made already; no file is written.");
     options.Add("--address", address_, "allow: tcp://HOST:PORT as NAME reaches this machine.");
     options.Footer(
-        "NAME uses the yard with YARD_REGISTRY=gate:FILE. docs/gate.md says what each role may "
-        "do.");
+        "NAME uses the yard with `yard remote add`, or YARD_REGISTRY=gate:FILE. docs/gate.md says "
+        "what each role may do.");
   }
 
   int Run(Context& context) override {
@@ -154,9 +154,8 @@ class Gate : public Verb {
       return absl::InvalidArgumentError(
           "the key of a node has no role, and comes in a file: leave out --role and --public_key");
     }
-    if (!public_key_.empty() && !(out_.empty() && address_.empty())) {
-      return absl::InvalidArgumentError(
-          "--public_key writes no file: leave out --out and --address");
+    if (!public_key_.empty() && !out_.empty()) {
+      return absl::InvalidArgumentError("--public_key writes no file: leave out --out");
     }
     if (!address_.empty()) return bus::CheckGateAddress(address_);
     return absl::OkStatus();
@@ -209,7 +208,7 @@ class Gate : public Verb {
       if (absl::Status allowed = folder.Allow(key); !allowed.ok()) {
         return Fail(context, "gate", allowed);
       }
-      return SayAllowed(context, key, "", own->public_key);
+      return SayAllowed(context, key, "", AddressFor(context), own->public_key);
     }
     auto file = CallersPath("--out", out_.empty() ? key.name + ".yard-key" : out_,
                             context.working_directory);
@@ -219,12 +218,11 @@ class Gate : public Verb {
     key.public_key = pair->public_key;
     // The file first: a key that is allowed and that nobody has is of no use, a file that is not
     // allowed harms nobody.
-    const bus::AccessFile access{
-        .address = address_.empty() ? AddressOfGate(context.locations) : address_,
-        .name = key.name,
-        .role = RoleOf(key),
-        .nonce = key.nonce,
-        .keys = {.own = *pair, .server_key = own->public_key}};
+    const bus::AccessFile access{.address = AddressFor(context),
+                                 .name = key.name,
+                                 .role = RoleOf(key),
+                                 .nonce = key.nonce,
+                                 .keys = {.own = *pair, .server_key = own->public_key}};
     if (absl::Status written = bus::WriteAccessFile(*file, access); !written.ok()) {
       return Fail(context, "gate", written);
     }
@@ -232,11 +230,16 @@ class Gate : public Verb {
       (void)unlink(file->c_str());
       return Fail(context, "gate", allowed);
     }
-    return SayAllowed(context, key, *file, own->public_key);
+    return SayAllowed(context, key, *file, access.address, own->public_key);
+  }
+
+  // The gate's address, for the machine of a key.
+  std::string AddressFor(const Context& context) const {
+    return address_.empty() ? AddressOfGate(context.locations) : address_;
   }
 
   static int SayAllowed(Context& context, const bus::AllowedKey& key, const std::string& file,
-                        const std::string& server_key) {
+                        const std::string& address, const std::string& server_key) {
     if (context.json) {
       nlohmann::json json = KeyToJson(key);
       json["file"] = file.empty() ? nlohmann::json() : nlohmann::json(file);
@@ -246,13 +249,20 @@ class Gate : public Verb {
     }
     *context.out << key.name << " is allowed: " << RoleOf(key) << "\n";
     if (file.empty()) {
-      *context.out << "the gate's public key is " << server_key << "\n";
+      *context.out << "the gate's public key is " << server_key << "\nthere: yard remote add "
+                   << runtime::ShellWord(OwnHostName()) << " --gate " << address << " --server_key "
+                   << server_key << " --role " << bus::NameOfRole(key.role) << "\n";
     } else if (key.is_of_node()) {
       *context.out << "hand over " << runtime::Printable(file)
                    << ", which holds a secret; there: yard-node --folder DIR --key FILE\n";
     } else {
       *context.out << "hand over " << runtime::Printable(file)
-                   << ", which holds a secret; there: export YARD_REGISTRY=gate:FILE\n";
+                   << ", which holds a secret; there: yard remote add "
+                   << runtime::ShellWord(OwnHostName()) << " --file FILE\n";
+    }
+    if (absl::StrContains(address, "//127.0.0.1:")) {
+      *context.err << "the gate is open to this machine alone (" << address
+                   << "); next: yard up --gate_address 0.0.0.0, or --address of a tunnel\n";
     }
     return kDone;
   }

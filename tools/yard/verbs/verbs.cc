@@ -34,6 +34,13 @@ std::span<const VerbEntry> Verbs() {
        MakeGate,
        VerbEntry::Words::kOwn,
        true},
+      {"remote",
+       "yards elsewhere that are reached by their gates",
+       {"yard remote add gpu1 --role control", "yard remote list"},
+       false,
+       MakeRemote,
+       VerbEntry::Words::kOwn,
+       true},
       {"pool",
        "other hosts where jobs run: pools of them, over ssh",
        {"yard pool lab --hosts gpu1,gpu2", "yard pool"},
@@ -253,7 +260,8 @@ std::span<const VerbEntry> Verbs() {
 
 const std::vector<VerbGroup>& VerbGroups() {
   static const auto* const groups = new std::vector<VerbGroup>{
-      {"Keep a yard", {"up", "down", "config", "gate", "pool", "status", "doctor", "backup", "du"}},
+      {"Keep a yard",
+       {"up", "down", "config", "pool", "gate", "remote", "status", "doctor", "backup", "du"}},
       {"Start work", {"run", "sweep", "launch", "apply"}},
       {"See what runs", {"ps", "alerts", "top", "watch", "logs", "show", "wait"}},
       {"Change what runs",

@@ -33,6 +33,7 @@ std::unique_ptr<Verb> MakeDown();
 std::unique_ptr<Verb> MakeDu();
 std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeGate();
+std::unique_ptr<Verb> MakeRemote();
 std::unique_ptr<Verb> MakeImport();
 std::unique_ptr<Verb> MakeLaunch();
 std::unique_ptr<Verb> MakeLogs();
