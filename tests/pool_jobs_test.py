@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import signal
+import stat
+import uuid
 
 from bazel.python import xml_runner
 from tests import pool_case
@@ -83,6 +85,40 @@ class PoolJobsTest(pool_case.PoolCase):
         self.assertEqual(self.job(job)["restarts"], 1)
         self.call("StopJob", job=job, grace_ms=100)
         self.await_state(job, "done")
+
+    def test_the_value_of_a_secret_is_in_no_words_and_only_in_files_of_ones_own(self):
+        self.node("a", slots=1)
+        secret = "word-" + uuid.uuid4().hex
+        job = self.launch("echo up; while [ ! -e %s/secret-seen ]; do sleep 0.05; done" % self.directory,
+                          environment=["PATH=/usr/bin:/bin", "API_TOKEN=" + secret])
+        self.await_true(lambda: "up" in self.output(job), "it does not start")
+        for path in pathlib.Path("/proc").glob("[0-9]*/*"):
+            if path.name in ("cmdline", "comm"):
+                try:
+                    self.assertNotIn(secret, path.read_text(errors="replace"), path)
+                except OSError:
+                    pass  # It has ended.
+        there = self.files_with(secret)
+        self.assertTrue(any(path.startswith("n/a/") for path in there), there)
+        for path, mode in there.items():
+            self.assertEqual(mode & 0o077, 0, path)
+            self.assertTrue(path.startswith(("n/a/attempts/", "state/launcher.db", "state/jobs/")), path)
+        pathlib.Path(self.directory, "secret-seen").touch()
+        self.await_state(job, "done")
+        self.await_true(lambda: not any(path.startswith("n/") for path in self.files_with(secret)),
+                        lambda: self.files_with(secret))
+
+    def files_with(self, text):
+        """From the path of each file of the yard and its nodes that has this text to its mode."""
+        found = {}
+        for path in sorted(pathlib.Path(self.directory).rglob("*")):
+            try:
+                about = path.lstat()
+                if stat.S_ISREG(about.st_mode) and text.encode() in path.read_bytes():
+                    found[str(path.relative_to(self.directory))] = about.st_mode
+            except OSError:
+                pass  # It has been removed meanwhile.
+        return found
 
     def test_a_launcher_that_is_killed_finds_its_tasks_on_their_nodes(self):
         self.node("a", slots=1)
