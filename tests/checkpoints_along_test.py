@@ -46,6 +46,23 @@ while step < last:
 """
 
 
+# Writes files into its run directory, and waits in between until the test has seen them on the other side.
+WRITES = r"""
+import os, pathlib, sys, time
+logdir, seen = pathlib.Path(os.environ["YARD_LOGDIR"]), pathlib.Path(sys.argv[1])
+events = open(logdir / "events.out.tfevents.1.far", "ab", buffering=0)
+events.write(b"first")
+(logdir / "plots").mkdir()
+(logdir / "plots/loss.png").write_bytes(b"a plot")
+while not seen.exists(): time.sleep(0.01)
+events.write(b"second")
+(logdir / "plots/loss.png").write_bytes(b"another plot")
+(logdir / "model.bin").write_bytes(b"model" * 300_000)
+(logdir / "result.json").write_text("no result")
+os.symlink("/etc/passwd", logdir / "passwords")
+"""
+
+
 class CheckpointsAlongTest(far_node_case.FarNodeCase):
     def setUp(self):
         super().setUp()
@@ -100,6 +117,30 @@ class CheckpointsAlongTest(far_node_case.FarNodeCase):
         self.yard("run", "--name", self.name + "-here", "--restore", str(checkpoint), "--", "/usr/bin/python3",
                   str(self.program), str(self.notes), "3")
         self.assertEqual([note["step"] for note in self.noted() if "step" in note], [0, 2])
+
+    def test_files_of_the_run_directory_come_as_they_are_written(self):
+        self.start_node(hides=(self.runs,))
+        (self.here / "writes.py").write_text(WRITES)
+        seen = self.here / "seen"
+        run = self.start(self.yard_program, "run", "--at", self.name, "--name", self.name, "--", "/usr/bin/python3",
+                         str(self.here / "writes.py"), str(seen))
+        here = self.runs / self.name
+        events, plot = here / "events.out.tfevents.1.far", here / "plots" / "loss.png"
+        self.await_true(lambda: events.exists() and events.read_bytes() == b"first", "the event file does not come")
+        self.await_true(lambda: plot.exists() and plot.read_bytes() == b"a plot", "the plot does not come")
+        seen.touch()
+        self.finish(run)
+        # All is here once its end is told.
+        self.assertEqual(events.read_bytes(), b"firstsecond")
+        self.assertEqual(plot.read_bytes(), b"another plot")
+        self.assertEqual((here / "model.bin").read_bytes(), b"model" * 300_000)
+        self.assertNotEqual((here / "result.json").read_text() if (here / "result.json").exists() else "", "no result")
+        self.assertFalse((here / "passwords").exists())
+        self.assertEqual([path.name for path in here.glob(".yard-*")], [])
+        self.assertIn("passwords is a symbolic link", self.yard("show", self.job_of(self.name))[0])
+
+    def job_of(self, name):
+        return self.trial(name)["job"]
 
 
 if __name__ == "__main__":

@@ -4,10 +4,8 @@ The node is yard-node itself, on this machine; a tmpfs of its own hides what ano
 """
 
 import json
-import os
 import pathlib
 import signal
-import subprocess
 
 from tests import yard_case
 
@@ -31,13 +29,7 @@ class FarNodeCase(yard_case.YardCase):
         words = [str(pathlib.Path(NODE).absolute()), "--folder=%s" % self.folder,
                  "--launcher_socket=%s" % self.sockets[0], "--trainer_socket=%s" % self.sockets[1],
                  "--shim=%s" % pathlib.Path("launcher/yard-shim").absolute()]
-        if hides:
-            mounts = " && ".join("mount -t tmpfs none '%s'" % path for path in hides)
-            user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-            if subprocess.run(["unshare", *user, "--mount", "true"], check=False).returncode != 0:
-                self.skipTest("this machine gives no mount namespace")
-            words = ["unshare", *user, "--mount", "sh", "-c", mounts + " && exec \"$@\"", "sh", *words]
-        process = self.start(*words)
+        process = self.start(*yard_case.hiding(words, hides))
         self.addCleanup(process.wait, yard_case.LONG)
         self.addCleanup(process.send_signal, signal.SIGTERM)
         return process

@@ -116,8 +116,8 @@ class PoolCase(yard_case.YardCase):
     def call(self, method, **request):
         return json.loads(self.yard("call", "launcher", method, json.dumps(request))[0])
 
-    def node(self, name, number=1, pool="lab", **more):
-        """A node connects, at 127.0.0.NUMBER, through cables that can be cut."""
+    def node(self, name, number=1, pool="lab", hides=(), **more):
+        """A node connects, at 127.0.0.NUMBER, through cables that can be cut. It does not see what is in the directories `hides`."""
         reply = self.call("SetNode", name=name, pool=pool, **more)
         if name not in self.cables:
             directory = pathlib.Path(self.directory, "c-" + name)
@@ -128,7 +128,7 @@ class PoolCase(yard_case.YardCase):
                  "--trainer_socket=%s/c-%s/t" % (self.directory, name), "--shim=" + str(pathlib.Path(SHIM).absolute()),
                  "--address=127.0.0.%d" % number]
         with open(os.path.join(self.directory, name + ".log"), "ab") as log:
-            self.nodes[name] = subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.nodes[name] = subprocess.Popen(yard_case.hiding(words, hides), env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.await_true(lambda: self.state(name) == "connected", lambda: self.call("Nodes"))
 
     def state(self, name):

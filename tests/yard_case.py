@@ -32,6 +32,17 @@ def stop_process(pid):
         os.sched_yield()
 
 
+def hiding(words, directories):
+    """The command line `words`, whose process does not see what is in these directories: a tmpfs of its own is there."""
+    if not directories:
+        return words
+    mounts = " && ".join("mount -t tmpfs none '%s'" % path for path in directories)
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    if subprocess.run(["unshare", *user, "--mount", "true"], check=False).returncode != 0:
+        raise unittest.SkipTest("this machine gives no mount namespace")
+    return ["unshare", *user, "--mount", "sh", "-c", mounts + " && exec \"$@\"", "sh", *words]
+
+
 class YardCase(unittest.TestCase):
     """All cases of a class share a fresh yard; `directory` is where they run.
 

@@ -10,7 +10,7 @@
 namespace launcher {
 namespace {
 
-constexpr std::array<std::string_view, 3> kParts = {"tree", "directory", "end"};
+constexpr std::array<std::string_view, 5> kParts = {"tree", "directory", "end", "whole", "append"};
 constexpr std::array<std::string_view, 5> kAnswers = {"has", "later", "gone", "again", "failed"};
 
 template <typename Enum, std::size_t N>
@@ -76,7 +76,8 @@ std::optional<FilePart> FilePart::Decode(std::string_view bytes) {
                 .like = record->Get("like"),
                 .offset = Number(*record, "offset"),
                 .bytes = record->Get("bytes")};
-  const bool has_hash = part.kind == Kind::kTree;
+  const bool has_hash =
+      part.kind == Kind::kTree || part.kind == Kind::kWhole || !part.sha256.empty();
   if (!IsRunPath(part.path) || (has_hash && !runtime::IsSha256(part.sha256)) ||
       (!part.like.empty() && !IsRunPath(part.like)) || part.bytes.size() > kMaxFilePiece ||
       part.size > kMaxFileBytes || part.offset > part.size ||

@@ -33,6 +33,8 @@ struct FilePart {
     kTree,       // A file of a directory that is being copied.
     kDirectory,  // A directory of it.
     kEnd,        // The whole directory `path` has been sent: what else is in it is removed.
+    kWhole,      // A file that takes the place of the one with its name once it is whole.
+    kAppend,     // Bytes of a file that only grows.
   };
   std::string attempt = {};
   Kind kind = Kind::kTree;
@@ -41,6 +43,8 @@ struct FilePart {
   std::uint64_t count = 0;  // kEnd: files and directories that were sent.
   // The next fields are for a file.
   std::uint64_t size = 0;
+  // kAppend: of the first `offset` bytes, where the launcher has to know that they are its own; or
+  // empty.
   std::string sha256 = {};
   std::string like = {};  // A file of the run that may have the same content; empty: none.
   std::uint64_t offset = 0;

@@ -23,6 +23,7 @@
 #include "launcher/node/checkpoint_relay.h"
 #include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
+#include "launcher/node/run_files.h"
 #include "launcher/node/sent_files.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/local_attempt.h"
@@ -79,6 +80,7 @@ struct Held {
   bool says_state = false, says_barrier = false, says_end = false;  // Not said yet.
   std::optional<Stop> stop = {};
   bool is_preparing = false;  // Its files are not there yet.
+  bool is_copying = false;    // It has ended; its end is said once its files are at the launcher.
   bool is_of_earlier_owner = false;
   bool is_discarded = false;
   bool is_acknowledged = false;
@@ -124,9 +126,14 @@ class Worker final : public NodeWorker {
                                          [this](const NodeWant& want) {
                                            if (is_welcome_) frames_->Send(want.Encode());
                                          }})),
-        sent_(SentFiles::Create({.loop = options_.loop, .send = [this](const FilePart& part) {
-                                   if (is_welcome_) frames_->Send(part.Encode());
-                                 }})) {}
+        sent_(SentFiles::Create({.loop = options_.loop,
+                                 .send =
+                                     [this](const FilePart& part) {
+                                       if (is_welcome_) frames_->Send(part.Encode());
+                                     }})),
+        run_files_(RunFiles::Create({.loop = options_.loop, .send = [this](const FilePart& part) {
+                                       if (is_welcome_) frames_->Send(part.Encode());
+                                     }})) {}
   ~Worker() override;
   absl::Status Open();
   void Leave(absl::Duration grace, std::function<void()> done) override;
@@ -175,11 +182,13 @@ class Worker final : public NodeWorker {
   void MakeAttempt(Held* held);
   std::string RelaySocket() const { return options_.socket_directory + "/reports"; }
   absl::Status OpenRelay();
-  // Its reports go through the relay if its run directory is its own.
-  void Relay(const Held& held, const ShimSpec& spec);
+  // The files of its run directory travel, and its reports go through the relay, if the run
+  // directory is its own.
+  void OpenRunFiles(const Held& held, const ShimSpec& spec);
   void RememberFiles(const std::string& run_directory, const FileList& files);
   void OnState(Held* held, const ShimState& state);
   void OnOver(Held* held, const AttemptEnd& end);
+  void OnCopied(const std::string& key, const std::string& problem);
   void StopIt(Held* held, Stop stop);
   void Discard(Held* held);
   void LetGo(const std::string& key);
@@ -194,6 +203,7 @@ class Worker final : public NodeWorker {
   ShimSpawner spawner_;
   std::unique_ptr<AttemptFiles> files_;
   std::unique_ptr<SentFiles> sent_;
+  std::unique_ptr<RunFiles> run_files_;
   std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
   std::map<std::string, std::unique_ptr<Held>> held_;
   // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
@@ -257,9 +267,11 @@ absl::Status Worker::OpenRelay() {
   return absl::OkStatus();
 }
 
-void Worker::Relay(const Held& held, const ShimSpec& spec) {
+void Worker::OpenRunFiles(const Held& held, const ShimSpec& spec) {
   const auto places = RunPlacesOf(Folder(held.key));
-  if (!places || relay_ == nullptr || spec.trainer_socket != RelaySocket()) return;
+  if (!places) return;
+  run_files_->Add(held.key, places->node);
+  if (relay_ == nullptr || spec.trainer_socket != RelaySocket()) return;
   std::string start;
   for (const std::string& variable : spec.environment) {
     if (variable.starts_with(kCheckpointVariable)) {
@@ -345,11 +357,13 @@ void Worker::OnWelcome() {
   for (const auto& [key, number] : left_) Say(key);
   files_->OnConnected();
   sent_->OnConnected();
+  run_files_->OnConnected();
 }
 
 void Worker::OnFrame(std::string_view frame) {
   if (const auto answer = is_welcome_ ? FileAnswer::Decode(frame) : std::nullopt) {
-    return sent_->OnAnswer(*answer);
+    sent_->OnAnswer(*answer);
+    return run_files_->OnAnswer(*answer);
   }
   if (const auto list = is_welcome_ ? FileListAnswer::Decode(frame) : std::nullopt) {
     return files_->OnList(*list);
@@ -382,7 +396,7 @@ void Worker::Say(const std::string& key, bool at_once) {
 void Worker::SayAgain(Held* held) {
   held->says_state = held->state.has_value();
   held->says_barrier = held->barrier.has_value();
-  held->says_end = held->end.has_value();
+  held->says_end = held->end.has_value() && !held->is_copying;
   Say(held->key);
 }
 
@@ -553,7 +567,7 @@ void Worker::Adopt(const std::string& key) {
   held->control_socket = spec->control_socket;
   held->is_of_earlier_owner =
       spec->owner != options_.owner || spec->owner_start_ticks != options_.owner_start_ticks;
-  Relay(*held, *spec);
+  OpenRunFiles(*held, *spec);
   MakeAttempt(held);
   if (held->is_of_earlier_owner) held->stop = {.signal = SIGKILL, .grace = absl::ZeroDuration()};
   // Starts the program if nobody has. That is right: only what the launcher has ordered has a spec.
@@ -642,7 +656,7 @@ void Worker::Begin(Held* held, const ShimSpec& given) {
                            runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600)}) {
     if (!done.ok()) return FailStart(held, done);
   }
-  Relay(*held, *spec);
+  OpenRunFiles(*held, *spec);
   MakeAttempt(held);
   if (const absl::Status begun = held->attempt->Start(); !begun.ok()) FailStart(held, begun);
 }
@@ -689,11 +703,29 @@ void Worker::OnState(Held* held, const ShimState& state) {
 void Worker::OnOver(Held* held, const AttemptEnd& end) {
   held->end = end;
   held->barrier.reset();
-  held->says_end = true;
+  // (The launcher takes nothing of an attempt of an earlier node.)
+  held->is_copying = !held->is_discarded && !held->is_of_earlier_owner &&
+                     RunPlacesOf(Folder(held->key)).has_value();
+  held->says_end = !held->is_copying;
+  if (held->is_copying) {
+    run_files_->Finish(
+        held->key, [this, key = held->key](const std::string& problem) { OnCopied(key, problem); });
+  }
   Say(held->key);
   if (held->is_discarded) Later([this, key = held->key] { LetGo(key); });
   if (held->is_of_earlier_owner) ConnectAfter(absl::ZeroDuration());
   LookWhetherLeft();
+}
+
+void Worker::OnCopied(const std::string& key, const std::string& problem) {
+  const auto found = held_.find(key);
+  if (found == held_.end() || !std::exchange(found->second->is_copying, false)) return;
+  Held& held = *found->second;
+  if (!problem.empty()) {
+    absl::StrAppend(&held.end->how, "; in $YARD_LOGDIR ", problem);
+  }
+  held.says_end = true;
+  Say(key);
 }
 
 void Worker::StopIt(Held* held, Stop stop) {
@@ -731,6 +763,7 @@ void Worker::Remove(std::string key) {
 
 void Worker::RemoveFiles(const Held& held) {
   if (relay_ != nullptr) relay_->Remove(held.key);
+  run_files_->Remove(held.key);
   const std::string folder = Folder(held.key);
   unlink(SpecPath(folder).c_str());  // First: without it the rest is removed by the next worker.
   std::error_code error;

@@ -43,6 +43,23 @@ constexpr std::size_t kTemporaryDigits = 6;
 constexpr std::string_view kTrainersFiles[] = {".is_checkpoint", ".temp_marker", ".metadata.json",
                                                ".manifest.json"};
 
+// Files of the trainer in a run directory, and ends of the names of others.
+constexpr std::string_view kTrainersRunFiles[] = {
+    "params.json",  "provenance.json", "uncommitted.diff", "annotations.json",
+    "outcome.json", "result.json",     "progress.csv",     "error.txt"};
+constexpr std::string_view kOutputEnds[] = {".stdout", ".stderr"};
+constexpr char kPart[] = ".yard-part-";
+constexpr std::size_t kMaxGrowing = 10'000;  // Files that only grow.
+
+bool IsTrainers(std::string_view path) {
+  if (path.starts_with(kCheckpoint) || path.starts_with(".yard")) return true;
+  if (path.find('/') != path.npos) return false;
+  const auto ends = [path](std::string_view end) { return path.ends_with(end); };
+  return std::find(std::begin(kTrainersRunFiles), std::end(kTrainersRunFiles), path) !=
+             std::end(kTrainersRunFiles) ||
+         std::any_of(std::begin(kOutputEnds), std::end(kOutputEnds), ends);
+}
+
 std::string_view FirstName(std::string_view path) { return path.substr(0, path.find('/')); }
 
 bool IsTemporaryName(std::string_view name) {
@@ -61,6 +78,11 @@ class Writer {
 
   FileAnswer Take(const FilePart& part) {
     answer_ = {.attempt = part.attempt, .transfer = part.transfer, .path = part.path};
+    using Kind = FilePart::Kind;
+    if (part.kind == Kind::kWhole || part.kind == Kind::kAppend) {
+      if (IsTrainers(part.path)) return Fail("the yard has a file of that name itself");
+      return part.kind == Kind::kWhole ? TakeWhole(part) : TakeAppend(part);
+    }
     const std::string_view first = FirstName(part.path);
     if (first.starts_with(kCheckpoint) && !IsTemporaryName(first)) {
       return Fail(absl::StrCat(part.path, " is in a checkpoint that was committed"));
@@ -104,11 +126,6 @@ class Writer {
     answer_.is_whole = is_whole;
     return As(FileAnswer::Kind::kHas);
   }
-  FileAnswer Whole(const FilePart& part) {
-    if (!Know(part)) return Fail(TooMany(part));
-    return Has(part.size, /*is_whole=*/true);
-  }
-
   static std::string TooMany(const FilePart& part) {
     return absl::StrCat("there are more than ", kMaxTreeFiles, " files and directories, up to ",
                         part.path);
@@ -147,6 +164,11 @@ class Writer {
     return OpenInRun(run_directory_, std::string(path), O_PATH | O_DIRECTORY).valid();
   }
 
+  bool MakeParent(const std::string& path) {
+    const std::size_t end = path.rfind('/');
+    return end == path.npos || MakeDirectory(path.substr(0, end));
+  }
+
   FileAnswer TakeDirectory(const FilePart& part) {
     if (!MakeDirectory(part.path)) return FailAt("make the directory", part.path);
     if (!Know(part)) return Fail(TooMany(part));
@@ -157,6 +179,12 @@ class Writer {
     if (part.path.find('/') == part.path.npos) {
       return Fail(absl::StrCat(part.path, " is in no directory of the run"));
     }
+    FileAnswer answer = TakeBytes(part);
+    if (answer.is_whole && !Know(part)) return Fail(TooMany(part));
+    return answer;
+  }
+
+  FileAnswer TakeBytes(const FilePart& part) {
     const bool is_open = file_ && file_->path == part.path && file_->sha256 == part.sha256 &&
                          file_->size == part.size;
     if (!is_open) {
@@ -172,7 +200,7 @@ class Writer {
 
   FileAnswer Finish(const FilePart& part) {
     File file = *std::exchange(file_, std::nullopt);
-    if (file.hash.Finish() == part.sha256) return Whole(part);
+    if (file.hash.Finish() == part.sha256) return Has(part.size, /*is_whole=*/true);
     // It was changed while it was read, or this is another file of before.
     if (ftruncate(file.fd.get(), 0) != 0) return FailAt("empty", part.path);
     return Has(0, /*is_whole=*/false);
@@ -181,9 +209,7 @@ class Writer {
   // Opens the file and hashes what it has. An answer if that cannot be done.
   std::optional<FileAnswer> Open(const FilePart& part) {
     file_.reset();
-    if (!MakeDirectory(part.path.substr(0, part.path.rfind('/')))) {
-      return FailAt("make the directory of", part.path);
-    }
+    if (!MakeParent(part.path)) return FailAt("make the directory of", part.path);
     File file{.path = part.path, .sha256 = part.sha256, .size = part.size};
     file.fd = OpenInRun(run_directory_, part.path, O_RDWR | O_CREAT | O_NONBLOCK);
     struct stat about = {}, run = {};
@@ -252,6 +278,90 @@ class Writer {
     return true;
   }
 
+  // --- Files that come one by one.
+
+  FileAnswer TakeWhole(const FilePart& part) {
+    if (part.bytes.empty() && HasItAlready(part)) return Has(part.size, /*is_whole=*/true);
+    FilePart written = part;
+    written.path = absl::StrCat(kPart, part.attempt, "-", part.sha256.substr(0, 16));
+    FileAnswer answer = TakeBytes(written);
+    if (!answer.is_whole) return answer;
+    if (!MakeParent(part.path)) return FailAt("make the directory of", part.path);
+    const runtime::UniqueFd run(open(run_directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::size_t name = part.path.rfind('/');
+    const runtime::UniqueFd parent =
+        name == part.path.npos
+            ? runtime::UniqueFd(dup(run.get()))
+            : OpenInRun(run_directory_, part.path.substr(0, name), O_RDONLY | O_DIRECTORY);
+    const std::string last = part.path.substr(name + 1);
+    if (!run.valid() || !parent.valid() ||
+        renameat(run.get(), written.path.c_str(), parent.get(), last.c_str()) != 0) {
+      return FailAt("make", part.path);
+    }
+    return answer;
+  }
+
+  bool HasItAlready(const FilePart& part) {
+    const runtime::UniqueFd file = OpenInRun(run_directory_, part.path, O_RDONLY | O_NONBLOCK);
+    struct stat about = {};
+    if (!file.valid() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+        static_cast<std::uint64_t>(about.st_size) != part.size) {
+      return false;
+    }
+    return HashOfFirst(file.get(), part.size) == part.sha256;
+  }
+
+  // Hashes the first `size` bytes; empty if the file has fewer.
+  std::string HashOfFirst(int fd, std::uint64_t size) {
+    runtime::Sha256 hash;
+    std::string piece(kPiece, '\0');
+    for (std::uint64_t done = 0; done < size;) {
+      const std::uint64_t room = std::min<std::uint64_t>(piece.size(), size - done);
+      const ssize_t got = pread(fd, piece.data(), room, static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0 || gives_up_) return "";
+      hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
+      done += static_cast<std::uint64_t>(got);
+    }
+    return hash.Finish();
+  }
+
+  FileAnswer TakeAppend(const FilePart& part) {
+    const bool makes = part.offset == 0 && !part.bytes.empty();
+    if (makes && !MakeParent(part.path)) return FailAt("make the directory of", part.path);
+    const runtime::UniqueFd fd =
+        OpenInRun(run_directory_, part.path, O_RDWR | O_NONBLOCK | (makes ? O_CREAT : 0));
+    if (!fd.valid() && errno == ENOENT) return Has(0, /*is_whole=*/false);
+    struct stat about = {}, run = {};
+    if (!fd.valid() || fstat(fd.get(), &about) != 0 || stat(run_directory_.c_str(), &run) != 0) {
+      return FailAt("open", part.path);
+    }
+    if (!S_ISREG(about.st_mode)) return Fail("it is no file here");
+    auto there = static_cast<std::uint64_t>(about.st_size);
+    if (there == 0) {
+      (void)fchmod(fd.get(), run.st_mode & 0666);
+    } else if (!growing_.contains(part.path)) {
+      if (part.sha256.empty() || part.offset != there) return Has(there, /*is_whole=*/false);
+      if (HashOfFirst(fd.get(), there) != part.sha256) {
+        return Fail("another file of that name is there already");
+      }
+    }
+    if (growing_.size() >= kMaxGrowing && !growing_.contains(part.path)) {
+      return Fail(absl::StrCat("more than ", kMaxGrowing, " files grow"));
+    }
+    if (part.offset != there || part.bytes.empty()) return Has(there, /*is_whole=*/false);
+    growing_.insert(part.path);
+    std::string_view rest = part.bytes;
+    while (!rest.empty()) {
+      const ssize_t written = pwrite(fd.get(), rest.data(), rest.size(), static_cast<off_t>(there));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return FailAt("write", part.path);
+      there += static_cast<std::uint64_t>(written);
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return Has(there, /*is_whole=*/true);
+  }
+
   FileAnswer TakeEnd(const FilePart& part) {
     file_.reset();
     const auto known = known_.find(part.transfer);
@@ -293,7 +403,8 @@ class Writer {
   const std::string run_directory_;
   const std::atomic<bool>& gives_up_;
   FileAnswer answer_;
-  std::optional<File> file_;  // The file that is being written.
+  std::optional<File> file_;       // The file that is being written.
+  std::set<std::string> growing_;  // Files known to be the beginning of the node's.
   // By their transfers: paths that are here.
   std::map<std::uint64_t, std::set<std::string>> known_;
 };
@@ -322,6 +433,7 @@ class Files final : public ReceivedFiles {
       shared_->waiting.clear();
     }
     if (thread_ != nullptr) thread_->Join(kToGiveUp);
+    RemoveParts();
   }
 
   void Take(FilePart part) override {
@@ -353,6 +465,16 @@ class Files final : public ReceivedFiles {
     FilePart part = std::move(shared->waiting.front());
     shared->waiting.pop_front();
     return part;
+  }
+
+  void RemoveParts() const {
+    const std::string begin = absl::StrCat(kPart, options_.attempt, "-");
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(options_.run_directory, error), end;
+         !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      if (name.starts_with(begin)) (void)unlink(entry->path().c_str());
+    }
   }
 
   const Options options_;

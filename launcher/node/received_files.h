@@ -19,6 +19,10 @@ namespace launcher {
 // the trainer alone. A file that is here already with its hash is not written again, and a part of
 // a file is gone on with, also after this process was killed.
 //
+// Other files of the run directory come one by one: a file that only grows is appended to where it
+// is, once its bytes here are known to be the beginning of the node's; another one takes the place
+// of a file with its name when it is whole. Files of the trainer are refused.
+//
 // Bounds: kMaxWaiting parts that are not written yet (more are dropped, and the node sends them
 // again), kMaxTreeFiles in a directory, kMaxFileBytes in a file.
 class ReceivedFiles {
@@ -26,11 +30,13 @@ class ReceivedFiles {
   static constexpr std::size_t kMaxWaiting = 32;
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
+    std::string attempt;                 // Its key: in the names of files that are not whole.
     std::string run_directory;
     std::function<void(const FileAnswer&)> answer;
   };
   static std::unique_ptr<ReceivedFiles> Create(Options options);
-  // Waits for the part that is being written, some seconds at most.
+  // Waits for the part that is being written, some seconds at most, and removes files that are not
+  // whole.
   virtual ~ReceivedFiles() = default;
 
   // Calls `answer` soon, unless this is destroyed before.

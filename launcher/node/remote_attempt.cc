@@ -133,9 +133,10 @@ void RemoteAttempt::OpenRunFiles(const ShimSpec& spec) {
   const std::string run = Variable(spec, "YARD_LOGDIR");
   if (run.empty() || over_ || received_ != nullptr) return;
   received_ = ReceivedFiles::Create(
-      {.loop = options_.loop, .run_directory = run, .answer = [this](const FileAnswer& answer) {
-         (void)options_.node->Send(answer);
-       }});
+      {.loop = options_.loop,
+       .attempt = options_.key,
+       .run_directory = run,
+       .answer = [this](const FileAnswer& answer) { (void)options_.node->Send(answer); }});
   const std::string checkpoint = Variable(spec, "YARD_CHECKPOINT");
   if (!checkpoint.starts_with(run + "/")) return;
   source_ = CheckpointSource::Create(

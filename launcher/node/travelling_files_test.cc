@@ -94,6 +94,7 @@ class TravellingFilesTest : public testing::Test {
   void OpenReceived() {
     received_ =
         ReceivedFiles::Create({.loop = loop_.get(),
+                               .attempt = "a",
                                .run_directory = folder_ + "/here",
                                .answer = [this](const FileAnswer& answer) { OnAnswer(answer); }});
   }
@@ -325,6 +326,7 @@ TEST_F(TravellingFilesTest, ACheckpointThatWasCommittedIsNotWritten) {
     std::optional<FileAnswer> answer;
     OnLoop([&] {
       received_ = ReceivedFiles::Create({.loop = loop_.get(),
+                                         .attempt = "a",
                                          .run_directory = folder_ + "/here",
                                          .answer = [&](const FileAnswer& said) {
                                            runtime::MutexLock lock(mutex_);
