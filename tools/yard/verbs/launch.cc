@@ -25,6 +25,7 @@
 #include "tools/yard/job/job_file.h"
 #include "tools/yard/job/job_flags.h"
 #include "tools/yard/job/job_json.h"
+#include "tools/yard/pool/pool_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/text/line_printer.h"
@@ -114,6 +115,8 @@ class Launch : public Verb {
     request.spec = std::make_unique<msg::JobSpecT>(*std::move(spec));
     request.spec->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
     if (!request.spec->pool.empty()) {
+      const absl::Status known = CheckPool(context, request.spec->pool);
+      if (!known.ok()) return Fail(context, "launch", known);
       auto work = along_.Archive(context, request.spec->working_directory);
       if (!work.ok()) return Fail(context, "launch", work.status());
       request.spec->work = *std::move(work);

@@ -25,6 +25,7 @@
 #include "tools/yard/follow/request_room.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/job/callers_process.h"
+#include "tools/yard/pool/pool_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_command.h"
 #include "tools/yard/text/line_printer.h"
@@ -231,6 +232,8 @@ class RunVerb : public Verb {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "run", client.status());
     if (!options->pool.empty()) {
+      const absl::Status known = CheckPool(context, options->pool);
+      if (!known.ok()) return Fail(context, "run", known);
       auto work = flags_.along().Archive(context, working_directory_);
       if (!work.ok()) return Fail(context, "run", work.status());
       options->work = *std::move(work);

@@ -24,6 +24,7 @@
 #include "tools/yard/follow/request_room.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/job/callers_process.h"
+#include "tools/yard/pool/pool_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_command.h"
 #include "tools/yard/services/yard_state.h"
@@ -257,6 +258,8 @@ class SweepVerb : public Verb {
     trial.options = std::make_unique<msg::TrialOptionsT>(*std::move(trial_options));
     trial.options->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
     if (!trial.options->pool.empty()) {
+      const absl::Status known = CheckPool(context, trial.options->pool);
+      if (!known.ok()) return known;
       auto work = flags_.along().Archive(context, context.working_directory);
       if (!work.ok()) return work.status();
       trial.options->work = *std::move(work);
