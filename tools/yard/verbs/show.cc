@@ -43,6 +43,7 @@ constexpr std::size_t kDamage = 5;         // Lines beside the tags of a run.
 constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.
 constexpr std::size_t kParameters = 20;    // Parameters of a run that are shown.
 constexpr int kParameterWidth = 160;
+constexpr std::size_t kNamedNodes = 4;
 
 class Show : public Verb {
  public:
@@ -100,10 +101,33 @@ class Show : public Verb {
     *context.out << absl::StreamFormat("%-10s ", key) << runtime::Printable(value) << "\n";
   }
 
-  // "gpu1, of pool lab", "a node of pool lab"; empty: this host.
-  static std::string Host(const std::string& node, const std::string& pool) {
-    if (pool.empty()) return node;
-    return absl::StrCat(node.empty() ? "a node" : node + ",", " of pool ", pool);
+  // "gpu1, of pool lab", "nodes gpu1, gpu2 of pool lab", "a node of pool lab"; empty: this host.
+  static std::string Host(const std::vector<std::string>& nodes, const std::string& pool) {
+    if (pool.empty()) return "";
+    if (nodes.empty()) return absl::StrCat("a node of pool ", pool);
+    if (nodes.size() == 1) return absl::StrCat(nodes[0], ", of pool ", pool);
+    const std::size_t named = std::min(nodes.size(), kNamedNodes);
+    return absl::StrCat(
+        "nodes ",
+        absl::StrJoin(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+        nodes.size() > named ? absl::StrCat(" and ", nodes.size() - named, " more") : "",
+        " of pool ", pool);
+  }
+
+  // The nodes of the newest attempts of a trial's tasks, by rank and each once. The launcher knows
+  // them as long as it keeps the job.
+  static std::vector<std::string> NodesOf(bus::Client& client, const msg::TrialT& trial) {
+    std::vector<std::string> nodes;
+    if (trial.pool.empty() || trial.job.empty()) return nodes;
+    msg::JobsRequestT request;
+    request.job = trial.job;
+    const auto reply = client.Call<rpc::Launcher::Jobs>(request, Patient());
+    if (!reply.ok() || reply->jobs.empty()) return nodes;
+    for (const auto& task : reply->jobs[0]->tasks) {
+      if (task->node.empty() || std::count(nodes.begin(), nodes.end(), task->node) > 0) continue;
+      nodes.push_back(task->node);
+    }
+    return nodes;
   }
 
   static absl::StatusOr<std::vector<std::string>> EnvironmentOf(bus::Client& client,
@@ -217,8 +241,11 @@ class Show : public Verb {
     const auto details = (*client)->Call<rpc::Trainer::TrialDetails>(request, Patient());
     if (!details.ok()) return Fail(context, "show", AsLookup(details.status()));
     if (trial.unseen) Acknowledge(**client, trial.id);
+    const std::vector<std::string> nodes = NodesOf(**client, trial);
     if (context.json) {
       nlohmann::json object = ToJson(trial);
+      // (The trainer forgets the node of a trial that has ended.)
+      if (trial.node.empty() && !nodes.empty()) object["node"] = nodes[0];
       object.update(DetailsToJson(*details));
       PrintJson(context, object);
       return kDone;
@@ -235,7 +262,7 @@ class Show : public Verb {
     Line(context, "metrics", MetricsLine(trial.last_metrics, 12));
     Line(context, "attempt", absl::StrCat(trial.attempt));
     Line(context, "job", trial.job);
-    Line(context, "host", Host(trial.node, trial.pool));
+    Line(context, "host", Host(nodes, trial.pool));
     if (trial.attached_pid != 0) {
       Line(context, "process", absl::StrCat(trial.attached_pid, ", which has attached itself"));
     }
@@ -267,7 +294,7 @@ class Show : public Verb {
     Line(context, "in", job.working_directory);
     Line(context, "created", LocalTime(job.created_us, context.zone()));
     Line(context, "ended", LocalTime(job.ended_us, context.zone()));
-    Line(context, "host", Host("", job.pool));
+    Line(context, "host", Host({}, job.pool));
     if (job.restarts > 0) Line(context, "restarts", absl::StrCat(job.restarts));
     for (const auto& label : job.labels) {
       Line(context, "label", absl::StrCat(label->key, "=", label->value));
