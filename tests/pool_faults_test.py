@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import time
 
 from bazel.python import xml_runner
@@ -117,6 +118,23 @@ class PoolFaultsTest(pool_case.PoolCase):
                 ends.append((job["state"], job["reason"], failure.get("last_lines"),
                              *(attempt[key] for key in ("exit_code", "signal", "reason", "error_number", "core_dumped"))))
             self.assertEqual(ends[0], ends[1], argv)
+
+    def test_memory_that_is_short_there_is_told_as_it_is_here(self):
+        self.node("a", slots=1)
+        takes = "exec 2> /dev/null; python3 -c 'bytearray(256 << 20)'"
+        for script in ("exec " + takes.partition("; ")[2], takes + "; exit 0", takes + "; exit 7"):
+            ends = []
+            for pool in ("", "lab"):
+                spec = {"working_directory": self.directory, "environment": ["PATH=/usr/bin:/bin"], "pool": pool,
+                        "groups": [{"type": "worker", "count": 1, "argv": ["sh", "-c", script],
+                                    "control_limits": {"memory_bytes": 64 << 20}}]}
+                job = self.await_state(self.call("Launch", spec=spec)["job"]["id"], "done", "failed", "lost")
+                attempt = job["tasks"][0]["attempts"][0]
+                ends.append((job["state"], job["reason"], attempt["out_of_memory"],
+                             attempt["exit_code"], attempt["signal"], re.sub(r"/yard-[0-9-]+", "/GROUP", attempt["reason"])))
+            self.assertEqual(ends[0], ends[1], script)
+            if "could not be limited" not in ends[0][5]:  # A limit that the machine does not offer cannot be tried.
+                self.assertTrue(ends[0][2], ends)
 
     def test_a_stop_leaves_no_process_there(self):
         self.node("a", slots=2)
