@@ -46,6 +46,13 @@ std::vector<NodeQueue::Need> NeedsOf(const msg::JobSpecT& spec) {
     need.milli_cpus = group->control_limits->milli_cpus;
     need.memory_bytes = group->control_limits->memory_bytes;
   }
+  if (!spec.share_sets) return needs;
+  std::uint64_t most = 0;
+  for (const NodeQueue::Need& need : needs) most = std::max(most, need.gpus);
+  for (NodeQueue::Need& need : needs) {
+    need.shares_gpus = true;
+    if (need.gpus > 0) need.gpus = most;
+  }
   return needs;
 }
 
@@ -62,10 +69,6 @@ std::vector<std::string> TextsOf(const NodeQueue::Place& place) {
 }
 
 absl::Status CheckOfPool(const msg::JobSpecT& spec) {
-  if (spec.share_sets) {
-    return absl::InvalidArgumentError(
-        "pool and share_sets: tasks on different nodes cannot share the same GPUs");
-  }
   for (const auto& group : spec.groups) {
     for (const auto& wish : group->resources) {
       if (wish->name == kGpu || wish->name == kSlots) continue;

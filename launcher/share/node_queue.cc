@@ -69,9 +69,9 @@ NodeQueue::Room NodeQueue::Whole(const Node& node) {
           .memory_bytes = node.memory_bytes};
 }
 
-std::vector<NodeQueue::Room> NodeQueue::RoomsOf(const std::string& pool) const {
+std::vector<NodeQueue::Room> NodeQueue::RoomsFor(const Unit& unit) const {
   std::map<std::string_view, Room> rooms;
-  for (const Node* const node : NodesOf(pool)) {
+  for (const Node* const node : NodesOf(unit.pool)) {
     if (node->takes_tasks) rooms[node->name] = Whole(*node);
   }
   for (const auto& [key, place] : held_) {
@@ -84,6 +84,7 @@ std::vector<NodeQueue::Room> NodeQueue::RoomsOf(const std::string& pool) const {
     std::erase_if(room.gpus, [&place = place](const std::string& gpu) {
       return std::find(place.gpus.begin(), place.gpus.end(), gpu) != place.gpus.end();
     });
+    if (key.first == unit.job && !place.gpus.empty()) room.shared = place.gpus;
   }
   std::vector<Room> all;
   for (auto& [name, room] : rooms) all.push_back(std::move(room));
@@ -93,19 +94,25 @@ std::vector<NodeQueue::Room> NodeQueue::RoomsOf(const std::string& pool) const {
 bool NodeQueue::Fits(const Need& need, const Room& room) {
   const Node& node = *room.node;
   if (!need.only_on.empty() && need.only_on != node.name) return false;
-  return need.slots <= room.slots && need.gpus <= room.gpus.size() &&
+  const bool has_gpus = need.gpus <= room.gpus.size() || (need.shares_gpus && !room.shared.empty());
+  return need.slots <= room.slots && has_gpus &&
          FitsInto(need.milli_cpus, room.milli_cpus, node.milli_cpus) &&
          FitsInto(need.memory_bytes, room.memory_bytes, node.memory_bytes);
 }
 
 NodeQueue::Place NodeQueue::Take(const Need& need, Room& room) {
-  const auto end = room.gpus.begin() + static_cast<std::ptrdiff_t>(need.gpus);
   Place place{.node = room.node->name,
               .slots = need.slots,
-              .gpus = {room.gpus.begin(), end},
               .milli_cpus = need.milli_cpus,
               .memory_bytes = need.memory_bytes};
-  room.gpus.erase(room.gpus.begin(), end);
+  if (need.gpus > 0 && need.shares_gpus && !room.shared.empty()) {
+    place.gpus = room.shared;
+  } else {
+    const auto end = room.gpus.begin() + static_cast<std::ptrdiff_t>(need.gpus);
+    place.gpus.assign(room.gpus.begin(), end);
+    room.gpus.erase(room.gpus.begin(), end);
+    if (need.shares_gpus) room.shared = place.gpus;
+  }
   room.slots = Less(room.slots, need.slots);
   room.milli_cpus = Less(room.milli_cpus, need.milli_cpus);
   room.memory_bytes = Less(room.memory_bytes, need.memory_bytes);
@@ -172,7 +179,7 @@ std::vector<NodeQueue::Grant> NodeQueue::GrantNext() {
       ++unit;
       continue;
     }
-    auto places = Fit(unit->needs, RoomsOf(unit->pool));
+    auto places = Fit(unit->needs, RoomsFor(*unit));
     if (!places) {
       // (Nobody is to wait behind one that waits for ever.)
       if (CanEverFit(*unit)) waited_for.insert(unit->pool);
@@ -213,9 +220,11 @@ std::uint64_t NodeQueue::SlotsUsed(const std::string& node) const {
 }
 
 std::uint64_t NodeQueue::GpusUsed(const std::string& node) const {
-  std::uint64_t used = 0;
-  for (const auto& [key, place] : held_) used += place.node == node ? place.gpus.size() : 0;
-  return used;
+  std::set<std::string_view> used;  // (Tasks may share some.)
+  for (const auto& [key, place] : held_) {
+    if (place.node == node) used.insert(place.gpus.begin(), place.gpus.end());
+  }
+  return used.size();
 }
 
 // "a has 1 of 4 slots free, 0 of 2 GPUs": what counts for the need.
@@ -248,7 +257,7 @@ std::string NodeQueue::WhyNoRoom(const Unit& unit) const {
   for (const Node* const node : NodesOf(unit.pool)) {
     if (!node->takes_tasks) rooms.push_back(absl::StrCat(node->name, " takes no tasks now"));
   }
-  for (const Room& room : RoomsOf(unit.pool)) rooms.push_back(FreeOf(room, *largest));
+  for (const Room& room : RoomsFor(unit)) rooms.push_back(FreeOf(room, *largest));
   if (rooms.size() > kNamedNodes) {
     const std::size_t more = rooms.size() - kNamedNodes;
     rooms.resize(kNamedNodes);

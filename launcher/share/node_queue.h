@@ -43,6 +43,9 @@ class NodeQueue {
     std::string task = {};  // "worker-0"
     std::uint64_t slots = 1;
     std::uint64_t gpus = 0;
+    // It has the same GPUs as the other tasks of its job on the same node. (All needs of a job have
+    // it, or none, and as many GPUs.)
+    bool shares_gpus = false;
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
     std::string only_on = {};  // The name of the only node where it may run; empty: any.
@@ -105,14 +108,15 @@ class NodeQueue {
     const Node* node = nullptr;
     std::uint64_t slots = 0;
     std::vector<std::string> gpus = {};
+    std::vector<std::string> shared = {};  // GPUs of the job that it is for; not free.
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
   };
   using TaskKey = std::pair<std::string, std::string>;
 
   static Room Whole(const Node& node);
-  // The nodes of a pool that take tasks, and what is free of each.
-  std::vector<Room> RoomsOf(const std::string& pool) const;
+  // The nodes of the pool that take tasks, and what is free of each.
+  std::vector<Room> RoomsFor(const Unit& unit) const;
   static bool Fits(const Need& need, const Room& room);
   static Place Take(const Need& need, Room& room);
   // A place for each need, in their order; nothing if there is not enough room.

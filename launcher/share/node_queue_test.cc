@@ -48,6 +48,37 @@ class NodeQueueTest : public ::testing::Test {
   NodeQueue queue_;
 };
 
+TEST_F(NodeQueueTest, TasksThatShareGpusHaveTheSameOnEachNode) {
+  queue_.Set({.name = "a", .pool = "lab", .slots = 3, .gpus = {"GPU-a0", "GPU-a1"}});
+  queue_.Set({.name = "b", .pool = "lab", .slots = 4, .gpus = {"GPU-b0"}});
+  const NodeQueue::Need need{.gpus = 1, .shares_gpus = true};
+  ASSERT_TRUE(queue_.Check("lab", Workers(5, need)).ok());
+  Ask("j-1", 5, need);
+  EXPECT_THAT(Granted(),
+              ElementsAre("j-1/worker-0@a GPU-a0", "j-1/worker-1@a GPU-a0", "j-1/worker-2@a GPU-a0",
+                          "j-1/worker-3@b GPU-b0", "j-1/worker-4@b GPU-b0"));
+  EXPECT_EQ(queue_.GpusUsed("a"), 1U);
+  // Nobody else gets them, as long as one of the tasks is there.
+  queue_.Release("j-1", "worker-3");
+  Ask("j-2", 1, {.gpus = 1, .only_on = "b"});
+  EXPECT_THAT(Granted(), IsEmpty());
+  // A task that starts anew gets those of the others of its job there.
+  queue_.Release("j-1", "worker-0");
+  queue_.Request("j-1", "lab",
+                 {{.task = "worker-0", .gpus = 1, .shares_gpus = true, .only_on = "a"}});
+  queue_.Release("j-2", "worker-0");
+  EXPECT_THAT(Granted(), ElementsAre("j-1/worker-0@a GPU-a0"));
+  queue_.Release("j-1", "worker-4");
+  Ask("j-3", 1, {.gpus = 1, .only_on = "b"});
+  EXPECT_THAT(Granted(), ElementsAre("j-3/worker-0@b GPU-b0"));
+}
+
+TEST_F(NodeQueueTest, TasksThatShareGpusNeedAsManyOnOneNode) {
+  const NodeQueue::Need need{.gpus = 3, .shares_gpus = true};
+  EXPECT_THAT(std::string(queue_.Check("lab", Workers(2, need)).message()),
+              HasSubstr("pool lab is too small"));
+}
+
 TEST_F(NodeQueueTest, TasksOfAJobStayTogetherWhereMostIsFree) {
   queue_.Set({.name = "a", .pool = "lab", .slots = 2});
   Ask("j-1", 3);
