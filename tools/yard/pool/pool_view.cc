@@ -1,6 +1,7 @@
 #include "tools/yard/pool/pool_view.h"
 
 #include "absl/strings/str_cat.h"
+#include "bus/wire/version.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/text/table.h"
 
@@ -18,6 +19,10 @@ std::string NameOfNodeState(msg::NodeState state) {
   return "unknown";
 }
 
+bool IsOutdated(const msg::NodeT& node) {
+  return !node.version.empty() && node.version != std::string(bus::kVersion);
+}
+
 nlohmann::json NodeToJson(const msg::NodeT& node) {
   return {{"name", node.name},
           {"kind", "node"},
@@ -33,10 +38,22 @@ nlohmann::json NodeToJson(const msg::NodeT& node) {
           {"gpus", node.gpus},
           {"gpus_used", node.gpus_used},
           {"version", TextOrNull(node.version)},
+          {"outdated", IsOutdated(node)},
           {"slots", node.slots},
           {"slots_used", node.slots_used},
           {"tasks", node.tasks}};
 }
+
+namespace {
+
+std::string WhyOf(const msg::NodeT& node) {
+  if (!node.why.empty() || !IsOutdated(node)) return node.why;
+  return absl::StrCat("it runs version ", node.version, ", and this is ",
+                      std::string(bus::kVersion), "; next: yard restart pool-", node.pool, "-",
+                      node.name, ", which ends its tasks");
+}
+
+}  // namespace
 
 std::string NodeTable(const std::vector<msg::NodeT>& nodes, absl::Time now, int width) {
   Table table({"POOL", "NAME", "HOST", "STATE", ">SINCE", ">SLOTS", ">CPUS", ">MEMORY", ">GPUS",
@@ -50,7 +67,7 @@ std::string NodeTable(const std::vector<msg::NodeT>& nodes, absl::Time now, int 
          is_known ? absl::StrCat(node.slots_used, "/", node.slots) : "-",
          is_known ? absl::StrCat(node.cpus) : "-", is_known ? ShortBytes(node.memory_bytes) : "-",
          is_known ? absl::StrCat(node.gpus_used, "/", node.gpus.size()) : "-",
-         is_known ? node.version : "-", node.why});
+         is_known ? node.version : "-", WhyOf(node)});
   }
   return table.ToString(width);
 }

@@ -13,6 +13,10 @@ namespace yard {
 // "connected", "away", "draining"
 std::string NameOfNodeState(msg::NodeState state);
 
+// True for a node that runs the programs of another version than this one: it was started before an
+// upgrade.
+bool IsOutdated(const msg::NodeT& node);
+
 // A node as `yard pool --json` prints it.
 nlohmann::json NodeToJson(const msg::NodeT& node);
 

@@ -2,6 +2,7 @@
 
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "bus/wire/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -26,7 +27,7 @@ msg::NodeT Connected() {
   node.gpus_used = 1;
   node.slots = 4;
   node.slots_used = 3;
-  node.version = "0.1";
+  node.version = std::string(bus::kVersion);
   node.tasks = {"j-abcde/worker-0"};
   return node;
 }
@@ -35,7 +36,20 @@ TEST(PoolViewTest, ARowHasWhatIsUsedOfAll) {
   const std::string table =
       NodeTable({Connected()}, absl::FromUnixMicros(kSince) + absl::Minutes(5), 0);
   EXPECT_THAT(table, testing::ContainsRegex(
-                         "lab +gpu1 +ann@gpu1 +connected +5 min +3/4 +16 +64.0 GB +1/2 +0.1"));
+                         "lab +gpu1 +ann@gpu1 +connected +5 min +3/4 +16 +64.0 GB +1/2 +[0-9.]+"));
+}
+
+TEST(PoolViewTest, ANodeOfAnotherVersionSaysTheNextStep) {
+  msg::NodeT node = Connected();
+  EXPECT_FALSE(NodeToJson(node)["outdated"]);
+  node.version = "0.0.7";
+  EXPECT_THAT(
+      NodeTable({node}, absl::FromUnixMicros(kSince), 0),
+      testing::ContainsRegex("it runs version 0.0.7, and this is [0-9.]+; next: yard restart "
+                             "pool-lab-gpu1, which ends its tasks"));
+  EXPECT_TRUE(NodeToJson(node)["outdated"]);
+  node.why = "cannot reach gpu1";
+  EXPECT_THAT(NodeTable({node}, absl::FromUnixMicros(kSince), 0), Not(HasSubstr("restart")));
 }
 
 TEST(PoolViewTest, ANodeThatHasNeverConnectedHasNoFacts) {
