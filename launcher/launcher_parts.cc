@@ -31,6 +31,7 @@
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
 #include "launcher/share/machine_locks.h"
+#include "launcher/usage_calls.h"
 #include "runtime/file/locations.h"
 #include "runtime/mutex.h"
 #include "runtime/sqlite/database_check.h"
@@ -73,6 +74,14 @@ class Parts : public LauncherParts {
     node_table_->Admit();  // (All attempts of before attend.)
     node_calls_ = std::make_unique<NodeCalls>(node_table_.get(), table_.get(),
                                               process_->locations().runtime_directory);
+    usage_calls_ = std::make_unique<UsageCalls>(
+        UsageCalls::Options{.loop = process_->loop(),
+                            .pool = process_->pool(),
+                            .clock = process_->clock(),
+                            .table = table_.get(),
+                            .nodes = node_table_.get(),
+                            .machine_locks = machine_locks_.get(),
+                            .state_directory = process_->locations().state_directory});
     if (auto status = OpenAlerts(alerts); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
     WatchMachine(alerts.disk_floor);
@@ -80,7 +89,7 @@ class Parts : public LauncherParts {
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
                        barriers_.get(), keeper_.get(), alert_store_.get(), notifier_.get(),
-                       machine_locks_.get(), node_calls_.get(),
+                       node_calls_.get(), usage_calls_.get(),
                        process_->locations().state_directory);
     bus::AddAlertMethods(process_->service(),
                          {.loop = process_->loop(),
@@ -280,6 +289,7 @@ class Parts : public LauncherParts {
   std::unique_ptr<NodeHosts> node_hosts_;
   std::unique_ptr<JobTable> table_;
   std::unique_ptr<NodeCalls> node_calls_;
+  std::unique_ptr<UsageCalls> usage_calls_;
   std::unique_ptr<bus::AlertStore> alert_store_;
   std::unique_ptr<NotificationStore> notifications_;
   std::unique_ptr<Notifier> notifier_;

@@ -20,7 +20,6 @@
 #include "bus/schema/common_methods.h"
 #include "bus/wire/topic.h"
 #include "glog/logging.h"
-#include "launcher/gpu/gpu_meter.h"
 #include "launcher/job/job_names.h"
 #include "launcher/job/job_row.h"
 #include "launcher/job/supervisor.h"
@@ -29,7 +28,6 @@
 #include "launcher/log/log_search.h"
 #include "launcher/log_record.h"
 #include "launcher/run/kill_mode_report.h"
-#include "launcher/run/usage_meter.h"
 #include "runtime/clock.h"
 
 namespace launcher {
@@ -42,7 +40,6 @@ struct Parts {
   runtime::EventLoop* loop;
   JobTable* table;
   ServiceKeeper* keeper;
-  const MachineLocks* machine_locks;
   std::string state_directory;
   std::shared_ptr<FollowPace> pace;
 
@@ -161,63 +158,6 @@ void AddBarrier(const bus::LoopMethods& methods, BarrierCalls* barriers) {
   });
 }
 
-// The running attempts of all jobs: one measurement serves every caller.
-std::vector<RunningAttempt> RunningAttempts(const Parts& parts) {
-  std::vector<RunningAttempt> running;
-  for (const JobRow* row : parts.table->Rows()) {
-    if (row->has_ended()) continue;
-    for (const TaskRow& task : row->tasks) {
-      if (task.attempts.empty()) continue;
-      const AttemptRow& last = task.attempts.back();
-      if (last.pid == 0 || last.ended_us != 0 || !last.node.empty()) continue;
-      running.push_back({.task = row->id + "/" + task.name(),
-                         .number = static_cast<std::uint32_t>(last.number),
-                         .pid = last.pid,
-                         .start_ticks = last.start_ticks,
-                         .folder = AttemptFolder(*row, task, parts.state_directory, last.number)});
-    }
-  }
-  return running;
-}
-
-// "j-abcde/" or "j-abcde/worker-0/"; "" if everything was asked for.
-absl::StatusOr<std::string> UsagePrefix(const Parts& parts, const std::string& job) {
-  if (job.empty()) return std::string();
-  const auto named = parts.table->Find(job);
-  if (!named.ok()) return named.status();
-  if (named->task == kWholeJob) return named->job + "/";
-  const JobRow& row = *parts.table->Row(named->job);
-  return row.id + "/" + row.tasks[static_cast<std::size_t>(named->task)].name() + "/";
-}
-
-void AddUsage(const bus::LoopMethods& methods, const Parts& parts, runtime::ThreadPool* pool) {
-  UsageMeter::Options options;
-  options.gpus = [gpus = std::make_shared<GpuMeter>()](bool with_processes) {
-    return gpus->Measure(with_processes);
-  };
-  methods.Serve<rpc::Launcher::Usage>(
-      [parts, pool, meter = std::make_shared<UsageMeter>(std::move(options))](auto writer,
-                                                                              const auto& request) {
-        auto prefix = UsagePrefix(parts, request.job);
-        if (!prefix.ok()) return writer->Finish(prefix.status());
-        const absl::Status submitted =
-            pool->Submit([locks = parts.machine_locks, meter, writer, prefix = *prefix,
-                          running = RunningAttempts(parts)] {
-              msg::UsageReplyT reply = meter->Measure(running);
-              if (locks != nullptr) {
-                reply.locks_directory = locks->directory();
-                reply.locks_problem = locks->problem();
-              }
-              std::erase_if(reply.tasks, [&](const auto& usage) {
-                return !(usage->task + "/").starts_with(prefix);
-              });
-              writer->Finish(std::move(reply));
-              return absl::OkStatus();
-            });
-        if (!submitted.ok()) writer->Finish(submitted);
-      });
-}
-
 // Parts of a search that the loop's thread knows.
 struct SearchPlan {
   std::vector<SearchedStream> streams;
@@ -301,14 +241,9 @@ void AddSearch(const bus::LoopMethods& methods, const Parts& parts, runtime::Thr
 
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
-                        bus::AlertStore* alerts, Notifier* notifier,
-                        const MachineLocks* machine_locks, NodeCalls* nodes,
-                        std::string state_directory) {
-  const Parts parts{loop,
-                    table,
-                    keeper,
-                    machine_locks,
-                    std::move(state_directory),
+                        bus::AlertStore* alerts, Notifier* notifier, NodeCalls* nodes,
+                        UsageCalls* usage, std::string state_directory) {
+  const Parts parts{loop, table, keeper, std::move(state_directory),
                     std::make_shared<FollowPace>(loop)};
   const bus::LoopMethods methods(service, loop);
   methods.Answer<rpc::Launcher::Launch>([parts](const auto& context, auto request) {
@@ -366,7 +301,12 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
   AddRemoveJob(methods, parts);
   AddStreams(methods, parts);
   AddBarrier(methods, barriers);
-  AddUsage(methods, parts, pool);
+  methods.Serve<rpc::Launcher::Usage>([usage](auto writer, const auto& request) {
+    usage->Ask(request.job, [writer](absl::StatusOr<msg::UsageReplyT> reply) {
+      if (!reply.ok()) return writer->Finish(reply.status());
+      writer->Finish(*std::move(reply));
+    });
+  });
   AddSearch(methods, parts, pool);
 }
 

@@ -14,7 +14,7 @@
 #include "launcher/node_calls.h"
 #include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
-#include "launcher/share/machine_locks.h"
+#include "launcher/usage_calls.h"
 #include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"
 
@@ -22,13 +22,11 @@ namespace launcher {
 
 // Adds the methods of rpc::Launcher, and those of rpc::Common that an owner of topics has, to
 // `service`. Each hops to the loop, where the table lives, but KillModes, which needs no table;
-// Usage and SearchLogs go on to `pool`. All outlive the service's calls. `machine_locks`: null
-// on a machine without them.
+// SearchLogs goes on to `pool`. All outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
-                        bus::AlertStore* alerts, Notifier* notifier,
-                        const MachineLocks* machine_locks, NodeCalls* nodes,
-                        std::string state_directory);
+                        bus::AlertStore* alerts, Notifier* notifier, NodeCalls* nodes,
+                        UsageCalls* usage, std::string state_directory);
 
 // Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, msg::JobT job);

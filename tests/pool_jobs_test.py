@@ -29,6 +29,34 @@ class PoolJobsTest(pool_case.PoolCase):
         # It has left nothing there.
         self.await_true(lambda: not list(pathlib.Path(self.directory, "n/a/attempts").iterdir()), "the attempt stays")
 
+    def test_what_a_task_on_a_node_uses_is_measured_there(self):
+        self.node("a", slots=2)
+        job = self.launch("x=$(head -c 30000000 /dev/zero | tr '\\0' x); echo up; while :; do :; done")
+        here = self.launch("echo up; sleep 1000", pool="")
+        self.await_true(lambda: "up" in self.output(job) and "up" in self.output(here), lambda: self.job(job))
+
+        def use():
+            tasks = {task["task"]: task for task in self.call("Usage").get("tasks", [])}
+            return tasks.get(job + "/worker-0")
+        self.await_true(lambda: (use() or {}).get("cpu_us", 0) > 500000, use)
+        self.assertGreater(use()["rss_bytes"], 25000000)
+        self.assertEqual((use()["attempt"], use()["processes"]), (1, 1))
+        self.assertEqual([task["task"] for task in self.call("Usage", job=job)["tasks"]], [job + "/worker-0"])
+        self.assertEqual(len(self.call("Usage")["tasks"]), 2)
+        row, = [line for line in self.yard("top", "--once")[0].splitlines() if job in line]
+        self.assertRegex(row, r" \d+% +\d\d\.\d MB")
+        # A node that does not answer holds up nobody for long, and the others are measured.
+        worker, = [pid for pid in self.processes_of("a")
+                   if b"--worker=" in pathlib.Path("/proc/%d/cmdline" % pid).read_bytes()]
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            for _ in range(2):
+                self.await_true(lambda: [task["task"] for task in self.call("Usage")["tasks"]] == [here + "/worker-0"],
+                                lambda: self.call("Usage"))
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        self.await_true(use, lambda: self.call("Usage"))
+
     def test_tasks_wait_for_a_slot_of_a_node(self):
         self.node("a", slots=1)
         first = self.launch("sleep 1000")
@@ -45,6 +73,64 @@ class PoolJobsTest(pool_case.PoolCase):
         spec = {"argv": ["true"], "working_directory": "/tmp", "pool": "nowhere"}
         why = self.finish(self.start_yard("call", "launcher", "Launch", json.dumps({"spec": spec})), 3)[1]
         self.assertIn("there is no pool nowhere; next: yard pool nowhere --hosts HOST,...", why)
+
+    def test_a_verb_refuses_a_pool_that_is_not_there_before_it_makes_anything(self):
+        self.node("a", slots=1)
+        runs, work = pathlib.Path(self.directory, "runs"), pathlib.Path(self.directory, "state/work")
+        code = pathlib.Path(self.directory, "code")
+        code.mkdir()
+        (code / "train.py").write_text("print(1)\n")
+        sweep = pathlib.Path(self.directory, "sweep.yaml")
+        sweep.write_text("program: code/train.py\nmethod: random\nmetric: {name: loss, goal: minimize}\nrun_cap: 1\n"
+                         "parameters: {x: {min: 0.0, max: 1.0}}\n")
+
+        def left():
+            return sorted(map(str, runs.rglob("*"))), sorted(map(str, work.rglob("*"))), self.yard("ps", "--json", "--all")[0]
+        before = left()
+        for words in (("run", "--at", "lba", "--sync", "code", "--", "true"), ("launch", "--at", "lba", "--sync", "code", "--", "true"),
+                      ("sweep", str(sweep), "--at", "lba", "--sync", "code")):
+            why = self.finish(self.start_yard(*words), 3)[1]
+            self.assertIn("there is no pool lba; did you mean lab? The pools are lab; next: --at lab, or "
+                          "yard pool lba --hosts HOST,HOST", why)
+        self.assertEqual(left(), before)
+
+    def test_a_heartbeat_and_a_program_are_looked_at_on_the_node(self):
+        self.node("a", slots=4)
+        often = {"period_ms": 200, "timeout_ms": 5000, "failures": 2}
+        beats = self.launch("while :; do touch $YARD_HEARTBEAT; sleep 0.02; done", liveness={"heartbeat": True, **often})
+        hangs = self.launch("echo up; exec sleep 1000", liveness={"heartbeat": True, **often})
+        # The program of a probe runs where the task runs, with its environment.
+        here = str(pathlib.Path(self.directory, "probe-of"))
+        looks = self.launch("echo up; exec sleep 1000", environment=["PATH=/usr/bin:/bin", "GOOD=yes"],
+                            liveness={"argv": ["sh", "-c", 'echo "$GOOD" $PPID > %s; test ! -e %s.bad' % (here, here)], **often})
+        ended = self.await_state(hangs, "failed")
+        self.assertIn("its liveness probe (heartbeat) has failed 2 times in a row: no heartbeat since the last look",
+                      ended["tasks"][0]["attempts"][0]["reason"])
+        self.assertEqual(ended["tasks"][0]["node"], "a")
+        self.assertEqual(self.job(beats)["state"], "running")
+        self.assertEqual(self.job(looks)["tasks"][0].get("probe", ""), "")
+        said, parent = pathlib.Path(here).read_text().split()
+        self.assertEqual(said, "yes")
+        self.assertIn(int(parent), self.processes_of("a"))
+        # Its worker is killed: the next one goes on looking.
+        worker = int(parent)
+        os.kill(worker, signal.SIGKILL)
+        self.await_true(lambda: pathlib.Path(here).read_text().split()[1:] not in ([], [parent]), "nobody looks any more")
+        pathlib.Path(here + ".bad").touch()
+        self.assertIn("has failed 2 times in a row: exit code 1",
+                      self.await_state(looks, "failed")["tasks"][0]["attempts"][0]["reason"])
+        self.assertEqual(self.job(beats)["state"], "running")
+        self.call("StopJob", job=beats, grace_ms=100)
+        self.await_state(beats, "done", "failed")
+
+    def test_a_trial_that_has_ended_still_says_where_it_ran(self):
+        self.node("a", slots=1)
+        one = json.loads(self.yard("run", "--at", "lab", "--json", "--", "true")[0].splitlines()[-1])["id"]
+        self.assertRegex(self.yard("show", one)[0], r"\nhost +a, of pool lab\n")
+        self.assertEqual(json.loads(self.yard("show", one, "--json")[0])["node"], "a")
+        self.node("b", slots=1)
+        two = json.loads(self.yard("run", "--at", "lab", "--worker", "2", "--json", "--", "true")[0].splitlines()[-1])["id"]
+        self.assertRegex(self.yard("show", two)[0], r"\nhost +nodes (a, b|b, a) of pool lab\n")
 
     def test_signal_stop_and_restart(self):
         self.node("a", slots=1)

@@ -193,6 +193,10 @@ std::string TaskSocketPath(const JobRow& row, const TaskRow& task,
   return absl::StrCat(runtime_directory, "/tasks/", row.id, ".", task.name(), ".", attempt);
 }
 
+std::string NodeKey(const JobRow& row, int task, int attempt) {
+  return absl::StrCat(row.id, ".", task, ".", attempt);
+}
+
 msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   msg::JobT job;
   job.id = row.id;

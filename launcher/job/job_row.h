@@ -103,6 +103,9 @@ std::string JobFolder(const std::string& state_directory, const std::string& id)
 std::string AttemptFolder(const JobRow& row, const TaskRow& task,
                           const std::string& state_directory, int attempt);
 
+// The key by which a node knows an attempt: "j-abcde.0.1" of task 0.
+std::string NodeKey(const JobRow& row, int task, int attempt);
+
 // A row as a message, without its environment.
 msg::JobT JobMessage(const JobRow& row, const std::string& state_directory);
 // Lines of an attempt as a message.

@@ -12,7 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "bus/call/stored_table.h"
-#include "launcher/job/probe_address.h"
+#include "launcher/job/probe_record.h"
 #include "launcher/wire/record.h"
 
 namespace launcher {
@@ -93,35 +93,9 @@ msg::JobSpecT OfRecord(const Record& record) {
   return spec;
 }
 
-constexpr std::uint32_t kLongestProbeMs = 24 * 3'600'000;
-constexpr std::uint32_t kShortestPeriodMs = 100;
-constexpr std::uint32_t kMostProbeFailures = 1'000'000;
+constexpr std::uint32_t kLongestDelayMs = 24 * 3'600'000;
 constexpr std::size_t kMostAfter = 100;
 constexpr std::size_t kMaxApplied = 2 << 20;
-
-// Says what is wrong with a probe; empty if it is right.
-std::string WrongProbe(const msg::ProbeT& probe) {
-  const int ways = (probe.argv.empty() ? 0 : 1) + (probe.tcp.empty() ? 0 : 1) +
-                   (probe.http.empty() ? 0 : 1) + (probe.heartbeat ? 1 : 0);
-  if (ways != 1) return "it has to have one of argv, tcp, http and heartbeat";
-  if (!probe.argv.empty() && probe.argv[0].empty()) return "there is no program";
-  for (const std::string& word : probe.argv) {
-    if (HasNul(word)) return "an argument holds a NUL byte";
-  }
-  if (auto where = ParseProbeAddress(probe); !where.ok()) {
-    return std::string(where.status().message());
-  }
-  for (const auto& [name, time] :
-       {std::pair("period_ms", probe.period_ms), std::pair("timeout_ms", probe.timeout_ms),
-        std::pair("start_delay_ms", probe.start_delay_ms)}) {
-    if (time > kLongestProbeMs) return absl::StrCat(name, ": ", time, " is more than a day");
-  }
-  if (probe.period_ms != 0 && probe.period_ms < kShortestPeriodMs) {
-    return absl::StrCat("period_ms: ", probe.period_ms, " is less than ", kShortestPeriodMs);
-  }
-  if (probe.failures > kMostProbeFailures) return "failures: at most a million";
-  return "";
-}
 
 bool IsSha256(const std::string& text) {
   return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -155,14 +129,10 @@ absl::Status CheckKept(const msg::JobSpecT& spec) {
     probes.emplace_back(absl::StrCat("groups: ", group->type, ": liveness"), group->liveness.get());
   }
   for (const auto& [name, probe] : probes) {
-    std::string wrong = probe == nullptr ? "" : WrongProbe(*probe);
-    if (wrong.empty() && probe != nullptr && !spec.pool.empty() &&
-        (!probe->argv.empty() || probe->heartbeat)) {
-      wrong = "a task on another host is looked at by tcp or http";
-    }
+    const std::string wrong = probe == nullptr ? "" : WrongProbe(*probe);
     if (!wrong.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": ", wrong));
   }
-  if (spec.restart_delay_ms > kLongestProbeMs || spec.restart_delay_limit_ms > kLongestProbeMs) {
+  if (spec.restart_delay_ms > kLongestDelayMs || spec.restart_delay_limit_ms > kLongestDelayMs) {
     return absl::InvalidArgumentError("restart_delay_ms, restart_delay_limit_ms: at most a day");
   }
   if (spec.restart_delay_limit_ms != 0 && spec.restart_delay_limit_ms < spec.restart_delay_ms) {

@@ -49,6 +49,7 @@ std::unique_ptr<Attempt> NodeHosts::MakeAttempt(const std::string& node, Wanted 
                              .stderr_path = std::move(wanted.stderr_path),
                              .spec = std::move(wanted.spec),
                              .work = std::move(work),
+                             .probe = std::move(wanted.probe),
                              .fault = std::move(wanted.fault)},
       std::move(callbacks));
 }

@@ -23,6 +23,7 @@ class NodeHosts final : public OtherHosts {
   std::vector<NodeQueue::Node> Nodes() const override;
   void OnChange(std::function<void()> changed) override;
   std::string AddressOf(const std::string& node) const override;
+  void LoseSoonIfAway(const std::string& node) override { nodes_->Link(node)->LoseSoonIfAway(); }
   std::unique_ptr<Attempt> MakeAttempt(const std::string& node, Wanted wanted,
                                        Attempt::Callbacks callbacks) override;
 

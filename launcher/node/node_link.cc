@@ -8,8 +8,16 @@
 #include "glog/logging.h"
 
 namespace launcher {
+namespace {
 
-NodeLink::NodeLink(Options options) : options_(std::move(options)) { LoseAfterAWhile(); }
+// For a node that is away when the yard ends: it may be about to connect.
+constexpr absl::Duration kAtTheEnd = absl::Seconds(2);
+
+}  // namespace
+
+NodeLink::NodeLink(Options options) : options_(std::move(options)) {
+  LoseAfter(options_.lost_after);
+}
 
 NodeLink::~NodeLink() {
   *alive_ = false;
@@ -41,6 +49,22 @@ bool NodeLink::SendWord(const std::string& word) {
   return true;
 }
 
+bool NodeLink::AskUsage(std::function<void(NodeUsage)> answer) {
+  on_usage_ = nullptr;
+  if (owes_usage_ || !Send({.kind = NodeOrder::Kind::kUsage, .number = ++usage_asked_})) {
+    return false;
+  }
+  owes_usage_ = true;
+  on_usage_ = std::move(answer);
+  return true;
+}
+
+void NodeLink::OnUsage(NodeUsage usage) {
+  if (!owes_usage_ || usage.number != usage_asked_) return;
+  owes_usage_ = false;
+  if (on_usage_) std::exchange(on_usage_, nullptr)(std::move(usage));
+}
+
 void NodeLink::OnFrame(std::string_view frame) {
   if (!is_welcome_) return OnHello(frame);
   if (const auto output = NodeOutput::Decode(frame)) {
@@ -57,6 +81,7 @@ void NodeLink::OnFrame(std::string_view frame) {
     if (attendant != nullptr) attendant->OnFilePart(*std::move(part));
     return;
   }
+  if (auto usage = NodeUsage::Decode(frame)) return OnUsage(*std::move(usage));
   LOG_EVERY_N(WARNING, 100) << "node " << options_.name
                             << " has said what this launcher does not know";
 }
@@ -71,6 +96,7 @@ void NodeLink::OnHello(std::string_view frame) {
   }
   hello_ = *hello;
   is_welcome_ = true;
+  owes_usage_ = false;
   heard_ = 0;
   options_.loop->Cancel(std::exchange(lost_timer_, 0));
   (void)Send({.kind = NodeOrder::Kind::kWelcome});
@@ -112,19 +138,26 @@ void NodeLink::OnClosed(const absl::Status& why) {
   frames_.reset();
   if (!std::exchange(is_welcome_, false)) return;
   lost_why_ = std::string(why.message());
-  LoseAfterAWhile();
+  LoseAfter(options_.lost_after);
   if (options_.on_change) options_.on_change(why);
 }
 
 // Again and again as long as the node is away: attempts whose end is acknowledged attend, too.
-void NodeLink::LoseAfterAWhile() {
+void NodeLink::LoseAfter(absl::Duration patience) {
   options_.loop->Cancel(lost_timer_);
-  lost_timer_ = options_.loop->RunAfter(options_.lost_after, [this] {
+  lost_timer_ = options_.loop->RunAfter(patience, [this, patience] {
     lost_timer_ = 0;
-    Lose(absl::StrCat("node ", options_.name, " has been away for ",
-                      absl::FormatDuration(options_.lost_after), ": ", lost_why_));
-    LoseAfterAWhile();
+    Lose(absl::StrCat("node ", options_.name,
+                      patience < options_.lost_after
+                          ? " is away, and the yard ends"
+                          : " has been away for " + absl::FormatDuration(patience),
+                      ": ", lost_why_));
+    LoseAfter(options_.lost_after);
   });
+}
+
+void NodeLink::LoseSoonIfAway() {
+  if (!is_welcome_) LoseAfter(std::min(kAtTheEnd, options_.lost_after));
 }
 
 void NodeLink::Lose(const std::string& why) {

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
+#include "launcher/node/node_usage.h"
 #include "launcher/node/node_words.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
@@ -60,6 +61,9 @@ class NodeLink {
   // reason.
   void GiveUp(const std::string& why);
 
+  // Its attempts are lost soon if the node is away, and does not come back in the meantime.
+  void LoseSoonIfAway();
+
   // At most one attendant for a key. The attendant outlives its place here; OnConnected() comes
   // soon, if the node is there.
   void Attend(const std::string& key, Attendant* attendant);
@@ -69,6 +73,10 @@ class NodeLink {
   bool Send(const NodeOrder& order) { return SendWord(order.Encode()); }
   bool Send(const FileAnswer& answer) { return SendWord(answer.Encode()); }
   bool Send(const FileListAnswer& answer) { return SendWord(answer.Encode()); }
+  // Asks what the attempts there use. The answer comes once, or never if the connection breaks.
+  // False if the node is not there, or owes an answer already: then `answer` is not called. An
+  // `answer` of before is not called any more.
+  bool AskUsage(std::function<void(NodeUsage)> answer);
   bool is_connected() const { return is_welcome_; }
   const std::string& name() const { return options_.name; }
   // The node's last words about itself; `node` is empty before it has said any.
@@ -79,10 +87,11 @@ class NodeLink {
   void OnFrame(std::string_view frame);
   void OnHello(std::string_view frame);
   void OnNews(const NodeNews& news);
+  void OnUsage(NodeUsage usage);
   void OnClosed(const absl::Status& why);
   void Refuse(const std::string& why);
   void Lose(const std::string& why);
-  void LoseAfterAWhile();
+  void LoseAfter(absl::Duration patience);
   // The attendants as they are now: one may leave in a call.
   void ForEach(const std::function<void(Attendant*)>& call);
   Attendant* Find(const std::string& key) const;
@@ -95,6 +104,9 @@ class NodeLink {
   bool is_welcome_ = false;
   std::uint64_t heard_ = 0;
   bool tells_heard_ = false;
+  std::uint64_t usage_asked_ = 0;                 // The newest question for usage.
+  bool owes_usage_ = false;                       // The node has not answered it.
+  std::function<void(NodeUsage)> on_usage_ = {};  // Waits for that answer.
   std::string lost_why_ = "it has not connected";
   runtime::EventLoop::TimerId lost_timer_ = 0;
   std::map<std::string, Attendant*> attendants_;

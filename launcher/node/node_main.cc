@@ -175,15 +175,18 @@ absl::Status Work(const Paths& paths) {
     link = *std::move(started);
   }
   const auto loop = runtime::EventLoop::Create();
-  auto worker = launcher::NodeWorker::Create({.loop = loop.get(),
-                                              .folder = paths.folder,
-                                              .socket_directory = paths.folder + "/sockets",
-                                              .launcher_socket = paths.launcher_socket,
-                                              .trainer_socket = paths.trainer_socket,
-                                              .shim_path = paths.shim,
-                                              .owner = stub,
-                                              .owner_start_ticks = stub_row->start_ticks,
-                                              .hello = HostFacts()});
+  launcher::GpuMeter gpus;
+  auto worker = launcher::NodeWorker::Create(
+      {.loop = loop.get(),
+       .folder = paths.folder,
+       .socket_directory = paths.folder + "/sockets",
+       .launcher_socket = paths.launcher_socket,
+       .trainer_socket = paths.trainer_socket,
+       .shim_path = paths.shim,
+       .owner = stub,
+       .owner_start_ticks = stub_row->start_ticks,
+       .hello = HostFacts(),
+       .gpus = [&](bool with_processes) { return gpus.Measure(with_processes); }});
   if (!worker.ok()) return worker.status();
   const auto leave = [&](int) { (*worker)->Leave(kGrace, [&] { loop->Stop(); }); };
   const auto signals = runtime::StopSignal::Create(loop.get(), leave, [](int) {});

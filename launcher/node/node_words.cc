@@ -11,10 +11,11 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxKey = 100;
-constexpr std::array<std::string_view, 4> kNews = {"state", "barrier", "over", "left"};
-constexpr std::array<std::string_view, 11> kOrders = {"welcome", "refuse", "heard",   "start",
+constexpr std::size_t kMaxProbeWords = 4096;
+constexpr std::array<std::string_view, 5> kNews = {"state", "barrier", "over", "left", "probe"};
+constexpr std::array<std::string_view, 12> kOrders = {"welcome", "refuse", "heard",   "start",
                                                       "stop",    "signal", "barrier", "acknowledge",
-                                                      "discard", "read",   "work"};
+                                                      "discard", "read",   "work",    "usage"};
 
 template <typename Enum, std::size_t N>
 std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -98,6 +99,10 @@ std::string NodeNews::Encode() const {
       break;
     case Kind::kLeft:
       break;
+    case Kind::kProbe:
+      record.Add("look", look);
+      record.Add("failed", failed);
+      break;
   }
   return record.Encode();
 }
@@ -112,7 +117,9 @@ std::optional<NodeNews> NodeNews::Decode(std::string_view bytes) {
                 .kind = *kind,
                 .lost = record->GetNumber("lost") != 0,
                 .shim_lost = record->GetNumber("shim_lost") != 0,
-                .how = record->Get("how")};
+                .how = record->Get("how"),
+                .look = record->Get("look").substr(0, kMaxProbeWords),
+                .failed = record->Get("failed").substr(0, kMaxProbeWords)};
   if (*kind == Kind::kState || *kind == Kind::kOver) {
     auto state = ShimState::Decode(record->Get("state"));
     if (!state) return std::nullopt;
@@ -206,6 +213,7 @@ std::string NodeOrder::Encode() const {
   if (!attempt.empty()) record.Add("attempt", attempt);
   if (!spec.empty()) record.Add("spec", spec);
   if (!files.empty()) record.Add("files", files);
+  if (!probe.empty()) record.Add("probe", probe);
   if (signal != 0) record.AddNumber("signal", signal);
   if (grace_ms != 0) record.AddNumber("grace_ms", grace_ms);
   if (number != 0) record.AddNumber("number", Signed(number));
@@ -222,13 +230,14 @@ std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
   if (!record) return std::nullopt;
   const auto kind = NamedIn<Kind>(kOrders, record->Get("kind"));
   if (!kind) return std::nullopt;
-  const bool is_of_attempt = *kind > Kind::kHeard;
+  const bool is_of_attempt = *kind > Kind::kHeard && *kind != Kind::kUsage;
   if (is_of_attempt && !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
   if (*kind == Kind::kWork && !runtime::IsSha256(record->Get("work"))) return std::nullopt;
   return NodeOrder{.kind = *kind,
                    .attempt = record->Get("attempt"),
                    .spec = record->Get("spec"),
                    .files = record->Get("files"),
+                   .probe = record->Get("probe"),
                    .signal = static_cast<int>(record->GetNumber("signal")),
                    .grace_ms = record->GetNumber("grace_ms"),
                    .number = Number(*record, "number"),

@@ -52,6 +52,7 @@ struct NodeNews {
     kBarrier,  // It waits at a barrier.
     kOver,     // The attempt has ended; all fields of the end are set. Its files are kept.
     kLeft,     // After NodeOrder::kAcknowledge: the node has nothing of it any more.
+    kProbe,    // Its liveness probe fails for another reason, does not fail any more, or gives up.
   };
   std::uint64_t number = 0;
   std::string attempt = {};
@@ -62,6 +63,10 @@ struct NodeNews {
   bool lost = false;         // These three as in AttemptEnd.
   bool shim_lost = false;
   std::string how = {};
+  // kProbe. Why the last look has failed; empty: it has not.
+  std::string look = {};
+  // kProbe. Why the attempt has to be ended; empty: it has not to be.
+  std::string failed = {};
 
   bool operator==(const NodeNews&) const = default;
   std::string Encode() const;
@@ -131,12 +136,14 @@ struct NodeOrder {
     kDiscard,      // Nobody wants it: it is killed, and removed as if acknowledged.
     kRead,         // Asks for output from `offset` on.
     kWork,         // `bytes` of the archive `work` from `offset` on; none: `line` says why.
+    kUsage,        // Asks what all attempts use: the answer (node_usage.h) has this `number`.
   };
   Kind kind = Kind::kWelcome;
   std::string attempt = {};
   std::string spec = {};   // A ShimSpec::Encode(). The node sets what it knows better: files,
                            // sockets and owner.
   std::string files = {};  // A NodeFiles::Encode(), for kStart. Empty: all is as the spec says.
+  std::string probe = {};  // For kStart: EncodeProbe() of a probe of its host; empty: it has none.
   int signal = 0;
   std::int64_t grace_ms = 0;
   std::uint64_t number = 0;

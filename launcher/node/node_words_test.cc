@@ -42,7 +42,12 @@ TEST(NodeWordsTest, NewsOfEachKindAreReadAsTheyWereSaid) {
                 .how = "the shim was killed"};
   over.state.exit_code = 3;
   const NodeNews left{.number = 6, .attempt = "a", .kind = NodeNews::Kind::kLeft};
-  for (const NodeNews& news : {state, barrier, over, left}) {
+  const NodeNews probe{.number = 7,
+                       .attempt = "a",
+                       .kind = NodeNews::Kind::kProbe,
+                       .look = "exit code 1",
+                       .failed = "it has failed 3 times"};
+  for (const NodeNews& news : {state, barrier, over, left, probe}) {
     EXPECT_EQ(NodeNews::Decode(news.Encode()), news) << news.Encode();
   }
 }
@@ -72,6 +77,8 @@ TEST(NodeWordsTest, OrdersOfEachKindAreReadAsTheyWereSaid) {
         NodeOrder{.kind = Kind::kDiscard, .attempt = key},
         NodeOrder{.kind = Kind::kRead, .attempt = key, .is_stderr = true, .offset = 7},
         NodeOrder{.kind = Kind::kStart, .attempt = key, .files = NodeFiles{}.Encode()},
+        NodeOrder{.kind = Kind::kStart, .attempt = key, .probe = "p"},
+        NodeOrder{.kind = Kind::kUsage, .number = 11},
         NodeOrder{.kind = Kind::kWork,
         .attempt = key,
         .line = "gone",

@@ -18,16 +18,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "glog/logging.h"
+#include "launcher/job/probe_record.h"
 #include "launcher/node/attempt_files.h"
 #include "launcher/node/checkpoint_relay.h"
 #include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
+#include "launcher/node/node_usage.h"
 #include "launcher/node/run_files.h"
 #include "launcher/node/sent_files.h"
 #include "launcher/process/process_table.h"
+#include "launcher/run/liveness.h"
 #include "launcher/run/local_attempt.h"
 #include "launcher/run/shim_spawner.h"
+#include "launcher/run/usage_meter.h"
 #include "launcher/wire/log_files.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/file/file.h"
@@ -62,6 +67,7 @@ constexpr std::string_view kCheckpointVariable = "YARD_CHECKPOINT=";
 // Files of a checkpoint that was saved here go into the cache from this size on, so many at most.
 constexpr std::uint64_t kLargeFile = 1 << 20;
 constexpr std::size_t kMaxRemembered = 64;
+constexpr std::string_view kHeartbeat = "YARD_HEARTBEAT=";
 constexpr std::size_t kLongestSocketName = 33 + 4;  // "/", 32 digits, ".ctl"
 
 struct Stop {
@@ -77,7 +83,11 @@ struct Held {
   std::optional<ShimState> state;
   std::optional<ShimBarrier> barrier;  // The one at which the program waits, not answered yet.
   std::optional<AttemptEnd> end;
-  bool says_state = false, says_barrier = false, says_end = false;  // Not said yet.
+  std::optional<msg::ProbeT> probe;    // A liveness probe of this host.
+  std::unique_ptr<Liveness> liveness;  // Looks while the program runs.
+  std::string look, failed;            // As in NodeNews.
+  // Not said yet.
+  bool says_state = false, says_barrier = false, says_probe = false, says_end = false;
   std::optional<Stop> stop = {};
   bool is_preparing = false;  // Its files are not there yet.
   bool is_copying = false;    // It has ended; its end is said once its files are at the launcher.
@@ -106,6 +116,11 @@ absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {
       absl::StrCat("cannot reach a launcher at ", path, ": ", std::strerror(errno)));
 }
 
+ShimSpec ReadSpec(const std::string& folder) {
+  const auto encoded = runtime::ReadFile(SpecPath(folder), NodeWorker::kMaxSpec);
+  return ShimSpec::Decode(encoded.value_or("")).value_or(ShimSpec());
+}
+
 AttemptEnd FailedStart(std::string why) {
   AttemptEnd end;
   end.state.phase = ShimPhase::kExited;
@@ -131,9 +146,12 @@ class Worker final : public NodeWorker {
                                      [this](const FilePart& part) {
                                        if (is_welcome_) frames_->Send(part.Encode());
                                      }})),
-        run_files_(RunFiles::Create({.loop = options_.loop, .send = [this](const FilePart& part) {
-                                       if (is_welcome_) frames_->Send(part.Encode());
-                                     }})) {}
+        run_files_(RunFiles::Create({.loop = options_.loop,
+                                     .send =
+                                         [this](const FilePart& part) {
+                                           if (is_welcome_) frames_->Send(part.Encode());
+                                         }})),
+        meter_(options_.loop, options_.gpus) {}
   ~Worker() override;
   absl::Status Open();
   void Leave(absl::Duration grace, std::function<void()> done) override;
@@ -143,6 +161,8 @@ class Worker final : public NodeWorker {
   std::string Folder(const std::string& key) const {
     return absl::StrCat(options_.folder, "/attempts/", key);
   }
+  std::string ProbePath(const std::string& key) const { return Folder(key) + "/probe"; }
+  std::string HeartbeatPath(const std::string& key) const { return Folder(key) + "/heartbeat"; }
   void Later(std::function<void()> work);
 
   // Connections.
@@ -167,6 +187,7 @@ class Worker final : public NodeWorker {
   void OnOrder(const NodeOrder& order);
   void OnStart(const NodeOrder& order);
   void OnRead(const NodeOrder& order);
+  void OnUsage(const NodeOrder& order);
   void OnOrderOf(Held* held, const NodeOrder& order);
 
   // Attempts.
@@ -186,6 +207,7 @@ class Worker final : public NodeWorker {
   // directory is its own.
   void OpenRunFiles(const Held& held, const ShimSpec& spec);
   void RememberFiles(const std::string& run_directory, const FileList& files);
+  void BeginLiveness(Held* held, const ShimState& state);
   void OnState(Held* held, const ShimState& state);
   void OnOver(Held* held, const AttemptEnd& end);
   void OnCopied(const std::string& key, const std::string& problem);
@@ -205,6 +227,8 @@ class Worker final : public NodeWorker {
   std::unique_ptr<SentFiles> sent_;
   std::unique_ptr<RunFiles> run_files_;
   std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
+  AttemptMeter meter_;
+  std::uint64_t usage_asked_ = 0;  // The newest order.
   std::map<std::string, std::unique_ptr<Held>> held_;
   // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
   std::map<std::string, std::uint64_t> left_;
@@ -396,6 +420,7 @@ void Worker::Say(const std::string& key, bool at_once) {
 void Worker::SayAgain(Held* held) {
   held->says_state = held->state.has_value();
   held->says_barrier = held->barrier.has_value();
+  held->says_probe = held->probe.has_value();
   held->says_end = held->end.has_value() && !held->is_copying;
   Say(held->key);
 }
@@ -423,6 +448,7 @@ void Worker::SendNewsOf(const std::string& key) {
   Held& held = *found->second;
   const bool says_state = std::exchange(held.says_state, false);
   const bool says_barrier = std::exchange(held.says_barrier, false);
+  const bool says_probe = std::exchange(held.says_probe, false);
   if (held.end) {
     if (!std::exchange(held.says_end, false)) return;
     return Send({.attempt = key,
@@ -437,6 +463,10 @@ void Worker::SendNewsOf(const std::string& key) {
   }
   if (says_barrier && held.barrier) {
     Send({.attempt = key, .kind = NodeNews::Kind::kBarrier, .barrier = *held.barrier});
+  }
+  if (says_probe && held.state) {
+    Send(
+        {.attempt = key, .kind = NodeNews::Kind::kProbe, .look = held.look, .failed = held.failed});
   }
 }
 
@@ -459,6 +489,7 @@ void Worker::OnOrder(const NodeOrder& order) {
   if (order.kind == Kind::kStart) return OnStart(order);
   if (order.kind == Kind::kRead) return OnRead(order);
   if (order.kind == Kind::kWork) return files_->OnPiece(order);
+  if (order.kind == Kind::kUsage) return OnUsage(order);
   const auto found = held_.find(order.attempt);
   if (found != held_.end()) return OnOrderOf(found->second.get(), order);
   if (order.kind != Kind::kAcknowledge && order.kind != Kind::kDiscard) return;
@@ -530,6 +561,22 @@ void Worker::OnRead(const NodeOrder& order) {
   frames_->Send(output.Encode());
 }
 
+void Worker::OnUsage(const NodeOrder& order) {
+  std::vector<RunningAttempt> running;
+  for (const auto& [key, held] : held_) {
+    if (held->end || !held->state || held->state->pid == 0) continue;
+    running.push_back({.task = key,
+                       .pid = held->state->pid,
+                       .start_ticks = held->state->start_ticks,
+                       .folder = Folder(key)});
+  }
+  usage_asked_ = order.number;
+  meter_.Measure(std::move(running), [this](NodeUsage usage) {
+    usage.number = usage_asked_;
+    if (is_welcome_) frames_->Send(usage.Encode());
+  });
+}
+
 // --- Attempts.
 
 absl::Status Worker::AdoptAll() {
@@ -565,6 +612,7 @@ void Worker::Adopt(const std::string& key) {
   }
   held->task_socket = spec->task_socket;
   held->control_socket = spec->control_socket;
+  held->probe = DecodeProbe(runtime::ReadFile(ProbePath(key), kMaxSpec).value_or(""));
   held->is_of_earlier_owner =
       spec->owner != options_.owner || spec->owner_start_ticks != options_.owner_start_ticks;
   OpenRunFiles(*held, *spec);
@@ -591,6 +639,11 @@ void Worker::Prepare(Held* held, const NodeOrder& order) {
   const auto spec = ShimSpec::Decode(order.spec);
   if (!spec) {
     return FailStart(held, absl::InvalidArgumentError("the spec of the attempt cannot be decoded"));
+  }
+  held->probe = DecodeProbe(order.probe);
+  if (!order.probe.empty() && !held->probe) {
+    return FailStart(
+        held, absl::InvalidArgumentError("the liveness probe of the attempt cannot be decoded"));
   }
   if (order.files.empty()) return Begin(held, *spec);
   const auto files = NodeFiles::Decode(order.files);
@@ -634,6 +687,10 @@ absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, ShimSpec spec) const 
   spec.stdout_path = Folder(held.key) + "/stdout";
   spec.stderr_path = Folder(held.key) + "/stderr";
   spec.rotate_bytes = 0;
+  for (std::string& entry : spec.environment) {
+    if (entry.starts_with(kHeartbeat))
+      entry = absl::StrCat(std::string(kHeartbeat), HeartbeatPath(held.key));
+  }
   spec.control_socket = held.control_socket;
   spec.task_socket = held.task_socket;
   spec.owner = options_.owner;
@@ -652,10 +709,13 @@ void Worker::Begin(Held* held, const ShimSpec& given) {
   const auto spec = OwnSpec(*held, given);
   if (!spec.ok()) return FailStart(held, spec.status());
   const std::string folder = Folder(held->key);
-  for (const auto& done : {runtime::MakeDirectories(folder, 0700),
-                           runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600)}) {
-    if (!done.ok()) return FailStart(held, done);
+  absl::Status done = runtime::MakeDirectories(folder, 0700);
+  if (done.ok() && held->probe) {
+    done = runtime::WriteFileAtomically(ProbePath(held->key), EncodeProbe(*held->probe), 0600);
   }
+  // Last: it stands for the attempt.
+  if (done.ok()) done = runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600);
+  if (!done.ok()) return FailStart(held, done);
   OpenRunFiles(*held, *spec);
   MakeAttempt(held);
   if (const absl::Status begun = held->attempt->Start(); !begun.ok()) FailStart(held, begun);
@@ -665,21 +725,17 @@ void Worker::MakeAttempt(Held* held) {
   const std::string folder = Folder(held->key);
   const std::string key = held->key;
   held->attempt = std::make_unique<LocalAttempt>(
-      LocalAttempt::Options{
-          .loop = options_.loop,
-          .spawner = &spawner_,
-          .folder = folder,
-          .task_socket = held->task_socket,
-          .control_socket = held->control_socket,
-          .spec =
-              [folder] {
-                const auto encoded = runtime::ReadFile(SpecPath(folder), kMaxSpec);
-                return ShimSpec::Decode(encoded.value_or("")).value_or(ShimSpec());
-              }},
+      LocalAttempt::Options{.loop = options_.loop,
+                            .spawner = &spawner_,
+                            .folder = folder,
+                            .task_socket = held->task_socket,
+                            .control_socket = held->control_socket,
+                            .spec = [folder] { return ReadSpec(folder); }},
       Attempt::Callbacks{
           .on_running =
-              [this, held](const ShimState&) {
+              [this, held](const ShimState& state) {
                 if (held->stop) StopIt(held, *held->stop);
+                BeginLiveness(held, state);
               },
           .on_output = [this, held](const ShimState& state) { OnState(held, state); },
           .on_barrier =
@@ -690,6 +746,26 @@ void Worker::MakeAttempt(Held* held) {
               },
           .on_over = [this, held](const AttemptEnd& end) { OnOver(held, end); },
           .on_left = [this, key] { Later([this, key] { Remove(key); }); }});
+}
+
+void Worker::BeginLiveness(Held* held, const ShimState& state) {
+  if (!held->probe || held->liveness != nullptr) return;
+  Liveness::Options options{.loop = options_.loop, .probe = *held->probe};
+  options.heartbeat_file = HeartbeatPath(held->key);
+  options.spec = [folder = Folder(held->key)] { return ReadSpec(folder); };
+  options.age =
+      std::max(absl::Now() - absl::FromUnixMicros(state.started_us), absl::ZeroDuration());
+  options.on_look = [this, held](const std::string& why) {
+    if (std::exchange(held->look, why) == why) return;
+    held->says_probe = true;
+    Say(held->key);
+  };
+  options.on_failed = [this, held](const std::string& reason) {
+    held->failed = reason;
+    held->says_probe = true;
+    Say(held->key);
+  };
+  held->liveness = Liveness::Begin(std::move(options));
 }
 
 void Worker::OnState(Held* held, const ShimState& state) {
@@ -703,6 +779,7 @@ void Worker::OnState(Held* held, const ShimState& state) {
 void Worker::OnOver(Held* held, const AttemptEnd& end) {
   held->end = end;
   held->barrier.reset();
+  held->liveness.reset();
   // (The launcher takes nothing of an attempt of an earlier node.)
   held->is_copying = !held->is_discarded && !held->is_of_earlier_owner &&
                      RunPlacesOf(Folder(held->key)).has_value();

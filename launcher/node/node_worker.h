@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "launcher/node/attempt_meter.h"
 #include "launcher/node/node_words.h"
 #include "runtime/event_loop.h"
 
@@ -55,7 +56,8 @@ class NodeWorker {
     // The facts that are said of the host and of the node. Protocol, boot, user, pid and attempts
     // are the worker's own to say.
     NodeHello hello = {};
-    absl::Duration refused_pause = absl::Seconds(30);        // After a kRefuse.
+    absl::Duration refused_pause = absl::Seconds(30);  // After a kRefuse.
+    AttemptMeter::Gpus gpus = {};  // For the usage of attempts. Unset: it has none.
     std::uint64_t max_cache_bytes = std::uint64_t{4} << 30;  // Archives that are kept.
   };
   // Takes up the attempts in the folder, and connects until it is destroyed. InvalidArgument: a

@@ -210,7 +210,10 @@ void RemoteAttempt::OnConnected(const std::string& node) {
   }
   Fault("before remote start");
   // (A node that has it already says how it is.)
-  NodeOrder start{.kind = NodeOrder::Kind::kStart, .attempt = options_.key, .spec = *bytes};
+  NodeOrder start{.kind = NodeOrder::Kind::kStart,
+                  .attempt = options_.key,
+                  .spec = *bytes,
+                  .probe = options_.probe};
   if (!running_) start.files = MakeFiles(spec).Encode();
   Fault("after marks");
   (void)options_.node->Send(start);
@@ -232,6 +235,12 @@ void RemoteAttempt::OnNews(const NodeNews& news) {
       return OnState(news.state);
     case NodeNews::Kind::kBarrier:
       if (callbacks_.on_barrier) callbacks_.on_barrier(news.barrier);
+      return;
+    case NodeNews::Kind::kProbe:
+      if (!running_ || options_.probe.empty()) return;
+      if (callbacks_.on_look) callbacks_.on_look(news.look);
+      if (!news.failed.empty() && callbacks_.on_probe_failed)
+        callbacks_.on_probe_failed(news.failed);
       return;
     case NodeNews::Kind::kOver:
       RemoveMarks();

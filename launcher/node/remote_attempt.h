@@ -50,6 +50,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
     std::string stdout_path, stderr_path;  // On this host; their directory is there.
     std::function<ShimSpec()> spec;        // As in LocalAttempt::Options.
     std::optional<Work> work = {};         // Unset: no files come along.
+    std::string probe = {};                // As in OtherHosts::Wanted.
     // As in JobTable::Options.
     std::function<void(std::string_view point)> fault = {};
   };

@@ -34,6 +34,10 @@ class Attempt {
     std::function<void(const ShimState&)> on_output;   // The log files have grown.
     // The program is at a barrier: answer with AnswerBarrier(). Called again in a new launcher.
     std::function<void(const ShimBarrier&)> on_barrier = {};
+    // A liveness probe that the attempt's host looks at: why the last look has failed (empty: it
+    // has not), and that the attempt has to be ended for this reason. Both may come again.
+    std::function<void(const std::string& why)> on_look = {};
+    std::function<void(const std::string& reason)> on_probe_failed = {};
     std::function<void(const AttemptEnd&)> on_over;  // Store it, then Acknowledge().
     std::function<void()> on_left;  // After Acknowledge(): nothing of it is left to do. Last.
   };

@@ -24,6 +24,7 @@
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_order.h"
 #include "launcher/job/job_spec_record.h"
+#include "launcher/job/probe_record.h"
 #include "launcher/job/root_cause.h"
 #include "launcher/job/store.h"
 #include "launcher/log/follow_pace.h"
@@ -221,6 +222,8 @@ class Table : public JobTable {
   void NoteWaiting(const Job& job);
   void ComeBack(Job& job);
   void BeginLiveness(TaskRun* task);
+  void OnLook(TaskRun* task, const std::string& why);
+  void OnProbeFailed(TaskRun* task, const std::string& reason);
   void Feed(Job& job, const Event& event);
   Decided& Change(Job& job, absl::Duration within);
   void FlushSoon();
@@ -333,6 +336,10 @@ void Table::MakeHost() {
   host_.on_output = [this](TaskRun* task) { observers_.Notify(task->job().id); };
   host_.on_barrier = [this](TaskRun* task, const ShimBarrier& barrier) {
     OnBarrier(*task, barrier);
+  };
+  host_.on_look = [this](TaskRun* task, const std::string& why) { OnLook(task, why); };
+  host_.on_probe_failed = [this](TaskRun* task, const std::string& reason) {
+    OnProbeFailed(task, reason);
   };
   host_.on_over = [this](TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
     OnOver(task, end, std::move(attempt));
@@ -639,6 +646,7 @@ void Table::BeginLiveness(TaskRun* task) {
   const msg::ProbeT* const probe = row.liveness(task_row);
   if (probe == nullptr || liveness_.contains(task)) return;
   const AttemptRow& attempt = task_row.attempts.back();
+  if (!attempt.node.empty() && IsProbeOfItsHost(*probe)) return;  // Its node looks.
   Liveness::Options options{.loop = options_.loop, .probe = *probe};
   options.own_address = task_row.address;
   options.heartbeat_file =
@@ -647,18 +655,22 @@ void Table::BeginLiveness(TaskRun* task) {
     return SpecOf(task->job(), task->task(), number);
   };
   options.age = absl::Microseconds(std::max<std::int64_t>(WallUs() - attempt.started_us, 0));
-  options.on_look = [this, task](const std::string& why) {
-    Job& job = *Find(task->job());
-    std::string& said = job.row.tasks[static_cast<std::size_t>(task->task())].probe;
-    if (std::exchange(said, why) != why) Announce(job);
-  };
-  options.on_failed = [this, task](const std::string& reason) {
-    LOG(WARNING) << task->job().id << "/"
-                 << task->job().tasks[static_cast<std::size_t>(task->task())].name() << ": "
-                 << runtime::Printable(reason);
-    Feed(*Find(task->job()), event::AttemptFailed{task->task(), reason});
-  };
+  options.on_look = [this, task](const std::string& why) { OnLook(task, why); };
+  options.on_failed = [this, task](const std::string& reason) { OnProbeFailed(task, reason); };
   liveness_[task] = Liveness::Begin(std::move(options));
+}
+
+void Table::OnLook(TaskRun* task, const std::string& why) {
+  Job& job = *Find(task->job());
+  std::string& said = job.row.tasks[static_cast<std::size_t>(task->task())].probe;
+  if (std::exchange(said, why) != why) Announce(job);
+}
+
+void Table::OnProbeFailed(TaskRun* task, const std::string& reason) {
+  LOG(WARNING) << task->job().id << "/"
+               << task->job().tasks[static_cast<std::size_t>(task->task())].name() << ": "
+               << runtime::Printable(reason);
+  Feed(*Find(task->job()), event::AttemptFailed{task->task(), reason});
 }
 
 // ---- Decisions
@@ -1178,6 +1190,10 @@ absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string r
   if (!job.row.has_ended()) {
     if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
     Feed(job, event::StopAsked{named.task, grace, std::move(reason), yard_ends});
+    for (const TaskRow& task : job.row.tasks) {
+      const bool is_there = !task.attempts.empty() && !task.attempts.back().node.empty();
+      if (yard_ends && is_there) options_.hosts->LoseSoonIfAway(task.attempts.back().node);
+    }
   }
   Flush();  // It is promised.
   return absl::OkStatus();

@@ -28,6 +28,9 @@ class OtherHosts {
   // Where other hosts reach the node; empty: nobody knows.
   virtual std::string AddressOf(const std::string& node) const = 0;
 
+  // The yard ends: if the node is away, its attempts are lost soon, unless it comes back.
+  virtual void LoseSoonIfAway(const std::string& node) = 0;
+
   // Files that come along.
   struct Work {
     std::string path, sha256;  // The archive, on this host.
@@ -40,6 +43,7 @@ class OtherHosts {
     std::string stdout_path, stderr_path;  // On this host.
     std::function<ShimSpec()> spec;
     std::optional<Work> work = {};
+    std::string probe = {};  // EncodeProbe() of its liveness probe, if its host looks at it.
     std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
   };
   // An attempt on that node, which may be gone: then the attempt is lost in time.

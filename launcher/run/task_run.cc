@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "launcher/job/probe_record.h"
 #include "launcher/job/ready_pattern.h"
 #include "launcher/log/line_reader.h"
 #include "launcher/log/log_segments.h"
@@ -52,7 +53,7 @@ std::unique_ptr<Attempt> NewRemoteAttempt(const TaskRun::Host* host, const JobRo
     return LogPath(row, task_row, host->locations.state_directory, attempt.number, stream);
   };
   OtherHosts::Wanted wanted;
-  wanted.key = absl::StrCat(row.id, ".", task, ".", attempt.number);
+  wanted.key = NodeKey(row, task, attempt.number);
   wanted.folder = FolderOf(*host, row, task, attempt.number);
   wanted.stdout_path = path(msg::LogStream::Stdout);
   wanted.stderr_path = path(msg::LogStream::Stderr);
@@ -62,6 +63,10 @@ std::unique_ptr<Attempt> NewRemoteAttempt(const TaskRun::Host* host, const JobRo
                    .sha256 = work->sha256,
                    .bytes = work->bytes,
                    .subdirectory = work->subdirectory};
+  }
+  if (const msg::ProbeT* const probe = row.liveness(task_row);
+      probe != nullptr && IsProbeOfItsHost(*probe)) {
+    wanted.probe = EncodeProbe(*probe);
   }
   wanted.fault = host->fault;
   return host->hosts->MakeAttempt(attempt.node, std::move(wanted), std::move(callbacks));
@@ -108,6 +113,9 @@ void TaskRun::Make() {
        .on_ready = [this] { host_->on_ready(this); },
        .on_output = [this](const ShimState& state) { OnOutput(state); },
        .on_barrier = [this](const ShimBarrier& barrier) { host_->on_barrier(this, barrier); },
+       .on_look = [this](const std::string& why) { host_->on_look(this, why); },
+       .on_probe_failed =
+           [this](const std::string& reason) { host_->on_probe_failed(this, reason); },
        .on_over = [this](const AttemptEnd& end) { OnOver(end); },
        .on_left = {}});
 }

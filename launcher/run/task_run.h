@@ -53,6 +53,9 @@ class TaskRun {
     std::function<void(TaskRun*)> on_ready = {};
     std::function<void(TaskRun*)> on_output = {};
     std::function<void(TaskRun*, const ShimBarrier&)> on_barrier = {};
+    // As in Attempt::Callbacks.
+    std::function<void(TaskRun*, const std::string& why)> on_look = {};
+    std::function<void(TaskRun*, const std::string& reason)> on_probe_failed = {};
     // The attempt is over and the row says how. Acknowledge the passed Attempt once its end is
     // stored.
     std::function<void(TaskRun*, const AttemptEnd&, std::unique_ptr<Attempt>)> on_over = {};

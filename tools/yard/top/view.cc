@@ -151,11 +151,16 @@ class Drawing {
       for (const auto& task : facts->usage.tasks) memory += task->rss_bytes;
       tasks = facts->usage.tasks.size();
       absl::StrAppend(&text, "  ", Count(tasks, "task"), "  cpu ", Percent(cores));
-      if (facts->usage.cores > 0) absl::StrAppend(&text, " of ", facts->usage.cores * 100, "%");
-      absl::StrAppend(&text, "  mem ", ShortBytes(memory));
-      if (facts->usage.memory_bytes > 0) {
-        absl::StrAppend(&text, " of ", ShortBytes(facts->usage.memory_bytes));
+      // This machine has so much, with the nodes whose tasks are counted.
+      std::uint64_t all_cores = facts->usage.cores, all_memory = facts->usage.memory_bytes;
+      for (const msg::NodeT& node : facts->nodes) {
+        if (node.state == msg::NodeState::Away) continue;
+        all_cores += node.cpus;
+        all_memory += node.memory_bytes;
       }
+      if (facts->usage.cores > 0) absl::StrAppend(&text, " of ", all_cores * 100, "%");
+      absl::StrAppend(&text, "  mem ", ShortBytes(memory));
+      if (facts->usage.memory_bytes > 0) absl::StrAppend(&text, " of ", ShortBytes(all_memory));
       absl::StrAppend(&text, GpuWords(*facts));
     }
     const int end = screen_.Put(0, 0, text, Style::kReverse);
