@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import time
 import unittest
 
 from bazel.python import xml_runner
@@ -27,12 +28,13 @@ class PoolCase(yard_case.YardCase):
             what = "there is no %s: tools/setup installs it" % ssh_server.SSHD
             raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
         super().setUpClass()
-        configs = []
+        configs, cls.servers = [], {}
         for name in ("one", "two", "locked"):
             home = pathlib.Path(cls.directory, name)
             home.mkdir()
             sshd = ssh_server.Sshd(cls.directory + "/sshd-" + name, {"HOME": home, "TMPDIR": home})
             cls.addClassCleanup(sshd.stop)
+            cls.servers[name] = sshd
             if name == "locked":
                 (sshd.directory / "key.pub").write_text("")
             configs.append(sshd.client_config(name).read_text())
@@ -202,6 +204,28 @@ class KillTest(PoolCase):
             os.kill(node, signal.SIGKILL)
             self.await_true(lambda: self.node_pid("one") not in (0, node), "the node is not started again")
             self.await_connected("one")
+
+    def test_down_does_not_wait_for_a_host_that_is_away(self):
+        self.yard("pool", "lab", "--hosts", "one", "--slots", "2")
+        spec = {"pool": "lab", "argv": ["sleep", "1000001"], "environment": ["PATH=/usr/bin:/bin"], "working_directory": "/"}
+        job = json.loads(self.yard("call", "launcher", "Launch", json.dumps({"spec": spec}))[0])["job"]["id"]
+        self.yard("run", "--at", "lab", "--detach", "--", "sleep", "1000002")
+        self.await_true(lambda: self.processes("sleep", "1000001") and self.processes("sleep", "1000002"), "nothing runs there")
+        server = self.servers["one"].process
+        os.kill(server.pid, signal.SIGSTOP)  # A new connection is not answered.
+        self.addCleanup(os.kill, server.pid, signal.SIGCONT)
+        for pid in self.ssh_of("one"):
+            os.kill(pid, signal.SIGKILL)
+        self.await_true(lambda: self.nodes()["one"]["state"] == "away", lambda: self.nodes())
+        begin = time.monotonic()
+        _, err = self.yard("down")
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertRegex(err, r"node one is away: yard-node, .*%s/worker-0.* and its directory may be left on one; next: yard up" % job)
+        self.assertTrue(self.processes("sleep", "1000001") and self.processes("sleep", "1000002"))
+        os.kill(server.pid, signal.SIGCONT)
+        self.yard("up")
+        self.await_connected("one")
+        self.await_true(lambda: not self.processes("sleep", "1000001") | self.processes("sleep", "1000002"), "they go on")
 
     def test_the_pool_comes_back_with_the_yard(self):
         self.yard("pool", "lab", "--hosts", "one", "--slots", "7")

@@ -38,6 +38,7 @@ namespace {
 constexpr absl::Duration kToPrepare = absl::Seconds(60);  // A login may read slow start files.
 constexpr absl::Duration kToCopy = absl::Minutes(15);     // Some ten megabytes.
 constexpr absl::Duration kToStart = absl::Seconds(120);
+constexpr absl::Duration kToReach = absl::Seconds(6);  // A host where the node is to be removed.
 constexpr absl::Duration kToRemove = absl::Seconds(45);
 constexpr absl::Duration kBetweenLooks = absl::Seconds(5);
 constexpr absl::Duration kToEnd = absl::Seconds(2);
@@ -315,7 +316,7 @@ class Keeper : public HostKeeper {
       const auto answer = session->Answer(options_.stop, kBetweenLooks);
       if (absl::IsCancelled(answer.status())) {
         // While it is connected, so that the ends of its attempts are heard.
-        LeaveBy();
+        LeaveBy(/*is_there=*/true);
         return answer.status();
       }
       if (answer.ok()) return OfHost("yard-node has ended there");
@@ -327,13 +328,16 @@ class Keeper : public HostKeeper {
   }
 
   void Leave() {
-    if (!has_left_) LeaveBy();
+    if (!has_left_) LeaveBy(/*is_there=*/false);
   }
 
-  void LeaveBy() {
+  // `is_there`: the host has answered a moment ago.
+  void LeaveBy(bool is_there) {
     has_left_ = true;
     Say(HostState::Phase::kLeaving);
-    const auto text = RunScript(RemoveScript(options_.key), "", kToRemove, -1);
+    absl::StatusOr<std::string> text = std::string();
+    if (!is_there) text = RunScript(HelloScript(), "", kToReach, -1);
+    if (text.ok()) text = RunScript(RemoveScript(options_.key), "", kToRemove, -1);
     const std::string answer = text.ok() ? AnswerIn(*text).value_or("") : "";
     if (answer == kRemoved) return Say(HostState::Phase::kLeft);
     Say(HostState::Phase::kLeft,

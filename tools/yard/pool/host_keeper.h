@@ -44,7 +44,7 @@ class HostKeeper {
   virtual ~HostKeeper() = default;
 
   // Blocks until `stop`: then the node there is stopped, and its directory removed. Takes 50 s at
-  // most after that; a host that cannot be reached keeps them, as the last HostState says.
+  // most after that, and 10 s if the host is away: it keeps them, as the last HostState says.
   virtual void Run() = 0;
 };
 

@@ -158,6 +158,8 @@ std::string HoldScript(const std::string& directory, const std::string& digest) 
       "touch -c \"$d\"/b-*/* \"$d\"/b-*/lib/* \"$d\"/n/* 2>/dev/null; done");
 }
 
+std::string HelloScript() { return absl::StrCat(kOwn, "say here"); }
+
 std::string RemoveScript(const std::string& key) {
   return absl::StrCat(
       "k=", key, "; ", kOwn, kFind, kRuns,

@@ -53,6 +53,9 @@ std::string PayloadOf(const Bundle& bundle);
 inline constexpr char kUp[] = "up", kCannot[] = "failed", kEnded[] = "ended";
 std::string HoldScript(const std::string& directory, const std::string& digest);
 
+// Does nothing but answer.
+std::string HelloScript();
+
 // Stops the node there with SIGTERM, waits for its end, removes the directory, and answers
 // kRemoved; or kCannot and why.
 inline constexpr char kRemoved[] = "removed";

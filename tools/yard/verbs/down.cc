@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
@@ -144,8 +146,12 @@ class Down : public Verb {
   // there is not wanted.)
   absl::Status StopWork(Context& context, bus::Client& client) {
     const bool has_launcher = IsThere(context, "launcher");
-    absl::Status all =
-        IsThere(context, "trainer") ? StopTrials(context, client, has_launcher) : absl::OkStatus();
+    absl::Status all;
+    if (IsThere(context, "trainer")) {
+      all = StopTrials(context, client, has_launcher);
+    } else if (has_launcher) {
+      GiveUpAwayNodes(context, client);
+    }
     // With those of trials that did not stop.
     if (has_launcher) all.Update(StopJobs(context, client));
     return all;
@@ -168,6 +174,7 @@ class Down : public Verb {
       Say(context, trial->id, "stopping");
     }
     if (!has_launcher) return absl::OkStatus();
+    GiveUpAwayNodes(context, client);
     for (const std::string& trial : trials) {
       auto ended = FollowTrial(context, trial, ~std::uint64_t{0} >> 1, LeftForWork(context),
                                [](const auto&) { return true; });
@@ -175,6 +182,26 @@ class Down : public Verb {
       if (!ended.ok()) return ended.status();
     }
     return absl::OkStatus();
+  }
+
+  // A node that is away does not hear that its tasks have to stop: they are not waited for.
+  void GiveUpAwayNodes(Context& context, bus::Client& client) const {
+    const auto nodes = client.Call<rpc::Launcher::Nodes>({}, Briefly(context));
+    if (!nodes.ok()) return;
+    for (const auto& node : nodes->nodes) {
+      if (node->state != msg::NodeState::Away || node->host.empty()) continue;
+      for (const std::string& task : node->tasks) {
+        msg::StopJobRequestT stop;
+        stop.job = task.substr(0, task.find('/'));
+        stop.yard_ends = true;
+        (void)client.Call<rpc::Launcher::StopJob>(stop, Briefly(context));
+      }
+      Note(context,
+           absl::StrCat("node ", node->name, " is away: yard-node",
+                        node->tasks.empty() ? "" : ", " + absl::StrJoin(node->tasks, ", "),
+                        " and its directory may be left on ", runtime::Printable(node->address),
+                        "; next: yard up, which stops tasks there once the node is back"));
+    }
   }
 
   absl::Status StopJobs(Context& context, bus::Client& client) {
