@@ -364,15 +364,21 @@ class Relay final : public CheckpointRelay {
     const std::string there = absl::StrCat(run.launcher, "/", held.path);
     std::string text = WithSavedPath(held.text, there);
     // (Gone: the trainer knows whether this line was taken before.)
-    if (!sent.ok() && !absl::IsNotFound(sent.status())) {
+    const bool is_gone = absl::IsNotFound(sent.status());
+    if (!sent.ok() && !is_gone) {
       LOG(WARNING) << "cannot copy " << run.node << "/" << held.path << ": " << sent.status();
       text = FailedSave(held.text, there,
                         absl::StrCat("cannot copy the checkpoint to the machine of the yard: ",
                                      sent.status().message()));
     }
+    // The trainer removes its directory, too.
+    const bool is_given_up = !sent.ok() && !is_gone && held.path.starts_with(kTemporary);
+    if (is_given_up) RemoveSoon(absl::StrCat(run.node, "/", held.path));
     auto& saves = attempt->second.saves;
     if (saves.size() >= kMaxSaves) saves.erase(saves.begin());
-    if (sent.ok()) saves[number] = {.path = held.path, .files = *std::move(sent)};
+    if (!is_given_up) {
+      saves[number] = {.path = held.path, .files = sent.ok() ? *std::move(sent) : FileList()};
+    }
     std::string line = runtime::RelayLine(number, text);
     line.pop_back();
     Pass(id, line);

@@ -268,6 +268,7 @@ TEST_F(CheckpointRelayTest, TheTrainerHearsThatTheProgramLives) {
 
 TEST_F(CheckpointRelayTest, AFailureIsTheTrainersToAnswer) {
   Greet();
+  std::filesystem::create_directory(run_ + "/checkpoint_tmp0123ab");
   shim_->Say(
       absl::StrCat(R"(1 {"t":"ckpt_end","seq":7,"path":")", run_, R"(/checkpoint_tmp0123ab"})"));
   AwaitAsked(1);
@@ -278,14 +279,20 @@ TEST_F(CheckpointRelayTest, AFailureIsTheTrainersToAnswer) {
             R"(symbolic link"})");
   at_trainer_->Say(R"(1 {"t":"error","error":"x"})");
   EXPECT_EQ(shim_->Next(), R"(1 {"t":"error","error":"x"})");
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/checkpoint_tmp0123ab"));
 }
 
 TEST_F(CheckpointRelayTest, TheTrainerKnowsWhatIsGone) {
   Greet();
   shim_->Say(EndLine(1, run_ + "/checkpoint_tmp0123ab"));
   AwaitAsked(1);
+  std::filesystem::create_directory(run_ + "/checkpoint_tmp0123ab");
   Finish(absl::NotFoundError("gone"));
   EXPECT_EQ(at_trainer_->Next(), EndLine(1, "/here/r/checkpoint_tmp0123ab"));
+  at_trainer_->Say(R"(1 {"t":"ok","path":"/here/r/checkpoint_000001"})");
+  EXPECT_EQ(shim_->Next(),
+            absl::StrCat(R"(1 {"t":"ok","path":")", run_, R"(/checkpoint_000001"})"));
+  EXPECT_TRUE(std::filesystem::exists(run_ + "/checkpoint_000001"));
 }
 
 TEST_F(CheckpointRelayTest, APathElsewhereIsNotCopied) {

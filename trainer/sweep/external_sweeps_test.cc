@@ -223,6 +223,21 @@ TEST_F(ExternalSweepsTest, AProgramSuggestsAndHearsOfResults) {
   EXPECT_GE(tells, 10);
 }
 
+TEST_F(ExternalSweepsTest, ATrialsSignOfLifeReachesTheTrials) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options = std::make_unique<msg::TrialOptionsT>();
+  request.options->heartbeat_ms = 5'000;
+  Run(request);
+  Advance(absl::Milliseconds(4'999));
+  On([&] { lines_->OnAlive({1, 1}); });
+  Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Milliseconds(4'998));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Milliseconds(1));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
 TEST_F(ExternalSweepsTest, AKilledOneIsStartedAgainAndSuggestsAsIfItLived) {
   const std::string whole = Begin(kPlan, "whole");
   RunAll();

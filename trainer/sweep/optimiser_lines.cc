@@ -45,6 +45,10 @@ absl::StatusOr<AttemptKey> OptimiserLines::Attach(const AttachRequest& request) 
   return trials_->Attach(request);
 }
 
+void OptimiserLines::OnAlive(const AttemptKey& attempt) {
+  if (attempt.trial > 0 && trials_ != nullptr) trials_->OnAlive(attempt);
+}
+
 void OptimiserLines::OnConnection(const AttemptKey& attempt, bool is_open) {
   if (attempt.trial > 0 && trials_ != nullptr) trials_->OnConnection(attempt, is_open);
 }

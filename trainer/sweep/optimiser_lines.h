@@ -39,6 +39,7 @@ class OptimiserLines : public LineReceiver {
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override;
   absl::StatusOr<AttemptKey> Attach(const AttachRequest& request) override;
   void OnConnection(const AttemptKey& attempt, bool is_open) override;
+  void OnAlive(const AttemptKey& attempt) override;
   void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over) override;
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override;
   void OnWanted(std::function<void(const AttemptKey&)> wanted) override;
