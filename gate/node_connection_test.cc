@@ -227,7 +227,7 @@ TEST_F(NodeConnectionTest, OneThatDoesNotReadStopsItselfAndNobodyElse) {
   End slow = ToTrainer();
   End reader = trainer_->Accept();
   std::string much;
-  for (int i = 0; much.size() < (8u << 20); ++i) absl::StrAppend(&much, i, ",");
+  for (int i = 0; much.size() < (4u << 20); ++i) absl::StrAppend(&much, i, ",");
   std::atomic<bool> said{false};
   std::thread says([&] {
     slow.Say(much);

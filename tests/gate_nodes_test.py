@@ -21,11 +21,11 @@ class GateNodesCase(pool_case.ReportsCase):
         cls.up_words = ("--gate_port", str(cls.port), "--service", "launcher.node_lost_after=2m")
         super().setUpClass()
 
-    def allow(self, name):
+    def allow(self, name, *words):
         subprocess.run([self.yard_program, "gate", "remove", name], cwd=self.directory, env=self.environment,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         pathlib.Path(self.directory, name + ".yard-key").unlink(missing_ok=True)
-        return json.loads(self.yard("gate", "allow", name, "--node", "--json")[0])
+        return json.loads(self.yard("gate", "allow", name, "--node", "--json", *words)[0])
 
     def start_node(self, name, *words, key=None):
         log = pathlib.Path(self.directory, name + ".log")
@@ -43,8 +43,8 @@ class GateNodesCase(pool_case.ReportsCase):
         self.await_true(lambda: text in self.log(name), lambda: self.log(name))
 
     def node_through_gate(self, name, **more):
+        self.allow(name, "--pool", "lab")
         self.call("SetNode", name=name, pool="lab", **more)
-        self.allow(name)
         self.start_node(name)
         self.await_true(lambda: self.state(name) == "connected", lambda: (self.call("Nodes"), self.log(name)))
 
@@ -86,6 +86,19 @@ class GateNodesTest(GateNodesCase):
         self.assertIn("the key b is a node's", asked.stderr)
         refused = self.start_yard("gate", "role", "b", "admin")
         self.assertIn("which has no role", self.finish(refused, 6)[1])
+
+    def test_a_key_brings_its_node_into_a_pool(self):
+        self.allow("c", "--pool", "queue")
+        node = next(node for node in self.call("Nodes")["nodes"] if node["name"] == "c")
+        self.assertEqual((node["pool"], node["state"]), ("queue", "away"))
+        self.start_node("c")
+        self.await_true(lambda: self.state("c") == "connected", lambda: (self.call("Nodes"), self.log("c")))
+        self.call("SetNode", name="c", pool="queue", slots=3)
+        self.allow("c", "--pool", "queue")
+        node = next(node for node in self.call("Nodes")["nodes"] if node["name"] == "c")
+        self.assertEqual(node["slots"], 3)
+        refused = self.start_yard("gate", "allow", "d", "--pool", "queue")
+        self.assertIn("--pool is of", self.finish(refused, 2)[1])
 
     def test_a_closed_port_is_named_with_all_addresses_that_were_tried(self):
         self.allow("a")

@@ -32,7 +32,8 @@ void DescriptorWatches::RunReady() {
   const int count = epoll_wait(poll_.get(), events.data(), kAtOnce, 0);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events.at(static_cast<std::size_t>(i));
-    const auto found = watched_.find(event.data.u64);
+    const Id id = event.data.u64;  // (The event is packed: it has no place to refer to.)
+    const auto found = watched_.find(id);
     // An earlier callback may have ended it, or asks for something else now.
     if (found == watched_.end()) continue;
     const std::uint32_t asked = found->second.interest;

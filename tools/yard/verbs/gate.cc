@@ -24,6 +24,8 @@
 #include "runtime/text/shell_word.h"
 #include "tools/yard/cli/callers_path.h"
 #include "tools/yard/follow/things_json.h"
+#include "tools/yard/pool/host_name.h"
+#include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/service_output.h"
 #include "tools/yard/services/yard_state.h"
@@ -101,6 +103,7 @@ class Gate : public Verb {
     options.Add("--out", out_, "allow: the file for NAME's machine (default: NAME.yard-key).");
     options.Flag("--node", node_,
                  "allow: a key for the node called NAME, with which it comes through the gate.");
+    options.Add("--pool", pool_, "allow --node: adds the node to this pool of the yard.");
     options.Add("--public_key", public_key_,
                 "allow: a key that NAME has made already; no file is written.");
     options.Add("--address", address_, "allow: tcp://HOST:PORT as NAME reaches this machine.");
@@ -149,6 +152,10 @@ class Gate : public Verb {
         (node_ || !(role_.empty() && out_.empty() && public_key_.empty() && address_.empty()))) {
       return absl::InvalidArgumentError(
           "--role, --node, --out, --public_key and --address are of `yard gate allow`");
+    }
+    if (!pool_.empty()) {
+      if (!node_) return absl::InvalidArgumentError("--pool is of `yard gate allow NAME --node`");
+      if (absl::Status good = CheckPoolName(pool_); !good.ok()) return good;
     }
     if (node_ && !(role_.empty() && public_key_.empty())) {
       return absl::InvalidArgumentError(
@@ -203,6 +210,9 @@ class Gate : public Verb {
     if (!good.ok()) return Fail(context, "gate", good);
     const auto own = EnsureKey(context, folder);
     if (!own.ok()) return Fail(context, "gate", own.status());
+    if (absl::Status added = AddToPool(context); !added.ok()) {
+      return Fail(context, "gate", added);
+    }
     if (!public_key_.empty()) {
       key.public_key = public_key_;
       if (absl::Status allowed = folder.Allow(key); !allowed.ok()) {
@@ -236,6 +246,20 @@ class Gate : public Verb {
   // The gate's address, for the machine of a key.
   std::string AddressFor(const Context& context) const {
     return address_.empty() ? AddressOfGate(context.locations) : address_;
+  }
+
+  // A node that is in the pool already stays as it is.
+  absl::Status AddToPool(Context& context) const {
+    if (pool_.empty()) return absl::OkStatus();
+    const auto nodes = AllNodes(context);
+    if (!nodes.ok()) return nodes.status();
+    for (const msg::NodeT& known : *nodes) {
+      if (known.name == words_[1] && known.pool == pool_) return absl::OkStatus();
+    }
+    msg::NodeT node;
+    node.name = words_[1];
+    node.pool = pool_;
+    return SetNode(context, node).status();
   }
 
   static int SayAllowed(Context& context, const bus::AllowedKey& key, const std::string& file,
@@ -326,7 +350,7 @@ class Gate : public Verb {
   }
 
   std::vector<std::string> words_;
-  std::string role_, out_, public_key_, address_;
+  std::string role_, out_, public_key_, address_, pool_;
   bool node_ = false;
 };
 
