@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import stat
 import uuid
 
@@ -154,6 +155,52 @@ class PoolJobsTest(pool_case.PoolCase):
         self.assertIn("0 0 1 0 2 127.0.0.1", out)
         self.assertIn("1 0 1 1 2 127.0.0.1", out)
         self.assertEqual({task["node"] for task in self.job(job)["tasks"]}, {"a", "b"})
+
+    @staticmethod
+    def is_free(address):
+        host, _, port = address.rpartition(":")
+        with socket.socket() as one:
+            try:
+                one.bind((host, int(port)))
+            except OSError:
+                return False
+        return True
+
+    def test_ports_of_tasks_are_held_on_their_nodes(self):
+        self.node("a", slots=1)
+        self.node("b", 2, slots=1)
+        job = self.launch("echo $MASTER_ADDR:$MASTER_PORT; exec sleep 1000", groups=[{"type": "worker", "count": 2}], gang=True)
+        self.await_state(job, "running")
+        self.await_true(lambda: self.output(job).count(":") >= 4, lambda: self.output(job))
+        addresses = [task["address"] for task in self.job(job)["tasks"]]
+        self.assertEqual({address.partition(":")[0] for address in addresses}, {"127.0.0.1", "127.0.0.2"})
+        master = self.output(job).split()[-1]
+        self.assertEqual(len({*addresses, master}), 3)
+        self.assertEqual(master.partition(":")[0], addresses[0].partition(":")[0])
+        addresses.append(master)
+        self.assertEqual([self.is_free(address) for address in addresses], [False] * 3)
+        # They do not depend on the launcher.
+        pid = json.loads(self.yard("call", "launcher", "Stats")[0])["pid"]
+        os.kill(pid, signal.SIGKILL)
+        self.await_true(lambda: not pathlib.Path("/proc/%d/fd" % pid).exists(), "the launcher does not end")
+        self.assertEqual([self.is_free(address) for address in addresses], [False] * 3)
+        self.yard("up", *self.up_words)
+        self.await_true(lambda: self.state("a") == self.state("b") == "connected", "the nodes do not come back")
+        self.assertEqual([task["address"] for task in self.job(job)["tasks"]], addresses[:2])
+        self.assertEqual([self.is_free(address) for address in addresses], [False] * 3)
+        self.call("StopJob", job=job, grace_ms=100)
+        self.await_state(job, "done", "failed")
+        self.await_true(lambda: all(map(self.is_free, addresses)), "the ports are held for ever")
+
+    def test_a_program_that_binds_its_port_alone_gets_it(self):
+        self.node("a", slots=2)
+        bind = "import os, socket; socket.socket().bind(('', int(os.environ['MASTER_PORT']))); print('bound')"
+        script = "test $RANK != 0 || exec python3 -c \"%s\"" % bind
+        held = self.launch(script, groups=[{"type": "worker", "count": 2}])
+        self.assertNotIn("bound", (self.await_state(held, "failed"), self.output(held))[1])
+        alone = self.launch(script, groups=[{"type": "worker", "count": 2}], release_ports=True)
+        self.await_state(alone, "done")
+        self.assertIn("bound", self.output(alone))
 
     def test_a_gang_comes_back_elsewhere_when_a_node_is_lost(self):
         self.node("a", slots=1)

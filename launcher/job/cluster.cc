@@ -389,6 +389,19 @@ int PortsNeeded(const msg::JobSpecT& spec) {
   return static_cast<int>(std::min<std::uint64_t>(ports, kMaxTasks + 1));
 }
 
+std::vector<int> RanksOfPorts(const msg::JobSpecT& spec) {
+  std::vector<int> ranks;
+  if (PortsNeeded(spec) == 0) return ranks;
+  int rank = 0;
+  for (const auto& group : spec.groups) {
+    for (std::uint64_t i = 0; i < CountOf(*group); ++i, ++rank) {
+      if (group->addresses.empty()) ranks.push_back(rank);
+    }
+  }
+  ranks.push_back(0);  // MASTER_PORT.
+  return ranks;
+}
+
 std::string PlannedTask::name() const { return TaskName(type, static_cast<std::uint64_t>(index)); }
 
 ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports,

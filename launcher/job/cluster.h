@@ -32,6 +32,9 @@ bool IsAlone(const msg::JobSpecT& spec);
 // server's.) 0 for a spec without groups, and for one that is alone.
 int PortsNeeded(const msg::JobSpecT& spec);
 
+// The rank of the task that each of these ports is for.
+std::vector<int> RanksOfPorts(const msg::JobSpecT& spec);
+
 struct PlannedTask {
   std::string type;
   int index = 0;

@@ -122,7 +122,11 @@ void JobRow::SetPorts(std::vector<int> taken) {
 
 void JobRow::SetHosts(const std::vector<std::string>& hosts) {
   const ClusterPlan plan = PlanTasks(spec, ports, hosts);
-  for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].address = plan.tasks[i].address;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    // (A task of a pool has no port before it has a place.)
+    const std::string& address = plan.tasks[i].address;
+    tasks[i].address = address.ends_with(":0") ? "" : address;
+  }
 }
 
 std::vector<std::string> JobRow::Hosts() const {

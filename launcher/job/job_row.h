@@ -64,7 +64,9 @@ struct JobRow {
   msg::JobSpecT spec;          // With the caller's environment: never shown.
   std::vector<TaskRow> tasks;  // By rank.
   JobStatus status;            // With as many tasks.
-  std::vector<int> ports;      // Ports of this host that the job holds until it ends.
+  // Ports that the job has until it ends: of this host, or, with a pool, of the nodes of its tasks
+  // (0: a task has no place yet). As many as PortsNeeded() says.
+  std::vector<int> ports;
   // Once a task has failed for good, or the time was over; null before.
   std::unique_ptr<msg::FailureT> failure;
 

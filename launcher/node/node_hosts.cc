@@ -21,11 +21,6 @@ std::vector<NodeQueue::Node> NodeHosts::Nodes() const {
   return nodes;
 }
 
-void NodeHosts::OnChange(std::function<void()> changed) {
-  if (!changed) return nodes_->OnChange({});
-  nodes_->OnChange([changed = std::move(changed)](const std::string&) { changed(); });
-}
-
 std::string NodeHosts::AddressOf(const std::string& node) const {
   const NodeTable::Info* const info = nodes_->Find(node);
   return info == nullptr ? "" : info->host();
@@ -49,6 +44,7 @@ std::unique_ptr<Attempt> NodeHosts::MakeAttempt(const std::string& node, Wanted 
                              .stderr_path = std::move(wanted.stderr_path),
                              .spec = std::move(wanted.spec),
                              .work = std::move(work),
+                             .lets_go = std::move(wanted.lets_go),
                              .probe = std::move(wanted.probe),
                              .fault = std::move(wanted.fault)},
       std::move(callbacks));

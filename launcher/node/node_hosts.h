@@ -21,8 +21,17 @@ class NodeHosts final : public OtherHosts {
   NodeHosts(runtime::EventLoop* loop, NodeTable* nodes) : loop_(loop), nodes_(nodes) {}
 
   std::vector<NodeQueue::Node> Nodes() const override;
-  void OnChange(std::function<void()> changed) override;
+  void OnChange(std::function<void(const std::string& node)> changed) override {
+    nodes_->OnChange(std::move(changed));
+  }
   std::string AddressOf(const std::string& node) const override;
+  bool TakePorts(const std::string& node, const std::string& job, std::size_t count,
+                 std::function<void(std::vector<int> ports)> answer) override {
+    return nodes_->Link(node)->TakePorts(job, count, std::move(answer));
+  }
+  void KeepPorts(const std::string& node, const std::vector<std::string>& jobs) override {
+    (void)nodes_->Link(node)->Send({.kind = NodeOrder::Kind::kKeepPorts, .jobs = jobs});
+  }
   void LoseSoonIfAway(const std::string& node) override { nodes_->Link(node)->LoseSoonIfAway(); }
   std::unique_ptr<Attempt> MakeAttempt(const std::string& node, Wanted wanted,
                                        Attempt::Callbacks callbacks) override;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "runtime/text/printable.h"
 
 namespace launcher {
 namespace {
@@ -65,6 +66,24 @@ void NodeLink::OnUsage(NodeUsage usage) {
   if (on_usage_) std::exchange(on_usage_, nullptr)(std::move(usage));
 }
 
+bool NodeLink::TakePorts(const std::string& job, std::uint64_t count,
+                         std::function<void(std::vector<int>)> answer) {
+  const std::uint64_t number = ports_asked_ + 1;
+  if (!Send({.kind = NodeOrder::Kind::kTakePorts, .number = number, .job = job, .count = count})) {
+    return false;
+  }
+  on_ports_[ports_asked_ = number] = std::move(answer);
+  return true;
+}
+
+void NodeLink::OnPorts(const NodePortsTaken& taken) {
+  auto asked = on_ports_.extract(taken.number);
+  if (asked.empty()) return;
+  LOG_IF(WARNING, taken.ports.empty())
+      << "node " << options_.name << " has no ports: " << runtime::Printable(taken.why);
+  asked.mapped()(taken.ports);
+}
+
 void NodeLink::OnFrame(std::string_view frame) {
   if (!is_welcome_) return OnHello(frame);
   if (const auto output = NodeOutput::Decode(frame)) {
@@ -81,6 +100,7 @@ void NodeLink::OnFrame(std::string_view frame) {
     if (attendant != nullptr) attendant->OnFilePart(*std::move(part));
     return;
   }
+  if (const auto ports = NodePortsTaken::Decode(frame)) return OnPorts(*ports);
   if (auto usage = NodeUsage::Decode(frame)) return OnUsage(*std::move(usage));
   LOG_EVERY_N(WARNING, 100) << "node " << options_.name
                             << " has said what this launcher does not know";
@@ -137,6 +157,7 @@ void NodeLink::Refuse(const std::string& why) {
 void NodeLink::OnClosed(const absl::Status& why) {
   frames_.reset();
   if (!std::exchange(is_welcome_, false)) return;
+  on_ports_.clear();
   lost_why_ = std::string(why.message());
   LoseAfter(options_.lost_after);
   if (options_.on_change) options_.on_change(why);

@@ -7,11 +7,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
+#include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
 #include "launcher/node/node_words.h"
 #include "runtime/event_loop.h"
@@ -77,6 +79,10 @@ class NodeLink {
   // False if the node is not there, or owes an answer already: then `answer` is not called. An
   // `answer` of before is not called any more.
   bool AskUsage(std::function<void(NodeUsage)> answer);
+  // Asks for `count` ports of the node for a job. `answer` comes once, without ports if the node
+  // has none; never, if the connection breaks. False if the node is not there.
+  bool TakePorts(const std::string& job, std::uint64_t count,
+                 std::function<void(std::vector<int> ports)> answer);
   bool is_connected() const { return is_welcome_; }
   const std::string& name() const { return options_.name; }
   // The node's last words about itself; `node` is empty before it has said any.
@@ -88,6 +94,7 @@ class NodeLink {
   void OnHello(std::string_view frame);
   void OnNews(const NodeNews& news);
   void OnUsage(NodeUsage usage);
+  void OnPorts(const NodePortsTaken& taken);
   void OnClosed(const absl::Status& why);
   void Refuse(const std::string& why);
   void Lose(const std::string& why);
@@ -104,6 +111,8 @@ class NodeLink {
   bool is_welcome_ = false;
   std::uint64_t heard_ = 0;
   bool tells_heard_ = false;
+  std::uint64_t ports_asked_ = 0;  // The newest question for ports.
+  std::map<std::uint64_t, std::function<void(std::vector<int>)>> on_ports_;  // By question.
   std::uint64_t usage_asked_ = 0;                 // The newest question for usage.
   bool owes_usage_ = false;                       // The node has not answered it.
   std::function<void(NodeUsage)> on_usage_ = {};  // Waits for that answer.

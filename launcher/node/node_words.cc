@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 
 #include "launcher/wire/record.h"
@@ -13,9 +14,9 @@ namespace {
 constexpr std::size_t kMaxKey = 100;
 constexpr std::size_t kMaxProbeWords = 4096;
 constexpr std::array<std::string_view, 5> kNews = {"state", "barrier", "over", "left", "probe"};
-constexpr std::array<std::string_view, 12> kOrders = {"welcome", "refuse", "heard",   "start",
-                                                      "stop",    "signal", "barrier", "acknowledge",
-                                                      "discard", "read",   "work",    "usage"};
+constexpr std::array<std::string_view, 14> kOrders = {
+    "welcome",     "refuse",  "heard", "start", "stop",  "signal",     "barrier",
+    "acknowledge", "discard", "read",  "work",  "usage", "take_ports", "keep_ports"};
 
 template <typename Enum, std::size_t N>
 std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -41,6 +42,12 @@ bool LeadsDown(const std::string& path) {
 
 std::uint64_t Number(const Record& record, std::string_view key) {
   return static_cast<std::uint64_t>(record.GetNumber(key));
+}
+
+std::vector<int> NumbersOf(const Record& record, std::string_view key) {
+  std::vector<int> numbers;
+  for (const std::string& text : record.GetAll(key)) numbers.push_back(std::atoi(text.c_str()));
+  return numbers;
 }
 
 }  // namespace
@@ -214,6 +221,10 @@ std::string NodeOrder::Encode() const {
   if (!spec.empty()) record.Add("spec", spec);
   if (!files.empty()) record.Add("files", files);
   if (!probe.empty()) record.Add("probe", probe);
+  for (const int port : lets_go) record.AddNumber("lets_go", port);
+  if (!job.empty()) record.Add("job", job);
+  record.AddAll("keep", jobs);
+  if (count != 0) record.AddNumber("count", Signed(count));
   if (signal != 0) record.AddNumber("signal", signal);
   if (grace_ms != 0) record.AddNumber("grace_ms", grace_ms);
   if (number != 0) record.AddNumber("number", Signed(number));
@@ -230,13 +241,14 @@ std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
   if (!record) return std::nullopt;
   const auto kind = NamedIn<Kind>(kOrders, record->Get("kind"));
   if (!kind) return std::nullopt;
-  const bool is_of_attempt = *kind > Kind::kHeard && *kind != Kind::kUsage;
+  const bool is_of_attempt = *kind > Kind::kHeard && *kind < Kind::kUsage;
   if (is_of_attempt && !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
   if (*kind == Kind::kWork && !runtime::IsSha256(record->Get("work"))) return std::nullopt;
   return NodeOrder{.kind = *kind,
                    .attempt = record->Get("attempt"),
                    .spec = record->Get("spec"),
                    .files = record->Get("files"),
+                   .lets_go = NumbersOf(*record, "lets_go"),
                    .probe = record->Get("probe"),
                    .signal = static_cast<int>(record->GetNumber("signal")),
                    .grace_ms = record->GetNumber("grace_ms"),
@@ -245,7 +257,10 @@ std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
                    .is_stderr = record->GetNumber("stderr") != 0,
                    .offset = Number(*record, "offset"),
                    .work = record->Get("work"),
-                   .bytes = record->Get("bytes")};
+                   .bytes = record->Get("bytes"),
+                   .job = record->Get("job"),
+                   .jobs = record->GetAll("keep"),
+                   .count = Number(*record, "count")};
 }
 
 bool IsAttemptKey(std::string_view key) {

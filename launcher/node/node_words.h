@@ -137,12 +137,15 @@ struct NodeOrder {
     kRead,         // Asks for output from `offset` on.
     kWork,         // `bytes` of the archive `work` from `offset` on; none: `line` says why.
     kUsage,        // Asks what all attempts use: the answer (node_usage.h) has this `number`.
+    kTakePorts,    // `job` shall have `count` ports: the answer (node_ports.h) has this `number`.
+    kKeepPorts,    // No other jobs than `jobs` have ports any more.
   };
   Kind kind = Kind::kWelcome;
   std::string attempt = {};
   std::string spec = {};   // A ShimSpec::Encode(). The node sets what it knows better: files,
                            // sockets and owner.
   std::string files = {};  // A NodeFiles::Encode(), for kStart. Empty: all is as the spec says.
+  std::vector<int> lets_go = {};  // For kStart: ports that its program binds alone.
   std::string probe = {};  // For kStart: EncodeProbe() of a probe of its host; empty: it has none.
   int signal = 0;
   std::int64_t grace_ms = 0;
@@ -152,6 +155,9 @@ struct NodeOrder {
   std::uint64_t offset = 0;
   std::string work = {};
   std::string bytes = {};  // At most kMaxWorkPiece.
+  std::string job = {};
+  std::vector<std::string> jobs = {};
+  std::uint64_t count = 0;
 
   bool operator==(const NodeOrder&) const = default;
   std::string Encode() const;

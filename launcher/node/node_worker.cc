@@ -25,6 +25,7 @@
 #include "launcher/node/checkpoint_relay.h"
 #include "launcher/node/file_words.h"
 #include "launcher/node/node_frames.h"
+#include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
 #include "launcher/node/run_files.h"
 #include "launcher/node/sent_files.h"
@@ -83,6 +84,7 @@ struct Held {
   std::optional<ShimState> state;
   std::optional<ShimBarrier> barrier;  // The one at which the program waits, not answered yet.
   std::optional<AttemptEnd> end;
+  std::vector<int> lets_go;            // Ports, until its program is started.
   std::optional<msg::ProbeT> probe;    // A liveness probe of this host.
   std::unique_ptr<Liveness> liveness;  // Looks while the program runs.
   std::string look, failed;            // As in NodeNews.
@@ -188,6 +190,7 @@ class Worker final : public NodeWorker {
   void OnStart(const NodeOrder& order);
   void OnRead(const NodeOrder& order);
   void OnUsage(const NodeOrder& order);
+  void OnTakePorts(const NodeOrder& order);
   void OnOrderOf(Held* held, const NodeOrder& order);
 
   // Attempts.
@@ -228,6 +231,7 @@ class Worker final : public NodeWorker {
   std::unique_ptr<RunFiles> run_files_;
   std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
   AttemptMeter meter_;
+  NodePorts ports_{{.ranges = {}, .start = runtime::RandomId() >> 1}};
   std::uint64_t usage_asked_ = 0;  // The newest order.
   std::map<std::string, std::unique_ptr<Held>> held_;
   // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
@@ -490,6 +494,8 @@ void Worker::OnOrder(const NodeOrder& order) {
   if (order.kind == Kind::kRead) return OnRead(order);
   if (order.kind == Kind::kWork) return files_->OnPiece(order);
   if (order.kind == Kind::kUsage) return OnUsage(order);
+  if (order.kind == Kind::kTakePorts) return OnTakePorts(order);
+  if (order.kind == Kind::kKeepPorts) return ports_.Keep({order.jobs.begin(), order.jobs.end()});
   const auto found = held_.find(order.attempt);
   if (found != held_.end()) return OnOrderOf(found->second.get(), order);
   if (order.kind != Kind::kAcknowledge && order.kind != Kind::kDiscard) return;
@@ -577,6 +583,17 @@ void Worker::OnUsage(const NodeOrder& order) {
   });
 }
 
+void Worker::OnTakePorts(const NodeOrder& order) {
+  NodePortsTaken taken{.number = order.number};
+  auto ports = ports_.Take(order.job, order.count);
+  if (ports.ok()) {
+    taken.ports = *std::move(ports);
+  } else {
+    taken.why = std::string(ports.status().message());
+  }
+  frames_->Send(taken.Encode());
+}
+
 // --- Attempts.
 
 absl::Status Worker::AdoptAll() {
@@ -640,6 +657,7 @@ void Worker::Prepare(Held* held, const NodeOrder& order) {
   if (!spec) {
     return FailStart(held, absl::InvalidArgumentError("the spec of the attempt cannot be decoded"));
   }
+  held->lets_go = order.lets_go;
   held->probe = DecodeProbe(order.probe);
   if (!order.probe.empty() && !held->probe) {
     return FailStart(
@@ -717,6 +735,8 @@ void Worker::Begin(Held* held, const ShimSpec& given) {
   if (done.ok()) done = runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600);
   if (!done.ok()) return FailStart(held, done);
   OpenRunFiles(*held, *spec);
+  const std::string job = held->key.substr(0, held->key.find('.'));
+  for (const int port : held->lets_go) ports_.LetGo(job, port);
   MakeAttempt(held);
   if (const absl::Status begun = held->attempt->Start(); !begun.ok()) FailStart(held, begun);
 }

@@ -213,6 +213,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
   NodeOrder start{.kind = NodeOrder::Kind::kStart,
                   .attempt = options_.key,
                   .spec = *bytes,
+                  .lets_go = options_.lets_go,
                   .probe = options_.probe};
   if (!running_) start.files = MakeFiles(spec).Encode();
   Fault("after marks");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -50,6 +51,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
     std::string stdout_path, stderr_path;  // On this host; their directory is there.
     std::function<ShimSpec()> spec;        // As in LocalAttempt::Options.
     std::optional<Work> work = {};         // Unset: no files come along.
+    std::vector<int> lets_go = {};         // Likewise.
     std::string probe = {};                // As in OtherHosts::Wanted.
     // As in JobTable::Options.
     std::function<void(std::string_view point)> fault = {};

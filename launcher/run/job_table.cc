@@ -34,6 +34,7 @@
 #include "launcher/run/attempt_spec.h"
 #include "launcher/run/grants.h"
 #include "launcher/run/liveness.h"
+#include "launcher/run/pool_ports.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/run/task_run.h"
 #include "launcher/run/unused_work.h"
@@ -108,6 +109,7 @@ struct JobRun {
   JobRules rules;
   ClusterPlan plan;
   std::vector<std::unique_ptr<TaskRun>> tasks = {};
+  std::set<int> granted = {};  // Tasks with a place, and without a port there yet.
   Decided decided = {};
 };
 
@@ -136,7 +138,10 @@ class Table : public JobTable {
         grants_(options_.resources, options_.machine_locks),
         spawner_(options_.shim_path),
         ready_pace_(options_.loop),
-        ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
+        ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}),
+        pool_ports_({.loop = options_.loop, .hosts = options_.hosts, .random = [this] {
+                       return options_.random();
+                     }}) {
     if (!options_.random) {
       options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
     }
@@ -243,6 +248,9 @@ class Table : public JobTable {
   void ReleaseGrants(Job& job, const std::set<int>& changed);
   void GiveGrants();
   void NoteGrants(Job& job, const std::vector<Grants::Grant>& grants);
+  void AskForPorts(Job& job);
+  void BeginGranted(Job& job, const std::vector<int>& granted);
+  void KeepPortsOf(const std::string& node);
   void NoteHosts(Job& job);
   void LookForOthers();
   MachineLocks::Names NamesOf(const std::string& job) const;
@@ -278,7 +286,8 @@ class Table : public JobTable {
   Grants grants_;
   ShimSpawner spawner_;
   FollowPace ready_pace_;
-  HeldPorts ports_;
+  HeldPorts ports_;       // Held on this host.
+  PoolPorts pool_ports_;  // Held on nodes.
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
   // The callers of all jobs; most jobs are launched from the same few shells.
@@ -316,6 +325,9 @@ void Table::MakeHost() {
   host_.spawner = &spawner_;
   host_.hosts = options_.hosts;
   host_.ready_pace = &ready_pace_;
+  host_.lets_go_of = [this](const JobRow& row, int task) {
+    return row.spec.release_ports ? PortsOf(*jobs_.at(row.id), task) : std::vector<int>();
+  };
   host_.on_lines = options_.on_lines;
   host_.fault = options_.fault;
   host_.spec_of = [this](const JobRow& row, int task, int attempt) {
@@ -382,8 +394,9 @@ absl::Status Table::Prepare() {
   RestorePorts();
   if (options_.hosts != nullptr) {
     grants_.SetNodes(options_.hosts->Nodes());
-    options_.hosts->OnChange([this] {
+    options_.hosts->OnChange([this](const std::string& node) {
       grants_.SetNodes(options_.hosts->Nodes());
+      KeepPortsOf(node);
       GiveGrants();
     });
   }
@@ -537,7 +550,10 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   job->row.created_us = WallUs();
   BeginTime(job->row);
   if (auto status = CheckRoom(job->row); !status.ok()) return status;
-  auto ports = ports_.Take(job->row.id, PortsNeeded(job->row.spec));
+  const int needed = PortsNeeded(job->row.spec);
+  auto ports = job->row.spec.pool.empty() ? ports_.Take(job->row.id, needed)
+                                          : std::vector<int>(static_cast<std::size_t>(needed),
+                                                             0);  // (Its nodes give them.)
   if (!ports.ok()) return ports.status();
   job->row.SetPorts(*std::move(ports));
   SetUp(*job);
@@ -888,6 +904,7 @@ void Table::GiveGrants() {
 
 void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
   std::vector<int> granted;
+  std::set<std::string> left;  // Nodes.
   for (const Grants::Grant& grant : grants) {
     // It may have been released in the meantime, and perhaps asked for again.
     auto held = grants_.HeldBy(job.row.id, grant.task);
@@ -895,11 +912,55 @@ void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
     if (!task.ok() || !held) continue;
     TaskRow& row = job.row.tasks[static_cast<std::size_t>(*task)];
     row.resources = std::move(held->resources);
-    row.node = std::move(held->node);
+    if (row.node != held->node) left.insert(std::exchange(row.node, held->node));
     granted.push_back(*task);
   }
   if (granted.empty()) return;
-  if (!job.row.spec.pool.empty()) NoteHosts(job);
+  if (job.row.spec.pool.empty()) return BeginGranted(job, granted);
+  NoteHosts(job);
+  if (job.row.ports.empty()) return BeginGranted(job, granted);
+  left.erase("");
+  for (const std::string& node : left) KeepPortsOf(node);
+  job.run->granted.insert(granted.begin(), granted.end());
+  AskForPorts(job);
+}
+
+// Each task of a pool that has a place has its ports there before it starts.
+void Table::AskForPorts(Job& job) {
+  std::vector<PoolPorts::Slot> slots;
+  const std::vector<int> ranks = RanksOfPorts(job.row.spec);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const TaskRow& task = job.row.tasks[static_cast<std::size_t>(ranks[i])];
+    slots.push_back({.node = task.node, .port = job.row.ports[i]});
+  }
+  pool_ports_.Ask(job.row.id, std::move(slots), [this, id = job.row.id](std::vector<int> ports) {
+    if (RunOf(id) == nullptr) return;
+    Job& asked = *jobs_.at(id);
+    asked.row.ports = std::move(ports);
+    NoteHosts(asked);
+    Change(asked, absl::ZeroDuration()).of_job = true;
+    std::vector<int> granted;
+    for (const int task : std::exchange(asked.run->granted, {})) {
+      const std::string name = asked.row.tasks[static_cast<std::size_t>(task)].name();
+      if (grants_.HeldBy(id, name)) granted.push_back(task);
+    }
+    BeginGranted(asked, granted);
+  });
+}
+
+// Tells a node which jobs have ports there.
+void Table::KeepPortsOf(const std::string& node) {
+  std::vector<std::string> jobs;
+  for (const auto& [id, job] : jobs_) {
+    if (job->row.has_ended() || job->row.spec.pool.empty() || job->row.ports.empty()) continue;
+    const bool is_there = std::any_of(job->row.tasks.begin(), job->row.tasks.end(),
+                                      [&](const TaskRow& task) { return task.node == node; });
+    if (is_there) jobs.push_back(id);
+  }
+  options_.hosts->KeepPorts(node, jobs);
+}
+
+void Table::BeginGranted(Job& job, const std::vector<int>& granted) {
   if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
     BeginTime(job.row);
     Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
@@ -952,6 +1013,7 @@ absl::StatusOr<std::vector<runtime::UniqueFd>> Table::LocksOf(const JobRow& row,
 
 // An error if one is another job's; all others are this job's then.
 absl::Status Table::TakeUpPorts(const Job& job) {
+  if (!job.row.spec.pool.empty()) return absl::OkStatus();  // Its nodes hold them.
   absl::Status taken;
   for (const int port : job.row.ports) {
     const absl::Status held = ports_.TakeUp(job.row.id, port);
@@ -962,6 +1024,15 @@ absl::Status Table::TakeUpPorts(const Job& job) {
 }
 
 void Table::ReleasePorts(const Job& job) {
+  if (!job.row.spec.pool.empty()) {
+    pool_ports_.GiveUp(job.row.id);
+    std::set<std::string> nodes;
+    for (const TaskRow& task : job.row.tasks) nodes.insert(task.node);
+    nodes.erase("");
+    if (job.row.ports.empty() || options_.hosts == nullptr) return;
+    for (const std::string& node : nodes) KeepPortsOf(node);
+    return;
+  }
   for (const int port : job.row.ports) ports_.Release(job.row.id, port);
 }
 
@@ -1029,7 +1100,7 @@ void Table::SetEndTimer(Job& job) {
 
 void Table::Carry(Job& job, const action::StartAttempt& start) {
   ++stats_.attempts;
-  if (job.row.spec.release_ports) {
+  if (job.row.spec.release_ports && job.row.spec.pool.empty()) {
     for (const int port : PortsOf(job, start.task)) ports_.LetGo(job.row.id, port);
   }
   const absl::Status started = TaskOf(job, start.task).Start();
@@ -1079,7 +1150,9 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
     Feed(job, event::Running{task->task()});  // It was quicker than its first message.
   }
   Retire(job, std::move(attempt));
-  for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(job.row.id, port);
+  for (const int port : PortsOf(job, task->task())) {
+    if (job.row.spec.pool.empty()) (void)ports_.TakeUp(job.row.id, port);
+  }
   // While the launcher was away somebody has ended it: the machine, which tells all processes to
   // leave, or `yard down`, which found no launcher.
   const bool was_told =

@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_RUN_OTHER_HOSTS_H_
 #define LAUNCHER_RUN_OTHER_HOSTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,10 +25,16 @@ class OtherHosts {
   // All nodes, as they are now.
   virtual std::vector<NodeQueue::Node> Nodes() const = 0;
   // Calls `changed` after a node has come, has gone or was changed; unset: nobody any more.
-  virtual void OnChange(std::function<void()> changed) = 0;
+  virtual void OnChange(std::function<void(const std::string& node)> changed) = 0;
   // Where other hosts reach the node; empty: nobody knows.
   virtual std::string AddressOf(const std::string& node) const = 0;
 
+  // Asks for `count` ports of the node, which a job has there until KeepPorts() does not name it.
+  // `answer` comes later, without ports if the node has none; or never. False: the node is away.
+  virtual bool TakePorts(const std::string& node, const std::string& job, std::size_t count,
+                         std::function<void(std::vector<int> ports)> answer) = 0;
+  // Only these jobs have ports there from now on. Nothing happens if the node is away.
+  virtual void KeepPorts(const std::string& node, const std::vector<std::string>& jobs) = 0;
   // The yard ends: if the node is away, its attempts are lost soon, unless it comes back.
   virtual void LoseSoonIfAway(const std::string& node) = 0;
 
@@ -43,7 +50,8 @@ class OtherHosts {
     std::string stdout_path, stderr_path;  // On this host.
     std::function<ShimSpec()> spec;
     std::optional<Work> work = {};
-    std::string probe = {};  // EncodeProbe() of its liveness probe, if its host looks at it.
+    std::vector<int> lets_go = {};  // Ports that its program binds alone: nobody holds them then.
+    std::string probe = {};         // EncodeProbe() of its liveness probe, if its host looks at it.
     std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
   };
   // An attempt on that node, which may be gone: then the attempt is lost in time.

@@ -64,6 +64,7 @@ std::unique_ptr<Attempt> NewRemoteAttempt(const TaskRun::Host* host, const JobRo
                    .bytes = work->bytes,
                    .subdirectory = work->subdirectory};
   }
+  if (host->lets_go_of) wanted.lets_go = host->lets_go_of(row, task);
   if (const msg::ProbeT* const probe = row.liveness(task_row);
       probe != nullptr && IsProbeOfItsHost(*probe)) {
     wanted.probe = EncodeProbe(*probe);

@@ -43,6 +43,8 @@ class TaskRun {
     FollowPace* ready_pace = nullptr;  // For the search for lines that say that a task is ready.
     // The spec that the shim gets for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
+    // Ports that the program of a task binds alone.
+    std::function<std::vector<int>(const JobRow&, int task)> lets_go_of = {};
     // As in LocalAttempt::Options, for a task.
     std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>(const JobRow&, int task)>
         locks_of = {};
