@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -109,7 +110,11 @@ class CheckpointRelayTest : public testing::Test {
     OnLoop([this] { relay_.reset(); });
     loop_->Stop();
     thread_.Join();
-    std::filesystem::remove_all(folder_);
+    // (A thread of the relay may remove an old checkpoint at the same time.)
+    std::error_code error;
+    do {
+      std::filesystem::remove_all(folder_, error);
+    } while (std::filesystem::exists(folder_));
   }
   void Open() {
     auto relay = CheckpointRelay::Listen({.loop = loop_.get(),
