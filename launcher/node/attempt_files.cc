@@ -18,15 +18,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "launcher/node/start_checkpoint.h"
+#include "launcher/node/way_back.h"
 #include "launcher/node/work_cache.h"
 #include "runtime/archive/tar_reader.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/mutex.h"
 #include "runtime/text/sha256.h"
 #include "runtime/thread.h"
 
@@ -147,24 +146,6 @@ absl::Status Make(const Plan& plan, const std::atomic<bool>& gives_up) {
   }
   return plan.makes_work ? MakeWork(plan, gives_up) : absl::OkStatus();
 }
-
-// The way of a thread back to the loop, as long as there is one.
-class WayBack {
- public:
-  explicit WayBack(runtime::EventLoop* loop) : loop_(loop) {}
-  void Post(std::function<void()> function) {
-    runtime::MutexLock lock(mutex_);
-    if (loop_ != nullptr) loop_->Post(std::move(function));
-  }
-  void Close() {
-    runtime::MutexLock lock(mutex_);
-    loop_ = nullptr;
-  }
-
- private:
-  runtime::Mutex mutex_;
-  runtime::EventLoop* loop_ ABSL_GUARDED_BY(mutex_);
-};
 
 class Files final : public AttemptFiles {
  public:

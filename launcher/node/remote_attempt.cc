@@ -27,9 +27,6 @@ constexpr char kRemoteFile[] = "remote";
 constexpr std::size_t kMaxRemoteFile = 64 << 10;
 // For a file that could not be written: the disk may have room then.
 constexpr absl::Duration kRetry = absl::Seconds(1);
-// The trainer's limit is 512 KiB; a frame has to hold the spec as well.
-constexpr std::size_t kMaxConfig = 1 << 20;
-
 std::uint64_t SizeOf(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
@@ -45,19 +42,14 @@ std::string Variable(const ShimSpec& spec, std::string_view name) {
   return "";
 }
 
-bool WriteMark(const std::string& path, const std::string& mark) {
-  if (path.empty()) return false;
-  const runtime::UniqueFd file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  return file.valid() && runtime::WriteAll(file.get(), mark).ok();
-}
-
 std::string RemotePath(const std::string& folder) { return absl::StrCat(folder, "/", kRemoteFile); }
 
 }  // namespace
 
 RemoteAttempt::RemoteAttempt(Options options, Callbacks callbacks)
-    : options_(std::move(options)), callbacks_(std::move(callbacks)) {
+    : options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      marks_(SharedMarks::Create({.loop = options_.loop, .write = options_.write_mark})) {
   StreamOf(false).path = options_.stdout_path;
   StreamOf(true).path = options_.stderr_path;
 }
@@ -73,9 +65,9 @@ absl::Status RemoteAttempt::Store() const {
   record.Add("node", node_);
   record.AddNumber("stdout_base", static_cast<std::int64_t>(streams_[0].base));
   record.AddNumber("stderr_base", static_cast<std::int64_t>(streams_[1].base));
-  record.Add("run_mark", run_mark_);
-  record.Add("work_mark", work_mark_);
-  record.Add("mark", mark_);
+  record.Add("run_mark", marks_plan_.run);
+  record.Add("work_mark", marks_plan_.work);
+  record.Add("mark", marks_plan_.mark);
   return runtime::WriteFileAtomically(RemotePath(options_.folder), record.Encode(), 0600);
 }
 
@@ -85,9 +77,10 @@ bool RemoteAttempt::Load() {
   const auto record = bytes.ok() ? Record::Parse(*bytes) : std::nullopt;
   if (!record) return false;
   node_ = record->Get("node");
-  run_mark_ = record->Get("run_mark");
-  work_mark_ = record->Get("work_mark");
-  mark_ = record->Get("mark");
+  marks_plan_.run = record->Get("run_mark");
+  marks_plan_.work = record->Get("work_mark");
+  marks_plan_.mark = record->Get("mark");
+  may_have_marks_ = told_ = !node_.empty();
   streams_[0].base = static_cast<std::uint64_t>(record->GetNumber("stdout_base"));
   streams_[1].base = static_cast<std::uint64_t>(record->GetNumber("stderr_base"));
   for (Stream& stream : streams_) {
@@ -100,19 +93,32 @@ void RemoteAttempt::PlanMarks(const ShimSpec& spec) {
   const auto in = [](const std::string& directory) {
     return directory.empty() ? "" : absl::StrCat(directory, "/.yard-", runtime::RandomHex128());
   };
-  mark_ = runtime::RandomHex128();
-  run_mark_ = in(Variable(spec, "YARD_LOGDIR"));
+  marks_plan_.mark = runtime::RandomHex128();
+  marks_plan_.run = in(Variable(spec, "YARD_LOGDIR"));
   // (Without files that come along a directory of that path is taken, whosever it is.)
-  work_mark_ = options_.work ? in(spec.working_directory) : "";
+  marks_plan_.work = options_.work ? in(spec.working_directory) : "";
 }
 
-NodeFiles RemoteAttempt::MakeFiles(const ShimSpec& spec) const {
-  NodeFiles files{.node = options_.node->name(), .mark = mark_};
+void RemoteAttempt::WriteMarks() {
+  may_have_marks_ = true;
+  marks_->Write(marks_plan_, [this](const absl::StatusOr<SharedMarks::Written>& written) {
+    if (!written.ok()) {
+      AttemptEnd end;
+      end.how = std::string(written.status().message());
+      end.state.failure = end.how;
+      return Finish(std::move(end));
+    }
+    files_ = MakeFiles(*written).Encode();
+    Fault("after marks");
+    if (options_.node->is_connected()) OnConnected(options_.node->hello().node);
+  });
+}
+
+NodeFiles RemoteAttempt::MakeFiles(const SharedMarks::Written& marks) const {
+  NodeFiles files{.node = options_.node->name(), .mark = marks_plan_.mark, .config = marks.config};
   files.run_files_travel = received_ != nullptr;
-  if (WriteMark(run_mark_, mark_)) files.run_mark = run_mark_;
-  if (WriteMark(work_mark_, mark_)) files.work_mark = work_mark_;
-  const std::string config = Variable(spec, "YARD_CONFIG");
-  if (!config.empty()) files.config = runtime::ReadFile(config, kMaxConfig).value_or("");
+  if (marks.run) files.run_mark = marks_plan_.run;
+  if (marks.work) files.work_mark = marks_plan_.work;
   if (options_.work) {
     files.work = options_.work->sha256;
     files.work_bytes = options_.work->bytes;
@@ -123,10 +129,9 @@ NodeFiles RemoteAttempt::MakeFiles(const ShimSpec& spec) const {
   return files;
 }
 
-void RemoteAttempt::RemoveMarks() const {
-  for (const std::string& path : {run_mark_, work_mark_}) {
-    if (!path.empty()) unlink(path.c_str());
-  }
+void RemoteAttempt::RemoveMarks() {
+  files_.reset();
+  if (std::exchange(may_have_marks_, false)) marks_->Remove(marks_plan_, nullptr);
 }
 
 void RemoteAttempt::OpenRunFiles(const ShimSpec& spec) {
@@ -208,16 +213,23 @@ void RemoteAttempt::OnConnected(const std::string& node) {
       return;
     }
   }
+  if (running_ || files_) return Tell(*bytes);
+  // (The marks that are being written may be those for the connection before.)
+  if (marks_->is_wanted()) return;
+  marks_plan_.config = Variable(spec, "YARD_CONFIG");
+  WriteMarks();
+}
+
+void RemoteAttempt::Tell(const std::string& spec) {
   Fault("before remote start");
   // (A node that has it already says how it is.)
-  NodeOrder start{.kind = NodeOrder::Kind::kStart,
-                  .attempt = options_.key,
-                  .spec = *bytes,
-                  .lets_go = options_.lets_go,
-                  .probe = options_.probe};
-  if (!running_) start.files = MakeFiles(spec).Encode();
-  Fault("after marks");
-  (void)options_.node->Send(start);
+  (void)options_.node->Send({.kind = NodeOrder::Kind::kStart,
+                             .attempt = options_.key,
+                             .spec = spec,
+                             .files = files_.value_or(""),
+                             .lets_go = options_.lets_go,
+                             .probe = options_.probe});
+  told_ = true;
   Fault("after remote start");
   if (stop_) (void)options_.node->Send(*stop_);
   // Nobody answers what was asked for on the connection before.
@@ -231,6 +243,7 @@ void RemoteAttempt::OnNews(const NodeNews& news) {
     return;
   }
   if (over_ || end_) return;
+  told_ = true;
   switch (news.kind) {
     case NodeNews::Kind::kState:
       return OnState(news.state);
@@ -387,10 +400,11 @@ void RemoteAttempt::Finish(AttemptEnd end) {
 
 void RemoteAttempt::Stop(int signal, absl::Duration grace) {
   if (over_) return;
-  if (node_.empty()) {
+  if (!told_) {
     // It is not begun any more. (The caller may still hold what the end changes.)
-    options_.loop->Post([this, alive = alive_] {
-      if (!*alive || over_ || !node_.empty()) return;
+    options_.loop->Post([this, alive = alive_, signal, grace] {
+      if (!*alive || over_) return;
+      if (told_) return Stop(signal, grace);
       AttemptEnd end;
       end.how = absl::StrCat("stopped before node ", options_.node->name(), " could start it");
       end.state.failure = end.how;
@@ -432,13 +446,14 @@ void RemoteAttempt::LeaveSoon() {
   if (std::exchange(left_, true)) return;
   Fault("after acknowledge");
   options_.node->Leave(options_.key);
-  RemoveMarks();
-  unlink(RemotePath(options_.folder).c_str());
-  // Last: its absence says that all this was done.
-  unlink(SpecPath(options_.folder).c_str());
-  Fault("let go");
-  options_.loop->Post([this, alive = alive_] {
-    if (*alive) callbacks_.on_left();
+  const SharedMarks::Plan plan =
+      std::exchange(may_have_marks_, false) ? marks_plan_ : SharedMarks::Plan();
+  marks_->Remove(plan, [this] {
+    unlink(RemotePath(options_.folder).c_str());
+    // Last: its absence says that all this was done.
+    unlink(SpecPath(options_.folder).c_str());
+    Fault("let go");
+    callbacks_.on_left();
   });
 }
 

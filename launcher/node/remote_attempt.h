@@ -16,6 +16,7 @@
 #include "launcher/node/node_link.h"
 #include "launcher/node/node_words.h"
 #include "launcher/node/received_files.h"
+#include "launcher/node/shared_marks.h"
 #include "launcher/run/attempt.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/event_loop.h"
@@ -53,6 +54,8 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
     std::optional<Work> work = {};         // Unset: no files come along.
     std::vector<int> lets_go = {};         // Likewise.
     std::string probe = {};                // As in OtherHosts::Wanted.
+    // As in SharedMarks::Options.
+    std::function<bool(const std::string& path, const std::string& mark)> write_mark = {};
     // As in JobTable::Options.
     std::function<void(std::string_view point)> fault = {};
   };
@@ -95,9 +98,13 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   bool Load();
   // Chooses where marks are written (NodeFiles), for the node to find them.
   void PlanMarks(const ShimSpec& spec);
-  // Writes the marks that are planned, and says what else the attempt finds on its node.
-  NodeFiles MakeFiles(const ShimSpec& spec) const;
-  void RemoveMarks() const;
+  // Writes the marks that are planned, and tells the node then.
+  void WriteMarks();
+  // Says what else the attempt finds on its node.
+  NodeFiles MakeFiles(const SharedMarks::Written& marks) const;
+  void RemoveMarks();
+  // Tells the node of the attempt; it is connected.
+  void Tell(const std::string& spec);
   // Takes up what the spec says of the run directory.
   void OpenRunFiles(const ShimSpec& spec);
   Stream& StreamOf(bool is_stderr) { return streams_[is_stderr ? 1 : 0]; }
@@ -116,12 +123,16 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   const Callbacks callbacks_;
   std::array<Stream, 2> streams_;
   std::string node_;  // The id of the one that was told to start it; empty: none.
-  std::string run_mark_, work_mark_, mark_;   // As in NodeFiles.
+  SharedMarks::Plan marks_plan_;
+  const std::unique_ptr<SharedMarks> marks_;
+  bool may_have_marks_ = false;       // There are some, or an earlier launcher has left some.
+  std::optional<std::string> files_;  // NodeFiles, encoded, once the marks are there.
   std::unique_ptr<CheckpointSource> source_;  // Null: it starts from no checkpoint.
   std::unique_ptr<ReceivedFiles> received_;   // Null: it has no run directory.
   ShimState state_;                           // As the node said it last.
   std::optional<NodeNews> end_;
   std::optional<NodeOrder> stop_;
+  bool told_ = false;  // The node was told to start it, or may have been by an earlier launcher.
   bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;
   runtime::EventLoop::TimerId timer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -53,6 +54,24 @@ constexpr char kKey[] = "j-abcde.worker-0.1";
 constexpr char kNode[] = "node-1";
 constexpr absl::Duration kLong = absl::Seconds(30);
 constexpr absl::Duration kLostAfter = absl::Minutes(5);
+
+// A file system that does not answer until it is told to.
+class HungFiles {
+ public:
+  std::function<bool(const std::string&, const std::string&)> Write() {
+    return [this](const std::string&, const std::string&) {
+      ++asked_;
+      answers_.get_future().wait();
+      return true;
+    };
+  }
+  bool IsAsked() const { return asked_ > 0; }
+  void GoOn() { answers_.set_value(); }
+
+ private:
+  std::atomic<int> asked_ = 0;
+  std::promise<void> answers_;
+};
 
 // The loop runs on a thread of its own; everything of the attempt is touched there.
 class RemoteAttemptTest : public testing::Test {
@@ -206,7 +225,8 @@ class RemoteAttemptTest : public testing::Test {
                                .stdout_path = Path(stdout_name_),
                                .stderr_path = Path("err"),
                                .spec = [this] { return spec_; },
-                               .work = work_},
+                               .work = work_,
+                               .write_mark = write_mark_},
         Attempt::Callbacks{
             .on_running = [this](const ShimState& state) { running_.push_back(state); },
             .on_ready = [this] { ++ready_; },
@@ -236,6 +256,7 @@ class RemoteAttemptTest : public testing::Test {
     return Eventually([this] { return !ends_.empty(); });
   }
 
+  HungFiles hung_;
   runtime::FakeClock clock_;
   std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
   std::unique_ptr<runtime::Thread> thread_;
@@ -245,6 +266,7 @@ class RemoteAttemptTest : public testing::Test {
   std::unique_ptr<RemoteAttempt> attempt_;
   ShimSpec spec_{.argv = {"program"}};
   std::optional<RemoteAttempt::Work> work_;
+  std::function<bool(const std::string& path, const std::string& mark)> write_mark_;
   std::string stdout_, stderr_;  // On the node.
   bool holds_output_ = false, cut_ = false;
   std::uint64_t said_ = 0;
@@ -319,8 +341,61 @@ TEST_F(RemoteAttemptTest, MarksAreThereUntilTheNodeHasLooked) {
   EXPECT_EQ(runtime::ReadFile(files.work_mark, 100).value_or(""), files.mark);
   Say(Running());
   ASSERT_TRUE(Eventually([this] { return !running_.empty(); }));
-  EXPECT_THAT(In("run"), ElementsAre("params.json"));
-  EXPECT_THAT(In("code"), IsEmpty());
+  EXPECT_TRUE(Eventually([this] {
+    return In("run") == std::vector<std::string>{"params.json"} && In("code").empty();
+  }));
+}
+
+TEST_F(RemoteAttemptTest, IsStoppedWhileTheFileSystemOfItsFilesHangs) {
+  write_mark_ = hung_.Write();
+  TakeWorkAlong();
+  spec_.working_directory = "";
+  Start();
+  Connect();
+  ASSERT_TRUE(Eventually([this] { return hung_.IsAsked(); }));
+  On([this] { attempt_->Stop(15, absl::ZeroDuration()); });
+  ASSERT_TRUE(IsOver());
+  EXPECT_THAT(ends_[0].how, HasSubstr("stopped before node far could start it"));
+  EXPECT_FALSE(ends_[0].lost);
+  EXPECT_EQ(Count(Order::kStart), 0);
+  hung_.GoOn();
+  On([this] { attempt_->Acknowledge(); });
+  ASSERT_TRUE(AwaitOrder(Order::kDiscard));
+  Say({.kind = News::kLeft});
+  ASSERT_TRUE(Eventually([this] { return left_ == 1; }));
+  EXPECT_EQ(Count(Order::kStart), 0);
+}
+
+TEST_F(RemoteAttemptTest, FailsWhenTheFileSystemOfItsFilesDoesNotAnswer) {
+  write_mark_ = hung_.Write();
+  TakeWorkAlong();
+  spec_.working_directory = "";
+  Start();
+  Connect();
+  ASSERT_TRUE(Eventually([this] { return hung_.IsAsked(); }));
+  clock_.Advance(absl::Seconds(31));
+  ASSERT_TRUE(IsOver());
+  EXPECT_THAT(ends_[0].how, HasSubstr(absl::StrCat("the file system of ", Path("run"),
+                                                   " has not answered for 30s")));
+  EXPECT_EQ(ends_[0].state.failure, ends_[0].how);
+  hung_.GoOn();
+}
+
+// The node that comes back is told once the marks are there, and not before.
+TEST_F(RemoteAttemptTest, ACutWhileMarksAreWrittenWritesNoOthers) {
+  write_mark_ = hung_.Write();
+  TakeWorkAlong();
+  spec_.working_directory = "";
+  Start();
+  Connect();
+  ASSERT_TRUE(Eventually([this] { return hung_.IsAsked(); }));
+  Cut();
+  Connect();
+  EXPECT_TRUE(Eventually([this] { return link_->is_connected(); }));
+  EXPECT_EQ(Count(Order::kStart), 0);
+  hung_.GoOn();
+  ASSERT_TRUE(AwaitOrder(Order::kStart));
+  EXPECT_EQ(std::filesystem::path(FilesOrdered().run_mark).parent_path(), Path("run"));
 }
 
 TEST_F(RemoteAttemptTest, AJobWithoutARunAndWithoutFilesHasNoMarks) {
@@ -362,7 +437,7 @@ TEST_F(RemoteAttemptTest, MarksOfAnAttemptThatIsLostAreRemoved) {
   ASSERT_TRUE(AwaitOrder(Order::kStart));
   Connect("another");
   ASSERT_TRUE(IsOver());
-  EXPECT_THAT(In("code"), IsEmpty());
+  EXPECT_TRUE(Eventually([this] { return In("code").empty(); }));
 }
 
 TEST_F(RemoteAttemptTest, GivesTheArchivePieceByPiece) {
