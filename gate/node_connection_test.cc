@@ -142,10 +142,16 @@ class NodeConnectionTest : public ::testing::Test {
   }
 
   void OpenGate(const std::string& port) {
-    auto splices = Splices::Open({.node = gate_.get(),
-                                  .endpoints = {"tcp://127.0.0.1:" + port},
-                                  .own = own_,
-                                  .keys = &keys_});
+    const absl::Time deadline = absl::Now() + kLong;
+    const auto open = [&] {
+      return Splices::Open({.node = gate_.get(),
+                            .endpoints = {"tcp://127.0.0.1:" + port},
+                            .own = own_,
+                            .keys = &keys_});
+    };
+    auto splices = open();
+    // (ZeroMQ gives the addresses of a gate back a moment after its sockets are closed.)
+    while (absl::IsAlreadyExists(splices.status()) && absl::Now() < deadline) splices = open();
     ASSERT_EQ(splices.status(), absl::OkStatus());
     splices_ = *std::move(splices);
     address_ = splices_->endpoints().front();
