@@ -19,12 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "launcher/node/run_tree.h"
+#include "launcher/node/way_back.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/mutex.h"
 #include "runtime/text/sha256.h"
 #include "runtime/thread.h"
 
@@ -171,20 +170,6 @@ struct Item {
   runtime::EventLoop::TimerId timer = 0;
   std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<runtime::Thread> thread = nullptr;
-};
-
-struct WayBack {
-  explicit WayBack(runtime::EventLoop* of) : loop(of) {}
-  void Post(std::function<void()> function) {
-    runtime::MutexLock lock(mutex);
-    if (loop != nullptr) loop->Post(std::move(function));
-  }
-  void Close() {
-    runtime::MutexLock lock(mutex);
-    loop = nullptr;
-  }
-  runtime::Mutex mutex;
-  runtime::EventLoop* loop ABSL_GUARDED_BY(mutex);
 };
 
 class Files final : public RunFiles {

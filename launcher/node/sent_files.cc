@@ -14,12 +14,11 @@
 #include <random>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "launcher/node/run_tree.h"
+#include "launcher/node/way_back.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/mutex.h"
 #include "runtime/thread.h"
 
 namespace launcher {
@@ -28,21 +27,6 @@ namespace {
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
 // A file that comes with another hash is sent so often.
 constexpr int kTries = 3;
-
-// The way of a thread back to the loop, as long as there is one.
-struct WayBack {
-  explicit WayBack(runtime::EventLoop* of) : loop(of) {}
-  void Post(std::function<void()> function) {
-    runtime::MutexLock lock(mutex);
-    if (loop != nullptr) loop->Post(std::move(function));
-  }
-  void Close() {
-    runtime::MutexLock lock(mutex);
-    loop = nullptr;
-  }
-  runtime::Mutex mutex;
-  runtime::EventLoop* loop ABSL_GUARDED_BY(mutex);
-};
 
 std::uint64_t RandomNumber() {
   std::random_device device;
