@@ -45,7 +45,7 @@ msg::NodeT NodeCalls::Message(const NodeTable::Info& info) const {
     node.state = info.row.draining ? msg::NodeState::Draining : msg::NodeState::Connected;
   }
   node.since_us = info.since_us;
-  node.why = info.why;
+  node.why = info.never_came() && !info.told_why.empty() ? info.told_why : info.why;
   node.draining = info.row.draining;
   node.host = info.hello.host;
   node.cpus = static_cast<std::uint32_t>(info.hello.cpus);
@@ -56,6 +56,8 @@ msg::NodeT NodeCalls::Message(const NodeTable::Info& info) const {
   node.tasks = TasksOn(info.row.name);
   node.slots_used = static_cast<std::uint32_t>(jobs_->nodes().SlotsUsed(info.row.name));
   node.gpus_used = static_cast<std::uint32_t>(jobs_->nodes().GpusUsed(info.row.name));
+  node.allocation = info.row.allocation;
+  node.run = info.row.run;
   return node;
 }
 
@@ -73,7 +75,9 @@ absl::StatusOr<msg::SetNodeReplyT> NodeCalls::Set(const msg::SetNodeRequestT& re
                                         .pool = request.pool,
                                         .address = request.address,
                                         .slots = request.slots,
-                                        .draining = request.draining});
+                                        .draining = request.draining,
+                                        .allocation = request.allocation},
+                                       request.why);
   if (!set.ok()) return set;
   msg::SetNodeReplyT reply;
   reply.node = std::make_unique<msg::NodeT>(Message(*nodes_->Find(request.name)));
@@ -93,7 +97,9 @@ absl::StatusOr<msg::RemoveNodeReplyT> NodeCalls::Remove(const msg::RemoveNodeReq
         request.name, " and wait, stop them, or say --force"));
   }
   const absl::Status removed = nodes_->Remove(
-      request.name, absl::StrCat("node ", request.name, " was taken out of its pool"));
+      request.name, request.why.empty()
+                        ? absl::StrCat("node ", request.name, " was taken out of its pool")
+                        : request.why);
   if (!removed.ok()) return removed;
   return msg::RemoveNodeReplyT{};
 }

@@ -17,8 +17,11 @@ from tests import yard_case
 WAITS = """
 echo up; exec 6<$FOLDER/life; echo up > $FOLDER/up; exec cat $FOLDER/never
 """
+# Whoever has last words has said them before another one sees its end; but on a busy machine the time
+# of words is that at which they were read. So this one looks whether they were ($SAID: the log of them).
 FOLLOWS = """
 exec 6<$FOLDER/life; echo up > $FOLDER/up; read line <&6
+[ -z "$SAID" ] || until [ -s $LOGS/$YARD_JOB_ID/$SAID ]; do sleep 0.01; done
 echo connection lost >&2; exit 9
 """
 BEGINS = """
@@ -131,13 +134,14 @@ class JobCase(yard_case.YardCase):
         for fifo in ("life", "up", "never", "pid"):
             os.mkfifo(os.path.join(self.folder, fifo))
 
-    def launch(self, tasks, flags=(), **more):
-        """`tasks`: what each does, by name; `more`: other keys of the job."""
+    def launch(self, tasks, flags=(), said="", **more):
+        """`tasks`: what each does, by name; `said`: $SAID; `more`: other keys of the job."""
         types = {}
         for name, does in tasks.items():
             kind, _, index = name.rpartition("-")
             types.setdefault(kind, {})[index] = does
-        job = {"environment": {"FOLDER": self.folder}, "stop_grace": "20s", "tasks": {}, **more}
+        environment = {"FOLDER": self.folder, "LOGS": os.path.join(self.environment["YARD_STATE"], "jobs"), "SAID": said}
+        job = {"environment": environment, "stop_grace": "20s", "tasks": {}, **more}
         for kind, scripts in types.items():
             cases = "".join("%s-%s) %s\n;;\n" % (kind, *script) for script in scripts.items())
             script = "case $ROLE_NAME-$ROLE_RANK in\n%s esac" % cases
@@ -185,7 +189,8 @@ class FailuresTest(JobCase):
         if failure.attempt > 1 and "--gang" not in failure.flags:
             again = "[ -e $FOLDER/ran ] && ALONE=1; : > $FOLDER/ran"
             tasks[failure.culprit] = again + tasks[failure.culprit]
-        process = self.launch(tasks, failure.flags)
+        said = "%s.%d.stderr" % (failure.culprit, failure.attempt) if failure.last_line else ""
+        process = self.launch(tasks, failure.flags, said)
         if IS_KILLED in failure.does:
             os.kill(self.pid_of_culprit(process), signal.SIGKILL)
         self.check(failure, self.finish(process, failure.exit_code)[1])

@@ -26,6 +26,7 @@ std::unique_ptr<msg::AttemptT> AttemptMessage(const AttemptRow& row) {
   attempt->was_stopped = row.was_stopped;
   attempt->out_of_memory = row.out_of_memory;
   attempt->node = row.node;
+  attempt->host = row.host;
   return attempt;
 }
 
@@ -70,7 +71,10 @@ std::unique_ptr<msg::TaskT> TaskMessage(const JobRow& row, std::size_t rank,
   task->restarts = static_cast<std::uint32_t>(status.restarts);
   task->resources = from.resources;
   task->probe = from.probe;
-  if (!from.attempts.empty()) task->node = from.attempts.back().node;
+  if (!from.attempts.empty()) {
+    task->node = from.attempts.back().node;
+    task->host = from.attempts.back().host;
+  }
   for (const AttemptRow& one : from.attempts) task->attempts.push_back(AttemptMessage(one));
   return task;
 }

@@ -35,6 +35,7 @@ struct AttemptRow {
   bool was_stopped = false;  // Because of another task, a stop, or the time.
   bool out_of_memory = false;
   std::string node = {};  // Where it runs, or ran; empty: on this host.
+  std::string host = {};  // That node's own name of its host, if it is of an allocation.
 };
 
 struct TaskRow {

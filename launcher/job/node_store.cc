@@ -17,6 +17,11 @@ const char kNodeTables[] = R"sql(
     draining INTEGER NOT NULL);
 )sql";
 
+const char kAddAllocation[] = R"sql(
+  ALTER TABLE nodes ADD COLUMN allocation TEXT NOT NULL DEFAULT '';
+  ALTER TABLE nodes ADD COLUMN run TEXT NOT NULL DEFAULT '';
+)sql";
+
 namespace {
 
 class SqliteNodes : public NodeStore {
@@ -31,8 +36,8 @@ class SqliteNodes : public NodeStore {
     std::vector<NodeRow> nodes;
     auto status = Try("read the nodes", [&] {
       SQLite::Statement select(database_,
-                               "SELECT name, pool, address, slots, draining FROM nodes "
-                               "ORDER BY name");
+                               "SELECT name, pool, address, slots, draining, allocation, run "
+                               "FROM nodes ORDER BY name");
       while (select.executeStep()) {
         runtime::Reader read(select);
         NodeRow& node = nodes.emplace_back();
@@ -41,6 +46,8 @@ class SqliteNodes : public NodeStore {
         node.address = read.Text();
         node.slots = static_cast<std::uint32_t>(read.Number());
         node.draining = read.Truth();
+        node.allocation = read.Text();
+        node.run = read.Text();
       }
       return absl::OkStatus();
     });
@@ -51,13 +58,25 @@ class SqliteNodes : public NodeStore {
   absl::Status Set(const NodeRow& node) override {
     return Try("store a node", [&] {
       SQLite::Statement write(database_,
-                              "INSERT INTO nodes (name, pool, address, slots, draining) "
-                              "VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-                              "pool = excluded.pool, address = excluded.address, "
-                              "slots = excluded.slots, draining = excluded.draining");
+                              "INSERT INTO nodes (name, pool, address, slots, draining, "
+                              "allocation, run) VALUES (?, ?, ?, ?, ?, ?, ?) "
+                              "ON CONFLICT (name) DO UPDATE SET pool = excluded.pool, "
+                              "address = excluded.address, slots = excluded.slots, "
+                              "draining = excluded.draining, allocation = excluded.allocation, "
+                              "run = excluded.run");
       runtime::Binder(write) << node.name << node.pool << node.address
-                             << static_cast<std::int64_t>(node.slots) << node.draining;
+                             << static_cast<std::int64_t>(node.slots) << node.draining
+                             << node.allocation << node.run;
       write.exec();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Claim(const std::string& allocation, const std::string& run) override {
+    return Try("store whose an allocation is", [&] {
+      SQLite::Statement claim(database_, "UPDATE nodes SET run = ? WHERE allocation = ?");
+      runtime::Binder(claim) << run << allocation;
+      claim.exec();
       return absl::OkStatus();
     });
   }

@@ -11,8 +11,9 @@
 
 namespace launcher {
 
-// The table of nodes in launcher.db.
+// The table of nodes in launcher.db, as it was first, and its columns of allocations.
 extern const char kNodeTables[];
+extern const char kAddAllocation[];
 
 // A node as `SetNode` describes it.
 struct NodeRow {
@@ -21,6 +22,8 @@ struct NodeRow {
   std::string address = {};  // The host as ssh finds it.
   std::uint32_t slots = 0;   // 0: as many as the host has processors.
   bool draining = false;
+  std::string allocation = {};  // As in `SetNode`; empty: it is of none.
+  std::string run = {};  // NodeHello::run of the run that has the allocation; empty: none yet.
 
   bool operator==(const NodeRow&) const = default;
 };
@@ -36,6 +39,8 @@ class NodeStore {
   virtual absl::StatusOr<std::vector<NodeRow>> Load() = 0;
   // Adds it, or replaces the one of its name.
   virtual absl::Status Set(const NodeRow& node) = 0;
+  // The run has this allocation: all its nodes get `run`.
+  virtual absl::Status Claim(const std::string& allocation, const std::string& run) = 0;
   // A name that is not there is OK.
   virtual absl::Status Remove(const std::string& name) = 0;
 };

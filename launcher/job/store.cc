@@ -51,7 +51,7 @@ constexpr char kSchema[] = R"sql(
     shim_lost INTEGER NOT NULL DEFAULT 0, error_number INTEGER NOT NULL DEFAULT 0,
     core_dumped INTEGER NOT NULL DEFAULT 0, was_stopped INTEGER NOT NULL DEFAULT 0,
     out_of_memory INTEGER NOT NULL DEFAULT 0, node TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (job, type, idx, number));
+    host TEXT NOT NULL DEFAULT '', PRIMARY KEY (job, type, idx, number));
 )sql";
 
 constexpr char kAddShimLost[] = R"sql(
@@ -82,14 +82,20 @@ constexpr char kAddNode[] = R"sql(
   ALTER TABLE attempts ADD COLUMN node TEXT NOT NULL DEFAULT '';
 )sql";
 
+constexpr char kAddHost[] = R"sql(
+  ALTER TABLE attempts ADD COLUMN host TEXT NOT NULL DEFAULT '';
+)sql";
+
 // Each migration adds what its version lacks: version 1 had only the words of a lost shim, version
 // 2 no error number; until version 3 a job had one task. (A requested stop of a task is stored as
-// StopCause::kAsked.) Until version 4 there were no alerts, and until version 5 no nodes.
+// StopCause::kAsked.) Until version 4 there were no alerts, until version 5 no nodes, and until
+// version 6 no allocations.
 runtime::DatabaseSchema Schema() {
   const std::string alerts = absl::StrCat(bus::kAlertTables, kNotificationTables);
-  return {.newest = absl::StrCat(kSchema, alerts, kNodeTables),
-          .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks, alerts,
-                         absl::StrCat(kAddNode, kNodeTables)}};
+  return {
+      .newest = absl::StrCat(kSchema, alerts, kNodeTables, kAddAllocation),
+      .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks, alerts,
+                     absl::StrCat(kAddNode, kNodeTables), absl::StrCat(kAddHost, kAddAllocation)}};
 }
 
 constexpr char kInsertJob[] =
@@ -110,8 +116,8 @@ constexpr char kWriteTask[] =
 constexpr char kWriteAttempt[] =
     "INSERT INTO attempts (job, type, idx, number, pid, start_ticks, started_us, ended_us, "
     "exit_code, signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, shim_lost, "
-    "error_number, core_dumped, was_stopped, out_of_memory, node) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "error_number, core_dumped, was_stopped, out_of_memory, node, host) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (job, type, idx, number) DO UPDATE SET pid = excluded.pid, "
     "start_ticks = excluded.start_ticks, started_us = excluded.started_us, "
     "ended_us = excluded.ended_us, exit_code = excluded.exit_code, signal = excluded.signal, "
@@ -120,7 +126,7 @@ constexpr char kWriteAttempt[] =
     "stderr_end = excluded.stderr_end, shim_lost = excluded.shim_lost, "
     "error_number = excluded.error_number, core_dumped = excluded.core_dumped, "
     "was_stopped = excluded.was_stopped, out_of_memory = excluded.out_of_memory, "
-    "node = excluded.node";
+    "node = excluded.node, host = excluded.host";
 
 const std::string& OwnBoot() {
   static const auto* const boot = new std::string(BootId());
@@ -447,7 +453,7 @@ class SqliteStore : public Store {
         database_,
         "SELECT job, type, idx, number, pid, start_ticks, started_us, ended_us, exit_code, "
         "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
-        "shim_lost, error_number, core_dumped, was_stopped, out_of_memory, node "
+        "shim_lost, error_number, core_dumped, was_stopped, out_of_memory, node, host "
         "FROM attempts ORDER BY number");
     while (rows.executeStep()) {
       runtime::Reader read(rows);
@@ -474,6 +480,7 @@ class SqliteStore : public Store {
       attempt.was_stopped = read.Truth();
       attempt.out_of_memory = read.Truth();
       attempt.node = read.Text();
+      attempt.host = read.Text();
       auto& tasks = jobs[place->second].tasks;
       const auto task = std::find_if(tasks.begin(), tasks.end(), [&](const TaskRow& row) {
         return row.index == index && row.type == type;
@@ -535,7 +542,7 @@ class SqliteStore : public Store {
          << attempt.exit_code << attempt.signal << attempt.reason << Signed(attempt.stdout_begin)
          << Signed(attempt.stdout_end) << Signed(attempt.stderr_begin) << Signed(attempt.stderr_end)
          << attempt.shim_lost << attempt.error_number << attempt.core_dumped << attempt.was_stopped
-         << attempt.out_of_memory << attempt.node;
+         << attempt.out_of_memory << attempt.node << attempt.host;
     write.exec();
   }
 

@@ -214,7 +214,8 @@ constexpr char kThirdVersion[] =
     "ALTER TABLE tasks DROP COLUMN ready; "
     "ALTER TABLE attempts DROP COLUMN core_dumped; ALTER TABLE attempts DROP COLUMN was_stopped; "
     "ALTER TABLE attempts DROP COLUMN out_of_memory; DROP TABLE alerts; DROP TABLE notifications; "
-    "ALTER TABLE tasks DROP COLUMN node; ALTER TABLE attempts DROP COLUMN node; DROP TABLE nodes; "
+    "ALTER TABLE tasks DROP COLUMN node; ALTER TABLE attempts DROP COLUMN node; "
+    "ALTER TABLE attempts DROP COLUMN host; DROP TABLE nodes; "
     "PRAGMA user_version=3;";
 
 TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
@@ -402,7 +403,7 @@ TEST_F(StoreTest, RefusesANewerFileByName) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=8");
   const auto store = Store::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(store.status().ToString().find("newer version (8, this one knows 6)"),
+  EXPECT_NE(store.status().ToString().find("newer version (8, this one knows 7)"),
             std::string::npos)
       << store.status();
 }

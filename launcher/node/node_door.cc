@@ -70,6 +70,9 @@ absl::StatusOr<NodeLink*> NodeDoor::Open(const std::string& name) {
   options.loop = options_.loop;
   options.name = name;
   options.lost_after = options_.lost_after;
+  if (options_.admit) {
+    options.admit = [this, name](const NodeHello& hello) { return options_.admit(name, hello); };
+  }
   if (options_.on_change) {
     options.on_change = [this, name](const absl::Status& why) { options_.on_change(name, why); };
   }

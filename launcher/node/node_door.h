@@ -27,7 +27,8 @@ class NodeDoor {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
     std::string directory;               // Made 0700. Nobody else uses it.
     absl::Duration lost_after = absl::Minutes(5);
-    // As NodeLink::Options::on_change, for this node.
+    // As those of NodeLink::Options, for this node.
+    std::function<absl::Status(const std::string& node, const NodeHello& hello)> admit = {};
     std::function<void(const std::string& node, const absl::Status& why)> on_change = {};
   };
   explicit NodeDoor(Options options) : options_(std::move(options)) {}

@@ -16,7 +16,8 @@ std::vector<NodeQueue::Node> NodeHosts::Nodes() const {
                      .gpus = info->hello.gpus,
                      .milli_cpus = info->hello.cpus * 1000,
                      .memory_bytes = info->hello.memory_bytes,
-                     .takes_tasks = info->is_connected && !info->row.draining});
+                     .takes_tasks = info->is_connected && !info->row.draining,
+                     .why = info->never_came() ? info->told_why : ""});
   }
   return nodes;
 }
@@ -24,6 +25,11 @@ std::vector<NodeQueue::Node> NodeHosts::Nodes() const {
 std::string NodeHosts::AddressOf(const std::string& node) const {
   const NodeTable::Info* const info = nodes_->Find(node);
   return info == nullptr ? "" : info->host();
+}
+
+std::string NodeHosts::HostOf(const std::string& node) const {
+  const NodeTable::Info* const info = nodes_->Find(node);
+  return info == nullptr || info->row.allocation.empty() ? "" : info->hello.host;
 }
 
 std::unique_ptr<Attempt> NodeHosts::MakeAttempt(const std::string& node, Wanted wanted,

@@ -25,6 +25,7 @@ class NodeHosts final : public OtherHosts {
     nodes_->OnChange(std::move(changed));
   }
   std::string AddressOf(const std::string& node) const override;
+  std::string HostOf(const std::string& node) const override;
   bool TakePorts(const std::string& node, const std::string& job, std::size_t count,
                  std::function<void(std::vector<int> ports)> answer) override {
     return nodes_->Link(node)->TakePorts(job, count, std::move(answer));

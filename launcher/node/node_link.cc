@@ -114,6 +114,12 @@ void NodeLink::OnHello(std::string_view frame) {
                                " of the protocol, and this launcher version ", kNodeProtocol,
                                "; next: take both from one installation"));
   }
+  if (options_.admit) {
+    const absl::Status may_come = options_.admit(*hello);
+    if (!may_come.ok()) {
+      return Refuse(std::string(may_come.message()), absl::IsPermissionDenied(may_come));
+    }
+  }
   hello_ = *hello;
   is_welcome_ = true;
   owes_usage_ = false;
@@ -148,9 +154,10 @@ void NodeLink::AcknowledgeSoon(std::uint64_t number) {
   });
 }
 
-void NodeLink::Refuse(const std::string& why) {
+void NodeLink::Refuse(const std::string& why, bool for_good) {
   LOG(WARNING) << "refused a connection to node " << options_.name << ": " << why;
-  frames_->Send(NodeOrder{.kind = NodeOrder::Kind::kRefuse, .line = why}.Encode());
+  frames_->Send(
+      NodeOrder{.kind = NodeOrder::Kind::kRefuse, .line = why, .for_good = for_good}.Encode());
   frames_.reset();
 }
 

@@ -30,6 +30,9 @@ class NodeLink {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
     std::string name;                    // The host's, for people.
     absl::Duration lost_after = absl::Minutes(5);
+    // Whether a node with these words may be this one. PermissionDenied: it never may. Unset: any
+    // may.
+    std::function<absl::Status(const NodeHello& hello)> admit = {};
     // The connection has come, or has gone for this reason. Unset: nobody is told.
     std::function<void(const absl::Status& why)> on_change = {};
   };
@@ -96,7 +99,7 @@ class NodeLink {
   void OnUsage(NodeUsage usage);
   void OnPorts(const NodePortsTaken& taken);
   void OnClosed(const absl::Status& why);
-  void Refuse(const std::string& why);
+  void Refuse(const std::string& why, bool for_good = false);
   void Lose(const std::string& why);
   void LoseAfter(absl::Duration patience);
   // The attendants as they are now: one may leave in a call.

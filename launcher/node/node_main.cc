@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,7 @@
 #include "launcher/node/node_stub.h"
 #include "launcher/node/node_words.h"
 #include "launcher/node/node_worker.h"
+#include "launcher/node/slurm_place.h"
 #include "launcher/process/process_table.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/file.h"
@@ -55,6 +58,10 @@ ABSL_FLAG(
     std::string, gate, "",
     "with --key: addresses of the gate to try in turns, tcp://HOST:PORT, separated by commas; "
     "empty: the one in the key file");
+ABSL_FLAG(
+    bool, slurm, false,
+    "this is the task of a Slurm job that the yard has made: key, folder and what the node has "
+    "come from the task's environment");
 ABSL_FLAG(std::string, shim, "", "path of yard-shim; empty: the one beside this program");
 ABSL_FLAG(std::string, address, "",
           "where other hosts reach this one; empty: the address that ssh has come to, if it has");
@@ -68,6 +75,9 @@ ABSL_FLAG(bool, leave, false, "used by the node itself: stop all attempts and en
 namespace {
 
 constexpr char kProgram[] = "yard-node";
+// A node of an allocation for which no launcher waits any more ends by itself.
+constexpr absl::Duration kPatience = absl::Minutes(10);
+constexpr std::size_t kLongestFolder = 60;  // Its sockets have paths of at most 107 bytes.
 constexpr absl::Duration kGrace = absl::Seconds(10);
 // A driver of GPUs may take its time, or hang.
 constexpr absl::Duration kGpuPatience = absl::Seconds(5);
@@ -136,7 +146,45 @@ std::string OwnAddress() {
   return words.size() == 4 ? words[2] : "";
 }
 
-launcher::NodeHello HostFacts() {
+// Nothing: the node is of no Slurm job.
+absl::StatusOr<std::optional<launcher::SlurmPlace>> OwnPlace() {
+  if (!absl::GetFlag(FLAGS_slurm)) return std::nullopt;
+  auto place = launcher::ReadSlurmPlace(std::getenv, getuid());
+  if (!place.ok()) return place.status();
+  return *std::move(place);
+}
+
+// Makes the node's folder, with its key, in the first of the place's folders that can be made.
+absl::Status MakeFolder(const launcher::SlurmPlace& place) {
+  const auto key = launcher::ReadSlurmKey(std::getenv);
+  if (!key.ok()) return key.status();
+  absl::Status last;
+  for (const std::string& folder : place.folders) {
+    if (folder.size() > kLongestFolder) continue;
+    last = runtime::MakePrivateDirectory(folder);
+    if (last.ok()) last = runtime::WriteFileAtomically(folder + "/key", *key, 0600);
+    if (!last.ok()) continue;
+    absl::SetFlag(&FLAGS_folder, folder);
+    absl::SetFlag(&FLAGS_key, folder + "/key");
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(place.name, ": the node can keep its files in none of ",
+                   absl::StrJoin(place.folders, ", "), ": ", last.message()));
+}
+
+// The worker has the key in a file.
+void ForgetKeys() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view entry(*variable);
+    if (entry.starts_with(launcher::kNodeKeyVariable))
+      names.emplace_back(entry.substr(0, entry.find('=')));
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
+launcher::NodeHello HostFacts(const std::optional<launcher::SlurmPlace>& place) {
   launcher::NodeHello hello{.node = absl::GetFlag(FLAGS_node),
                             .address = OwnAddress(),
                             .version = std::string(bus::kVersion),
@@ -151,10 +199,21 @@ launcher::NodeHello HostFacts() {
   for (const auto& gpu : meter.Measure(/*with_processes=*/false).figures.gpus) {
     hello.gpus.push_back(gpu.uuid);
   }
+  if (place) {
+    hello.run = place->run;
+    if (hello.address.empty()) hello.address = place->address;
+    if (!place->address.empty()) hello.host = place->address;
+    if (place->cpus != 0) hello.cpus = place->cpus;
+    if (place->memory_bytes != 0) hello.memory_bytes = place->memory_bytes;
+    hello.gpus = launcher::GpusOf(*place, hello.gpus);
+  }
   return hello;
 }
 
-absl::Status Work(const Paths& paths) {
+// Returns the exit code.
+absl::StatusOr<int> Work(const Paths& paths) {
+  const auto place = OwnPlace();
+  if (!place.ok()) return place.status();
   const pid_t stub = absl::GetFlag(FLAGS_worker);
   if (!launcher::EndWithStub(stub)) return absl::UnavailableError("its stub has ended");
   const auto stub_row = launcher::ReadProcess(stub);
@@ -176,6 +235,8 @@ absl::Status Work(const Paths& paths) {
   }
   const auto loop = runtime::EventLoop::Create();
   launcher::GpuMeter gpus;
+  std::function<void(int)> leave;
+  int exit_code = runtime::kExitOk;
   auto worker = launcher::NodeWorker::Create(
       {.loop = loop.get(),
        .folder = paths.folder,
@@ -185,23 +246,32 @@ absl::Status Work(const Paths& paths) {
        .shim_path = paths.shim,
        .owner = stub,
        .owner_start_ticks = stub_row->start_ticks,
-       .hello = HostFacts(),
+       .hello = HostFacts(*place),
+       .patience = *place ? kPatience : absl::InfiniteDuration(),
+       .on_unwanted =
+           [&](const std::string& why) {
+             if (!*place) return;
+             LOG(ERROR) << "the node ends: " << why;
+             exit_code = launcher::kExitUnwanted;
+             leave(0);
+           },
+       .taken_by = *place ? (*place)->name + " is ended by Slurm" : "",
        .gpus = [&](bool with_processes) { return gpus.Measure(with_processes); }});
   if (!worker.ok()) return worker.status();
-  const auto leave = [&](int) { (*worker)->Leave(kGrace, [&] { loop->Stop(); }); };
+  leave = [&](int) { (*worker)->Leave(*place ? (*place)->grace : kGrace, [&] { loop->Stop(); }); };
   const auto signals = runtime::StopSignal::Create(loop.get(), leave, [](int) {});
   if (!signals.ok()) return signals.status();
   if (absl::GetFlag(FLAGS_leave)) leave(0);
   loop->Run();
   worker->reset();
-  return absl::OkStatus();
+  return exit_code;
 }
 
 int RunWorker(const Paths& paths) {
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(kProgram);
-  const absl::Status worked = Work(paths);
-  return worked.ok() ? runtime::kExitOk : runtime::ReportAndExitCode(kProgram, worked);
+  const auto worked = Work(paths);
+  return worked.ok() ? *worked : runtime::ReportAndExitCode(kProgram, worked.status());
 }
 
 std::vector<std::string> WorkerWords(const Paths& paths) {
@@ -209,6 +279,7 @@ std::vector<std::string> WorkerWords(const Paths& paths) {
       absl::StrCat("--worker=", getpid()), absl::StrCat("--node=", runtime::RandomHex128()),
       absl::StrCat("--folder=", paths.folder), absl::StrCat("--shim=", paths.shim),
       absl::StrCat("--address=", OwnAddress())};
+  if (absl::GetFlag(FLAGS_slurm)) words.emplace_back("--slurm");
   if (paths.key.empty()) {
     words.push_back(absl::StrCat("--launcher_socket=", paths.launcher_socket));
     words.push_back(absl::StrCat("--trainer_socket=", paths.trainer_socket));
@@ -232,6 +303,12 @@ int main(int argc, char** argv) {
   }
   runtime::ParseFlags(
       kProgram, "Runs attempts on this host for a launcher elsewhere, until SIGTERM.", argc, argv);
+  const auto place = OwnPlace();
+  if (const auto end = runtime::EndAfterCheck(kProgram, place.status())) return *end;
+  if (*place && absl::GetFlag(FLAGS_worker) == 0) {
+    if (const auto end = runtime::EndAfterCheck(kProgram, MakeFolder(**place))) return *end;
+    ForgetKeys();
+  }
   const auto paths = TakePaths();
   if (const auto end = runtime::EndAfterCheck(kProgram, paths.status())) return *end;
   if (absl::GetFlag(FLAGS_worker) != 0) return RunWorker(*paths);

@@ -339,6 +339,12 @@ TEST_F(NodeProgramTest, ASecondNodeOnAFolderEndsAndNamesTheFirst) {
   ExpectEnd(0);
 }
 
+TEST_F(NodeProgramTest, ATaskOfAnotherSlurmJobIsNone) {
+  node_ = Run({"--slurm"});
+  EXPECT_EQ(node_->Wait(kToEnd)->code, 2);
+  EXPECT_THAT(SaidText(), HasSubstr("$SLURM_JOB_ID is missing or wrong"));
+}
+
 TEST_F(NodeProgramTest, FlagsThatAreWrongEndIt) {
   EXPECT_EQ(Run({}).Wait(kToEnd)->code, 2);
   EXPECT_THAT(SaidText(), HasSubstr("--folder is missing"));

@@ -83,6 +83,7 @@ int Stub::Run() {
     while (worker_ != 0) Wait(absl::InfiniteDuration());
     if (begun.ok() && status_.signal == 0) {
       if (is_stopping_ && status_.code == runtime::kExitOk) break;
+      if (status_.code == kExitUnwanted) break;
       if (status_.code == runtime::kExitUsage) return runtime::kExitUsage;
     }
     if (begun.ok()) Say(absl::StrCat("its worker has ended: ", status_.ToString()));
@@ -155,7 +156,7 @@ void Stub::RemoveFolder() {
                             ": it has the ends of attempts that no launcher has acknowledged; the "
                             "next node there tells them"));
   }
-  for (const char* const file : {"/l", "/t", "/worker.lock", "/lock"}) {
+  for (const char* const file : {"/l", "/t", "/key", "/worker.lock", "/lock"}) {
     std::filesystem::remove(options_.folder + file, error);
   }
   std::filesystem::remove(options_.folder, error);

@@ -12,6 +12,8 @@ namespace launcher {
 // can be, so that nothing but a signal ends it. As subreaper it is the parent of shims whose worker
 // was killed.
 //
+// A worker that ends with kExitUnwanted has stopped its attempts: the stub ends, too, with kExitOk.
+//
 // SIGTERM or SIGINT: the worker is told to leave (NodeWorker::Leave()) and to end with kExitOk; the
 // folder is removed, unless it keeps ends of attempts that no launcher has acknowledged.
 struct NodeStub {
@@ -22,6 +24,7 @@ struct NodeStub {
   std::vector<std::string> worker_words;
 };
 inline constexpr char kLeaveFlag[] = "--leave";
+inline constexpr int kExitUnwanted = 20;
 
 // Returns the exit code. Before there are other threads.
 int RunNodeStub(const NodeStub& stub);

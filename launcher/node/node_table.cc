@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kMaxPoolName = 32;
 constexpr std::size_t kMaxAddress = 255;
+constexpr std::size_t kMaxAllocation = 100;
+constexpr std::size_t kMaxRun = 200;
 constexpr std::uint32_t kMaxSlots = 10'000;
 
 absl::Status Check(const NodeRow& node) {
@@ -27,6 +29,11 @@ absl::Status Check(const NodeRow& node) {
   if (node.address.size() > kMaxAddress || runtime::Printable(node.address) != node.address) {
     return absl::InvalidArgumentError(
         absl::StrCat("node ", node.name, ": its address is none of a host"));
+  }
+  if (node.allocation.size() > kMaxAllocation ||
+      runtime::Printable(node.allocation) != node.allocation) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("node ", node.name, ": its allocation is no name of one"));
   }
   if (node.slots > kMaxSlots) {
     return absl::InvalidArgumentError(
@@ -52,6 +59,9 @@ NodeTable::NodeTable(Options options) : options_(std::move(options)) {
   door.loop = options_.loop;
   door.directory = options_.directory;
   door.lost_after = options_.lost_after;
+  door.admit = [this](const std::string& node, const NodeHello& hello) {
+    return MayCome(node, hello);
+  };
   door.on_change = [this](const std::string& node, const absl::Status& why) {
     OnConnection(node, why);
   };
@@ -79,7 +89,41 @@ absl::Status NodeTable::Prepare() {
   return absl::OkStatus();
 }
 
-absl::Status NodeTable::Set(const NodeRow& node) {
+std::string NodeTable::RunOf(const std::string& allocation) const {
+  for (const auto& [name, info] : nodes_) {
+    if (info.row.allocation == allocation && !info.row.run.empty()) return info.row.run;
+  }
+  return "";
+}
+
+absl::Status NodeTable::MayCome(const std::string& name, const NodeHello& hello) {
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.row.allocation.empty()) return absl::OkStatus();
+  const std::string& allocation = found->second.row.allocation;
+  if (hello.run.empty() || hello.run.size() > kMaxRun ||
+      runtime::Printable(hello.run) != hello.run) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("allocation ", allocation, " is for nodes that say of which run they are"));
+  }
+  const std::string first = RunOf(allocation);
+  if (first == hello.run) return absl::OkStatus();
+  if (!first.empty()) {
+    return absl::PermissionDeniedError(absl::StrCat("run ", hello.run, " is not the first of ",
+                                                    allocation, ": run ", first, " has it"));
+  }
+  // Before any task can start there.
+  if (auto status = options_.store->Claim(allocation, hello.run); !status.ok()) {
+    LOG(ERROR) << status;
+    return absl::UnavailableError("the launcher cannot store whose the allocation is");
+  }
+  for (auto& [other, info] : nodes_) {
+    if (info.row.allocation == allocation) info.row.run = hello.run;
+  }
+  LOG(INFO) << "run " << hello.run << " has allocation " << allocation;
+  return absl::OkStatus();
+}
+
+absl::Status NodeTable::Set(NodeRow node, const std::string& why) {
   if (auto status = Check(node); !status.ok()) return status;
   const auto known = nodes_.find(node.name);
   if (known != nodes_.end() && known->second.row.pool != node.pool) {
@@ -87,7 +131,11 @@ absl::Status NodeTable::Set(const NodeRow& node) {
                                                  known->second.row.pool, "; next: yard pool rm ",
                                                  known->second.row.pool));
   }
-  if (known != nodes_.end() && known->second.row == node) return absl::OkStatus();
+  node.run = node.allocation.empty() ? "" : RunOf(node.allocation);
+  if (known != nodes_.end() && known->second.row == node) {
+    if (std::exchange(known->second.told_why, why) != why) Tell(node.name);
+    return absl::OkStatus();
+  }
   if (const auto link = door_->Open(node.name); !link.ok()) return link.status();
   if (auto status = options_.store->Set(node); !status.ok()) return status;
   if (known == nodes_.end()) {
@@ -95,8 +143,10 @@ absl::Status NodeTable::Set(const NodeRow& node) {
     info.since_us = absl::ToUnixMicros(options_.clock->Now());
     info.why = "it has not connected yet";
   }
-  nodes_[node.name].row = node;
-  Tell(node.name);
+  const std::string name = node.name;
+  nodes_[name].row = std::move(node);
+  nodes_[name].told_why = why;
+  Tell(name);
   return absl::OkStatus();
 }
 

@@ -37,8 +37,10 @@ class NodeTable {
     bool is_connected = false;
     std::int64_t since_us = 0;  // Connected, or away, since then (wall time).
     std::string why = {};       // Why it is away.
+    std::string told_why = {};  // Why it has not come yet, as Set() was told last.
     NodeHello hello = {};       // Its last words about itself; without `node`, it never said any.
 
+    bool never_came() const { return hello.node.empty(); }
     // Tasks that it may have at a time; 0: it has never connected.
     std::uint64_t slots() const { return row.slots != 0 ? row.slots : hello.cpus; }
     // Where other hosts reach it, without a user: an address if it has said one.
@@ -54,9 +56,10 @@ class NodeTable {
   void OnChange(std::function<void(const std::string& name)> changed) {
     on_change_ = std::move(changed);
   }
-  // Adds a node, or changes it. InvalidArgument: a name is none; AlreadyExists: the node is in
-  // another pool; another error: it cannot be stored, or there can be no socket.
-  absl::Status Set(const NodeRow& node);
+  // Adds a node, or changes it; `why`: why it has not come yet (empty: nobody knows). The row's
+  // `run` is not looked at. InvalidArgument: a name is none; AlreadyExists: the node is in another
+  // pool; another error: it cannot be stored, or there can be no socket.
+  absl::Status Set(NodeRow node, const std::string& why = "");
   // It has no task any more, or those it has are lost for this reason. NotFound: no node has that
   // name.
   absl::Status Remove(const std::string& name, const std::string& why);
@@ -75,6 +78,10 @@ class NodeTable {
  private:
   explicit NodeTable(Options options);
   absl::Status Prepare();
+  // The run that has an allocation; empty: none has it yet.
+  std::string RunOf(const std::string& allocation) const;
+  // Gives an allocation to the run of the first node that comes.
+  absl::Status MayCome(const std::string& name, const NodeHello& hello);
   void OnConnection(const std::string& name, const absl::Status& why);
   void Tell(const std::string& name) const {
     if (on_change_) on_change_(name);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,14 +72,18 @@ class NodeTableTest : public testing::Test {
     table_->Admit();
   }
   // The node says its first words.
-  void Connect(const std::string& node) {
+  void Connect(const std::string& node, const std::string& run = "") {
     auto socket = ConnectTo(table_->Socket(node), SOCK_STREAM);
     ASSERT_TRUE(socket.valid());
     peer_ = std::make_unique<NodeFrames>(
         loop_.get(), std::move(socket),
-        NodeFrames::Callbacks{.on_frame = [](std::string_view) {},
+        NodeFrames::Callbacks{.on_frame =
+                                  [this](std::string_view frame) {
+                                    if (on_answer_) on_answer_(*NodeOrder::Decode(frame));
+                                  },
                               .on_closed = [this](const absl::Status&) { peer_ended_ = true; }});
-    peer_->Send(NodeHello{.node = "id", .host = "box", .address = "10.0.0.7", .cpus = 8}.Encode());
+    peer_->Send(NodeHello{.node = "id", .host = "box", .address = "10.0.0.7", .cpus = 8, .run = run}
+                    .Encode());
   }
   // Once in a test.
   void RunUntil(std::function<bool()> until) {
@@ -95,7 +100,34 @@ class NodeTableTest : public testing::Test {
   std::function<bool()> until_;
   std::unique_ptr<NodeTable> table_;
   std::unique_ptr<NodeFrames> peer_;
+  // A node of a run that comes, and what is done before.
+  struct Coming {
+    std::string node, run;
+    std::string refused = {};  // Why it never may; empty: it is welcome.
+    std::function<void()> before = {};
+  };
+  // One after the other. Once in a test.
+  void Play(const std::vector<Coming>& all) {
+    std::size_t at = 0;
+    const std::function<void()> next = [&] {
+      if (at == all.size()) return loop_->Stop();
+      if (all[at].before) all[at].before();
+      Connect(all[at].node, all[at].run);
+    };
+    on_answer_ = [&](const NodeOrder& answer) {
+      EXPECT_EQ(answer.for_good, !all[at].refused.empty()) << at;
+      EXPECT_EQ(answer.line, all[at].refused) << at;
+      ++at;
+      loop_->Post(next);
+    };
+    loop_->Post(next);
+    RunUntil(nullptr);
+    on_answer_ = nullptr;
+    EXPECT_EQ(at, all.size());
+  }
+
   bool peer_ended_ = false;
+  std::function<void(const NodeOrder&)> on_answer_;  // The launcher's words to the peer.
 };
 
 TEST_F(NodeTableTest, ANodeIsKnownToTheNextLauncher) {
@@ -144,6 +176,42 @@ TEST_F(NodeTableTest, ANodeIsInOnePool) {
   // The same again is no change.
   ASSERT_EQ(table_->Set({.name = "a", .pool = "lab"}), absl::OkStatus());
   EXPECT_THAT(changes_, ElementsAre("a"));
+}
+
+TEST_F(NodeTableTest, AnAllocationIsOfTheRunWhoseNodeComesFirst) {
+  const auto set = [this](const std::string& name, bool draining = false) {
+    ASSERT_EQ(table_->Set({.name = name, .pool = "q", .draining = draining, .allocation = "y-q-1"},
+                          "Slurm job 17 waits: Priority"),
+              absl::OkStatus());
+  };
+  set("q-1-0");
+  set("q-1-1");
+  EXPECT_EQ(table_->Find("q-1-0")->told_why, "Slurm job 17 waits: Priority");
+  const std::string refused = "run 17.0.b is not the first of y-q-1: run 17.0.a has it";
+  Play({
+      {"q-1-1", "17.0.a"},
+      // Slurm has started the job twice: the other run may not even have the node that has not
+      // come.
+      {"q-1-0", "17.0.b", refused},
+      {"q-1-0", "17.0.a"},
+      // Nor in the life of another launcher.
+      {"q-1-1", "17.0.b", refused, [&] { Open(); }},
+      {"q-1-1", "17.0.a"},
+      // What is said of a node again changes nothing, and a node that is added belongs to it.
+      {"q-1-0", "17.0.b", refused, [&] { set("q-1-0", /*draining=*/true); }},
+      {"q-1-2", "17.0.b", refused, [&] { set("q-1-2"); }},
+      {"q-1-2", "17.0.a"},
+  });
+  EXPECT_EQ(table_->Find("q-1-2")->row.run, "17.0.a");
+}
+
+TEST_F(NodeTableTest, ANodeOfAnAllocationSaysOfWhichRunItIs) {
+  ASSERT_EQ(table_->Set({.name = "q-1-0", .pool = "q", .allocation = "y-q-1"}), absl::OkStatus());
+  const std::string refused = "allocation y-q-1 is for nodes that say of which run they are";
+  Play({{"q-1-0", "", refused},
+        {"q-1-0", "a\nb", refused},
+        {"q-1-0", std::string(1000, 'r'), refused},
+        {"q-1-0", "17.0.a"}});
 }
 
 TEST_F(NodeTableTest, WhatIsNoNameIsRefused) {

@@ -65,6 +65,7 @@ std::string NodeHello::Encode() const {
   record.AddNumber("cpus", Signed(cpus));
   record.AddNumber("memory_bytes", Signed(memory_bytes));
   record.AddAll("gpu", gpus);
+  record.Add("run", run);
   record.AddAll("attempt", attempts);
   return record.Encode();
 }
@@ -83,6 +84,7 @@ std::optional<NodeHello> NodeHello::Decode(std::string_view bytes) {
                    .cpus = Number(*record, "cpus"),
                    .memory_bytes = Number(*record, "memory_bytes"),
                    .gpus = record->GetAll("gpu"),
+                   .run = record->Get("run"),
                    .attempts = record->GetAll("attempt")};
 }
 
@@ -225,6 +227,7 @@ std::string NodeOrder::Encode() const {
   if (!job.empty()) record.Add("job", job);
   record.AddAll("keep", jobs);
   if (count != 0) record.AddNumber("count", Signed(count));
+  if (for_good) record.AddNumber("for_good", 1);
   if (signal != 0) record.AddNumber("signal", signal);
   if (grace_ms != 0) record.AddNumber("grace_ms", grace_ms);
   if (number != 0) record.AddNumber("number", Signed(number));
@@ -260,7 +263,8 @@ std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
                    .bytes = record->Get("bytes"),
                    .job = record->Get("job"),
                    .jobs = record->GetAll("keep"),
-                   .count = Number(*record, "count")};
+                   .count = Number(*record, "count"),
+                   .for_good = record->GetNumber("for_good") != 0};
 }
 
 bool IsAttemptKey(std::string_view key) {

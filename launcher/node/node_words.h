@@ -35,7 +35,10 @@ struct NodeHello {
   std::string version = {};  // yard-node's own.
   std::uint64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
-  std::vector<std::string> gpus = {};      // Their UUIDs.
+  std::vector<std::string> gpus = {};  // Their UUIDs.
+  // Of an allocation: the run of it to which this node belongs. The batch script of each run makes
+  // one for all its nodes, "JOB.RESTARTS.RANDOM".
+  std::string run = {};
   std::vector<std::string> attempts = {};  // Keys of those that the node has.
 
   bool operator==(const NodeHello&) const = default;
@@ -126,7 +129,8 @@ struct NodeFiles {
 struct NodeOrder {
   enum class Kind {
     kWelcome,      // The node may go on.
-    kRefuse,       // It may not: `line` says why. The connection ends.
+    kRefuse,       // It may not: `line` says why, and `for_good` that it never may. The
+                   // connection ends.
     kHeard,        // News up to `number` need not be said again.
     kStart,        // Starts the attempt from `spec`; one that the node has already goes on.
     kStop,         // `signal`, and after `grace_ms` the whole tree is killed.
@@ -158,6 +162,7 @@ struct NodeOrder {
   std::string job = {};
   std::vector<std::string> jobs = {};
   std::uint64_t count = 0;
+  bool for_good = false;
 
   bool operator==(const NodeOrder&) const = default;
   std::string Encode() const;

@@ -91,6 +91,7 @@ struct Held {
   // Not said yet.
   bool says_state = false, says_barrier = false, says_probe = false, says_end = false;
   std::optional<Stop> stop = {};
+  bool is_taken = false;      // `stop` is of Options::taken_by.
   bool is_preparing = false;  // Its files are not there yet.
   bool is_copying = false;    // It has ended; its end is said once its files are at the launcher.
   bool is_of_earlier_owner = false;
@@ -173,7 +174,9 @@ class Worker final : public NodeWorker {
   void OnFrame(std::string_view frame);
   void OnClosed(const absl::Status& why);
   void OnWelcome();
-  void OnRefused(const std::string& why);
+  void OnRefused(const NodeOrder& order);
+  void ArmPatience();
+  void OnUnwanted(const std::string& why);
   NodeHello Hello() const;
 
   // News.
@@ -246,7 +249,7 @@ class Worker final : public NodeWorker {
   absl::Duration pause_ = kFirstPause;
   bool is_loss_logged_ = false;
   runtime::EventLoop::TimerId connect_timer_ = 0, welcome_timer_ = 0, flush_timer_ = 0,
-                              leave_timer_ = 0;
+                              leave_timer_ = 0, patience_timer_ = 0;
   bool flushes_at_once_ = false;
 
   bool is_leaving_ = false;
@@ -257,7 +260,8 @@ class Worker final : public NodeWorker {
 
 Worker::~Worker() {
   *alive_ = false;
-  for (const auto timer : {connect_timer_, welcome_timer_, flush_timer_, leave_timer_}) {
+  for (const auto timer :
+       {connect_timer_, welcome_timer_, flush_timer_, leave_timer_, patience_timer_}) {
     options_.loop->Cancel(timer);
   }
 }
@@ -277,6 +281,7 @@ absl::Status Worker::Open() {
   // Last, as it may start programs.
   if (absl::Status adopted = AdoptAll(); !adopted.ok()) return adopted;
   ConnectAfter(absl::ZeroDuration());
+  ArmPatience();
   return absl::OkStatus();
 }
 
@@ -361,14 +366,28 @@ NodeHello Worker::Hello() const {
 void Worker::OnClosed(const absl::Status& why) {
   if (!std::exchange(is_loss_logged_, true)) LOG(WARNING) << why.message() << "; trying again";
   frames_.reset();
-  is_welcome_ = false;
+  if (std::exchange(is_welcome_, false)) ArmPatience();
   options_.loop->Cancel(std::exchange(welcome_timer_, 0));
   ConnectAfter(pause_);
   pause_ = std::min(2 * pause_, kLongestPause);
 }
 
-void Worker::OnRefused(const std::string& why) {
-  LOG(ERROR) << "the launcher refuses this node: " << why;
+void Worker::ArmPatience() {
+  options_.loop->Cancel(std::exchange(patience_timer_, 0));
+  if (options_.patience == absl::InfiniteDuration()) return;
+  patience_timer_ = options_.loop->RunAfter(options_.patience, [this] {
+    patience_timer_ = 0;
+    OnUnwanted("no launcher has welcomed this node for " + absl::FormatDuration(options_.patience));
+  });
+}
+
+void Worker::OnUnwanted(const std::string& why) {
+  if (options_.on_unwanted) Later([this, why] { options_.on_unwanted(why); });
+}
+
+void Worker::OnRefused(const NodeOrder& order) {
+  LOG(ERROR) << "the launcher refuses this node: " << order.line;
+  if (order.for_good) OnUnwanted(order.line);
   frames_.reset();
   is_welcome_ = false;
   options_.loop->Cancel(std::exchange(welcome_timer_, 0));
@@ -378,6 +397,7 @@ void Worker::OnRefused(const std::string& why) {
 void Worker::OnWelcome() {
   if (std::exchange(is_welcome_, true)) return;
   options_.loop->Cancel(std::exchange(welcome_timer_, 0));
+  options_.loop->Cancel(std::exchange(patience_timer_, 0));
   pause_ = kFirstPause;
   is_loss_logged_ = false;
   LOG(INFO) << "connected to the launcher at " << options_.launcher_socket;
@@ -398,7 +418,7 @@ void Worker::OnFrame(std::string_view frame) {
   }
   const auto order = NodeOrder::Decode(frame);
   if (!order) return BadWord("cannot be decoded");
-  if (order->kind == NodeOrder::Kind::kRefuse) return OnRefused(order->line);
+  if (order->kind == NodeOrder::Kind::kRefuse) return OnRefused(*order);
   if (order->kind == NodeOrder::Kind::kWelcome) return OnWelcome();
   if (!is_welcome_) return BadWord("comes before the welcome");
   OnOrder(*order);
@@ -798,6 +818,10 @@ void Worker::OnState(Held* held, const ShimState& state) {
 
 void Worker::OnOver(Held* held, const AttemptEnd& end) {
   held->end = end;
+  if (held->is_taken) {
+    held->end->lost = true;
+    held->end->how = absl::StrCat(options_.taken_by, " (", end.how, ")");
+  }
   held->barrier.reset();
   held->liveness.reset();
   // (The launcher takes nothing of an attempt of an earlier node.)
@@ -884,7 +908,9 @@ void Worker::Leave(absl::Duration grace, std::function<void()> done) {
   if (std::exchange(is_leaving_, true)) return;
   on_left_ = std::move(done);
   for (const auto& [key, held] : held_) {
-    if (!held->end) StopIt(held.get(), {.signal = SIGTERM, .grace = grace});
+    if (held->end) continue;
+    held->is_taken = !held->stop && !options_.taken_by.empty();
+    StopIt(held.get(), {.signal = SIGTERM, .grace = grace});
   }
   leave_timer_ = options_.loop->RunAfter(grace + kToLeave, [this] {
     leave_timer_ = 0;

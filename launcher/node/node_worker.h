@@ -57,6 +57,13 @@ class NodeWorker {
     // are the worker's own to say.
     NodeHello hello = {};
     absl::Duration refused_pause = absl::Seconds(30);  // After a kRefuse.
+    // `on_unwanted` is called once a launcher has refused the node for good, or when none has
+    // welcomed it for so long, for this reason. Unset: the node goes on trying.
+    absl::Duration patience = absl::InfiniteDuration();
+    std::function<void(const std::string& why)> on_unwanted = {};
+    // Why this host takes the node away when Leave() is called: then attempts that it ends are told
+    // as lost, so that they begin anew elsewhere. Empty: they are told as stopped.
+    std::string taken_by = {};
     AttemptMeter::Gpus gpus = {};  // For the usage of attempts. Unset: it has none.
     std::uint64_t max_cache_bytes = std::uint64_t{4} << 30;  // Archives that are kept.
   };

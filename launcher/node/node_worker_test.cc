@@ -567,6 +567,60 @@ TEST_F(NodeWorkerTest, ARefusedNodeTriesAgainAfterAWhile) {
   EXPECT_GE(absl::Now() - refused, absl::Milliseconds(290));
 }
 
+TEST_F(NodeWorkerTest, ANodeThatIsRefusedForGoodIsUnwanted) {
+  Event unwanted;
+  options_.on_unwanted = [&](const std::string& why) {
+    EXPECT_EQ(why, "run b is not the first");
+    unwanted.Happen();
+  };
+  options_.refused_pause = absl::Milliseconds(1);
+  Open();
+  (void)launcher_.Accept();
+  launcher_.Send({.kind = Order::kRefuse, .line = "another version"});
+  (void)launcher_.Accept();
+  EXPECT_FALSE(unwanted.has_happened());
+  launcher_.Send({.kind = Order::kRefuse, .line = "run b is not the first", .for_good = true});
+  EXPECT_TRUE(unwanted.Await());
+}
+
+TEST_F(NodeWorkerTest, ANodeThatNoLauncherWelcomesIsUnwantedAfterItsPatience) {
+  Event unwanted;
+  options_.on_unwanted = [&](const std::string&) { unwanted.Happen(); };
+  options_.patience = absl::Milliseconds(300);
+  OpenWelcome();
+  const absl::Time lost = absl::Now();
+  EXPECT_FALSE(unwanted.has_happened());
+  launcher_.Close();
+  (void)launcher_.Accept();  // Does not welcome it.
+  EXPECT_TRUE(unwanted.Await());
+  EXPECT_GE(absl::Now() - lost, absl::Milliseconds(290));
+}
+
+TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
+  options_.taken_by = "Slurm job 17 is ended by Slurm";
+  OpenWelcome();
+  Start("saves", "trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done");
+  AwaitOutput("saves", 3);
+  Start("stopped", "trap 'exit 4' TERM; echo up; while :; do sleep 0.01; done");
+  AwaitOutput("stopped", 3);
+  launcher_.Send(
+      {.kind = Order::kStop, .attempt = "stopped", .signal = SIGWINCH, .grace_ms = 60'000});
+  EXPECT_EQ(launcher_.Read("stopped", false, 0), "up\n");  // The order before is carried out.
+  Event left;
+  life_->OnLoop([&] { life_->worker()->Leave(kDeadline, [&] { left.Happen(); }); });
+  const NodeNews saved = AwaitOver("saves");
+  EXPECT_TRUE(saved.lost);
+  EXPECT_EQ(saved.how, "Slurm job 17 is ended by Slurm (exit code 0)");
+  // Whoever was asked to stop before has ended because of that.
+  const NodeNews stopped = AwaitOver("stopped");
+  EXPECT_FALSE(stopped.lost);
+  EXPECT_EQ(stopped.state.exit_code, 4);
+  for (const char* const key : {"saves", "stopped"}) Acknowledge(key);
+  launcher_.Hear();
+  EXPECT_TRUE(left.Await());
+  ExpectNothingLeft();
+}
+
 TEST_F(NodeWorkerTest, LeavingStopsAllAttemptsAndWaitsForTheirAcknowledgement) {
   OpenWelcome();
   Start("soft", "trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");

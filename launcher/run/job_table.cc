@@ -711,7 +711,9 @@ void Table::Feed(Job& job, const Event& event) {
   for (const auto& action : decision.actions) {
     if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
       TaskRow& task = job.row.tasks[static_cast<std::size_t>(start->task)];
-      task.attempts.push_back({.number = start->number, .node = task.node});
+      task.attempts.push_back({.number = start->number,
+                               .node = task.node,
+                               .host = task.node.empty() ? "" : options_.hosts->HostOf(task.node)});
     }
   }
   const bool has_ended = job.row.has_ended();

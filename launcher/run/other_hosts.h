@@ -28,6 +28,8 @@ class OtherHosts {
   virtual void OnChange(std::function<void(const std::string& node)> changed) = 0;
   // Where other hosts reach the node; empty: nobody knows.
   virtual std::string AddressOf(const std::string& node) const = 0;
+  // The node's own name of its host, if it is of an allocation; else empty.
+  virtual std::string HostOf(const std::string& node) const = 0;
 
   // Asks for `count` ports of the node, which a job has there until KeepPorts() does not name it.
   // `answer` comes later, without ports if the node has none; or never. False: the node is away.

@@ -255,7 +255,13 @@ std::string NodeQueue::WhyNoRoom(const Unit& unit) const {
       });
   std::vector<std::string> rooms;
   for (const Node* const node : NodesOf(unit.pool)) {
-    if (!node->takes_tasks) rooms.push_back(absl::StrCat(node->name, " takes no tasks now"));
+    if (node->takes_tasks) continue;
+    const bool is_told = !node->why.empty();
+    std::string words = is_told ? node->why : absl::StrCat(node->name, " takes no tasks now");
+    // (Nodes of one allocation have one reason.)
+    if (!is_told || std::find(rooms.begin(), rooms.end(), words) == rooms.end()) {
+      rooms.push_back(std::move(words));
+    }
   }
   for (const Room& room : RoomsFor(unit)) rooms.push_back(FreeOf(room, *largest));
   if (rooms.size() > kNamedNodes) {

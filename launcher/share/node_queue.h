@@ -35,6 +35,7 @@ class NodeQueue {
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
     bool takes_tasks = true;  // False: it is away, or is being drained.
+    std::string why = {};     // Why it takes none, for people; empty: nobody has said.
 
     bool operator==(const Node&) const = default;
   };

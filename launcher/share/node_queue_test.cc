@@ -164,6 +164,11 @@ TEST_F(NodeQueueTest, ANodeThatIsAwayGetsNothing) {
   Ask("j-1", 3);
   EXPECT_THAT(Granted(), IsEmpty());
   EXPECT_THAT(queue_.WhyWaiting("j-1"), HasSubstr("b takes no tasks now; a has 2 of 2 slots free"));
+  // Somebody has said why, of two nodes at once.
+  for (const char* const name : {"b", "c"}) {
+    queue_.Set({.name = name, .pool = "lab", .takes_tasks = false, .why = "Slurm job 17 waits"});
+  }
+  EXPECT_THAT(queue_.WhyWaiting("j-1"), HasSubstr("; Slurm job 17 waits; a has 2 of 2 slots free"));
   away.takes_tasks = true;
   queue_.Set(away);
   EXPECT_EQ(Granted().size(), 3U);
