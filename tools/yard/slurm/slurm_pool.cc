@@ -33,10 +33,10 @@ constexpr std::string_view kEnd = ".json", kStateEnd = ".state.json", kStateName
 constexpr std::string_view kPhases[] = {"idle",     "submitting", "waiting", "running",
                                         "draining", "ended",      "refused"};
 
-constexpr std::size_t kMostBytes = 256 << 10;  // Of a file.
+constexpr std::size_t kMostBytes = 256 << 10;  // Limit of a file.
 constexpr std::size_t kLongestWord = 255;      // One value of a flag of sbatch.
 constexpr std::size_t kLongestText = 4096;     // A path, a sentence, a further word for sbatch.
-constexpr std::size_t kMostWords = 100;        // Of a list.
+constexpr std::size_t kMostWords = 100;        // Limit of a list.
 constexpr std::size_t kMostExcluded = 1000;
 constexpr std::uint32_t kMostNodes = 1000, kMostSlots = 10'000, kMostCpus = 100'000;
 constexpr std::uint32_t kMostMinutes = 366 * 24 * 60;
@@ -311,6 +311,9 @@ absl::StatusOr<SlurmPoolState> SlurmPoolFiles::ReadState(const std::string& pool
     fields.Text("why", read.why);
     fields.Words("excluded", read.excluded, kMostExcluded);
     fields.Integer("failures", read.failures);
+    fields.Integer("asked_revision", read.asked_revision);
+    fields.Integer("tries", read.tries);
+    fields.Bool("came", read.came);
   });
   if (!status.ok()) return status;
   return read;
@@ -364,7 +367,10 @@ absl::Status SlurmPoolFiles::WriteState(const std::string& pool,
                                          {"end_us", state.end_us},
                                          {"why", shortened(state.why)},
                                          {"excluded", state.excluded},
-                                         {"failures", state.failures}});
+                                         {"failures", state.failures},
+                                         {"asked_revision", state.asked_revision},
+                                         {"tries", state.tries},
+                                         {"came", state.came}});
 }
 
 absl::Status SlurmPoolFiles::Remove(const std::string& pool, std::uint64_t revision) const {

@@ -22,12 +22,12 @@ struct SlurmPool {
   std::uint32_t time_minutes = 0;  // 0: the time limit of the partition.
   // Words for sbatch. Empty: sbatch does not get the flag.
   std::string partition, account, qos, constraint;
-  std::string gpus;                       // Of each node: "2", "a100:2".
-  std::uint32_t cpus = 0;                 // Of each node. 0: sbatch does not get the flag.
-  std::uint64_t memory_mib = 0;           // Of each node. 0: sbatch does not get the flag.
+  std::string gpus;                       // For each node: "2", "a100:2".
+  std::uint32_t cpus = 0;                 // For each node. 0: sbatch does not get the flag.
+  std::uint64_t memory_mib = 0;           // For each node. 0: sbatch does not get the flag.
   std::vector<std::string> exclude;       // Nodes of the cluster.
   std::vector<std::string> sbatch_words;  // Further words for sbatch.
-  std::uint32_t slots = 0;                // Of each node. 0: its processors.
+  std::uint32_t slots = 0;                // For each node. 0: its processors.
   // Absolute; the submit host and the nodes both see it.
   std::string directory;
   // Addresses of the gate as the nodes may reach it: "tcp://HOST:PORT". At least one.
@@ -56,7 +56,7 @@ struct SlurmPoolState {
     kRefused,  // sbatch has refused it, or no node ever came: nothing is tried until a change.
   };
 
-  std::uint64_t revision = 0;  // Of the SlurmPool that it answers.
+  std::uint64_t revision = 0;  // The SlurmPool's that it answers.
   std::uint64_t number = 0;    // The allocation's: 1, 2, 3, ...
   std::string name;            // "y-POOL-NUMBER-8hex": Slurm's job name, and the allocation's.
   Phase phase = Phase::kIdle;
@@ -68,6 +68,9 @@ struct SlurmPoolState {
   std::string why;                    // One sentence for people; may be empty.
   std::vector<std::string> excluded;  // Nodes of the cluster that failed.
   std::uint32_t failures = 0;         // Allocations in a row from which no node ever came.
+  std::uint64_t asked_revision = 0;   // The SlurmPool's with which it was asked for.
+  std::uint32_t tries = 0;            // How often sbatch was called for it.
+  bool came = false;                  // A node of it has connected.
 
   bool operator==(const SlurmPoolState&) const = default;
 };
@@ -83,7 +86,7 @@ absl::Status CheckSlurmPool(const SlurmPool& pool);
 
 // The files of all such pools, in STATE/slurm (0700). Any process of this user; every method may
 // block for the disk, and every error names the path. A file is replaced as a whole, synced, and
-// 0600. What a reader does not know is skipped; a file over its limits is DataLoss.
+// 0600. A reader skips what it does not know; a file over its limits is DataLoss.
 class SlurmPoolFiles {
  public:
   static constexpr std::size_t kMostPools = 1000;

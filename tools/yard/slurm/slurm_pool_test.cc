@@ -60,7 +60,10 @@ class SlurmPoolTest : public testing::Test {
             .end_us = 1'700'000'100'000'000,
             .why = "Slurm job 17 waits: Priority",
             .excluded = {"n9"},
-            .failures = 2};
+            .failures = 2,
+            .asked_revision = 4,
+            .tries = 3,
+            .came = true};
   }
   void WriteFile(const std::string& name, std::string_view text) const {
     std::filesystem::create_directories(files_.directory());
