@@ -8,17 +8,16 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "launcher/node/run_tree.h"
+#include "launcher/node/way_back.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/mutex.h"
 #include "runtime/text/sha256.h"
 #include "runtime/text/string_view.h"
 #include "runtime/thread.h"
@@ -26,49 +25,65 @@
 namespace launcher {
 namespace {
 
-constexpr absl::Duration kToGiveUp = absl::Seconds(5);
+// Always true: a file system may hang for as long as it likes, so the loop touches no file. At most
+// one thread reads; it uses what it was given alone, and is left to itself if nobody waits any
+// more.
 
-// The thread leaves its result here, as long as anybody waits for it.
-struct Shared {
-  explicit Shared(runtime::EventLoop* of) : loop(of) {}
-  std::atomic<bool> gives_up = false;
-  runtime::Mutex mutex;
-  runtime::EventLoop* loop ABSL_GUARDED_BY(mutex);
-};
+NodeOrder ReadPiece(const std::string& run_directory, const std::string& path, NodeOrder piece) {
+  const runtime::UniqueFd file = OpenInRun(run_directory, path, O_RDONLY | O_NONBLOCK);
+  piece.bytes.resize(kMaxWorkPiece);
+  const ssize_t got = file.valid() ? pread(file.get(), piece.bytes.data(), kMaxWorkPiece,
+                                           static_cast<off_t>(piece.offset))
+                                   : -1;
+  if (got < 0) {
+    piece.line = absl::StrCat("cannot read ", run_directory, "/", path,
+                              " of the checkpoint: ", std::strerror(errno));
+  }
+  piece.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return piece;
+}
 
 class Source final : public CheckpointSource {
  public:
   explicit Source(Options options) : options_(std::move(options)) {}
   ~Source() override {
     *alive_ = false;
-    shared_->gives_up = true;
-    {
-      runtime::MutexLock lock(shared_->mutex);
-      shared_->loop = nullptr;
-    }
-    if (thread_ != nullptr) thread_->Join(kToGiveUp);
+    *gives_up_ = true;
+    way_->Close();
   }
 
   void Take(const NodeWant& want) override {
-    if (is_read_) return Answer(want);
     want_ = want;
-    if (std::exchange(is_reading_, true)) return;
+    if (!is_busy_) Next();
+  }
+
+ private:
+  void Next() {
+    is_busy_ = false;
+    if (!want_) return;
+    is_busy_ = true;
+    if (!is_read_) return ReadList();
+    Answer(*std::exchange(want_, std::nullopt));
+  }
+
+  // `Result read()` runs on a thread; `take(result)` on the loop, if this still lives.
+  template <typename Read, typename Take>
+  void OnThread(Read read, Take take) {
     thread_ = std::make_unique<runtime::Thread>(
-        "checkpoint", [this, shared = shared_, alive = alive_, run = options_.run_directory,
-                       path = options_.checkpoint] {
-          auto list = ReadTree(run, path, shared->gives_up);
-          runtime::MutexLock lock(shared->mutex);
-          if (shared->loop == nullptr) return;
-          shared->loop->Post([this, alive, list = std::move(list)]() mutable {
-            if (*alive) OnRead(std::move(list));
+        "checkpoint", [way = way_, alive = alive_, read = std::move(read), take] {
+          way->Post([alive, take, result = read()]() mutable {
+            if (*alive) take(std::move(result));
           });
         });
   }
 
- private:
+  void ReadList() {
+    OnThread([run = options_.run_directory, path = options_.checkpoint,
+              gives_up = gives_up_] { return ReadTree(run, path, *gives_up); },
+             [this](absl::StatusOr<FileList> list) { OnRead(std::move(list)); });
+  }
+
   void OnRead(absl::StatusOr<FileList> list) {
-    is_reading_ = false;
-    const NodeWant want = *std::exchange(want_, std::nullopt);
     if (list.ok()) {
       list_ = list->Encode();
       if (list_.size() > kMaxFileList) {
@@ -77,62 +92,58 @@ class Source final : public CheckpointSource {
       }
     }
     if (!list.ok()) {
-      return options_.send_list({.attempt = options_.attempt,
-                                 .checkpoint = options_.checkpoint,
-                                 .error = std::string(runtime::Std(list.status().message()))});
+      want_.reset();
+      options_.send_list({.attempt = options_.attempt,
+                          .checkpoint = options_.checkpoint,
+                          .error = std::string(runtime::Std(list.status().message()))});
+      return Next();
     }
     list_hash_ = runtime::Sha256Hex(list_);
     for (const FileList::File& file : list->files) paths_[file.sha256] = file.path;
     is_read_ = true;
-    Answer(want);
+    Next();
   }
 
   void Answer(const NodeWant& want) {
     if (want.work.empty()) {
-      return options_.send_list({.attempt = options_.attempt,
-                                 .checkpoint = options_.checkpoint,
-                                 .sha256 = list_hash_,
-                                 .bytes = list_.size()});
+      options_.send_list({.attempt = options_.attempt,
+                          .checkpoint = options_.checkpoint,
+                          .sha256 = list_hash_,
+                          .bytes = list_.size()});
+      return Next();
     }
     NodeOrder piece{.kind = NodeOrder::Kind::kWork,
                     .attempt = options_.attempt,
                     .offset = want.offset,
                     .work = want.work};
-    if (want.work == list_hash_) {
-      if (want.offset < list_.size()) piece.bytes = list_.substr(want.offset, kMaxWorkPiece);
-      return options_.send_piece(piece);
+    const auto path = paths_.find(want.work);
+    if (want.work != list_hash_ && path != paths_.end()) {
+      return OnThread([piece = std::move(piece), run = options_.run_directory,
+                       path = path->second] { return ReadPiece(run, path, piece); },
+                      [this](const NodeOrder& read) { Send(read); });
     }
-    ReadPiece(&piece);
-    options_.send_piece(piece);
+    if (want.work != list_hash_) {
+      piece.line = absl::StrCat("the checkpoint ", options_.checkpoint, " has changed");
+    } else if (want.offset < list_.size()) {
+      piece.bytes = list_.substr(want.offset, kMaxWorkPiece);
+    }
+    Send(piece);
   }
 
-  void ReadPiece(NodeOrder* piece) const {
-    const auto path = paths_.find(piece->work);
-    if (path == paths_.end()) {
-      piece->line = absl::StrCat("the checkpoint ", options_.checkpoint, " has changed");
-      return;
-    }
-    const runtime::UniqueFd file =
-        OpenInRun(options_.run_directory, path->second, O_RDONLY | O_NONBLOCK);
-    piece->bytes.resize(kMaxWorkPiece);
-    const ssize_t got = file.valid() ? pread(file.get(), piece->bytes.data(), kMaxWorkPiece,
-                                             static_cast<off_t>(piece->offset))
-                                     : -1;
-    if (got < 0) {
-      piece->line = absl::StrCat("cannot read ", options_.run_directory, "/", path->second,
-                                 " of the checkpoint: ", std::strerror(errno));
-    }
-    piece->bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  void Send(const NodeOrder& piece) {
+    options_.send_piece(piece);
+    Next();
   }
 
   const Options options_;
-  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>(options_.loop);
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<runtime::Thread> thread_;
-  bool is_reading_ = false, is_read_ = false;
-  std::optional<NodeWant> want_;  // While it is read.
+  bool is_busy_ = false, is_read_ = false;
+  std::optional<NodeWant> want_;  // The last question that was not begun.
   std::string list_, list_hash_;
   std::map<std::string, std::string> paths_;  // By their hashes.
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace

@@ -12,9 +12,9 @@
 namespace launcher {
 
 // The launcher's side of a checkpoint that an attempt on another host starts from: the list of its
-// files, and the files piece by piece, each named by its hash. It is read and hashed once, on a
-// thread, when the node asks first; a launcher that is started meanwhile does so again. On the
-// loop's thread.
+// files, and the files piece by piece, each named by its hash. It is hashed once, when the node
+// asks first; a launcher that is started meanwhile does so again. All files are read on a thread,
+// as their file system may hang. On the loop's thread.
 class CheckpointSource {
  public:
   struct Options {
@@ -26,10 +26,9 @@ class CheckpointSource {
     std::function<void(const NodeOrder&)> send_piece;
   };
   static std::unique_ptr<CheckpointSource> Create(Options options);
-  // Waits some seconds for what is being hashed.
   virtual ~CheckpointSource() = default;
 
-  // Answers a question of the node, soon. The last one counts while files are being hashed.
+  // Answers a question of the node, soon. The last one counts while files are being read.
   virtual void Take(const NodeWant& want) = 0;
 };
 
