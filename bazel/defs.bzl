@@ -46,6 +46,8 @@ _PCH = {
     "eventlog": "//bazel/pch:base",
     "gate": "//bus/schema:pch",
     "launcher": "//bus/schema:pch",
+    "launcher/node/files": "//bazel/pch:base",
+    "launcher/node/words": "//bazel/pch:base",
     "launcher/process": "//bazel/pch:base",
     "launcher/shim": "//bazel/pch:base",
     "launcher/wire": "//bazel/pch:base",

@@ -17,8 +17,8 @@ from tests import yard_case
 WAITS = """
 echo up; exec 6<$FOLDER/life; echo up > $FOLDER/up; exec cat $FOLDER/never
 """
-# Whoever has last words has said them before another one sees its end; but on a busy machine the time
-# of words is that at which they were read. So this one looks whether they were ($SAID: the log of them).
+# A task says its last words before another one sees its end; but the time of words is that at which they
+# were read, which a busy machine does late. So this one looks whether they were ($SAID: the log of them).
 FOLLOWS = """
 exec 6<$FOLDER/life; echo up > $FOLDER/up; read line <&6
 [ -z "$SAID" ] || until [ -s $LOGS/$YARD_JOB_ID/$SAID ]; do sleep 0.01; done

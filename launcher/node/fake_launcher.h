@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/file/unique_fd.h"
 
 namespace launcher {

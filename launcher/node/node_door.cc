@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/file/file.h"
 #include "runtime/process/peer.h"
 

@@ -20,9 +20,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launcher/fixtures/shim_fixture.h"
-#include "launcher/node/node_frames.h"
 #include "launcher/node/node_link.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_frames.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
 

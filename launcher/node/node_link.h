@@ -11,11 +11,11 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "launcher/node/file_words.h"
-#include "launcher/node/node_frames.h"
 #include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/file_words.h"
+#include "launcher/node/words/node_frames.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
 

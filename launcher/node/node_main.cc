@@ -29,9 +29,9 @@
 #include "glog/logging.h"
 #include "launcher/gpu/gpu_meter.h"
 #include "launcher/node/node_stub.h"
-#include "launcher/node/node_words.h"
 #include "launcher/node/node_worker.h"
 #include "launcher/node/slurm_place.h"
+#include "launcher/node/words/node_words.h"
 #include "launcher/process/process_table.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/file.h"
@@ -169,7 +169,7 @@ absl::Status MakeFolder(const launcher::SlurmPlace& place) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(place.name, ": the node can keep its files in none of ",
+      absl::StrCat("Slurm ", place.name, ": the node can keep its files in none of ",
                    absl::StrJoin(place.folders, ", "), ": ", last.message()));
 }
 
@@ -255,7 +255,7 @@ absl::StatusOr<int> Work(const Paths& paths) {
              exit_code = launcher::kExitUnwanted;
              leave(0);
            },
-       .taken_by = *place ? (*place)->name + " is ended by Slurm" : "",
+       .taken_by = *place ? "Slurm has ended " + (*place)->name : "",
        .gpus = [&](bool with_processes) { return gpus.Measure(with_processes); }});
   if (!worker.ok()) return worker.status();
   leave = [&](int) { (*worker)->Leave(*place ? (*place)->grace : kGrace, [&] { loop->Stop(); }); };

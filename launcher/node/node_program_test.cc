@@ -23,7 +23,7 @@
 #include "gtest/gtest.h"
 #include "launcher/fixtures/shim_fixture.h"
 #include "launcher/node/fake_launcher.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "launcher/process/process_table.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/archive/tar_writer.h"

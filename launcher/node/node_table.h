@@ -14,7 +14,7 @@
 #include "launcher/job/node_store.h"
 #include "launcher/node/node_door.h"
 #include "launcher/node/node_link.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 

@@ -21,9 +21,9 @@
 #include "launcher/fixtures/shim_fixture.h"
 #include "launcher/job/node_store.h"
 #include "launcher/job/store.h"
-#include "launcher/node/node_frames.h"
 #include "launcher/node/node_link.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_frames.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
 
 namespace launcher {
@@ -194,10 +194,10 @@ TEST_F(NodeTableTest, AnAllocationIsOfTheRunWhoseNodeComesFirst) {
       // come.
       {"q-1-0", "17.0.b", refused},
       {"q-1-0", "17.0.a"},
-      // Nor in the life of another launcher.
+      // The next launcher knows that.
       {"q-1-1", "17.0.b", refused, [&] { Open(); }},
       {"q-1-1", "17.0.a"},
-      // What is said of a node again changes nothing, and a node that is added belongs to it.
+      // A node that is set again, or added, belongs to the same run.
       {"q-1-0", "17.0.b", refused, [&] { set("q-1-0", /*draining=*/true); }},
       {"q-1-2", "17.0.b", refused, [&] { set("q-1-2"); }},
       {"q-1-2", "17.0.a"},

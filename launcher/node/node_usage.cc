@@ -6,7 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "launcher/wire/record.h"
 #include "runtime/text/printable.h"
 

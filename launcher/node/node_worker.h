@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "launcher/node/attempt_meter.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
 
 namespace launcher {

@@ -27,8 +27,8 @@
 #include "launcher/fixtures/shim_fixture.h"
 #include "launcher/node/fake_launcher.h"
 #include "launcher/node/node_link.h"
-#include "launcher/node/node_words.h"
 #include "launcher/node/remote_attempt.h"
+#include "launcher/node/words/node_words.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/attempt.h"
 #include "launcher/wire/shim_protocol.h"
@@ -597,7 +597,7 @@ TEST_F(NodeWorkerTest, ANodeThatNoLauncherWelcomesIsUnwantedAfterItsPatience) {
 }
 
 TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
-  options_.taken_by = "Slurm job 17 is ended by Slurm";
+  options_.taken_by = "Slurm has ended job 17 on node2";
   OpenWelcome();
   Start("saves", "trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done");
   AwaitOutput("saves", 3);
@@ -610,8 +610,8 @@ TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
   life_->OnLoop([&] { life_->worker()->Leave(kDeadline, [&] { left.Happen(); }); });
   const NodeNews saved = AwaitOver("saves");
   EXPECT_TRUE(saved.lost);
-  EXPECT_EQ(saved.how, "Slurm job 17 is ended by Slurm (exit code 0)");
-  // Whoever was asked to stop before has ended because of that.
+  EXPECT_EQ(saved.how, "Slurm has ended job 17 on node2 (exit code 0)");
+  // The launcher had asked this one to stop before.
   const NodeNews stopped = AwaitOver("stopped");
   EXPECT_FALSE(stopped.lost);
   EXPECT_EQ(stopped.state.exit_code, 4);

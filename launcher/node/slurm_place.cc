@@ -51,8 +51,8 @@ absl::StatusOr<SlurmPlace> ReadSlurmPlace(const Variable& variable, std::uint64_
   }
   place.grace = absl::Seconds(std::clamp<std::int64_t>(grace, 0, kLongestGrace));
   place.address = text("SLURMD_NODENAME");
-  place.name = absl::StrCat("Slurm job ", job,
-                            place.address.empty() ? "" : absl::StrCat(" on ", place.address));
+  place.name =
+      absl::StrCat("job ", job, place.address.empty() ? "" : absl::StrCat(" on ", place.address));
   place.cpus = Number(text("SLURM_CPUS_ON_NODE"), 1 << 20);
   std::uint64_t mebibytes = Number(text("SLURM_MEM_PER_NODE"), kMaxMebibytes);
   if (mebibytes == 0)

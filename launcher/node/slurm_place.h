@@ -14,7 +14,7 @@ namespace launcher {
 // The part of a host that Slurm has given to a node: the node is a task of a job step, one on each
 // host (`srun --ntasks-per-node=1 yard-node --slurm`).
 struct SlurmPlace {
-  std::string name;  // "Slurm job 17 on node2", for people.
+  std::string name;  // "job 17 on node2", for people.
   std::string run;   // NodeHello::run.
   // For programs that have to end, between Slurm's SIGTERM and its kill.
   absl::Duration grace;
@@ -36,8 +36,8 @@ absl::StatusOr<SlurmPlace> ReadSlurmPlace(const Variable& variable, std::uint64_
 // The access file of this node, from $YARD_NODE_KEY_<SLURM_NODEID> (base64).
 absl::StatusOr<std::string> ReadSlurmKey(const Variable& variable);
 
-// Which of the GPUs of a host, by UUID in the order of their indices, belong to the place. Without
-// any known GPU it is the words of Slurm.
+// The GPUs of the place. `of_host` are UUIDs in the order of their indices; without any, the words
+// of Slurm are the answer.
 std::vector<std::string> GpusOf(const SlurmPlace& place, const std::vector<std::string>& of_host);
 
 inline constexpr char kNodeKeyVariable[] = "YARD_NODE_KEY_";

@@ -48,7 +48,7 @@ absl::StatusOr<SlurmPlace> Read(const Variables& variables) {
 TEST(SlurmPlaceTest, AStepSaysWhatTheNodeHas) {
   const auto place = Read(OfAStep());
   ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->name, "Slurm job 17 on node2");
+  EXPECT_EQ(place->name, "job 17 on node2");
   EXPECT_EQ(place->run, "17.0.abc");
   EXPECT_EQ(place->grace, absl::Seconds(58));
   EXPECT_EQ(place->address, "node2");
@@ -76,7 +76,7 @@ TEST(SlurmPlaceTest, WhatSlurmDoesNotSayIsNotKnown) {
   EXPECT_EQ(place->cpus, 0u);
   EXPECT_EQ(place->memory_bytes, 0u);
   EXPECT_FALSE(place->says_gpus);
-  EXPECT_EQ(place->name, "Slurm job 17");
+  EXPECT_EQ(place->name, "job 17");
   EXPECT_EQ(place->grace, absl::Seconds(28));
   EXPECT_THAT(place->folders, ElementsAre("/tmp/yard-1000-17.0-1"));
 }

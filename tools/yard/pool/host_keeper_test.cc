@@ -25,7 +25,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launcher/node/fake_launcher.h"
-#include "launcher/node/node_words.h"
+#include "launcher/node/words/node_words.h"
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"

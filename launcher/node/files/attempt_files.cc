@@ -1,0 +1,407 @@
+// Always true: each attempt in items_ has exactly one of these: a thread that looks or unpacks, a
+// place in the cache's line, or a posted end. A thread that looks touches nothing of the attempt,
+// so an attempt does not wait for it to end; a thread that unpacks is waited for.
+
+#include "launcher/node/files/attempt_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "launcher/node/files/start_checkpoint.h"
+#include "launcher/node/files/way_back.h"
+#include "launcher/node/files/work_cache.h"
+#include "runtime/archive/tar_reader.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/sha256.h"
+#include "runtime/thread.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kMaxMark = 1 << 10;
+constexpr std::size_t kPiece = 256 << 10;
+constexpr absl::Duration kToGiveUp = absl::Seconds(5);
+// In the attempt's folder: the path of the launcher's run directory.
+constexpr char kOriginFile[] = "origin";
+constexpr std::size_t kMaxOrigin = 4096;
+constexpr int kTries = 2;  // An archive that comes with another hash is asked for so often.
+
+std::string Variable(const ShimSpec& spec, std::string_view name) {
+  for (const std::string& entry : spec.environment) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return "";
+}
+
+// Only if it is set.
+void SetVariable(ShimSpec* spec, const std::string& name, const std::string& value) {
+  for (std::string& entry : spec->environment) {
+    if (entry.starts_with(name + "=")) entry = absl::StrCat(name, "=", value);
+  }
+}
+
+bool IsDirectory(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+// The launcher's directories, as this host sees them.
+struct Seen {
+  bool run = false, work = false;  // The launcher's own directories.
+  bool directory = false;          // Some directory with the path of the working directory.
+  bool checkpoint = false;
+};
+
+Seen Look(const NodeFiles& files, const ShimSpec& spec) {
+  const auto is_marked = [&](const std::string& path) {
+    return !path.empty() && !files.mark.empty() &&
+           runtime::ReadFile(path, kMaxMark).value_or("") == files.mark;
+  };
+  std::error_code error;
+  const std::string checkpoint = Variable(spec, "YARD_CHECKPOINT");
+  return {.run = is_marked(files.run_mark),
+          .work = is_marked(files.work_mark),
+          .directory = spec.working_directory.empty() || IsDirectory(spec.working_directory),
+          .checkpoint = checkpoint.empty() || std::filesystem::exists(checkpoint, error)};
+}
+
+// Directories to make for one attempt.
+struct Plan {
+  std::string folder, archive;
+  bool makes_run = false, makes_work = false;
+  NodeFiles files;
+  std::string origin = {};      // The launcher's run directory, if its files travel.
+  std::string checkpoint = {};  // The start, below it; empty: none that has to come.
+};
+
+absl::Status CheckHash(int fd, const std::string& expected, const std::atomic<bool>& gives_up) {
+  runtime::Sha256 hash;
+  std::string piece(kPiece, '\0');
+  for (;;) {
+    if (gives_up) return absl::CancelledError("given up");
+    const ssize_t got = read(fd, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read it: ", strerror(errno)));
+    if (got == 0) break;
+    hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
+  }
+  if (hash.Finish() != expected) return absl::DataLossError("it has another hash");
+  return lseek(fd, 0, SEEK_SET) == 0 ? absl::OkStatus() : absl::UnavailableError(strerror(errno));
+}
+
+absl::Status MakeWork(const Plan& plan, const std::atomic<bool>& gives_up) {
+  const std::string directory = plan.folder + "/work";
+  const runtime::UniqueFd archive(open(plan.archive.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!archive.valid()) {
+    // (Another archive has taken its place in the cache: it comes again.)
+    return absl::DataLossError(absl::StrCat("cannot open ", plan.archive, ": ", strerror(errno)));
+  }
+  if (auto checked = CheckHash(archive.get(), plan.files.work, gives_up); !checked.ok()) {
+    return absl::Status(checked.code(),
+                        absl::StrCat("the archive ", plan.archive, ": ", checked.message()));
+  }
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  if (auto made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
+  auto unpacked = runtime::UnpackTar(archive.get(), directory, {.bytes = kMaxWork}, &gives_up);
+  // (An archive with the right hash has lost nothing: it is a wrong one.)
+  if (absl::IsDataLoss(unpacked)) return absl::InvalidArgumentError(unpacked.message());
+  if (!unpacked.ok()) return unpacked;
+  const std::string subdirectory = absl::StrCat(directory, "/", plan.files.subdirectory);
+  if (IsDirectory(subdirectory)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the files that came along have no directory ", plan.files.subdirectory,
+                   "; next: start it in a directory that has files"));
+}
+
+absl::Status Make(const Plan& plan, const std::atomic<bool>& gives_up) {
+  if (auto made = runtime::MakeDirectories(plan.folder, 0700); !made.ok()) return made;
+  if (plan.makes_run) {
+    const std::string run = plan.folder + "/run";
+    if (auto made = runtime::MakeDirectories(run, 0700); !made.ok()) return made;
+    if (!plan.origin.empty()) {
+      auto noted = runtime::WriteFileAtomically(plan.folder + "/" + kOriginFile, plan.origin, 0600);
+      if (!noted.ok()) return noted;
+    }
+    if (!plan.files.config.empty()) {
+      auto written = runtime::WriteFileAtomically(run + "/params.json", plan.files.config, 0600);
+      if (!written.ok()) return written;
+    }
+  }
+  return plan.makes_work ? MakeWork(plan, gives_up) : absl::OkStatus();
+}
+
+class Files final : public AttemptFiles {
+ public:
+  explicit Files(Options options)
+      : options_(std::move(options)),
+        cache_({.loop = options_.loop,
+                .directory = options_.cache,
+                .max_bytes = options_.max_cache_bytes,
+                .ask = options_.ask}) {}
+  ~Files() override;
+
+  void Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
+               const ShimSpec& spec, Done done) override;
+  void Cancel(const std::string& key) override;
+  void OnConnected() override {
+    cache_.OnConnected();
+    for (auto& [key, item] : items_) {
+      if (item->checkpoint != nullptr) item->checkpoint->OnConnected();
+    }
+  }
+  void OnPiece(const NodeOrder& order) override { cache_.OnPiece(order); }
+  void OnList(const FileListAnswer& list) override {
+    const auto found = items_.find(list.attempt);
+    if (found == items_.end() || found->second->checkpoint == nullptr) return;
+    found->second->checkpoint->OnList(list);
+  }
+  void Remember(const std::string& path, const FileList::File& file) override {
+    cache_.Add(path, file.sha256);
+  }
+
+ private:
+  struct Item {
+    std::uint64_t number = 0;
+    Plan plan;
+    ShimSpec spec;
+    Done done;
+    bool makes = false;  // Its thread writes.
+    bool is_over = false;
+    int tries = 0;
+    runtime::EventLoop::TimerId timer = 0;
+    const std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
+    std::unique_ptr<runtime::Thread> thread = nullptr;
+    std::unique_ptr<StartCheckpoint> checkpoint = nullptr;  // While it comes.
+  };
+  Item* Find(const std::string& key, std::uint64_t number);
+  // Calls `then` with the item if it is still there, after `body` has run on a thread.
+  template <typename Result>
+  void OnThread(const std::string& key, std::function<Result()> body,
+                std::function<void(Item*, Result)> then);
+  void OnSeen(const std::string& key, Item* item, const Seen& seen);
+  void Fetch(const std::string& key, Item* item);
+  void StartMaking(const std::string& key, Item* item);
+  void OnMade(const std::string& key, Item* item, const absl::Status& made);
+  void FetchCheckpoint(const std::string& key, Item* item);
+  void OnReady(const std::string& key, Item* item);
+  // The end of the item, soon.
+  void Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result);
+
+  const Options options_;
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
+  WorkCache cache_;
+  std::map<std::string, std::unique_ptr<Item>> items_;
+  std::uint64_t last_number_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+Files::~Files() {
+  *alive_ = false;
+  way_->Close();
+  for (auto& [key, item] : items_) {
+    options_.loop->Cancel(item->timer);
+    *item->gives_up = true;
+  }
+  for (auto& [key, item] : items_) {
+    if (item->makes && item->thread != nullptr) item->thread->Join(kToGiveUp);
+  }
+}
+
+Files::Item* Files::Find(const std::string& key, std::uint64_t number) {
+  const auto found = items_.find(key);
+  const bool is_it = found != items_.end() && found->second->number == number;
+  return is_it && !found->second->is_over ? found->second.get() : nullptr;
+}
+
+template <typename Result>
+void Files::OnThread(const std::string& key, std::function<Result()> body,
+                     std::function<void(Item*, Result)> then) {
+  Item* const item = items_.at(key).get();
+  item->thread = std::make_unique<runtime::Thread>(
+      "files", [this, key, number = item->number, way = way_, alive = alive_,
+                body = std::move(body), then = std::move(then)] {
+        Result result = body();
+        way->Post([this, key, number, alive, then, result = std::move(result)] {
+          if (!*alive) return;
+          if (Item* const still = Find(key, number)) then(still, result);
+        });
+      });
+}
+
+void Files::Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
+                    const ShimSpec& spec, Done done) {
+  auto& place = items_[key] = std::make_unique<Item>();
+  Item* const item = place.get();
+  item->number = ++last_number_;
+  item->plan = {.folder = folder, .archive = {}, .files = files};
+  item->spec = spec;
+  item->done = std::move(done);
+  item->timer = options_.loop->RunAfter(options_.look_limit, [this, key, item] {
+    item->timer = 0;
+    Finish(key, item,
+           absl::UnavailableError(absl::StrCat(
+               "a file system of node ", item->plan.files.node, " has not answered for ",
+               absl::FormatDuration(options_.look_limit), ", for ", item->spec.working_directory)));
+  });
+  OnThread<Seen>(
+      key, [files, spec] { return Look(files, spec); },
+      [this, key](Item* still, const Seen& seen) { OnSeen(key, still, seen); });
+}
+
+void Files::OnSeen(const std::string& key, Item* item, const Seen& seen) {
+  options_.loop->Cancel(std::exchange(item->timer, 0));
+  const NodeFiles& files = item->plan.files;
+  item->plan.makes_run = !seen.run && !Variable(item->spec, "YARD_LOGDIR").empty();
+  item->plan.makes_work = !seen.work && !files.work.empty();
+  const std::string checkpoint = Variable(item->spec, "YARD_CHECKPOINT");
+  if (item->plan.makes_run && files.run_files_travel) {
+    item->plan.origin = Variable(item->spec, "YARD_LOGDIR");
+    if (checkpoint.starts_with(item->plan.origin + "/")) {
+      item->plan.checkpoint = checkpoint.substr(item->plan.origin.size() + 1);
+    }
+  }
+  if (!item->plan.makes_work && !seen.directory) {
+    return Finish(
+        key, item,
+        absl::FailedPreconditionError(absl::StrCat(
+            "directory ", item->spec.working_directory, " is not there on node ", files.node,
+            "; next: take files along with --sync DIR, or start it in a git repository")));
+  }
+  if (item->plan.makes_run && !seen.checkpoint && item->plan.checkpoint.empty()) {
+    return Finish(key, item,
+                  absl::FailedPreconditionError(absl::StrCat(
+                      "checkpoint ", checkpoint, " is not there on node ", files.node,
+                      "; next: keep runs on a file system that the node sees as well")));
+  }
+  if (!item->plan.makes_run && !item->plan.makes_work) return Finish(key, item, item->spec);
+  if (item->plan.makes_work) return Fetch(key, item);
+  StartMaking(key, item);
+}
+
+void Files::Fetch(const std::string& key, Item* item) {
+  ++item->tries;
+  cache_.Get(key, item->plan.files.work, item->plan.files.work_bytes,
+             [this, key, item](absl::StatusOr<std::string> path) {
+               if (!path.ok()) return Finish(key, item, path.status());
+               item->plan.archive = *std::move(path);
+               StartMaking(key, item);
+             });
+}
+
+void Files::StartMaking(const std::string& key, Item* item) {
+  item->makes = true;
+  OnThread<absl::Status>(
+      key, [plan = item->plan, gives_up = item->gives_up] { return Make(plan, *gives_up); },
+      [this, key](Item* still, const absl::Status& made) { OnMade(key, still, made); });
+}
+
+void Files::OnMade(const std::string& key, Item* item, const absl::Status& made) {
+  item->makes = false;
+  if (*item->gives_up) return Finish(key, item, absl::CancelledError("given up"));
+  if (absl::IsDataLoss(made)) {
+    cache_.Remove(item->plan.files.work);
+    if (item->tries < kTries) return Fetch(key, item);
+  }
+  if (!made.ok()) {
+    return Finish(
+        key, item,
+        absl::Status(made.code(), absl::StrCat("cannot make the attempt's files on node ",
+                                               item->plan.files.node, ": ", made.message())));
+  }
+  if (!item->plan.checkpoint.empty()) return FetchCheckpoint(key, item);
+  OnReady(key, item);
+}
+
+void Files::FetchCheckpoint(const std::string& key, Item* item) {
+  item->checkpoint = StartCheckpoint::Create(
+      {.loop = options_.loop,
+       .cache = &cache_,
+       .attempt = key,
+       .run_directory = item->plan.folder + "/run",
+       .checkpoint = item->plan.checkpoint,
+       .ask = options_.ask,
+       .done = [this, key, item](const absl::Status& come) {
+         item->checkpoint.reset();
+         if (come.ok()) return OnReady(key, item);
+         Finish(
+             key, item,
+             absl::Status(come.code(),
+                          absl::StrCat("cannot bring checkpoint ", item->plan.checkpoint,
+                                       " to node ", item->plan.files.node, ": ", come.message())));
+       }});
+}
+
+void Files::OnReady(const std::string& key, Item* item) {
+  ShimSpec spec = item->spec;
+  if (!item->plan.checkpoint.empty()) {
+    SetVariable(&spec, "YARD_CHECKPOINT",
+                absl::StrCat(item->plan.folder, "/run/", item->plan.checkpoint));
+  }
+  if (item->plan.makes_run) {
+    SetVariable(&spec, "YARD_LOGDIR", item->plan.folder + "/run");
+    SetVariable(&spec, "YARD_CONFIG", item->plan.folder + "/run/params.json");
+  }
+  if (item->plan.makes_work) {
+    spec.working_directory = item->plan.folder + "/work";
+    if (!item->plan.files.subdirectory.empty()) {
+      absl::StrAppend(&spec.working_directory, "/", item->plan.files.subdirectory);
+    }
+    SetVariable(&spec, "PWD", spec.working_directory);
+  }
+  Finish(key, item, std::move(spec));
+}
+
+void Files::Cancel(const std::string& key) {
+  const auto found = items_.find(key);
+  if (found == items_.end() || found->second->is_over) return;
+  Item* const item = found->second.get();
+  *item->gives_up = true;
+  if (item->makes) return;  // The thread comes to its end soon.
+  item->checkpoint.reset();
+  cache_.Leave(key);
+  Finish(key, item, absl::CancelledError("given up"));
+}
+
+void Files::Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result) {
+  item->is_over = true;
+  options_.loop->Cancel(std::exchange(item->timer, 0));
+  options_.loop->Post(
+      [this, key, number = item->number, alive = alive_, result = std::move(result)]() mutable {
+        const auto found = *alive ? items_.find(key) : decltype(items_)::iterator();
+        if (!*alive || found == items_.end() || found->second->number != number) return;
+        const Done done = std::move(found->second->done);
+        items_.erase(found);
+        done(std::move(result));
+      });
+}
+
+}  // namespace
+
+std::optional<RunPlaces> RunPlacesOf(const std::string& folder) {
+  const auto origin = runtime::ReadFile(absl::StrCat(folder, "/", kOriginFile), kMaxOrigin);
+  if (!origin.ok() || origin->empty()) return std::nullopt;
+  return RunPlaces{.launcher = *origin, .node = folder + "/run"};
+}
+
+std::unique_ptr<AttemptFiles> AttemptFiles::Create(Options options) {
+  return std::make_unique<Files>(std::move(options));
+}
+
+}  // namespace launcher

@@ -1,0 +1,484 @@
+// Always true: an attempt is in exactly one of these states: its timer runs, a thread of its own
+// works, it waits for its turn to send, or a part is not answered.
+
+#include "launcher/node/files/run_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/way_back.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/sha256.h"
+#include "runtime/thread.h"
+
+namespace launcher {
+namespace {
+
+constexpr absl::Duration kToGiveUp = absl::Seconds(5);
+constexpr std::size_t kPiece = 256 << 10;
+// A file that changes while it is sent is sent so often at the end, and so is a beginning proved.
+constexpr int kTries = 5;
+
+struct Looks {
+  std::uint64_t size = 0;
+  std::int64_t changed_ns = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const Looks&) const = default;
+};
+
+// One look at a run directory.
+struct Seen {
+  std::map<std::string, Looks> files;
+  std::string problem;  // The first.
+};
+
+bool IsEventFile(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).find("tfevents") != path.npos;
+}
+
+class Look {
+ public:
+  Look(const std::string& run_directory, const std::atomic<bool>& gives_up)
+      : run_directory_(run_directory), gives_up_(gives_up) {}
+
+  Seen Take() {
+    TakeDirectory(
+        "", runtime::UniqueFd(open(run_directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    return std::move(seen_);
+  }
+
+ private:
+  void Problem(const std::string& path, const std::string& why) {
+    if (seen_.problem.empty()) seen_.problem = absl::StrCat(path, " ", why);
+  }
+
+  // Files of the yard itself, and checkpoints.
+  static bool IsPassedOver(const std::string& path) {
+    return path.starts_with("checkpoint_") || path.starts_with(".yard") || path == "params.json";
+  }
+
+  void TakeDirectory(const std::string& path, const runtime::UniqueFd& fd) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(
+        fd.valid() ? fdopendir(dup(fd.get())) : nullptr, closedir);
+    if (directory == nullptr) {
+      // (A directory may go while it is looked at.)
+      if (errno != ENOENT) Problem(path, absl::StrCat("cannot be read: ", strerror(errno)));
+      return;
+    }
+    while (const dirent* const entry = readdir(directory.get())) {
+      const std::string name = entry->d_name;
+      if (gives_up_ || ++entries_ > kMaxTreeFiles) break;
+      if (name == "." || name == "..") continue;
+      const std::string below = path.empty() ? name : absl::StrCat(path, "/", name);
+      if (!IsPassedOver(below)) TakeEntry(below, fd.get(), name);
+    }
+  }
+
+  void TakeEntry(const std::string& path, int directory, const std::string& name) {
+    struct stat about = {};
+    if (fstatat(directory, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (!IsRunPath(path)) return Problem(path.substr(0, 200), "has too long a path");
+    if (S_ISDIR(about.st_mode)) {
+      return TakeDirectory(path, OpenInRun(run_directory_, path, O_RDONLY | O_DIRECTORY));
+    }
+    if (S_ISLNK(about.st_mode)) return Problem(path, "is a symbolic link");
+    if (!S_ISREG(about.st_mode)) return Problem(path, "is no regular file");
+    const auto size = static_cast<std::uint64_t>(about.st_size);
+    if (size > RunFiles::kMaxBytes) {
+      return Problem(path,
+                     absl::StrCat("has ", size, " bytes (at most ", RunFiles::kMaxBytes, ")"));
+    }
+    if (seen_.files.size() >= RunFiles::kMaxFiles) {
+      return Problem(path,
+                     absl::StrCat("is one file too many (at most ", RunFiles::kMaxFiles, ")"));
+    }
+    seen_.files[path] = {.size = size,
+                         .changed_ns = about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec,
+                         .inode = about.st_ino};
+  }
+
+  const std::string& run_directory_;
+  const std::atomic<bool>& gives_up_;
+  std::size_t entries_ = 0;
+  Seen seen_;
+};
+
+struct Hashed {
+  std::uint64_t size = 0;
+  std::string sha256;  // Empty: it cannot be read.
+};
+
+// The first `limit` bytes of a file.
+Hashed HashOf(const std::string& run_directory, const std::string& path, std::uint64_t limit,
+              const std::atomic<bool>& gives_up) {
+  const runtime::UniqueFd fd = OpenInRun(run_directory, path, O_RDONLY | O_NONBLOCK);
+  Hashed hashed;
+  if (!fd.valid()) return hashed;
+  runtime::Sha256 hash;
+  std::string piece(kPiece, '\0');
+  while (hashed.size < limit && !gives_up) {
+    const std::uint64_t room = std::min<std::uint64_t>(piece.size(), limit - hashed.size);
+    const ssize_t got = read(fd.get(), piece.data(), room);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return hashed;
+    if (got == 0) break;
+    hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
+    hashed.size += static_cast<std::uint64_t>(got);
+  }
+  hashed.sha256 = hash.Finish();
+  return hashed;
+}
+
+struct File {
+  Looks looks;
+  Looks sent;  // How the file looked when it was sent whole.
+  bool was_sent = false;
+  std::uint64_t there = 0;  // Bytes of an event file at the launcher.
+  bool is_proved = false;   // They are the beginning of this file.
+  bool has_failed = false;
+  int tries = 0;
+};
+
+struct Item {
+  std::string run_directory;
+  std::map<std::string, File> files;
+  std::deque<std::string> queue;  // Files to send; the first one is being sent.
+  bool has_turn = false, waits_for_turn = false;
+  bool is_working = false;  // A look, a thread or a send is under way.
+  bool is_last = false;     // The look of the end has begun.
+  std::function<void(const std::string&)> done;
+  std::string problem;
+  // The part that is not answered; 0: none.
+  std::uint64_t number = 0;
+  FilePart part;
+  runtime::EventLoop::TimerId timer = 0;
+  std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<runtime::Thread> thread = nullptr;
+};
+
+class Files final : public RunFiles {
+ public:
+  explicit Files(Options options) : options_(std::move(options)) {}
+  ~Files() override {
+    *alive_ = false;
+    way_->Close();
+    for (auto& [key, item] : items_) {
+      options_.loop->Cancel(item->timer);
+      *item->gives_up = true;
+    }
+    for (auto& [key, item] : items_) {
+      if (item->thread != nullptr) item->thread->Join(kToGiveUp);
+    }
+  }
+
+  void Add(const std::string& attempt, const std::string& run_directory) override {
+    Remove(attempt);
+    auto item = std::make_unique<Item>();
+    item->run_directory = run_directory;
+    items_[attempt] = std::move(item);
+    LookAfter(attempt, options_.look_every);
+  }
+
+  void Finish(const std::string& attempt,
+              std::function<void(const std::string& problem)> done) override {
+    const auto found = items_.find(attempt);
+    if (found == items_.end()) {
+      options_.loop->Post([alive = alive_, done = std::move(done)] {
+        if (*alive) done("");
+      });
+      return;
+    }
+    found->second->done = std::move(done);
+    if (!found->second->is_working) LookAfter(attempt, absl::ZeroDuration());
+  }
+
+  void Remove(const std::string& attempt) override {
+    const auto found = items_.find(attempt);
+    if (found == items_.end()) return;
+    *found->second->gives_up = true;
+    options_.loop->Cancel(found->second->timer);
+    GiveTurnBack(found->second.get());
+    items_.erase(found);
+    NextTurn();
+  }
+
+  void OnConnected() override {
+    for (auto& [key, item] : items_) {
+      if (item->number != 0) SendAgain(key);
+    }
+  }
+
+  void OnAnswer(const FileAnswer& answer) override {
+    const auto found = items_.find(answer.attempt);
+    if (found == items_.end() || found->second->number == 0 ||
+        found->second->number != answer.transfer || found->second->part.path != answer.path) {
+      return;
+    }
+    Item* const item = found->second.get();
+    const std::string path = item->queue.front();
+    File& file = item->files[path];
+    using Kind = FileAnswer::Kind;
+    if (answer.kind == Kind::kLater) return SendAgainAfter(answer.attempt, options_.no_room_pause);
+    options_.loop->Cancel(std::exchange(item->timer, 0));
+    item->number = 0;
+    if (answer.kind != Kind::kHas) return FailFile(answer.attempt, answer.error);
+    if (IsEventFile(path)) return OnEventBytes(answer.attempt, item, path, file, answer.offset);
+    OnWholeBytes(answer.attempt, item, file, answer);
+  }
+
+ private:
+  // Calls `then` with the item after `body` has run on a thread, if it is still there.
+  template <typename Result>
+  void OnThread(const std::string& key,
+                std::function<Result(const std::atomic<bool>& gives_up)> body,
+                std::function<void(Item*, Result)> then) {
+    Item* const item = items_.at(key).get();
+    item->thread = std::make_unique<runtime::Thread>(
+        "run files", [this, key, gives_up = item->gives_up, way = way_, alive = alive_,
+                      body = std::move(body), then = std::move(then)] {
+          Result result = body(*gives_up);
+          way->Post([this, key, gives_up, alive, then, result = std::move(result)] {
+            if (!*alive || *gives_up) return;
+            then(items_.at(key).get(), result);
+          });
+        });
+  }
+
+  // --- Looks.
+
+  void LookAfter(const std::string& key, absl::Duration pause) {
+    Item* const item = items_.at(key).get();
+    options_.loop->Cancel(item->timer);
+    item->timer = options_.loop->RunAfter(pause, [this, key, item] {
+      item->timer = 0;
+      item->is_working = true;
+      item->is_last = item->done != nullptr;
+      item->problem.clear();
+      OnThread<Seen>(
+          key,
+          [run = item->run_directory](const std::atomic<bool>& gives_up) {
+            return Look(run, gives_up).Take();
+          },
+          [this, key](Item* still, const Seen& seen) { OnSeen(key, still, seen); });
+    });
+  }
+
+  void OnSeen(const std::string& key, Item* item, const Seen& seen) {
+    Note(key, item, seen.problem);
+    std::erase_if(item->files, [&](const auto& file) { return !seen.files.contains(file.first); });
+    for (const auto& [path, looks] : seen.files) {
+      File& file = item->files[path];
+      const bool is_still = file.looks == looks || item->is_last;
+      file.looks = looks;
+      if (item->is_last) file.has_failed = false;
+      file.tries = 0;
+      const bool is_new = IsEventFile(path) ? looks.size > file.there
+                                            : is_still && !(file.was_sent && file.sent == looks);
+      if (is_new && !file.has_failed) item->queue.push_back(path);
+    }
+    if (item->queue.empty()) return EndOfRound(key, item);
+    item->waits_for_turn = true;
+    turns_.push_back(key);
+    NextTurn();
+  }
+
+  void NextTurn() {
+    while (active_ < kMaxActive && !turns_.empty()) {
+      const auto found = items_.find(turns_.front());
+      const std::string key = turns_.front();
+      turns_.pop_front();
+      if (found == items_.end() || !std::exchange(found->second->waits_for_turn, false)) continue;
+      found->second->has_turn = true;
+      ++active_;
+      SendFirst(key);
+    }
+  }
+
+  void GiveTurnBack(Item* item) {
+    if (std::exchange(item->has_turn, false)) --active_;
+  }
+
+  void EndOfRound(const std::string& key, Item* item) {
+    item->is_working = false;
+    GiveTurnBack(item);
+    if (!item->is_last) {
+      LookAfter(key, item->done ? absl::ZeroDuration() : options_.look_every);
+    } else {
+      options_.loop->Post([alive = alive_, gives_up = item->gives_up, problem = item->problem,
+                           done = std::exchange(item->done, {})] {
+        if (*alive && !*gives_up) done(problem);
+      });
+    }
+    NextTurn();
+  }
+
+  void Note(const std::string& key, Item* item, const std::string& problem) {
+    if (problem.empty() || !item->problem.empty()) return;
+    item->problem = problem;
+    if (last_problem_ == problem) return;
+    last_problem_ = problem;
+    LOG(WARNING) << "attempt " << key << ", its run directory: " << problem;
+  }
+
+  // --- Files.
+
+  void SendFirst(const std::string& key) {
+    Item* const item = items_.at(key).get();
+    if (item->queue.empty()) return EndOfRound(key, item);
+    const std::string path = item->queue.front();
+    if (IsEventFile(path)) return SendEventBytes(key, item, path);
+    OnThread<Hashed>(
+        key,
+        [run = item->run_directory, path](const std::atomic<bool>& gives_up) {
+          return HashOf(run, path, kMaxBytes, gives_up);
+        },
+        [this, key, path](Item* still, const Hashed& hashed) {
+          if (hashed.sha256.empty()) return FailFile(key, "it cannot be read");
+          still->part = {.attempt = key,
+                         .kind = FilePart::Kind::kWhole,
+                         .path = path,
+                         .size = hashed.size,
+                         .sha256 = hashed.sha256};
+          SendPart(key, still);
+        });
+  }
+
+  void NextFile(const std::string& key, Item* item) {
+    item->queue.pop_front();
+    SendFirst(key);
+  }
+
+  void FailFile(const std::string& key, const std::string& why) {
+    Item* const item = items_.at(key).get();
+    const std::string path = item->queue.front();
+    item->files[path].has_failed = true;
+    Note(key, item, absl::StrCat(path, " stays on the node: ", why));
+    NextFile(key, item);
+  }
+
+  // Reads the bytes at the offset of the part. False if the file has no more.
+  static bool FillIn(Item* item, std::uint64_t end) {
+    FilePart& part = item->part;
+    const runtime::UniqueFd fd = OpenInRun(item->run_directory, part.path, O_RDONLY | O_NONBLOCK);
+    part.bytes.resize(std::min<std::uint64_t>(end - std::min(end, part.offset), kMaxFilePiece));
+    const ssize_t got = fd.valid() ? pread(fd.get(), part.bytes.data(), part.bytes.size(),
+                                           static_cast<off_t>(part.offset))
+                                   : 0;
+    part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return !part.bytes.empty();
+  }
+
+  void SendPart(const std::string& key, Item* item) {
+    item->number = ++last_number_;
+    item->part.transfer = item->number;
+    SendAgain(key);
+  }
+
+  void SendAgain(const std::string& key) {
+    options_.send(items_.at(key)->part);
+    SendAgainAfter(key, options_.ask_again);
+  }
+
+  void SendAgainAfter(const std::string& key, absl::Duration pause) {
+    Item* const item = items_.at(key).get();
+    options_.loop->Cancel(item->timer);
+    item->timer = options_.loop->RunAfter(pause, [this, key, item] {
+      item->timer = 0;
+      SendAgain(key);
+    });
+  }
+
+  void OnWholeBytes(const std::string& key, Item* item, File& file, const FileAnswer& answer) {
+    if (answer.is_whole) {
+      file.was_sent = true;
+      file.sent = file.looks;
+      return NextFile(key, item);
+    }
+    // It was changed since it was hashed, or on the way.
+    const bool is_again = answer.offset == 0 && !item->part.bytes.empty();
+    item->part.offset = answer.offset;
+    if (!is_again && FillIn(item, item->part.size)) return SendPart(key, item);
+    if (++file.tries >= kTries) return FailFile(key, "it changes while it is copied");
+    if (item->is_last) return SendFirst(key);
+    NextFile(key, item);  // (The next look sees it.)
+  }
+
+  void SendEventBytes(const std::string& key, Item* item, const std::string& path) {
+    const File& file = item->files[path];
+    item->part = {.attempt = key, .kind = FilePart::Kind::kAppend, .path = path};
+    item->part.offset = file.there;
+    if (file.is_proved && !FillIn(item, file.looks.size)) return NextFile(key, item);
+    item->part.size = item->part.offset + item->part.bytes.size();
+    SendPart(key, item);
+  }
+
+  // The launcher has so many bytes of the file.
+  void OnEventBytes(const std::string& key, Item* item, const std::string& path, File& file,
+                    std::uint64_t there) {
+    const bool is_taken = !item->part.bytes.empty() && there == item->part.size;
+    if (there == 0 || is_taken) {
+      file.is_proved = true;
+      file.there = there;
+      if (is_taken && there >= file.looks.size) return NextFile(key, item);
+      if (!is_taken && ++file.tries >= kTries) return FailFile(key, "the launcher takes no bytes");
+      return SendEventBytes(key, item, path);
+    }
+    // Bytes of another launcher's life, or another worker's: they have to be those of this file.
+    file.is_proved = false;
+    if (++file.tries >= kTries || there > file.looks.size) {
+      return FailFile(key, "a longer file of that name is there already");
+    }
+    OnThread<Hashed>(
+        key,
+        [run = item->run_directory, path, there](const std::atomic<bool>& gives_up) {
+          return HashOf(run, path, there, gives_up);
+        },
+        [this, key, path, there](Item* still, const Hashed& hashed) {
+          if (hashed.size != there) return FailFile(key, "it has become shorter");
+          File& again = still->files[path];
+          again.there = there;
+          still->part = {.attempt = key,
+                         .kind = FilePart::Kind::kAppend,
+                         .path = path,
+                         .sha256 = hashed.sha256,
+                         .offset = there};
+          if (!FillIn(still, again.looks.size)) return NextFile(key, still);
+          still->part.size = there + still->part.bytes.size();
+          SendPart(key, still);
+        });
+  }
+
+  const Options options_;
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
+  std::map<std::string, std::unique_ptr<Item>> items_;
+  std::deque<std::string> turns_;
+  std::size_t active_ = 0;
+  // It begins where no earlier process did: answers to that may still be on their way.
+  std::uint64_t last_number_ = std::random_device()();
+  std::string last_problem_;  // Logged.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+std::unique_ptr<RunFiles> RunFiles::Create(Options options) {
+  return std::make_unique<Files>(std::move(options));
+}
+
+}  // namespace launcher
