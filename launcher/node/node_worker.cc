@@ -1,12 +1,10 @@
 #include "launcher/node/node_worker.h"
 
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -25,10 +23,10 @@
 #include "launcher/node/files/checkpoint_relay.h"
 #include "launcher/node/files/run_files.h"
 #include "launcher/node/files/sent_files.h"
+#include "launcher/node/launcher_link.h"
 #include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
 #include "launcher/node/words/file_words.h"
-#include "launcher/node/words/node_frames.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/liveness.h"
 #include "launcher/run/local_attempt.h"
@@ -51,10 +49,6 @@
 namespace launcher {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
-// A launcher that accepts says at once whether this node is welcome.
-constexpr absl::Duration kToWelcome = absl::Seconds(20);
 // The growth of output is said so often at most, all other news at once.
 constexpr absl::Duration kOutputPace = absl::Milliseconds(20);
 // News are not given to a connection that has so much to send already.
@@ -106,19 +100,6 @@ absl::Status CheckSocketPath(const std::string& what, const std::string& path, s
                                                  sizeof(sockaddr_un::sun_path) - 1 - more, ")"));
 }
 
-absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  runtime::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.valid() &&
-      connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-    return socket;
-  }
-  return absl::UnavailableError(
-      absl::StrCat("cannot reach a launcher at ", path, ": ", std::strerror(errno)));
-}
-
 ShimSpec ReadSpec(const std::string& folder) {
   const auto encoded = runtime::ReadFile(SpecPath(folder), NodeWorker::kMaxSpec);
   return ShimSpec::Decode(encoded.value_or("")).value_or(ShimSpec());
@@ -137,28 +118,22 @@ class Worker final : public NodeWorker {
   explicit Worker(Options options)
       : options_(std::move(options)),
         spawner_(options_.shim_path),
-        files_(AttemptFiles::Create({.loop = options_.loop,
-                                     .cache = options_.folder + "/work",
-                                     .max_cache_bytes = options_.max_cache_bytes,
-                                     .ask =
-                                         [this](const NodeWant& want) {
-                                           if (is_welcome_) frames_->Send(want.Encode());
-                                         }})),
-        sent_(SentFiles::Create({.loop = options_.loop,
-                                 .send =
-                                     [this](const FilePart& part) {
-                                       if (is_welcome_) frames_->Send(part.Encode());
-                                     }})),
-        run_files_(RunFiles::Create({.loop = options_.loop,
-                                     .send =
-                                         [this](const FilePart& part) {
-                                           if (is_welcome_) frames_->Send(part.Encode());
-                                         }})),
+        files_(AttemptFiles::Create(
+            {.loop = options_.loop,
+             .cache = options_.folder + "/work",
+             .max_cache_bytes = options_.max_cache_bytes,
+             .ask = [this](const NodeWant& want) { link_.Send(want.Encode()); }})),
+        sent_(SentFiles::Create(
+            {.loop = options_.loop,
+             .send = [this](const FilePart& part) { link_.Send(part.Encode()); }})),
+        run_files_(RunFiles::Create(
+            {.loop = options_.loop,
+             .send = [this](const FilePart& part) { link_.Send(part.Encode()); }})),
         meter_(options_.loop, options_.gpus) {}
   ~Worker() override;
   absl::Status Open();
   void Leave(absl::Duration grace, std::function<void()> done) override;
-  std::uint64_t bad_words() const override { return bad_words_; }
+  std::uint64_t bad_words() const override { return link_.bad_words(); }
 
  private:
   std::string Folder(const std::string& key) const {
@@ -169,14 +144,8 @@ class Worker final : public NodeWorker {
   void Later(std::function<void()> work);
 
   // Connections.
-  void Connect();
-  void ConnectAfter(absl::Duration pause);
   void OnFrame(std::string_view frame);
-  void OnClosed(const absl::Status& why);
   void OnWelcome();
-  void OnRefused(const NodeOrder& order);
-  void ArmPatience();
-  void OnUnwanted(const std::string& why);
   NodeHello Hello() const;
 
   // News.
@@ -188,7 +157,6 @@ class Worker final : public NodeWorker {
   void OnHeard(std::uint64_t number);
 
   // Orders.
-  void BadWord(std::string_view what);
   void OnOrder(const NodeOrder& order);
   void OnStart(const NodeOrder& order);
   void OnRead(const NodeOrder& order);
@@ -242,28 +210,29 @@ class Worker final : public NodeWorker {
   std::set<std::string> unsaid_;  // Keys of attempts of which something is to be said.
   std::string said_last_;
   std::uint64_t last_number_ = 0;
-  std::uint64_t bad_words_ = 0;
 
-  std::unique_ptr<NodeFrames> frames_;
-  bool is_welcome_ = false;
-  absl::Duration pause_ = kFirstPause;
-  bool is_loss_logged_ = false;
-  runtime::EventLoop::TimerId connect_timer_ = 0, welcome_timer_ = 0, flush_timer_ = 0,
-                              leave_timer_ = 0, patience_timer_ = 0;
+  runtime::EventLoop::TimerId flush_timer_ = 0, leave_timer_ = 0;
   bool flushes_at_once_ = false;
 
   bool is_leaving_ = false;
   bool all_are_over_ = false;      // Seen while leaving.
   std::function<void()> on_left_;  // Empty: not leaving, or told.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  LauncherLink link_{{.loop = options_.loop,
+                      .socket_path = options_.launcher_socket,
+                      .refused_pause = options_.refused_pause,
+                      .patience = options_.patience,
+                      .on_unwanted = options_.on_unwanted,
+                      .hello = [this] { return Hello(); },
+                      // An attempt of an earlier owner ends first.
+                      .may_connect = [this] { return IsFree(/*of_earlier_owners_only=*/true); },
+                      .on_welcome = [this] { OnWelcome(); },
+                      .on_frame = [this](std::string_view frame) { OnFrame(frame); }}};
 };
 
 Worker::~Worker() {
   *alive_ = false;
-  for (const auto timer :
-       {connect_timer_, welcome_timer_, flush_timer_, leave_timer_, patience_timer_}) {
-    options_.loop->Cancel(timer);
-  }
+  for (const auto timer : {flush_timer_, leave_timer_}) options_.loop->Cancel(timer);
 }
 
 absl::Status Worker::Open() {
@@ -280,8 +249,7 @@ absl::Status Worker::Open() {
   if (absl::Status opened = OpenRelay(); !opened.ok()) return opened;
   // Last, as it may start programs.
   if (absl::Status adopted = AdoptAll(); !adopted.ok()) return adopted;
-  ConnectAfter(absl::ZeroDuration());
-  ArmPatience();
+  link_.Connect();
   return absl::OkStatus();
 }
 
@@ -331,27 +299,6 @@ void Worker::Later(std::function<void()> work) {
 
 // --- Connections.
 
-void Worker::ConnectAfter(absl::Duration pause) {
-  if (connect_timer_ != 0 || frames_ != nullptr) return;
-  connect_timer_ = options_.loop->RunAfter(pause, [this] { Connect(); });
-}
-
-void Worker::Connect() {
-  connect_timer_ = 0;
-  // (Their end comes here again.)
-  if (!IsFree(/*of_earlier_owners_only=*/true)) return;
-  auto socket = ConnectTo(options_.launcher_socket);
-  if (!socket.ok()) return OnClosed(socket.status());
-  frames_ = std::make_unique<NodeFrames>(
-      options_.loop, *std::move(socket),
-      NodeFrames::Callbacks{.on_frame = [this](std::string_view frame) { OnFrame(frame); },
-                            .on_closed = [this](const absl::Status& why) { OnClosed(why); }});
-  welcome_timer_ = options_.loop->RunAfter(kToWelcome, [this] {
-    OnClosed(absl::UnavailableError("no launcher has answered the node"));
-  });
-  frames_->Send(Hello().Encode());
-}
-
 NodeHello Worker::Hello() const {
   NodeHello hello = options_.hello;
   hello.protocol = kNodeProtocol;
@@ -363,44 +310,7 @@ NodeHello Worker::Hello() const {
   return hello;
 }
 
-void Worker::OnClosed(const absl::Status& why) {
-  if (!std::exchange(is_loss_logged_, true)) LOG(WARNING) << why.message() << "; trying again";
-  frames_.reset();
-  if (std::exchange(is_welcome_, false)) ArmPatience();
-  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
-  ConnectAfter(pause_);
-  pause_ = std::min(2 * pause_, kLongestPause);
-}
-
-void Worker::ArmPatience() {
-  options_.loop->Cancel(std::exchange(patience_timer_, 0));
-  if (options_.patience == absl::InfiniteDuration()) return;
-  patience_timer_ = options_.loop->RunAfter(options_.patience, [this] {
-    patience_timer_ = 0;
-    OnUnwanted("no launcher has welcomed this node for " + absl::FormatDuration(options_.patience));
-  });
-}
-
-void Worker::OnUnwanted(const std::string& why) {
-  if (options_.on_unwanted) Later([this, why] { options_.on_unwanted(why); });
-}
-
-void Worker::OnRefused(const NodeOrder& order) {
-  LOG(ERROR) << "the launcher refuses this node: " << order.line;
-  if (order.for_good) OnUnwanted(order.line);
-  frames_.reset();
-  is_welcome_ = false;
-  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
-  ConnectAfter(options_.refused_pause);
-}
-
 void Worker::OnWelcome() {
-  if (std::exchange(is_welcome_, true)) return;
-  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
-  options_.loop->Cancel(std::exchange(patience_timer_, 0));
-  pause_ = kFirstPause;
-  is_loss_logged_ = false;
-  LOG(INFO) << "connected to the launcher at " << options_.launcher_socket;
   for (const auto& [key, held] : held_) SayAgain(held.get());
   for (const auto& [key, number] : left_) Say(key);
   files_->OnConnected();
@@ -409,25 +319,14 @@ void Worker::OnWelcome() {
 }
 
 void Worker::OnFrame(std::string_view frame) {
-  if (const auto answer = is_welcome_ ? FileAnswer::Decode(frame) : std::nullopt) {
+  if (const auto answer = FileAnswer::Decode(frame)) {
     sent_->OnAnswer(*answer);
     return run_files_->OnAnswer(*answer);
   }
-  if (const auto list = is_welcome_ ? FileListAnswer::Decode(frame) : std::nullopt) {
-    return files_->OnList(*list);
-  }
+  if (const auto list = FileListAnswer::Decode(frame)) return files_->OnList(*list);
   const auto order = NodeOrder::Decode(frame);
-  if (!order) return BadWord("cannot be decoded");
-  if (order->kind == NodeOrder::Kind::kRefuse) return OnRefused(*order);
-  if (order->kind == NodeOrder::Kind::kWelcome) return OnWelcome();
-  if (!is_welcome_) return BadWord("comes before the welcome");
+  if (!order) return link_.NoteBadWord("cannot be decoded");
   OnOrder(*order);
-}
-
-void Worker::BadWord(std::string_view what) {
-  if (bad_words_++ == 0) {
-    LOG(WARNING) << "dropped a word of the launcher: it " << what << " (said once)";
-  }
 }
 
 // --- News.
@@ -451,8 +350,8 @@ void Worker::SayAgain(Held* held) {
 
 void Worker::Flush() {
   flush_timer_ = 0;
-  while (is_welcome_ && !unsaid_.empty()) {
-    if (frames_->unsent() > kMaxQueued) return Say(*unsaid_.begin(), /*at_once=*/false);
+  while (link_.is_welcome() && !unsaid_.empty()) {
+    if (link_.unsent() > kMaxQueued) return Say(*unsaid_.begin(), /*at_once=*/false);
     // In turns: an attempt that has always something to say does not keep others silent.
     auto next = unsaid_.upper_bound(said_last_);
     if (next == unsaid_.end()) next = unsaid_.begin();
@@ -496,7 +395,7 @@ void Worker::SendNewsOf(const std::string& key) {
 
 void Worker::Send(NodeNews news) {
   news.number = ++last_number_;
-  frames_->Send(news.Encode());
+  link_.Send(news.Encode());
 }
 
 void Worker::OnHeard(std::uint64_t number) {
@@ -529,7 +428,7 @@ void Worker::OnOrderOf(Held* held, const NodeOrder& order) {
   using Kind = NodeOrder::Kind;
   const bool has_signal = order.kind == Kind::kStop || order.kind == Kind::kSignal;
   if (has_signal && (order.signal < 1 || order.signal > kHighestSignal)) {
-    return BadWord("has no signal that there is");
+    return link_.NoteBadWord("has no signal that there is");
   }
   switch (order.kind) {
     case Kind::kStop:
@@ -540,7 +439,7 @@ void Worker::OnOrderOf(Held* held, const NodeOrder& order) {
       if (held->attempt != nullptr && !held->end) (void)held->attempt->Signal(order.signal);
       return;
     case Kind::kBarrier:
-      if (order.line.size() > kMaxBarrierAnswer) return BadWord("has too long an answer");
+      if (order.line.size() > kMaxBarrierAnswer) return link_.NoteBadWord("has too long an answer");
       if (held->attempt == nullptr || held->end) return;
       if (held->barrier && held->barrier->number == order.number) held->barrier.reset();
       return held->attempt->AnswerBarrier(order.number, order.line);
@@ -584,7 +483,7 @@ void Worker::OnRead(const NodeOrder& order) {
                                      : 0;
     output.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   }
-  frames_->Send(output.Encode());
+  link_.Send(output.Encode());
 }
 
 void Worker::OnUsage(const NodeOrder& order) {
@@ -599,7 +498,7 @@ void Worker::OnUsage(const NodeOrder& order) {
   usage_asked_ = order.number;
   meter_.Measure(std::move(running), [this](NodeUsage usage) {
     usage.number = usage_asked_;
-    if (is_welcome_) frames_->Send(usage.Encode());
+    link_.Send(usage.Encode());
   });
 }
 
@@ -611,7 +510,7 @@ void Worker::OnTakePorts(const NodeOrder& order) {
   } else {
     taken.why = std::string(ports.status().message());
   }
-  frames_->Send(taken.Encode());
+  link_.Send(taken.Encode());
 }
 
 // --- Attempts.
@@ -834,7 +733,7 @@ void Worker::OnOver(Held* held, const AttemptEnd& end) {
   }
   Say(held->key);
   if (held->is_discarded) Later([this, key = held->key] { LetGo(key); });
-  if (held->is_of_earlier_owner) ConnectAfter(absl::ZeroDuration());
+  if (held->is_of_earlier_owner) link_.Connect();
   LookWhetherLeft();
 }
 
@@ -921,7 +820,7 @@ void Worker::Leave(absl::Duration grace, std::function<void()> done) {
 
 void Worker::LookWhetherLeft() {
   if (!on_left_ || !IsFree(/*of_earlier_owners_only=*/false)) return;
-  if ((held_.empty() && left_.empty()) || !is_welcome_) return FinishLeaving();
+  if ((held_.empty() && left_.empty()) || !link_.is_welcome()) return FinishLeaving();
   if (std::exchange(all_are_over_, true)) return;
   options_.loop->Cancel(leave_timer_);
   leave_timer_ = options_.loop->RunAfter(kToLeave, [this] {
