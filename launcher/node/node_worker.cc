@@ -58,7 +58,6 @@ constexpr absl::Duration kLongestGrace = absl::Hours(24 * 365);
 // For the launcher's acknowledgements, and for kills that take long, at the end of the worker.
 constexpr absl::Duration kToLeave = absl::Seconds(5);
 constexpr int kHighestSignal = 64;
-constexpr std::string_view kCheckpointVariable = "YARD_CHECKPOINT=";
 // Files of a checkpoint that was saved here go into the cache from this size on, so many at most.
 constexpr std::uint64_t kLargeFile = 1 << 20;
 constexpr std::size_t kMaxRemembered = 64;
@@ -273,13 +272,10 @@ void Worker::OpenRunFiles(const Held& held, const ShimSpec& spec) {
   if (!places) return;
   run_files_->Add(held.key, places->node);
   if (relay_ == nullptr || spec.trainer_socket != RelaySocket()) return;
-  std::string start;
-  for (const std::string& variable : spec.environment) {
-    if (variable.starts_with(kCheckpointVariable)) {
-      start = variable.substr(kCheckpointVariable.size());
-    }
-  }
-  relay_->Add({.key = held.key, .nonce = spec.nonce, .run = *places, .start = std::move(start)});
+  relay_->Add({.key = held.key,
+               .nonce = spec.nonce,
+               .run = *places,
+               .start = spec.Variable("YARD_CHECKPOINT")});
 }
 
 // For attempts that start here from this checkpoint: its large files need not come again.

@@ -33,15 +33,6 @@ std::uint64_t SizeOf(const std::string& path) {
   return error ? 0 : size;
 }
 
-std::string Variable(const ShimSpec& spec, std::string_view name) {
-  for (const std::string& entry : spec.environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
-      return entry.substr(name.size() + 1);
-    }
-  }
-  return "";
-}
-
 std::string RemotePath(const std::string& folder) { return absl::StrCat(folder, "/", kRemoteFile); }
 
 }  // namespace
@@ -94,7 +85,7 @@ void RemoteAttempt::PlanMarks(const ShimSpec& spec) {
     return directory.empty() ? "" : absl::StrCat(directory, "/.yard-", runtime::RandomHex128());
   };
   marks_plan_.mark = runtime::RandomHex128();
-  marks_plan_.run = in(Variable(spec, "YARD_LOGDIR"));
+  marks_plan_.run = in(spec.Variable("YARD_LOGDIR"));
   // (Without files that come along a directory of that path is taken, whosever it is.)
   marks_plan_.work = options_.work ? in(spec.working_directory) : "";
 }
@@ -135,14 +126,14 @@ void RemoteAttempt::RemoveMarks() {
 }
 
 void RemoteAttempt::OpenRunFiles(const ShimSpec& spec) {
-  const std::string run = Variable(spec, "YARD_LOGDIR");
+  const std::string run = spec.Variable("YARD_LOGDIR");
   if (run.empty() || over_ || received_ != nullptr) return;
   received_ = ReceivedFiles::Create(
       {.loop = options_.loop,
        .attempt = options_.key,
        .run_directory = run,
        .answer = [this](const FileAnswer& answer) { (void)options_.node->Send(answer); }});
-  const std::string checkpoint = Variable(spec, "YARD_CHECKPOINT");
+  const std::string checkpoint = spec.Variable("YARD_CHECKPOINT");
   if (!checkpoint.starts_with(run + "/")) return;
   source_ = CheckpointSource::Create(
       {.loop = options_.loop,
@@ -216,7 +207,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
   if (running_ || files_) return Tell(*bytes);
   // (The marks that are being written may be those for the connection before.)
   if (marks_->is_wanted()) return;
-  marks_plan_.config = Variable(spec, "YARD_CONFIG");
+  marks_plan_.config = spec.Variable("YARD_CONFIG");
   WriteMarks();
 }
 

@@ -42,6 +42,15 @@ std::optional<TreeMark> TreeMark::Decode(std::string_view bytes) {
                   .cgroups = record->GetAll("cgroup")};
 }
 
+std::string ShimSpec::Variable(std::string_view name) const {
+  for (const std::string& entry : environment) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return "";
+}
+
 std::string ShimSpec::Encode() const {
   Record record("spec");
   record.AddAll("argv", argv);

@@ -48,6 +48,13 @@ TEST(ShimProtocolTest, ASpecComesBackAsItWas) {
   EXPECT_EQ(ShimSpec::Decode(FullSpec().Encode()), FullSpec());
 }
 
+TEST(ShimProtocolTest, ASpecKnowsItsVariables) {
+  const ShimSpec spec{.argv = {"x"}, .environment = {"AB=no", "A=1=2", "A=3", "EMPTY="}};
+  EXPECT_EQ(spec.Variable("A"), "1=2");
+  EXPECT_EQ(spec.Variable("EMPTY"), "");
+  EXPECT_EQ(spec.Variable("B"), "");
+}
+
 TEST(ShimProtocolTest, ASpecOfAnOldLauncherHasTheDefaults) {
   Record old("spec");
   old.Add("argv", "program");

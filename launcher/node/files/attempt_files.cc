@@ -40,15 +40,6 @@ constexpr char kOriginFile[] = "origin";
 constexpr std::size_t kMaxOrigin = 4096;
 constexpr int kTries = 2;  // An archive that comes with another hash is asked for so often.
 
-std::string Variable(const ShimSpec& spec, std::string_view name) {
-  for (const std::string& entry : spec.environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
-      return entry.substr(name.size() + 1);
-    }
-  }
-  return "";
-}
-
 // Only if it is set.
 void SetVariable(ShimSpec* spec, const std::string& name, const std::string& value) {
   for (std::string& entry : spec->environment) {
@@ -74,7 +65,7 @@ Seen Look(const NodeFiles& files, const ShimSpec& spec) {
            runtime::ReadFile(path, kMaxMark).value_or("") == files.mark;
   };
   std::error_code error;
-  const std::string checkpoint = Variable(spec, "YARD_CHECKPOINT");
+  const std::string checkpoint = spec.Variable("YARD_CHECKPOINT");
   return {.run = is_marked(files.run_mark),
           .work = is_marked(files.work_mark),
           .directory = spec.working_directory.empty() || IsDirectory(spec.working_directory),
@@ -268,11 +259,11 @@ void Files::Prepare(const std::string& key, const std::string& folder, const Nod
 void Files::OnSeen(const std::string& key, Item* item, const Seen& seen) {
   options_.loop->Cancel(std::exchange(item->timer, 0));
   const NodeFiles& files = item->plan.files;
-  item->plan.makes_run = !seen.run && !Variable(item->spec, "YARD_LOGDIR").empty();
+  item->plan.makes_run = !seen.run && !item->spec.Variable("YARD_LOGDIR").empty();
   item->plan.makes_work = !seen.work && !files.work.empty();
-  const std::string checkpoint = Variable(item->spec, "YARD_CHECKPOINT");
+  const std::string checkpoint = item->spec.Variable("YARD_CHECKPOINT");
   if (item->plan.makes_run && files.run_files_travel) {
-    item->plan.origin = Variable(item->spec, "YARD_LOGDIR");
+    item->plan.origin = item->spec.Variable("YARD_LOGDIR");
     if (checkpoint.starts_with(item->plan.origin + "/")) {
       item->plan.checkpoint = checkpoint.substr(item->plan.origin.size() + 1);
     }
