@@ -40,11 +40,15 @@
 #include "tools/yard/remote/remotes.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
+#include "tools/yard/slurm/kept_slurm.h"
 
 extern char** environ;
 
 namespace yard {
 namespace {
+
+// The only word of the command that keeps the allocations of all pools.
+constexpr char kKeepSlurm[] = "--keep_slurm";
 
 // Follows all calls of this command to the logs: $YARD_TRACE, so that a script can find its own
 // commands there, else a new one.
@@ -267,6 +271,10 @@ int Run(const std::string& program, std::vector<std::string> words, Interrupt* i
   if (!words.empty() && words[0] == kKeepHost) {
     return WithContext({}, "pool", {.interrupt = interrupt, .environment = Environment()},
                        [&](Context& context) { return KeepHost(context, words); });
+  }
+  if (words == std::vector<std::string>{kKeepSlurm}) {
+    return WithContext({}, "pool", {.interrupt = interrupt, .environment = Environment()},
+                       KeepSlurm);
   }
   const auto place = TakePlace(words, getenv("YARD_AT"));
   if (!place.ok()) {

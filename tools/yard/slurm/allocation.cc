@@ -113,9 +113,11 @@ void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bo
   }
   if (IsLinked()) {
     if (state_.phase == Phase::kWaiting) state_.phase = Phase::kRunning;
+    if (away_since_ != absl::InfiniteFuture()) wants_news_ = true;
     away_since_ = absl::InfiniteFuture();
   } else if (away_since_ == absl::InfiniteFuture()) {
     away_since_ = now;
+    wants_news_ = true;
   }
   const bool is_unused = IsLinked() && !HasTasks() && !is_wanted_;
   if (!is_unused) {
@@ -151,6 +153,7 @@ void Allocation::Adopt(absl::Time now, const QueuedJob& job) {
     state_.phase = Phase::kWaiting;
     state_.revision = state_.asked_revision;
     unwanted_since_ = now;
+    wants_news_ = true;
   }
   const SlurmLife life = LifeOf(job.state);
   if (life_ != life) explain_at_ = now + kUntilAsked;
@@ -189,6 +192,7 @@ void Allocation::Done(absl::Time now, const absl::Status& status) {
   const Step step = std::exchange(step_, Step::kNothing);
   if (!status.ok()) {
     not_before_ = now + options_.times.retry;
+    if (step == Step::kTell) tell_not_before_ = not_before_;
     if (step == Step::kPrepare) {
       Say(absl::StrCat("cannot prepare the nodes: ", Shown(status.message())));
     }
@@ -317,7 +321,8 @@ Allocation::Step Allocation::Next(absl::Time now) {
     Wake(not_before_);
     // Tasks see what it waits for.
     const bool is_shown = state_.phase == Phase::kSubmitting || state_.phase == Phase::kWaiting;
-    return is_shown && told_ != state_.why ? Begin(Step::kTell) : Step::kNothing;
+    const bool may_tell = is_shown && now >= tell_not_before_;
+    return may_tell && told_ != state_.why ? Begin(Step::kTell) : Step::kNothing;
   }
   if (state_.phase == Phase::kIdle || state_.phase == Phase::kRefused) return NextIdle(now);
   if (state_.phase == Phase::kEnded) return NextEnded(now);
@@ -445,7 +450,7 @@ Allocation::Step Allocation::NextAlive(absl::Time now) {
   if (state_.phase == Phase::kDraining) {
     Say(absl::StrCat("the time of ", JobWords(), " is nearly over"));
     if (!is_drained_) return Begin(Step::kDrain);
-    if (IsLinked() && !HasTasks()) {
+    if (!HasTasks()) {
       End(now, /*by_itself=*/false, state_.why);
       return NextEnded(now);
     }

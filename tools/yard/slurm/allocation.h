@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -95,9 +96,16 @@ class Allocation {
   // The yard stops: what there is is given back.
   void Stop(absl::Time now);
   bool IsStopped() const;
+  // Jobs of its name are in Slurm's queue, or run.
+  bool HasAllocation() const;
+  // A node of it is connected.
+  bool IsLinked() const;
+  // Something has happened that Slurm knows more of; true once each time.
+  bool WantsNews() { return std::exchange(wants_news_, false); }
+  // Slurm's word may end it.
+  bool DependsOnNews() const { return HasAllocation() && !IsLinked(); }
   // kForget is done.
   bool IsForgotten() const { return is_forgotten_; }
-  void SetMessageTimeout(absl::Duration timeout) { options_.times.message_timeout = timeout; }
 
   // ---- Steps. One at a time: kNothing until the last one is done.
   Step Next(absl::Time now);
@@ -112,8 +120,6 @@ class Allocation {
  private:
   using Phase = SlurmPoolState::Phase;
 
-  bool HasAllocation() const;
-  bool IsLinked() const;
   bool HasTasks() const;
   bool IsOnceOver(absl::Time now);
   void Wake(absl::Time when);
@@ -140,8 +146,9 @@ class Allocation {
   absl::Time wake_ = absl::InfinitePast();
 
   // Known of this process alone.
-  Step step_ = Step::kNothing;                           // Being done.
-  absl::Time not_before_ = absl::InfinitePast();         // The next step.
+  Step step_ = Step::kNothing;                    // Being done.
+  absl::Time not_before_ = absl::InfinitePast();  // The next step.
+  absl::Time tell_not_before_ = absl::InfinitePast();
   absl::Time submit_not_before_ = absl::InfinitePast();  // The next allocation.
   std::vector<AllocationNode> nodes_;
   bool knows_nodes_ = false;
@@ -163,6 +170,7 @@ class Allocation {
   bool is_cancelled_ = false, is_clear_ = false, is_explained_ = false;
   bool is_forgotten_ = false;
   int cancels_ = 0;
+  bool wants_news_ = false;
 };
 
 }  // namespace yard

@@ -206,9 +206,9 @@ std::vector<std::string> SlurmEnvironment(const std::vector<std::string>& enviro
 }
 
 // (A scancel's TERM reaches srun and the nodes. The nodes end by themselves; srun waits for them.)
-std::string BatchScript(std::uint32_t nodes, const std::string& bundle,
+std::string BatchScript(const SlurmPool& pool, const std::string& bundle,
                         const std::string& error_file) {
-  const std::string count = absl::StrCat(nodes);
+  const std::string count = absl::StrCat(pool.nodes);
   return absl::StrCat(
       "#!/bin/sh\n"
       "b=",
@@ -232,7 +232,8 @@ std::string BatchScript(std::uint32_t nodes, const std::string& bundle,
       count, " --ntasks=", count,
       " --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --wait=0 --cpu-bind=none --mpi=none "
       "--input=none --export=ALL \"$b/ld.so\" --library-path \"$b/lib\" \"$b/yard-node\" "
-      "--library_path=\"$b/lib\" --slurm\n");
+      "--library_path=\"$b/lib\" --slurm --gate=",
+      runtime::ShellWord(absl::StrJoin(pool.gate, ",")), "\n");
 }
 
 Submission ReadSubmission(const absl::StatusOr<Captured>& answer) {

@@ -33,7 +33,7 @@ std::vector<std::string> SlurmEnvironment(const std::vector<std::string>& enviro
 
 // The script of the job: one yard-node on each node. `bundle`: directory of the programs
 // (tools/yard/pool/bundle.h). `error_file` gets what srun and the nodes write to stderr.
-std::string BatchScript(std::uint32_t nodes, const std::string& bundle,
+std::string BatchScript(const SlurmPool& pool, const std::string& bundle,
                         const std::string& error_file);
 // The script's exit code where a node does not see the bundle.
 inline constexpr int kNoBundle = 101;

@@ -82,10 +82,11 @@ TEST(SlurmEnvironmentTest, NothingOfTheAllocationAroundTheYardIsKept) {
 }
 
 TEST(BatchScriptTest, QuotesThePathsAndStartsANodeOnEach) {
-  const std::string script = BatchScript(3, "/home/ann/it's/b-01", "/home/ann/it's/y.err");
+  const std::string script = BatchScript(Pool(), "/home/ann/it's/b-01", "/home/ann/it's/y.err");
   EXPECT_THAT(script, StartsWith("#!/bin/sh\nb='/home/ann/it'\\''s/b-01'\n"));
   EXPECT_THAT(script, HasSubstr("|| exit 101\n"));
   EXPECT_THAT(script, HasSubstr("exec srun --nodes=3 --ntasks=3 --ntasks-per-node=1 --no-kill"));
+  EXPECT_THAT(script, HasSubstr("--slurm --gate=tcp://login1:7711\n"));
   EXPECT_THAT(script, HasSubstr("cd /\n"));
   EXPECT_THAT(script, Not(HasSubstr("KEY")));
 }

@@ -1,0 +1,14 @@
+#ifndef TOOLS_YARD_SLURM_KEPT_SLURM_H_
+#define TOOLS_YARD_SLURM_KEPT_SLURM_H_
+
+#include "tools/yard/cli/context.h"
+
+namespace yard {
+
+// `yard --keep_slurm`: the task of the job that keeps the allocations of all pools
+// (slurm_keeper.h). Runs until an interrupt, or until there is no pool. Returns the exit code.
+int KeepSlurm(Context& context);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_SLURM_KEPT_SLURM_H_
