@@ -80,8 +80,13 @@ class YardCase(unittest.TestCase):
             **cls.variables,
         }
         cls.yard_program = str(pathlib.Path(cls.prefix, "bin/yard") if cls.prefix else pathlib.Path(YARD).absolute())
+        cls.before_up()
         cls._services("up", *cls.up_words)
         cls.addClassCleanup(cls._services, "down")
+
+    @classmethod
+    def before_up(cls):
+        """For what the yard needs before it is there; `directory` and `environment` are."""
 
     @classmethod
     def _services(cls, *words):

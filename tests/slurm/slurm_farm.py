@@ -100,6 +100,10 @@ while kill -0 $first 2> /dev/null; do wait $first; done
 """
 
 
+# Programs of administrators are not on the PATH of everyone.
+os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+
+
 class FarmError(Exception):
     """Says what failed, why, and what to do next."""
 
@@ -123,6 +127,13 @@ def start_ticks(pid):
     return None if fields[0] in "ZX" else int(fields[19])
 
 
+def children_of(pid):
+    try:
+        return [int(word) for word in pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()]
+    except OSError:
+        return []
+
+
 def namespaces_allowed():
     """Whether nodes can have networks of their own."""
     if os.geteuid() != 0 or not shutil.which("ip"):
@@ -130,8 +141,9 @@ def namespaces_allowed():
     name = "farm-probe-%d" % os.getpid()
     allowed = call("ip", "netns", "add", name, check=False).returncode == 0
     if allowed:
-        allowed = call("ip", "link", "add", "fp%d" % os.getpid(), "type", "veth", "peer", "name", "eth0", "netns", name,
-                       check=False).returncode == 0
+        end = "fp%d" % os.getpid()
+        allowed = call("ip", "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", name, check=False).returncode == 0
+        call("ip", "link", "del", end, check=False)  # (With the namespace it would go some time later.)
         call("ip", "netns", "del", name, check=False)
     return allowed and call("unshare", "--uts", "--mount", "--pid", "--fork", "true", check=False).returncode == 0
 
@@ -360,13 +372,13 @@ class Farm:
     def _start_munge(self):
         if not self._pid("munged"):
             run = self.directory / "run"
-            call("/usr/sbin/munged", "--key-file=%s/etc/munge.key" % self.directory, "--socket=%s/munge.socket" % run,
+            call("munged", "--key-file=%s/etc/munge.key" % self.directory, "--socket=%s/munge.socket" % run,
                  "--pid-file=%s/munged.pid" % run, "--log-file=%s/log/munged.log" % self.directory,
                  "--seed-file=%s/munged.seed" % run, "--num-threads=4")
 
     def start_ctld(self):
         if not self._pid("slurmctld"):
-            call("nice", "-n", "5", "/usr/sbin/slurmctld", "-f", self.slurm_conf, cwd="/")
+            call("nice", "-n", "5", "slurmctld", "-f", self.slurm_conf, cwd="/")
             wait_until(lambda: self._pid("slurmctld"), READY, "slurmctld does not run: see %s/log/slurmctld.log" % self.directory)
 
     def crash_ctld(self):
@@ -383,7 +395,7 @@ class Farm:
             return
         (self.directory / "spool" / ("node%d" % node)).mkdir(exist_ok=True)
         if self.net == "plain":
-            call("nice", "-n", "5", "/usr/sbin/slurmd", "-f", self.slurm_conf, "-N", "node%d" % node, cwd="/")
+            call("nice", "-n", "5", "slurmd", "-f", self.slurm_conf, "-N", "node%d" % node, cwd="/")
             return
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "NODE": "node%d" % node, "SPACE": self.space(node),
                        "LOCAL": str(self.local), "SLURM_CONF": "" if self.hosts_only else self.slurm_conf}
@@ -400,11 +412,7 @@ class Farm:
 
     def first_process(self, node):
         """The pid that the node's first process has here, or 0 (netns)."""
-        outer = self._pid(self._node_name(node))
-        with contextlib.suppress(OSError):
-            children = pathlib.Path("/proc/%d/task/%d/children" % (outer, outer)).read_text().split()
-            return int(children[0]) if children else 0
-        return 0
+        return next(iter(children_of(self._pid(self._node_name(node)))), 0)
 
     def _booted(self, node):
         return pathlib.Path("/proc/%d/root%s/.booted" % (self.first_process(node), self.local)).exists()
@@ -473,8 +481,8 @@ class Farm:
 
     def _remove_network(self):
         for node in self.each():
-            call("ip", "netns", "del", self.space(node), check=False)
             call("ip", "link", "del", self.cable(node), check=False)
+            call("ip", "netns", "del", self.space(node), check=False)
             shutil.rmtree(pathlib.Path("/etc/netns", self.space(node)), ignore_errors=True)
         with contextlib.suppress(OSError):
             os.rmdir("/etc/netns")

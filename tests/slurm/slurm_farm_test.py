@@ -8,16 +8,9 @@ import tempfile
 import unittest
 
 from bazel.python import xml_runner
-from tests.slurm import slurm_farm
+from tests.slurm import farm_case, slurm_farm
 
 PROGRAM = str(pathlib.Path("tests/slurm/slurm_farm.py").absolute())
-
-
-def needs_slurm():
-    missing = [package for program, package in slurm_farm.PACKAGES.items() if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")]
-    if missing:
-        what = "tools/setup installs %s" % " ".join(missing)
-        raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
 
 
 def processes_with(text):
@@ -34,7 +27,7 @@ def processes_with(text):
 
 class SlurmFarmTest(unittest.TestCase):
     def setUp(self):
-        needs_slurm()
+        farm_case.needs_slurm()
         self.directories = []
 
     def farm(self):
