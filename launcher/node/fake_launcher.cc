@@ -130,6 +130,15 @@ std::optional<NodeNews> FakeLauncher::Await(const std::string& key, NodeNews::Ki
   return Await([&](const NodeNews& news) { return news.attempt == key && news.kind == kind; });
 }
 
+std::optional<NodeHello> FakeLauncher::AwaitHello() {
+  while (const auto frame = NextFrame()) {
+    if (const auto hello = NodeHello::Decode(*frame)) return hello;
+    if (auto news = NodeNews::Decode(*frame)) Keep(*std::move(news));
+  }
+  ADD_FAILURE() << "the node says no hello";
+  return std::nullopt;
+}
+
 std::optional<NodeWant> FakeLauncher::AwaitWant() {
   while (const auto frame = NextFrame()) {
     if (const auto want = NodeWant::Decode(*frame)) return want;

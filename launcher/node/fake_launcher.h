@@ -35,6 +35,8 @@ class FakeLauncher {
   // The next news that `wanted` takes. The news of the same attempt before it are dropped.
   std::optional<NodeNews> Await(const std::function<bool(const NodeNews&)>& wanted);
   std::optional<NodeNews> Await(const std::string& key, NodeNews::Kind kind);
+  // The next hello that the node says on this connection. News that come meanwhile are kept.
+  std::optional<NodeHello> AwaitHello();
   // The next question for a piece of an archive. News that come meanwhile are kept.
   std::optional<NodeWant> AwaitWant();
   // Says how far the news were heard: all that have come.

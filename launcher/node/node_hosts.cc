@@ -10,14 +10,15 @@ namespace launcher {
 std::vector<NodeQueue::Node> NodeHosts::Nodes() const {
   std::vector<NodeQueue::Node> nodes;
   for (const NodeTable::Info* const info : nodes_->All()) {
-    nodes.push_back({.name = info->row.name,
-                     .pool = info->row.pool,
-                     .slots = info->slots(),
-                     .gpus = info->hello.gpus,
-                     .milli_cpus = info->hello.cpus * 1000,
-                     .memory_bytes = info->hello.memory_bytes,
-                     .takes_tasks = info->is_connected && !info->row.draining,
-                     .why = info->never_came() ? info->told_why : ""});
+    nodes.push_back(
+        {.name = info->row.name,
+         .pool = info->row.pool,
+         .slots = info->slots(),
+         .gpus = info->hello.gpus,
+         .milli_cpus = info->hello.cpus * 1000,
+         .memory_bytes = info->hello.memory_bytes,
+         .takes_tasks = info->is_connected && !info->row.draining && !info->hello.leaving,
+         .why = info->never_came() ? info->told_why : ""});
   }
   return nodes;
 }

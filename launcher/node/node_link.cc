@@ -100,6 +100,11 @@ void NodeLink::OnFrame(std::string_view frame) {
     if (attendant != nullptr) attendant->OnFilePart(*std::move(part));
     return;
   }
+  if (const auto hello = NodeHello::Decode(frame)) {
+    hello_.leaving = hello->leaving;
+    if (options_.on_change) options_.on_change(absl::OkStatus());
+    return;
+  }
   if (const auto ports = NodePortsTaken::Decode(frame)) return OnPorts(*ports);
   if (auto usage = NodeUsage::Decode(frame)) return OnUsage(*std::move(usage));
   LOG_EVERY_N(WARNING, 100) << "node " << options_.name

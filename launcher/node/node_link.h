@@ -33,7 +33,8 @@ class NodeLink {
     // Whether a node with these words may be this one. PermissionDenied: it never may. Unset: any
     // may.
     std::function<absl::Status(const NodeHello& hello)> admit = {};
-    // The connection has come, or has gone for this reason. Unset: nobody is told.
+    // The connection has come, or has gone for this reason; or the node has said hello again
+    // (OK). Unset: nobody is told.
     std::function<void(const absl::Status& why)> on_change = {};
   };
   // An attempt there. None of the calls may destroy the link.

@@ -194,13 +194,16 @@ void NodeTable::OnConnection(const std::string& name, const absl::Status& why) {
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return;
   Info& info = found->second;
-  info.is_connected = why.ok();
-  info.since_us = absl::ToUnixMicros(options_.clock->Now());
+  const bool was_connected = std::exchange(info.is_connected, why.ok());
+  if (was_connected != why.ok()) info.since_us = absl::ToUnixMicros(options_.clock->Now());
   info.why = std::string(why.message());
   if (const NodeLink* const link = door_->Find(name); link != nullptr && why.ok()) {
     info.hello = link->hello();
   }
-  LOG(INFO) << "node " << name << (why.ok() ? " has connected" : " is away: " + info.why);
+  LOG(INFO) << "node " << name
+            << (!why.ok()            ? " is away: " + info.why
+                : info.hello.leaving ? " is being stopped"
+                                     : " has connected");
   Tell(name);
 }
 

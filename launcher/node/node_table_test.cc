@@ -168,6 +168,24 @@ TEST_F(NodeTableTest, ANodeSaysWhatItsHostHas) {
   EXPECT_EQ(a.slots(), 8U);
 }
 
+TEST_F(NodeTableTest, ANodeSaysThatItIsAboutToLeave) {
+  ASSERT_EQ(table_->Set({.name = "a", .pool = "lab"}), absl::OkStatus());
+  Connect("a");
+  const NodeTable::Info& a = *table_->Find("a");
+  std::int64_t since_us = 0;
+  RunUntil([&] {
+    if (a.hello.leaving) return true;
+    since_us = a.since_us;
+    EXPECT_TRUE(a.is_connected);
+    loop_->Post(
+        [this] { peer_->Send(NodeHello{.node = "id", .cpus = 8, .leaving = true}.Encode()); });
+    return false;
+  });
+  EXPECT_TRUE(a.hello.leaving);
+  EXPECT_TRUE(a.is_connected);
+  EXPECT_EQ(a.since_us, since_us);
+}
+
 TEST_F(NodeTableTest, ANodeIsInOnePool) {
   ASSERT_EQ(table_->Set({.name = "a", .pool = "lab"}), absl::OkStatus());
   const absl::Status other = table_->Set({.name = "a", .pool = "farm"});

@@ -301,6 +301,7 @@ NodeHello Worker::Hello() const {
   hello.boot = BootId();
   hello.uid = getuid();
   hello.pid = getpid();
+  hello.leaving = is_leaving_;
   hello.attempts.clear();
   for (const auto& [key, held] : held_) hello.attempts.push_back(key);
   return hello;
@@ -464,6 +465,7 @@ void Worker::OnStart(const NodeOrder& order) {
   }
   left_.erase(order.attempt);
   Held* const held = Hold(order.attempt);
+  held->is_taken = is_leaving_ && !options_.taken_by.empty();
   if (is_leaving_) return FailStart(held, absl::UnavailableError("the node is being stopped"));
   Prepare(held, order);
 }
@@ -802,6 +804,8 @@ bool Worker::IsFree(bool of_earlier_owners_only) const {
 void Worker::Leave(absl::Duration grace, std::function<void()> done) {
   if (std::exchange(is_leaving_, true)) return;
   on_left_ = std::move(done);
+  // First: what ends here shall not be started here again.
+  link_.Send(Hello().Encode());
   for (const auto& [key, held] : held_) {
     if (held->end) continue;
     held->is_taken = !held->stop && !options_.taken_by.empty();

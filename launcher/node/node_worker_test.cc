@@ -608,6 +608,9 @@ TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
   EXPECT_EQ(launcher_.Read("stopped", false, 0), "up\n");  // The order before is carried out.
   Event left;
   life_->OnLoop([&] { life_->worker()->Leave(kDeadline, [&] { left.Happen(); }); });
+  EXPECT_TRUE(launcher_.AwaitHello()->leaving);
+  launcher_.Send({.kind = Order::kStart, .attempt = "late", .spec = Shell("true").Encode()});
+  EXPECT_TRUE(AwaitOver("late").lost);
   const NodeNews saved = AwaitOver("saves");
   EXPECT_TRUE(saved.lost);
   EXPECT_EQ(saved.how, "Slurm has ended job 17 on node2 (exit code 0)");
@@ -615,7 +618,7 @@ TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
   const NodeNews stopped = AwaitOver("stopped");
   EXPECT_FALSE(stopped.lost);
   EXPECT_EQ(stopped.state.exit_code, 4);
-  for (const char* const key : {"saves", "stopped"}) Acknowledge(key);
+  for (const char* const key : {"saves", "stopped", "late"}) Acknowledge(key);
   launcher_.Hear();
   EXPECT_TRUE(left.Await());
   ExpectNothingLeft();
@@ -629,6 +632,7 @@ TEST_F(NodeWorkerTest, LeavingStopsAllAttemptsAndWaitsForTheirAcknowledgement) {
   AwaitOutput("hard", 3);
   Event left;
   life_->OnLoop([&] { life_->worker()->Leave(absl::Milliseconds(200), [&] { left.Happen(); }); });
+  EXPECT_TRUE(launcher_.AwaitHello()->leaving);
   launcher_.Send({.kind = Order::kStart, .attempt = "late", .spec = Shell("true").Encode()});
   EXPECT_THAT(AwaitOver("late").how, HasSubstr("is being stopped"));
   EXPECT_EQ(AwaitOver("soft").state.exit_code, 3);

@@ -66,6 +66,7 @@ std::string NodeHello::Encode() const {
   record.AddNumber("memory_bytes", Signed(memory_bytes));
   record.AddAll("gpu", gpus);
   record.Add("run", run);
+  if (leaving) record.AddNumber("leaving", 1);
   record.AddAll("attempt", attempts);
   return record.Encode();
 }
@@ -85,6 +86,7 @@ std::optional<NodeHello> NodeHello::Decode(std::string_view bytes) {
                    .memory_bytes = Number(*record, "memory_bytes"),
                    .gpus = record->GetAll("gpu"),
                    .run = record->Get("run"),
+                   .leaving = record->GetNumber("leaving") != 0,
                    .attempts = record->GetAll("attempt")};
 }
 

@@ -21,7 +21,7 @@ namespace launcher {
 
 inline constexpr int kNodeProtocol = 2;
 
-// The first word of a node.
+// The first word of a node; said again when the node is about to leave.
 struct NodeHello {
   int protocol = kNodeProtocol;
   // Random; another one after the node's stub was started anew: then no attempt of before lives.
@@ -39,6 +39,7 @@ struct NodeHello {
   // The run of its allocation to which this node belongs. The batch script of each run makes one
   // for all its nodes, "JOB.RESTARTS.RANDOM". Empty: the node is of no allocation.
   std::string run = {};
+  bool leaving = false;                    // It is being stopped, and takes no attempt any more.
   std::vector<std::string> attempts = {};  // Keys of those that the node has.
 
   bool operator==(const NodeHello&) const = default;

@@ -23,6 +23,8 @@ TEST(NodeWordsTest, AHelloIsReadAsItWasSaid) {
                         .cpus = 8,
                         .memory_bytes = std::uint64_t{1} << 40,
                         .gpus = {"GPU-1", "GPU-2"},
+                        .run = "17.0.b",
+                        .leaving = true,
                         .attempts = {"j-abcde.worker-0.1"}};
   EXPECT_EQ(NodeHello::Decode(hello.Encode()), hello);
 }
