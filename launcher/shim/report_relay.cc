@@ -441,9 +441,18 @@ bool ReportRelay::OnTrainerLine(std::string_view line) {
   }
   retry_ = options_.first_retry;
   const Line first = TakeFirst();
-  if (!answer->text.empty()) Deliver(first.reporter, answer->text);
+  if (!answer->text.empty()) Deliver(first.reporter, AnswerTo(first, answer->text));
   Advance();
   return true;
+}
+
+std::string ReportRelay::AnswerTo(const Line& line, std::string_view answer) const {
+  if (!kill_at_ || ReportLineType(line.text) != "report") return std::string(answer);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      *kill_at_ - std::chrono::steady_clock::now());
+  const double grace_s = static_cast<double>(std::max<std::int64_t>(left.count(), 0)) / 1000;
+  std::string stop = StopInPlaceOf(answer, grace_s);
+  return stop.empty() ? std::string(answer) : stop;
 }
 
 void ReportRelay::Pump() {

@@ -68,6 +68,9 @@ class ReportRelay {
   void Answered(std::uint64_t number, std::string answer);
   // Passes the line of the barrier on again at which the program waits, if it does.
   void AskAgain();
+  // The task is being stopped, and killed at `end`: a report that the trainer takes is answered
+  // with a stop in the place of an ok.
+  void Stopping(std::chrono::steady_clock::time_point end) { kill_at_ = end; }
   // No process of the task is left: passes on what it has written, then END. `done` runs once
   // the trainer has confirmed that; without a trainer as soon as everything is read.
   void TaskEnded(std::function<void()> done);
@@ -101,6 +104,8 @@ class ReportRelay {
   };
   enum class Link { kNone, kDown, kGreeting, kUp };
 
+  // The trainer's answer, or the stop that takes its place.
+  std::string AnswerTo(const Line& line, std::string_view answer) const;
   // False if nobody waits to be.
   bool Accept();
   void OnReporter(ReporterId id, std::uint32_t events);
@@ -158,6 +163,7 @@ class ReportRelay {
   std::string trainer_out_;
   std::uint64_t sent_number_ = 0;  // Last number put into trainer_out_ on this connection.
   bool end_sent_ = false;
+  std::optional<std::chrono::steady_clock::time_point> kill_at_;
 
   // Only with `attach`.
   bool was_greeted_ = false;  // So the trial is there.

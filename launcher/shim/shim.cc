@@ -593,6 +593,7 @@ void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
     NoteAsked();
     kill(-state_.pid, signal);
   }
+  if (relay_ != nullptr) relay_->Stopping(std::chrono::steady_clock::now() + grace);
   poller_.Cancel(stop_timer_);
   stop_timer_ = poller_.RunAfter(grace, [this] { KillTree(); });
 }

@@ -147,6 +147,28 @@ TEST_F(ShimRelayTest, NumbersLinesAndReturnsAnswers) {
   EXPECT_EQ(Output(), "welcome\nok three\n");
 }
 
+TEST_F(ShimRelayTest, ATaskThatIsBeingStoppedIsToldSoByItsNextReport) {
+  StartShell(R"(trap 'told=yes' TERM; echo up
+    while [ -z "$told" ]; do sleep 0.01; done
+    echo '{"t":"ckpt_begin"}' >&3; read -r a <&3; echo "$a"
+    echo '{"t":"report","m":{"x":1},"seq":4}' >&3; read -r a <&3; echo "$a")");
+  trainer_.Greet();
+  AwaitOutput("up\n");
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 60'000});
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"ckpt_begin"})");
+  trainer_.Send(R"(1 {"t":"ok","events":[]})"
+                "\n");
+  EXPECT_EQ(trainer_.Next(), R"(2 {"t":"report","m":{"x":1},"seq":4})");
+  trainer_.Send(R"(2 {"t":"ok","seq":4,"events":[]})"
+                "\n");
+  ExpectEnd(2);
+  Finish();
+  EXPECT_THAT(Output(),
+              testing::MatchesRegex(
+                  "up\n\\{\"t\":\"ok\",\"events\":\\[\\]\\}\n"
+                  "\\{\"t\":\"stop\",\"seq\":4,\"reason\":\"stop\",\"grace_s\":[0-9.]+\\}\n"));
+}
+
 TEST_F(ShimRelayTest, ResendsFromTheFirstUnansweredLineAfterHalfAnAnswer) {
   StartShell(R"(echo one >&3; read -r a <&3; echo "$a"
     echo two >&3; echo three >&3; read -r a <&3; echo "$a"; read -r a <&3; echo "$a")");

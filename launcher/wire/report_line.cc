@@ -1,5 +1,9 @@
 #include "launcher/wire/report_line.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/text/string_view.h"
+
 namespace launcher {
 namespace {
 
@@ -51,6 +55,16 @@ std::string ErrorLine(std::string_view code, std::string_view error) {
   std::string line = R"({"t":"error","code":")";
   line.append(code).append(R"(","error":")").append(error).append(R"("})");
   return line;
+}
+
+std::string StopInPlaceOf(std::string_view answer, double grace_s) {
+  constexpr std::string_view kBegin = R"({"t":"ok")", kEnd = R"(,"events":[]})";
+  if (!answer.starts_with(kBegin) || !answer.ends_with(kEnd)) return "";
+  const std::string_view seq =
+      answer.substr(kBegin.size(), answer.size() - kBegin.size() - kEnd.size());
+  if (seq.find(R"(,"path":)") != std::string_view::npos) return "";
+  return absl::StrCat(R"({"t":"stop")", runtime::Absl(seq),
+                      absl::StrFormat(R"(,"reason":"stop","grace_s":%g})", grace_s));
 }
 
 }  // namespace launcher

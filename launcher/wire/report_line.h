@@ -13,6 +13,9 @@ std::string_view ReportLineType(std::string_view line);
 bool WantsAnswer(std::string_view type);
 // {"t":"error","code":CODE,"error":ERROR}, without a newline. Both must need no JSON escapes.
 std::string ErrorLine(std::string_view code, std::string_view error);
+// `answer` is the trainer's to a report: the stop line that takes its place, with the same seq.
+// Empty if the answer says more than ok (events, a checkpoint that is saved), or something else.
+std::string StopInPlaceOf(std::string_view answer, double grace_s);
 
 }  // namespace launcher
 

@@ -27,5 +27,18 @@ TEST(ReportLineTest, OnlyThreeTypesAreNotAnswered) {
   EXPECT_TRUE(WantsAnswer(""));
 }
 
+TEST(ReportLineTest, AStopTakesThePlaceOfAnOkThatSaysNothingElse) {
+  EXPECT_EQ(StopInPlaceOf(R"({"t":"ok","seq":7,"events":[]})", 1.5),
+            R"({"t":"stop","seq":7,"reason":"stop","grace_s":1.5})");
+  EXPECT_EQ(StopInPlaceOf(R"({"t":"ok","events":[]})", 10),
+            R"({"t":"stop","reason":"stop","grace_s":10})");
+  for (const char* const other :
+       {R"({"t":"ok","seq":7,"events":[1]})", R"({"t":"ok","path":"/a","events":[]})",
+        R"({"t":"stop","seq":7,"reason":"pause","grace_s":3})", R"({"t":"error","code":"X"})", "",
+        R"({"t":"ok")"}) {
+    EXPECT_EQ(StopInPlaceOf(other, 1), "") << other;
+  }
+}
+
 }  // namespace
 }  // namespace launcher
