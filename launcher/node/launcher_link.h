@@ -16,7 +16,7 @@
 
 namespace launcher {
 
-// A node's connection to its launcher, which is made again whenever there is none: after 20 ms,
+// A node's connection to its launcher, which is made again whenever it breaks: after 20 ms,
 // doubling to 1 s, and 20 ms again once a launcher has welcomed the node. On the loop's thread.
 class LauncherLink {
  public:
@@ -32,7 +32,7 @@ class LauncherLink {
     // Whether a connection may be made now; if not, call Connect() later.
     std::function<bool()> may_connect = {};
     std::function<void()> on_welcome = {};
-    std::function<void(std::string_view frame)> on_frame = {};  // Of a launcher after its welcome.
+    std::function<void(std::string_view frame)> on_frame = {};  // A launcher's, after its welcome.
   };
   explicit LauncherLink(Options options) : options_(std::move(options)) {}
   ~LauncherLink();

@@ -265,7 +265,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
   EXPECT_TRUE(absl::IsResourceExhausted(shim.status())) << shim.status();
   for (const auto& other : with_room) Reap(other);
   AwaitSpare();
-  // (What had no room may still be about to end.)
+  // (The shim that had no room may still be about to end.)
   EXPECT_TRUE(IsSoonTrue([] {
     const auto rows = ReadProcesses();
     return std::count_if(rows.begin(), rows.end(),

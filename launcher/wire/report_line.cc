@@ -1,8 +1,6 @@
 #include "launcher/wire/report_line.h"
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "runtime/text/string_view.h"
+#include <stdio.h>
 
 namespace launcher {
 namespace {
@@ -63,8 +61,11 @@ std::string StopInPlaceOf(std::string_view answer, double grace_s) {
   const std::string_view seq =
       answer.substr(kBegin.size(), answer.size() - kBegin.size() - kEnd.size());
   if (seq.find(R"(,"path":)") != std::string_view::npos) return "";
-  return absl::StrCat(R"({"t":"stop")", runtime::Absl(seq),
-                      absl::StrFormat(R"(,"reason":"stop","grace_s":%g})", grace_s));
+  char grace[32];
+  (void)snprintf(grace, sizeof grace, "%g", grace_s);
+  std::string line = R"({"t":"stop")";
+  line.append(seq).append(R"(,"reason":"stop","grace_s":)").append(grace).append("}");
+  return line;
 }
 
 }  // namespace launcher

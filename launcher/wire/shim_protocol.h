@@ -111,7 +111,7 @@ struct ShimSpec {
   CallersProcess caller = {};
 
   bool operator==(const ShimSpec&) const = default;
-  // The value of a variable of the environment; empty if there is none.
+  // The value of a variable of the environment; empty if it is not set.
   std::string Variable(std::string_view name) const;
   std::string Encode() const;
   static std::optional<ShimSpec> Decode(std::string_view bytes);
