@@ -28,6 +28,7 @@ SHOWN_ONLY = {
                            "looks for the labels",
     "docs/scale.md": "its figures take minutes; //bench:scale_benchmark_smoke_test",
     "docs/shared_machine.md": "a second user is needed, and root: //tests:shared_gpus_test, //tests:gate_test",
+    "docs/slurm.md": "a cluster with Slurm is needed: //tests:slurm_verbs_test has its commands",
     "docs/systemd.md": "a test has no systemd of its own; in tools/test --check=install systemd-analyze reads the units",
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does, "
                           "//trainer:trainables_page_test has the function (tools/test --check=pages)",

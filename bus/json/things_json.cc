@@ -83,7 +83,8 @@ nlohmann::json ToJson(const msg::AttemptT& attempt) {
           {"was_stopped", attempt.was_stopped},
           {"shim_lost", attempt.shim_lost},
           {"error_number", attempt.error_number},
-          {"node", TextOrNull(attempt.node)}};
+          {"node", TextOrNull(attempt.node)},
+          {"host", TextOrNull(attempt.host)}};
 }
 
 nlohmann::json ToJson(const msg::FailureT& failure) {
@@ -180,6 +181,7 @@ nlohmann::json ToJson(const msg::TaskT& task) {
           {"resources", task.resources},
           {"attempts", attempts},
           {"node", TextOrNull(task.node)},
+          {"host", TextOrNull(task.host)},
           {"stdout", task.stdout_path},
           {"stderr", task.stderr_path}};
 }

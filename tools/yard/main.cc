@@ -41,14 +41,12 @@
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/slurm/kept_slurm.h"
+#include "tools/yard/slurm/slurm_jobs.h"
 
 extern char** environ;
 
 namespace yard {
 namespace {
-
-// The only word of the command that keeps the allocations of all pools.
-constexpr char kKeepSlurm[] = "--keep_slurm";
 
 // Follows all calls of this command to the logs: $YARD_TRACE, so that a script can find its own
 // commands there, else a new one.

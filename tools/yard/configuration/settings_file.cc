@@ -25,6 +25,7 @@
 #include "tools/yard/configuration/settings.h"
 #include "tools/yard/job/flag_check.h"
 #include "tools/yard/services/shared_resources.h"
+#include "tools/yard/slurm/engine_nodes.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/yaml.h"
 
@@ -42,6 +43,7 @@ constexpr std::uint64_t kMostFiles = 10'000;
 // said of all.
 struct Draft {
   Wanted wanted;
+  EngineWish engine = {};
   std::map<std::string, std::string> places;
 };
 
@@ -120,6 +122,14 @@ void ReadResources(NodeReader& in, const YamlNode& node, Draft* draft) {
     });
   }
   Note(node, "resources", draft);
+}
+
+void ReadEngine(NodeReader& in, const YamlNode& node, Draft* draft) {
+  ReadEngineName(in, node, &draft->engine.engine);
+}
+
+void ReadSlurm(NodeReader& in, const YamlNode& node, Draft* draft) {
+  ReadSlurmValues(in, node, &draft->engine.slurm);
 }
 
 template <std::uint64_t least, std::uint64_t most>
@@ -341,6 +351,14 @@ constexpr NodeKey<Draft> kKeys[] = {
      ReadLogLevel},
     {"log_file_mb", "number", "16", "Size of a service's log file, in MiB.", ReadLogFileMb},
     {"log_files", "number", "4", "Full log files of each service that are kept.", ReadLogFiles},
+    {"engine", "word", "`local`",
+     "Where `run`, `launch` and `sweep` run jobs that say nothing: `local` or `slurm` "
+     "([slurm.md](slurm.md)). Verbs read this key and the next one each time.",
+     ReadEngine},
+    {"slurm", "map", "none",
+     "What Slurm is asked for, by the keys of [slurm.md](slurm.md#keys): `{partition: gpu, time: "
+     "8h}`.",
+     ReadSlurm},
     {"services", "map", "none",
      "From a service (`registry`, `launcher`, `datamanager`, `trainer`, `web`, `gate`) to "
      "more of its flags; `yard config flags SERVICE` prints all that it gets.",
@@ -421,8 +439,10 @@ absl::StatusOr<SettingsFile> ParseSettings(std::string_view text, const std::str
                        [&](const std::string& own) { return own.starts_with(name); });
   });
   std::erase_if(draft.wanted.flags, [](const auto& one) { return one.second.empty(); });
-  SettingsFile read{
-      .path = file, .wanted = std::move(draft.wanted), .places = std::move(draft.places)};
+  SettingsFile read{.path = file,
+                    .wanted = std::move(draft.wanted),
+                    .engine = std::move(draft.engine),
+                    .places = std::move(draft.places)};
   read.wanted.file = file;
   read.wanted.origins = OriginsOf(read);
   return read;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "tools/yard/cli/context.h"
 #include "tools/yard/services/yard_state.h"
+#include "tools/yard/slurm/engine_flags.h"
 
 namespace yard {
 
@@ -21,6 +22,8 @@ struct SettingsFile {
   std::string path;  // Absolute; as typed where the file has none ("stdin").
   // Without a logdir where the file has none. Its `file` and `origins` are set.
   Wanted wanted;
+  // Where jobs run, and what of Slurm they get: for verbs, which read it each time.
+  EngineWish engine = {};
   // Where each setting stands, by its key: "LINE:COLUMN".
   std::map<std::string, std::string> places;
 };

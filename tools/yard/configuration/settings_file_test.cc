@@ -54,6 +54,8 @@ services:
   web:
     port: 7711
     address: ["127.0.0.1", "::1"]
+engine: slurm
+slurm: {partition: gpu, time: 8h, exclude: [n1, "n[2-3]"], sbatch: [--a, --b=1]}
 )";
 
 SettingsFile Good(const std::string& text) {
@@ -94,6 +96,17 @@ TEST(SettingsFileTest, EveryKeyIsASetting) {
     EXPECT_THAT(absl::StrCat("\n", kEverything),
                 HasSubstr(absl::StrCat("\n", std::string(key.name), ":")));
   }
+}
+
+TEST(SettingsFileTest, WhereJobsRunIsForVerbs) {
+  const SettingsFile file = Good(kEverything);
+  EXPECT_EQ(file.engine.engine, "slurm");
+  EXPECT_THAT(file.engine.slurm, ElementsAre(Pair("exclude", "n1,n[2-3]"), Pair("partition", "gpu"),
+                                             Pair("sbatch", "--a --b=1"), Pair("time", "8h")));
+  EXPECT_THAT(Errors("engine: slrum\nslurm: {partitoin: gpu, time: 30}"),
+              ElementsAre(HasSubstr("yard.yaml:1:9: engine: expected local, pool or slurm"),
+                          HasSubstr("yard.yaml:2:9: slurm: partitoin: there is no such key"),
+                          HasSubstr("yard.yaml:2:25: slurm: time: expected a time like 8h")));
 }
 
 TEST(SettingsFileTest, ASettingHasThePlaceWhereItStands) {

@@ -69,6 +69,11 @@ class Reader {
     auto draft = ParseJob(document.text, file_, directory_);
     if (!draft.ok()) return Add(std::string(draft.status().message()));
     const std::string place = absl::StrCat(file_, ":", LineOf(document), ":1: ");
+    if (draft->engine.engine == "slurm" || !draft->engine.slurm.empty()) {
+      return Add(absl::StrCat(place,
+                              "engine: slurm: jobs that are kept get no allocation of their own; "
+                              "next: yard pool NAME --engine slurm, and at: NAME"));
+    }
     std::string name = draft->spec.name;
     if (name.empty()) return Add(absl::StrCat(place, "the job has no `name`, by which it is kept"));
     if (const auto [first, is_new] = lines_.emplace(name, LineOf(document)); !is_new) {

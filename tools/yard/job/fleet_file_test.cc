@@ -76,6 +76,8 @@ TEST(FleetFileTest, HostileFilesAreRefusedInWords) {
               ElementsAre(StartsWith("fleet.yaml:1:1: "), StartsWith("fleet.yaml:3:1: ")));
   EXPECT_THAT(Errors("name: a\ncommand: [x]\ndaemon: true\nautostart: true\n"),
               ElementsAre(HasSubstr("a job with `daemon` ends with its launcher")));
+  EXPECT_THAT(Errors("name: a\ncommand: [x]\nengine: slurm\n"),
+              ElementsAre(HasSubstr("next: yard pool NAME --engine slurm, and at: NAME")));
   std::string many;
   for (int i = 0; i < 300; ++i) absl::StrAppend(&many, "---\n{name: j", i, ", command: [x]}\n");
   EXPECT_THAT(Errors(many), ElementsAre(HasSubstr("more than 200 jobs")));

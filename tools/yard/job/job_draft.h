@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/launcher_generated.h"
+#include "tools/yard/slurm/engine_flags.h"
 
 namespace yard {
 
@@ -16,6 +17,7 @@ struct JobDraft {
   // `environment` is only what they add to the caller's; paths are absolute; each group has its
   // `count`.
   msg::JobSpecT spec;
+  EngineWish engine = {};  // `engine` and `slurm`.
   // The job's keys that were given: a default is another thing.
   std::set<std::string> given;
 };

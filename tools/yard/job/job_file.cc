@@ -14,6 +14,7 @@
 #include "tools/yard/cli/typed_file.h"
 #include "tools/yard/job/probe_keys.h"
 #include "tools/yard/job/task_keys.h"
+#include "tools/yard/slurm/engine_nodes.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/yaml.h"
 
@@ -293,8 +294,23 @@ constexpr NodeKey<Spec> kJobKeys[] = {
      ReadBool<&Spec::own_namespace>},
     {"at", "text", "this host", "Pool on whose nodes the tasks run ([hosts.md](hosts.md)).",
      ReadText<&Spec::pool>},
+    {"engine", "word", "`local`, with `at` `pool`",
+     "`slurm`: the job gets an allocation of its own ([slurm.md](slurm.md)).", ReadLater},
+    {"slurm", "map", "none",
+     "What Slurm is asked for, by the keys of [slurm.md](slurm.md#keys): `{partition: gpu, time: "
+     "8h}`.",
+     ReadLater},
     {"labels", "map", "none", "Anything, for whoever reads the job.", ReadLabels},
 };
+
+void ReadEngine(NodeReader& in, const YamlNode& root, EngineWish* engine) {
+  if (const YamlNode* const name = root.Find("engine"); name != nullptr) {
+    in.Under("engine", [&] { ReadEngineName(in, *name, &engine->engine); });
+  }
+  if (const YamlNode* const slurm = root.Find("slurm"); slurm != nullptr) {
+    in.Under("slurm", [&] { ReadSlurmValues(in, *slurm, &engine->slurm); });
+  }
+}
 
 // The value of a flag as a file would have it. Nothing: a name without a value.
 std::optional<YamlNode> NodeOfFlag(const std::string& key, const std::vector<std::string>& values,
@@ -358,6 +374,7 @@ absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file
     ReadCommand(in, *root, &draft.spec.argv);
     ReadForEveryType(in, *root, &draft.spec);
     CheckTogether(in, *root, draft.spec);
+    ReadEngine(in, *root, &draft.engine);
   }
   if (absl::Status status = in.status(); !status.ok()) return status;
   for (const YamlNode& key : root->keys) draft.given.insert(key.text);

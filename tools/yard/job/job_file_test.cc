@@ -30,6 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 // Every key there is.
@@ -220,6 +221,21 @@ TEST(JobFileTest, EveryKeyOfATaskTypeHasItsField) {
   EXPECT_EQ(job.groups[2]->count, 2U);
   EXPECT_EQ(job.groups[3]->ready_fd, 4U);
   EXPECT_EQ(job.groups[3]->count, 1U);
+}
+
+TEST(JobFileTest, WhereItRunsIsNoPartOfTheJobItself) {
+  const auto draft =
+      ParseJob("command: [a]\nengine: slurm\nslurm: {nodes: 2, time: '8:00:00', exclude: [n1, n2]}",
+               "job.yaml", "/files");
+  ASSERT_TRUE(draft.ok()) << draft.status();
+  EXPECT_EQ(draft->engine.engine, "slurm");
+  EXPECT_THAT(draft->engine.slurm,
+              ElementsAre(Pair("exclude", "n1,n2"), Pair("nodes", "2"), Pair("time", "8:00:00")));
+  EXPECT_THAT(Error("command: [a]\nengine: pbs"),
+              HasSubstr("job.yaml:2:9: engine: expected local, pool or slurm"));
+  EXPECT_THAT(Error("command: [a]\nslurm: {nodes: many}"),
+              HasSubstr("job.yaml:2:9: slurm: nodes: expected a number"));
+  EXPECT_THAT(Error("command: [a]\nslurm: gpu"), HasSubstr("{partition: gpu"));
 }
 
 TEST(JobFileTest, EveryKeyIsExplained) {

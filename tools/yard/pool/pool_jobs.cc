@@ -117,6 +117,9 @@ absl::StatusOr<msg::SetNodeReplyT> SetNode(Context& context, const msg::NodeT& n
   request.address = node.address;
   request.slots = node.slots;
   request.draining = node.draining;
+  request.allocation = node.allocation;
+  // (A node that was never connected has the words of whoever has set it.)
+  if (node.host.empty()) request.why = node.why;
   return (*client)->Call<rpc::Launcher::SetNode>(request, Patient());
 }
 

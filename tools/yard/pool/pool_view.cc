@@ -29,6 +29,7 @@ nlohmann::json NodeToJson(const msg::NodeT& node) {
           {"pool", node.pool},
           {"address", node.address},
           {"state", NameOfNodeState(node.state)},
+          {"allocation", TextOrNull(node.allocation)},
           {"since", TimeToJson(node.since_us)},
           {"why", TextOrNull(node.why)},
           {"draining", node.draining},
@@ -62,7 +63,8 @@ std::string NodeTable(const std::vector<msg::NodeT>& nodes, absl::Time now, int 
     // It has said nothing of its host yet.
     const bool is_known = !node.host.empty();
     table.AddRow(
-        {node.pool, node.name, node.address, NameOfNodeState(node.state),
+        {node.pool, node.name, node.address.empty() ? node.host : node.address,
+         NameOfNodeState(node.state),
          node.since_us == 0 ? "" : ShortDuration(now - absl::FromUnixMicros(node.since_us)),
          is_known ? absl::StrCat(node.slots_used, "/", node.slots) : "-",
          is_known ? absl::StrCat(node.cpus) : "-", is_known ? ShortBytes(node.memory_bytes) : "-",

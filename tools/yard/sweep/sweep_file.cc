@@ -58,6 +58,8 @@ constexpr TrialKey kTrialKeys[] = {{"resources", "resources", TrialKey::Form::kM
                                    {"function", "function"},
                                    {"tasks", "task", TrialKey::Form::kMap},
                                    {"at", "at"},
+                                   {"engine", "engine"},
+                                   {"slurm", "slurm", TrialKey::Form::kMap},
                                    {"durable", "durable"},
                                    {"share_gpu", "share_gpu"}};
 

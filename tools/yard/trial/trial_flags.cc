@@ -23,7 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli_trials.md): --after --alert --at --configs --from --function --label --on_end "
+    "Also (docs/cli_trials.md): --after --alert --at --configs --engine --from --function --label "
+    "--on_end "
     "--resources "
     "--stop --worker ...";
 
@@ -199,6 +200,7 @@ void TrialFlags::DeclareForSweep(OptionSet& options) {
   resources_.DeclareHidden(options);
   options.Hidden("--at", pool_);
   along_.Declare(options);
+  engine_.Declare(options);
   options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
   options.HiddenFlag("--durable", durable_);
   options.HiddenFlag("--share_gpu", share_gpu_);
@@ -235,7 +237,8 @@ bool TrialFlags::SetDefault(const std::string& flag, const std::vector<std::stri
   } else if (const auto is_on = switches.find(flag); is_on != switches.end()) {
     *is_on->second = *is_on->second || (!values.empty() && values.back() == "true");
   } else {
-    return resources_.SetDefault(flag, values) || tasks_.SetDefault(flag, values);
+    return resources_.SetDefault(flag, values) || tasks_.SetDefault(flag, values) ||
+           engine_.SetDefault(flag, values);
   }
   return true;
 }
@@ -274,7 +277,10 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
     if (!moment) return Wrong("--not_before", kMomentToComeForm, not_before_);
     options.not_before_us = absl::ToUnixMicros(*moment);
   }
-  if (absl::Status along = along_.Check(pool_); !along.ok()) return along;
+  if (!runs_in_pool_) {
+    if (absl::Status along = along_.Check(pool_); !along.ok()) return along;
+  }
+  if (auto engine = engine_.Wish(); !engine.ok()) return engine.status();
   if (!function_.empty() && !pool_.empty()) {
     return absl::InvalidArgumentError(
         "--at: a function runs in the trainer, and nowhere else; next: give a program");

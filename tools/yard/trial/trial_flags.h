@@ -11,6 +11,7 @@
 #include "tools/yard/cli/option_set.h"
 #include "tools/yard/job/task_count_flags.h"
 #include "tools/yard/job/task_resource_flags.h"
+#include "tools/yard/slurm/engine_flags.h"
 
 namespace yard {
 
@@ -41,6 +42,11 @@ class TrialFlags {
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
   const AlongFlags& along() const { return along_; }
+  const EngineFlags& engine() const { return engine_; }
+  // Pool that was named; empty: none.
+  const std::string& pool() const { return pool_; }
+  // The trial runs in a pool that no flag names.
+  void RunInPool() { runs_in_pool_ = true; }
   bool fail_fast() const { return fail_fast_; }
   // A name that is taken gets a number.
   bool again() const { return again_; }
@@ -53,11 +59,13 @@ class TrialFlags {
   std::string stall_steps_, on_end_, pool_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_, alerts_;
   bool fail_fast_ = false, again_ = false;
+  bool runs_in_pool_ = false;
   bool durable_ = false;
   bool share_gpu_ = false;
   TaskCountFlags tasks_;
   TaskResourceFlags resources_;
   AlongFlags along_;
+  EngineFlags engine_;
 };
 
 // Takes from `other`, a trial of the same program, its pool, its tasks and the resources and limits

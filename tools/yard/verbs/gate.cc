@@ -1,11 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/access/access_file.h"
 #include "bus/access/key_folder.h"
@@ -27,7 +24,7 @@
 #include "tools/yard/pool/host_name.h"
 #include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/service_output.h"
+#include "tools/yard/services/gate_key.h"
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/table.h"
@@ -35,45 +32,6 @@
 
 namespace yard {
 namespace {
-
-constexpr absl::Duration kToStart = absl::Seconds(10);
-constexpr char kPort[] = "7711";
-constexpr char kAddress[] = "127.0.0.1";
-
-// The value of a flag of the gate, as this yard is, or was, started with.
-std::string GateFlag(const runtime::Locations& locations, const std::string& name,
-                     const std::string& fallback) {
-  std::optional<Wanted> wanted;
-  if (auto noted = ReadWanted(locations); noted.ok()) wanted = *std::move(noted);
-  if (!wanted) {
-    if (auto last = ReadLastWanted(locations)) wanted = std::move(last->wanted);
-  }
-  if (!wanted) return fallback;
-  std::string value = fallback;
-  for (const std::string& flag : FlagsOf("gate", *wanted)) {
-    const std::string start = "--" + name + "=";
-    if (absl::StartsWith(flag, start)) value = flag.substr(start.size());
-  }
-  return value;
-}
-
-std::string OwnHostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "localhost";
-}
-
-// Where clients of this yard find its gate.
-std::string AddressOfGate(const runtime::Locations& locations) {
-  const std::string port = GateFlag(locations, "gate_port", kPort);
-  const std::vector<std::string> addresses =
-      absl::StrSplit(GateFlag(locations, "gate_address", kAddress), ',', absl::SkipEmpty());
-  std::string host = addresses.empty() ? kAddress : addresses.front();
-  if (host == "0.0.0.0" || host == "::" || host == "*") host = OwnHostName();
-  if (absl::StrContains(host, ":") && !absl::StartsWith(host, "[")) {
-    host = absl::StrCat("[", host, "]");
-  }
-  return absl::StrCat("tcp://", host, ":", port);
-}
 
 std::string RoleOf(const bus::AllowedKey& key) {
   return std::string(key.is_of_node() ? bus::kNodeRole : bus::NameOfRole(key.role));
@@ -168,26 +126,8 @@ class Gate : public Verb {
     return absl::OkStatus();
   }
 
-  // The key that the gate has. For a new one the launcher starts the gate, which is waited for.
-  static absl::StatusOr<bus::CurvePair> EnsureKey(const Context& context,
-                                                  const bus::KeyFolder& folder) {
-    const bool is_new = absl::IsNotFound(folder.ServerKey().status());
-    auto key = folder.MakeServerKey();
-    if (!key.ok() || !is_new) return key;
-    if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
-      Awaited gate{.services = {"gate"}};
-      gate.output_begins["gate"] = OutputEnd(context.locations, "gate");
-      if (absl::Status written = WriteWanted(context.locations, **wanted); !written.ok()) {
-        return written;
-      }
-      const absl::Status ready = WaitUntilReady(context, gate, kToStart, [](const auto&) {});
-      if (!ready.ok()) return ready;
-    }
-    return key;
-  }
-
   static int Key(Context& context, const bus::KeyFolder& folder) {
-    const auto key = EnsureKey(context, folder);
+    const auto key = EnsureGateKey(context, folder);
     if (!key.ok()) return Fail(context, "gate", key.status());
     if (context.json) {
       PrintJson(context, GateToJson(context, key->public_key));
@@ -208,7 +148,7 @@ class Gate : public Verb {
     const absl::Status good =
         node_ ? bus::KeyFolder::CheckNodeName(key.name) : bus::KeyFolder::CheckName(key.name);
     if (!good.ok()) return Fail(context, "gate", good);
-    const auto own = EnsureKey(context, folder);
+    const auto own = EnsureGateKey(context, folder);
     if (!own.ok()) return Fail(context, "gate", own.status());
     if (absl::Status added = AddToPool(context); !added.ok()) {
       return Fail(context, "gate", added);

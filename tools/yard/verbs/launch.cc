@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@
 #include "tools/yard/pool/pool_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
+#include "tools/yard/slurm/engine_choice.h"
+#include "tools/yard/slurm/engine_flags.h"
+#include "tools/yard/slurm/slurm_pools.h"
 #include "tools/yard/text/line_printer.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/task_names.h"
@@ -97,6 +101,7 @@ class Launch : public Verb {
     options.Add("file", file_, "A job file in YAML or JSON; - is standard input.");
     flags_.Declare(options);
     along_.Declare(options);
+    engine_.Declare(options);
     options.Flag("--detach", detach_, "Print the job's id and return at once.");
     options.Flag("--dry_run", dry_run_, "Print the job as JSON and start nothing.");
     options.Flag("--keys", keys_, "Print what a job file may say, and start nothing.");
@@ -121,8 +126,15 @@ class Launch : public Verb {
       if (!work.ok()) return Fail(context, "launch", work.status());
       request.spec->work = *std::move(work);
     }
+    if (choice_.is_slurm) {
+      const absl::Status made = MakePool(context, request.spec.get());
+      if (!made.ok()) return Fail(context, "launch", made);
+    }
     auto reply = (*client)->Call<rpc::Launcher::Launch>(request, Patient());
-    if (!reply.ok()) return Fail(context, "launch", reply.status());
+    if (!reply.ok()) {
+      if (choice_.is_slurm) (void)RemoveSlurmPool(context, request.spec->pool);
+      return Fail(context, "launch", reply.status());
+    }
     if (reply->job == nullptr) {
       return Fail(context, "launch", absl::InternalError("the launcher sent no job"));
     }
@@ -137,7 +149,7 @@ class Launch : public Verb {
 
  private:
   // The file, the flags over it, the words behind the dashes, the caller's place.
-  absl::StatusOr<msg::JobSpecT> Spec(const Context& context) const {
+  absl::StatusOr<msg::JobSpecT> Spec(const Context& context) {
     JobDraft draft;
     if (!file_.empty()) {
       auto read = ReadJob(file_, context.working_directory);
@@ -147,7 +159,15 @@ class Launch : public Verb {
     }
     const absl::Status applied = flags_.Apply(context.working_directory, &draft);
     if (!applied.ok()) return applied;
-    if (absl::Status along = along_.Check(draft.spec.pool); !along.ok()) return along;
+    const auto wish = engine_.Wish();
+    if (!wish.ok()) return wish.status();
+    draft.engine.Merge(*wish);
+    auto choice = ChooseEngine(context, draft.engine, draft.spec.pool);
+    if (!choice.ok()) return choice.status();
+    choice_ = *std::move(choice);
+    if (!choice_.is_slurm) {
+      if (absl::Status along = along_.Check(draft.spec.pool); !along.ok()) return along;
+    }
     if (!context.rest.empty()) {
       if (!UsesProgram(draft.spec)) {
         return absl::InvalidArgumentError(
@@ -158,6 +178,26 @@ class Launch : public Verb {
     }
     return CompleteJob(std::move(draft), CallersEnvironment(context.environment),
                        context.working_directory);
+  }
+
+  // The job's own pool, of an allocation that Slurm has taken.
+  absl::Status MakePool(Context& context, msg::JobSpecT* spec) {
+    std::size_t tasks = spec->groups.empty() ? 1 : 0;
+    for (const auto& group : spec->groups) {
+      tasks += group->count;
+      for (const auto& wish : group->resources) {
+        if (absl::Status good = CheckSlurmResource(wish->name); !good.ok()) return good;
+      }
+    }
+    auto work = along_.Archive(context, spec->working_directory);
+    if (!work.ok()) return work.status();
+    spec->work = *std::move(work);
+    auto pool = MakeOncePool(context, choice_.slurm, tasks, [&](const std::string& line) {
+      if (!context.json) *context.err << line << std::endl;
+    });
+    if (!pool.ok()) return pool.status();
+    spec->pool = once_pool_ = *std::move(pool);
+    return absl::OkStatus();
   }
 
   static bool UsesProgram(const msg::JobSpecT& spec) {
@@ -196,10 +236,14 @@ class Launch : public Verb {
     return kDone;
   }
 
-  static int PrintSpec(const Context& context, const msg::JobSpecT& spec) {
+  int PrintSpec(const Context& context, const msg::JobSpecT& spec) const {
     const bool ascii = context.out_is_terminal;
-    *context.out << JobToJson(spec, Secrets::kHidden)
-                        .dump(context.json ? -1 : 2, ' ', ascii,
+    auto json = JobToJson(spec, Secrets::kHidden);
+    if (choice_.is_slurm) {
+      json["engine"] = "slurm";
+      json["slurm"] = choice_.slurm;
+    }
+    *context.out << json.dump(context.json ? -1 : 2, ' ', ascii,
                               nlohmann::json::error_handler_t::replace)
                  << std::endl;
     return kDone;
@@ -228,6 +272,7 @@ class Launch : public Verb {
     const auto ended = FollowJob(context, job.id, absl::InfiniteDuration(), say);
     context.interrupt->Handle(nullptr);
     if (!ended.ok()) return Fail(context, "launch", ended.status());
+    EndOncePool(context, once_pool_);
     return Summarize(context, *ended, context.clock->Monotonic() - begin);
   }
 
@@ -271,6 +316,9 @@ class Launch : public Verb {
   std::string file_;
   JobFlags flags_;
   AlongFlags along_;
+  EngineFlags engine_;
+  EngineChoice choice_;
+  std::string once_pool_;  // Made for this job; empty: none.
   bool detach_ = false, dry_run_ = false, keys_ = false;
   std::atomic<int> interrupts_ = 0;
 };

@@ -23,6 +23,8 @@
 #include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/pool/pool_view.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/slurm/slurm_keys.h"
+#include "tools/yard/slurm/slurm_verb.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -34,6 +36,7 @@ using Phase = HostState::Phase;
 constexpr absl::Duration kToConnect = absl::Minutes(3);
 // A node stops its attempts, and the directory there is removed.
 constexpr absl::Duration kToLeave = absl::Seconds(90);
+constexpr char kSlurm[] = "slurm";
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);
 
 std::vector<msg::NodeT> OfPool(const std::vector<msg::NodeT>& nodes, const std::string& pool) {
@@ -57,11 +60,21 @@ class Pool : public Verb {
     options.Add("what", words_, "A pool; drain HOST; resume HOST; rm POOL. Nothing: all pools.");
     options.Add("--hosts", hosts_, "The pool's hosts, as ssh takes them: gpu1,ann@gpu2.");
     options.Add("--slots", slots_, "Tasks at a time on each host (default: its processors).");
+    options.Add("--engine", engine_, "slurm: the pool's nodes come from an allocation of Slurm.");
+    options.Add("--nodes", slurm_["nodes"], "Nodes of the allocation (default: 1).");
+    options.Add("--time", slurm_["time"], "Its time limit: 8h, 8:00:00.");
+    options.Add("--partition", slurm_["partition"], "Where Slurm takes it from.");
+    for (const SlurmKey& key : SlurmKeys()) {
+      if (key.name == "slots" || slurm_.contains(std::string(key.name))) continue;
+      options.Hidden(absl::StrCat("--", std::string(key.name)), slurm_[std::string(key.name)]);
+    }
     options.Flag("--force", force_, "Also lose the tasks on a host that is taken out.");
     options.Footer(
         "--hosts makes a pool of these hosts, or changes it. Each needs ssh without a password "
         "and nothing else: yard-node is copied there. drain: HOST gets no further task. "
-        "rm takes all hosts out and leaves nothing there. docs/hosts.md says what runs where.");
+        "rm takes all hosts out and leaves nothing there. docs/hosts.md says what runs where. "
+        "With --engine slurm also: --account --qos --constraint --gpus --cpus --memory --exclude "
+        "--sbatch --directory --gate --drain --idle (docs/slurm.md).");
   }
 
   int Run(Context& context) override {
@@ -70,6 +83,7 @@ class Pool : public Verb {
     if (words_.size() == 2) {
       return words_[0] == "rm" ? Remove(context) : Drain(context, words_[0] == "drain");
     }
+    if (engine_ == kSlurm) return ChangeSlurm(context);
     return hosts_.empty() ? List(context) : Change(context);
   }
 
@@ -85,13 +99,27 @@ class Pool : public Verb {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", runtime::Printable(first), "\" is none of drain, resume, rm"));
     }
-    const bool is_change = !hosts_.empty();
-    if (is_change && (is_order || words_.empty())) {
+    const bool is_slurm = engine_ == kSlurm;
+    if (!engine_.empty() && !is_slurm) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--engine: expected slurm, not \"", runtime::Printable(engine_), "\""));
+    }
+    if (is_slurm && (is_order || words_.empty() || !hosts_.empty())) {
+      return absl::InvalidArgumentError("expected: yard pool NAME --engine slurm --nodes N");
+    }
+    for (const auto& [key, value] : slurm_) {
+      if (is_slurm || value.empty()) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", key, " is of a pool of Slurm; next: yard pool NAME --engine slurm --",
+                       key, " ", runtime::Printable(value)));
+    }
+    const bool is_change = !hosts_.empty() || is_slurm;
+    if (is_change && !is_slurm && (is_order || words_.empty())) {
       return absl::InvalidArgumentError("expected: yard pool NAME --hosts HOST,HOST");
     }
     if (slots_ != 0 && !is_change) {
       return absl::InvalidArgumentError(
-          "--slots needs --hosts: yard pool NAME --hosts a,b --slots 4");
+          "--slots needs --hosts, or --engine slurm: yard pool NAME --hosts a,b --slots 4");
     }
     if (force_ && !is_change && first != "rm") {
       return absl::InvalidArgumentError("--force is of --hosts and of `yard pool rm`");
@@ -120,9 +148,13 @@ class Pool : public Verb {
     if (!nodes.ok()) return Fail(context, "pool", nodes.status());
     const std::string pool = words_.empty() ? "" : words_[0];
     const auto some = OfPool(*nodes, pool);
+    const bool has_slurm = ShowSlurmPools(context, pool);
+    if (has_slurm && !some.empty() && !context.json) *context.out << "\n";
+    if (has_slurm && some.empty()) return kDone;
     if (some.empty() && !pool.empty()) return Fail(context, "pool", NoPool(pool));
     if (some.empty() && !context.json) {
-      *context.out << "no pools; next: yard pool NAME --hosts HOST,HOST\n";
+      *context.out << "no pools; next: yard pool NAME --hosts HOST,HOST, or yard pool NAME "
+                      "--engine slurm --nodes N\n";
       return kDone;
     }
     return Show(context, some);
@@ -159,8 +191,27 @@ class Pool : public Verb {
                                                  "; next: yard pool")));
   }
 
+  int ChangeSlurm(Context& context) {
+    const auto nodes = AllNodes(context);
+    if (!nodes.ok()) return Fail(context, "pool", nodes.status());
+    SlurmValues values;
+    for (const auto& [key, value] : slurm_) {
+      if (!value.empty()) values[key] = value;
+    }
+    if (slots_ > 0) values["slots"] = absl::StrCat(slots_);
+    return ChangeSlurmPool(context, words_[0], values, *nodes);
+  }
+
   int Change(Context& context) {
     const std::string& pool = words_[0];
+    if (IsSlurmPool(context, pool)) {
+      return Fail(
+          context, "pool",
+          absl::AlreadyExistsError(absl::StrCat("the nodes of pool ", pool,
+                                                " come from Slurm; next: another name, or yard "
+                                                "pool rm ",
+                                                pool)));
+    }
     const auto hosts = ParsePoolHosts(hosts_);
     if (!hosts.ok()) return Fail(context, "pool", hosts.status());
     const auto nodes = AllNodes(context);
@@ -290,6 +341,7 @@ class Pool : public Verb {
     const std::string& pool = words_[1];
     const auto nodes = AllNodes(context);
     if (!nodes.ok()) return Fail(context, "pool", nodes.status());
+    if (IsSlurmPool(context, pool)) return TakeOutSlurmPool(context, pool, force_, *nodes);
     const auto jobs = Hosts(context, *nodes);
     if (!jobs.ok()) return Fail(context, "pool", jobs.status());
     std::vector<HostJob> leaving;
@@ -347,7 +399,8 @@ class Pool : public Verb {
   }
 
   std::vector<std::string> words_;
-  std::string hosts_;
+  std::string hosts_, engine_;
+  std::map<std::string, std::string> slurm_;  // By key; empty: not given.
   std::uint32_t slots_ = 0;
   bool force_ = false;
 };

@@ -69,11 +69,16 @@ std::string TasksOf(const msg::JobT& job) {
   return absl::StrCat(run, " of ", all);
 }
 
-// The nodes of a job's tasks: "gpu1", "gpu1 and 2 more". Empty: none is on a node.
-std::string NodesOf(const msg::JobT& job) {
+// Where a task is: its node, or that one's host, which says more where Slurm gave it. Empty: here.
+const std::string& HostOf(const msg::TaskT& task) {
+  return task.host.empty() ? task.node : task.host;
+}
+
+// The hosts of a job's tasks: "gpu1", "gpu1 and 2 more". Empty: none is elsewhere.
+std::string HostsOf(const msg::JobT& job) {
   std::set<std::string> nodes;
   for (const auto& task : job.tasks) {
-    if (!task->node.empty()) nodes.insert(task->node);
+    if (!HostOf(*task).empty()) nodes.insert(HostOf(*task));
   }
   if (nodes.empty()) return "";
   return absl::StrCat(*nodes.begin(),
@@ -115,7 +120,7 @@ class TaskTable {
                    attempt == nullptr || attempt->started_us == 0
                        ? "-"
                        : ShortDuration(absl::Microseconds(end - attempt->started_us)),
-                   task.node, task.address, absl::StrJoin(task.resources, " "),
+                   HostOf(task), task.address, absl::StrJoin(task.resources, " "),
                    Short(words_->Of(task.reason), 100)});
   }
 
@@ -244,7 +249,7 @@ class Ps : public Verb {
       add(ToJson(*trial),
           {trial->id, trial->name, StateName(trial->state), absl::StrCat(trial->reports),
            ShortDuration(absl::Microseconds(now - trial->created_us)),
-           MetricsLine(trial->last_metrics, 3), "-", trial->node,
+           MetricsLine(trial->last_metrics, 3), "-", HostOfTrial(*trial, by_id),
            absl::StrCat(WhyOf(*trial, by_id), trial->unseen ? " (not seen: yard show)" : "")});
     }
     for (const auto& job : jobs.jobs) {
@@ -257,7 +262,7 @@ class Ps : public Verb {
                  ShortDuration(absl::Microseconds(now - job->created_us)),
                  "",
                  TasksOf(*job),
-                 NodesOf(*job),
+                 HostsOf(*job),
                  Short(words_.Of(WhyOfJob(*job)), 100)};
       }
       add(ToJson(*job), std::move(cells));
@@ -337,6 +342,14 @@ class Ps : public Verb {
         nearest.empty()
             ? absl::StrCat("; expected one of ", absl::StrJoin(kFields, ", "), ", or a metric")
             : "?"));
+  }
+
+  static std::string HostOfTrial(const msg::TrialT& trial,
+                                 const std::map<std::string, const msg::JobT*>& jobs) {
+    const auto job = jobs.find(trial.job);
+    const bool is_known = !trial.node.empty() && job != jobs.end();
+    const std::string hosts = is_known ? HostsOf(*job->second) : "";
+    return hosts.empty() ? trial.node : hosts;
   }
 
   // A trial that has not ended waits for what its job waits for.

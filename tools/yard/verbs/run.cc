@@ -28,6 +28,9 @@
 #include "tools/yard/pool/pool_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_command.h"
+#include "tools/yard/slurm/engine_choice.h"
+#include "tools/yard/slurm/slurm_pools.h"
+#include "tools/yard/slurm/slurm_trials.h"
 #include "tools/yard/text/line_printer.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/task_names.h"
@@ -203,6 +206,11 @@ class RunVerb : public Verb {
                                                           " and a program (", program_[0],
                                                           "): a trial runs one of them")));
     }
+    const auto wish = flags_.engine().Wish();
+    if (!wish.ok()) return Fail(context, "run", wish.status());
+    const auto engine = ChooseEngine(context, *wish, flags_.pool());
+    if (!engine.ok()) return Fail(context, "run", engine.status());
+    if (engine->is_slurm) flags_.RunInPool();
     auto options = flags_.Options(context.working_directory);
     if (!options.ok()) return Fail(context, "run", options.status());
     const auto grace = flags_.GraceMs();
@@ -220,6 +228,7 @@ class RunVerb : public Verb {
     if (!flags_.from().empty()) {
       const auto cloned = Clone(context, &*options);
       if (!cloned.ok()) return Fail(context, "run", cloned);
+      if (wish->engine == "local") options->pool.clear();
     }
     is_cluster_ = !options->tasks.empty();
     if (function_.empty()) function_ = flags_.function();
@@ -231,12 +240,18 @@ class RunVerb : public Verb {
     if (!room.ok()) return Fail(context, "run", room);
     auto client = context.client();
     if (!client.ok()) return Fail(context, "run", client.status());
-    if (!options->pool.empty()) {
+    if (!options->pool.empty() && !engine->is_slurm) {
       const absl::Status known = CheckPool(context, options->pool);
       if (!known.ok()) return Fail(context, "run", known);
       auto work = flags_.along().Archive(context, working_directory_);
       if (!work.ok()) return Fail(context, "run", work.status());
       options->work = *std::move(work);
+    }
+    if (engine->is_slurm) {
+      const absl::Status made =
+          MakeTrialPool(context, engine->slurm, flags_.along(), working_directory_, &*options);
+      if (!made.ok()) return Fail(context, "run", made);
+      once_pool_ = options->pool;
     }
     if (IsMany() || options->fail_fast) options->group = runtime::RandomHex128();
     const Provenance provenance =
@@ -245,7 +260,10 @@ class RunVerb : public Verb {
     if (IsMany()) return RunMany(context, **client, *drafts, *options, provenance);
     auto reply = (*client)->Call<rpc::Trainer::RunTrial>(
         Request(context, drafts->front(), *options, provenance), Patient());
-    if (!reply.ok()) return Fail(context, "run", reply.status());
+    if (!reply.ok()) {
+      if (engine->is_slurm) (void)RemoveSlurmPool(context, options->pool);
+      return Fail(context, "run", reply.status());
+    }
     if (reply->trial == nullptr) {
       return Fail(context, "run", absl::InternalError("the trainer sent no trial"));
     }
@@ -376,6 +394,7 @@ class RunVerb : public Verb {
     const bool whole = output.Finish();
     screen.Close();
     context.interrupt->Handle(nullptr);
+    if (ended.ok()) EndOncePool(context, once_pool_);
     const int code = ended.ok() ? Summarize(context, *ended, context.clock->Monotonic() - begin)
                                 : Fail(context, "run", ended.status());
     context.out->flush();
@@ -486,6 +505,7 @@ class RunVerb : public Verb {
   std::string working_directory_;  // Directory of the program.
   std::string function_;           // Instead of a program.
   std::string first_;              // Id of the first of many trials, once it is started.
+  std::string once_pool_;          // Made for this command; empty: none.
   PauseNote pause_note_;
   std::string why_it_waits_;  // As last said.
 };

@@ -28,6 +28,9 @@
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_command.h"
 #include "tools/yard/services/yard_state.h"
+#include "tools/yard/slurm/engine_choice.h"
+#include "tools/yard/slurm/slurm_pools.h"
+#include "tools/yard/slurm/slurm_trials.h"
 #include "tools/yard/sweep/sweep_check.h"
 #include "tools/yard/sweep/sweep_file.h"
 #include "tools/yard/sweep/sweep_orders.h"
@@ -220,12 +223,20 @@ class SweepVerb : public Verb {
     auto client = context.client();
     if (!client.ok()) return client.status();
     auto reply = (*client)->Call<rpc::Trainer::RunSweep>(*request, Patient());
-    if (!reply.ok()) return reply.status();
+    if (!reply.ok()) {
+      if (!once_pool_.empty()) (void)RemoveSlurmPool(context, once_pool_);
+      return reply.status();
+    }
     if (reply->sweep == nullptr) return absl::InternalError("the trainer sent no sweep");
     return std::move(*reply->sweep);
   }
 
   absl::StatusOr<msg::RunSweepRequestT> Request(Context& context, const SweepDraft& draft) {
+    const auto wish = flags_.engine().Wish();
+    if (!wish.ok()) return wish.status();
+    const auto engine = ChooseEngine(context, *wish, flags_.pool());
+    if (!engine.ok()) return engine.status();
+    if (engine->is_slurm) flags_.RunInPool();
     auto trial_options = flags_.Options(context.working_directory);
     if (!trial_options.ok()) return trial_options.status();
     const auto grace = flags_.GraceMs();
@@ -267,6 +278,12 @@ class SweepVerb : public Verb {
     // The plan and its source take room from the provenance.
     trial.config = request.plan + request.source;
     if (auto room = CheckRoom(trial.environment, trial.argv, trial.config); !room.ok()) return room;
+    if (engine->is_slurm) {
+      const absl::Status made = MakeTrialPool(context, engine->slurm, flags_.along(),
+                                              context.working_directory, trial.options.get());
+      if (!made.ok()) return made;
+      once_pool_ = trial.options->pool;
+    }
     AddProvenance(ReadProvenance(ProgramOf(trial.argv), trial.working_directory, trial.environment),
                   "", &trial);
     trial.config.clear();
@@ -296,6 +313,7 @@ class SweepVerb : public Verb {
     screen.Close();
     context.interrupt->Handle(nullptr);
     if (!ended.ok()) return Fail(context, "sweep", ended.status());
+    EndOncePool(context, once_pool_);
     return Summarize(context, *ended);
   }
 
@@ -386,6 +404,7 @@ class SweepVerb : public Verb {
   bool check_ = false, detach_ = false;
   std::optional<std::string> parallel_, run_cap_;
   TrialFlags flags_;
+  std::string once_pool_;  // Made for this sweep; empty: none.
   std::atomic<bool> interrupted_ = false;
   struct Shown {
     std::uint64_t number;
