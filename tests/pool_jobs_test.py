@@ -275,8 +275,12 @@ class PoolJobsTest(pool_case.PoolCase):
         second = self.launch("true")
         self.assertIn("a takes no tasks now", self.await_state(second, "pending")["reason"])
         self.assertEqual(self.job(first)["state"], "running")
+        # A task that starts again finds another node, or waits for one.
+        self.call("RestartJob", job=first, grace_ms=100)
+        self.await_state(first, "pending")
         self.call("SetNode", name="a", pool="lab", slots=2)
         self.await_state(second, "done")
+        self.await_state(first, "running")
         self.call("StopJob", job=first, grace_ms=100)
         self.await_state(first, "done")
 

@@ -1165,10 +1165,14 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
   const bool with_the_yard =
       was_away && at.attempts.back().node.empty() &&
       (end.lost || end.shim_lost || was_told || (was_swept && !end.state.out_of_memory));
+  const std::string& node = at.attempts.back().node;
+  const NodeQueue::Node* const place = grants_.nodes().Find(node);
+  // A task that starts again leaves a node that takes no tasks any more.
+  const bool is_gone = !node.empty() && (end.lost || place == nullptr || !place->takes_tasks);
   Feed(job, event::Ended{.task = task->task(),
                          .success = end.success(),
                          .lost = end.lost,
-                         .grant_lost = end.lost && !at.attempts.back().node.empty(),
+                         .grant_lost = is_gone,
                          .how = end.how,
                          .with_the_yard = with_the_yard});
 }

@@ -91,9 +91,12 @@ std::vector<NodeQueue::Room> NodeQueue::RoomsFor(const Unit& unit) const {
   return all;
 }
 
-bool NodeQueue::Fits(const Need& need, const Room& room) {
+bool NodeQueue::Fits(const Need& need, const Room& room) const {
   const Node& node = *room.node;
-  if (!need.only_on.empty() && need.only_on != node.name) return false;
+  // (A node that is gone for good binds nobody.)
+  if (!need.only_on.empty() && need.only_on != node.name && Find(need.only_on) != nullptr) {
+    return false;
+  }
   const bool has_gpus = need.gpus <= room.gpus.size() || (need.shares_gpus && !room.shared.empty());
   return need.slots <= room.slots && has_gpus &&
          FitsInto(need.milli_cpus, room.milli_cpus, node.milli_cpus) &&

@@ -49,7 +49,8 @@ class NodeQueue {
     bool shares_gpus = false;
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
-    std::string only_on = {};  // The name of the only node where it may run; empty: any.
+    std::string only_on =
+        {};  // Name of the only node where it may run, as long as there is such a node.
   };
   // The part of a node that a task has.
   struct Place {
@@ -118,7 +119,7 @@ class NodeQueue {
   static Room Whole(const Node& node);
   // The nodes of the pool that take tasks, and what is free of each.
   std::vector<Room> RoomsFor(const Unit& unit) const;
-  static bool Fits(const Need& need, const Room& room);
+  bool Fits(const Need& need, const Room& room) const;
   static Place Take(const Need& need, Room& room);
   // A place for each need, in their order; nothing if there is not enough room.
   std::optional<std::vector<Place>> Fit(const std::vector<Need>& needs,

@@ -179,6 +179,9 @@ TEST_F(NodeQueueTest, ATaskThatIsBoundToANodeWaitsForIt) {
   EXPECT_THAT(Granted(), ElementsAre("j-1/worker-0@a", "j-1/worker-1@a"));
   Ask("j-2", 1, {.only_on = "a"});
   EXPECT_THAT(Granted(), IsEmpty());
+  // Once that node is gone for good it may run on another.
+  queue_.Remove("a");
+  EXPECT_THAT(Granted(), ElementsAre("j-2/worker-0@b"));
 }
 
 TEST_F(NodeQueueTest, WhatAPoolCannotHoldIsRefusedByName) {

@@ -166,7 +166,9 @@ void Allocation::Adopt(absl::Time now, const QueuedJob& job) {
   state_.node_list = job.node_list;
   state_.end_us = *life_ == SlurmLife::kAlive ? job.end * 1'000'000 : 0;
   if (*life_ == SlurmLife::kPending) {
-    Say(absl::StrCat(JobWords(), " waits: ", WordsOfReason(job.reason)));
+    const bool has_reason = !job.reason.empty() && job.reason != "None";
+    Say(has_reason ? absl::StrCat(JobWords(), " waits: ", WordsOfReason(job.reason))
+                   : absl::StrCat(JobWords(), " waits"));
   } else if (*life_ == SlurmLife::kAlive && state_.came) {
     Say("");
   } else if (*life_ == SlurmLife::kAlive && !is_explained_) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -62,29 +63,54 @@ absl::StatusOr<std::set<std::string>> WantedPools(bus::Client* client, bool tria
   return pools;
 }
 
+// True if these are all tasks of the job.
+bool IsWhole(bus::Client* client, const std::string& job, const std::vector<std::string>& tasks) {
+  msg::JobsRequestT request;
+  request.job = job;
+  const auto reply = client->Call<rpc::Launcher::Jobs>(request, Patient());
+  return reply.ok() && reply->jobs.size() == 1 && reply->jobs[0]->tasks.size() == tasks.size();
+}
+
+absl::Status RestartTasks(bus::Client* client, const std::vector<std::string>& tasks) {
+  std::map<std::string, std::vector<std::string>> by_job;
+  for (const std::string& task : tasks) by_job[task.substr(0, task.find('/'))].push_back(task);
+  for (const auto& [job, own] : by_job) {
+    for (const std::string& what :
+         IsWhole(client, job, own) ? std::vector<std::string>{job} : own) {
+      msg::RestartJobRequestT request;
+      request.job = what;
+      const absl::Status restarted =
+          client->Call<rpc::Launcher::RestartJob>(request, Patient()).status();
+      // (It has ended meanwhile.)
+      if (!restarted.ok() && !absl::IsNotFound(restarted) &&
+          !absl::IsFailedPrecondition(restarted)) {
+        return restarted;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 SlurmCalls CallsOf(bus::Client* client) {
-  return {.nodes = [client] { return Nodes(client); },
-          .wanted_pools = [client](bool trials) { return WantedPools(client, trials); },
-          .set_node =
-              [client](const msg::SetNodeRequestT& request) {
-                return client->Call<rpc::Launcher::SetNode>(request, Patient()).status();
-              },
-          .remove_node =
-              [client](const std::string& node, const std::string& why) {
-                msg::RemoveNodeRequestT request;
-                request.name = node;
-                request.force = true;
-                request.why = why;
-                const absl::Status removed =
-                    client->Call<rpc::Launcher::RemoveNode>(request, Patient()).status();
-                return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
-              },
-          .restart_task =
-              [client](const std::string& task) {
-                msg::RestartJobRequestT request;
-                request.job = task;
-                return client->Call<rpc::Launcher::RestartJob>(request, Patient()).status();
-              }};
+  return {
+      .nodes = [client] { return Nodes(client); },
+      .wanted_pools = [client](bool trials) { return WantedPools(client, trials); },
+      .set_node =
+          [client](const msg::SetNodeRequestT& request) {
+            return client->Call<rpc::Launcher::SetNode>(request, Patient()).status();
+          },
+      .remove_node =
+          [client](const std::string& node, const std::string& why) {
+            msg::RemoveNodeRequestT request;
+            request.name = node;
+            request.force = true;
+            request.why = why;
+            const absl::Status removed =
+                client->Call<rpc::Launcher::RemoveNode>(request, Patient()).status();
+            return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+          },
+      .restart_tasks =
+          [client](const std::vector<std::string>& tasks) { return RestartTasks(client, tasks); }};
 }
 
 int Fail(Context& context, const absl::Status& status) {

@@ -312,14 +312,14 @@ class Keeper final : public SlurmKeeper {
       depends = depends || kept.allocation->DependsOnNews();
       if (kept.allocation->WantsNews()) is_urgent = true;
     }
+    wants_look_ = wants_look_ || is_urgent;
     if (!has_any || looks_now_) return;
     const absl::Time now = absl::Now();
     // Not all yards of a cluster at the same moment.
     const double jitter = 1 + 0.2 * static_cast<double>(runtime::RandomId() % 1000) / 1000;
     absl::Time next =
         last_look_ + (depends ? options_.between_looks : options_.between_slow_looks) * jitter;
-    if (is_urgent || wants_look_) {
-      wants_look_ = true;
+    if (wants_look_) {
       next = std::min(
           next, std::max(now + std::min(kSoon, options_.between_looks),
                          last_look_ + std::min(kBetweenLooksAtLeast, options_.between_looks)));

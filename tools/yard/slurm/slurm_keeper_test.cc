@@ -123,10 +123,10 @@ class FakeNodes {
                   whys_.push_back(why);
                   return absl::OkStatus();
                 },
-            .restart_task =
-                [this](const std::string& task) {
+            .restart_tasks =
+                [this](const std::vector<std::string>& tasks) {
                   const runtime::MutexLock lock(mutex_);
-                  restarted_.push_back(task);
+                  restarted_ = tasks;
                   for (auto& [name, node] : nodes_) node.tasks.clear();
                   return absl::OkStatus();
                 }};

@@ -131,19 +131,13 @@ absl::Status SlurmNodes::Drain(const SlurmPool& pool, const SlurmPoolState& stat
   }
   const auto nodes = calls_.nodes();
   if (!nodes.ok()) return nodes.status();
+  std::vector<std::string> tasks;
   for (const msg::NodeT& node : *nodes) {
     std::uint64_t number = 0;
     if (node.pool != pool.pool || !IsNodeOf(pool.pool, node.name, &number)) continue;
-    for (const std::string& task : node.tasks) {
-      const absl::Status restarted = calls_.restart_task(task);
-      // (It has ended meanwhile.)
-      if (!restarted.ok() && !absl::IsNotFound(restarted) &&
-          !absl::IsFailedPrecondition(restarted)) {
-        return restarted;
-      }
-    }
+    if (number == state.number) tasks.insert(tasks.end(), node.tasks.begin(), node.tasks.end());
   }
-  return absl::OkStatus();
+  return tasks.empty() ? absl::OkStatus() : calls_.restart_tasks(tasks);
 }
 
 // The nodes first: the launcher is told why tasks are lost before the gate cuts their connections.

@@ -24,7 +24,9 @@ struct SlurmCalls {
   std::function<absl::Status(const msg::SetNodeRequestT&)> set_node;
   // Its tasks are lost for this reason. OK if there is no such node.
   std::function<absl::Status(const std::string& node, const std::string& why)> remove_node;
-  std::function<absl::Status(const std::string& task)> restart_task;
+  // Stops these running tasks and starts them again. Where they are all of a job, the job as a
+  // whole: a gang starts together.
+  std::function<absl::Status(const std::vector<std::string>& tasks)> restart_tasks;
 };
 
 // The nodes of a pool at the launcher, and their keys at the gate. A key is on disk from before it
