@@ -425,7 +425,8 @@ Allocation::Step Allocation::NextAlive(absl::Time now) {
     if (is_denied) {
       const absl::Time until = state_.came ? away_since_ + times.lost_after : now;
       if (now >= until) {
-        End(now, /*by_itself=*/true, absl::StrCat("Slurm does not know ", JobWords(), " any more"));
+        End(now, /*by_itself=*/true,
+            absl::StrCat("slurmctld does not know ", JobWords(), " any more"));
         return NextEnded(now);
       }
       Wake(until);
