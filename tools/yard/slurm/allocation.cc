@@ -19,6 +19,7 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kMostExcluded = 100;
+constexpr absl::Duration kNever = absl::Hours(24 * 360);
 constexpr absl::Duration kToLeave = absl::Seconds(40);      // Nodes, after a scancel.
 constexpr absl::Duration kToLeaveFast = absl::Seconds(15);  // When the yard stops.
 constexpr absl::Duration kUntilAsked = absl::Seconds(20);   // Nodes that do not come are asked why.
@@ -112,7 +113,11 @@ void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bo
     state_.failures = 0;
   }
   if (IsLinked()) {
-    if (state_.phase == Phase::kWaiting) state_.phase = Phase::kRunning;
+    if (state_.phase == Phase::kWaiting) {
+      state_.phase = Phase::kRunning;
+      wants_news_ = true;
+      Say("");
+    }
     if (away_since_ != absl::InfiniteFuture()) wants_news_ = true;
     away_since_ = absl::InfiniteFuture();
   } else if (away_since_ == absl::InfiniteFuture()) {
@@ -164,7 +169,9 @@ void Allocation::Adopt(absl::Time now, const QueuedJob& job) {
   state_.state = job.state;
   state_.reason = job.reason;
   state_.node_list = job.node_list;
-  state_.end_us = *life_ == SlurmLife::kAlive ? job.end * 1'000'000 : 0;
+  // (Without a limit Slurm says "in a year".)
+  const bool has_end = job.end > 0 && absl::FromUnixSeconds(job.end) - now < kNever;
+  state_.end_us = *life_ == SlurmLife::kAlive && has_end ? job.end * 1'000'000 : 0;
   if (*life_ == SlurmLife::kPending) {
     const bool has_reason = !job.reason.empty() && job.reason != "None";
     Say(has_reason ? absl::StrCat(JobWords(), " waits: ", WordsOfReason(job.reason))

@@ -343,6 +343,28 @@ TEST_F(AllocationTest, TheReasonOfAJobThatWaitsIsTold) {
   EXPECT_EQ(world_.Count(Step::kTell), told);  // The same words are told once.
 }
 
+TEST_F(AllocationTest, OnceANodeIsConnectedNothingIsSaidToWait) {
+  MakePool();
+  world_.reason = "Priority";
+  world_.Run(absl::Seconds(12));
+  EXPECT_EQ(world_.stored.why, "Slurm job 17 waits: Priority");
+  world_.Advance(absl::Seconds(1));
+  world_.Start(world_.OnlyJob());
+  world_.Turn();  // Before squeue is asked again.
+  EXPECT_EQ(world_.stored.phase, Phase::kRunning);
+  EXPECT_EQ(world_.stored.why, "");
+}
+
+TEST_F(AllocationTest, AJobWithoutATimeLimitHasNoEnd) {
+  MakeRun();
+  world_.OnlyJob().end = absl::ToUnixSeconds(world_.now + absl::Hours(24 * 365));
+  world_.Run(absl::Seconds(12));
+  EXPECT_EQ(world_.stored.end_us, 0);
+  world_.OnlyJob().end = absl::ToUnixSeconds(world_.now + absl::Hours(24 * 30));
+  world_.Run(absl::Seconds(12));
+  EXPECT_EQ(world_.stored.end_us, world_.OnlyJob().end * 1'000'000);
+}
+
 TEST_F(AllocationTest, ARefusalIsTriedOnceUntilThePoolIsChanged) {
   world_.refusal = {.outcome = Submission::Outcome::kRefused, .why = "Invalid partition name"};
   world_.is_wanted = true;
