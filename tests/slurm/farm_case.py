@@ -88,7 +88,7 @@ class FarmCase(pool_case.ReportsCase):
         found = []
         for pid in self.farm.pids_on(host):
             try:
-                if b"YARD_ATTEMPT=" in pathlib.Path("/proc/%d/environ" % pid).read_bytes():
+                if b"YARD_VARIABLES=" in pathlib.Path("/proc/%d/environ" % pid).read_bytes():
                     found.append(pid)
             except OSError:
                 continue

@@ -40,6 +40,7 @@ StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/spool/%n
 SlurmctldPidFile={directory}/run/slurmctld.pid
 SlurmdPidFile={directory}/run/slurmd.%n.pid
+TaskProlog={directory}/etc/task_prolog
 SlurmctldLogFile={directory}/log/slurmctld.log
 SlurmdLogFile={directory}/log/slurmd.%n.log
 ProctrackType=proctrack/{proctrack}
@@ -280,6 +281,9 @@ class Farm:
             with open(os.open(etc / "munge.key", os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
                 key.write(secrets.token_bytes(1024))
         (etc / "slurm.conf").write_text(self._configuration())
+        # Tasks have a directory for temporary files that is the node's own.
+        (etc / "task_prolog").write_text("#!/bin/sh\necho export SLURM_TMPDIR=%s\n" % self.local)
+        (etc / "task_prolog").chmod(0o755)
         (etc / "cgroup.conf").write_text(GROUPS if self.proctrack == "cgroup" else "CgroupPlugin=cgroup/v1\n")
         devices = [self.directory / "dev" / ("nvidia%d" % number) for number in range(self.gpus)]
         for device in devices:

@@ -60,6 +60,7 @@ class SlurmFarmTest(unittest.TestCase):
         self.assertNotIn("down", before)
         self.assertEqual(self.run_on_all(directory, "sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES", gpus=2),
                          ["node1 0,1", "node2 0,1", "node3 0,1"])
+        self.assertEqual(self.run_on_all(directory, "sh", "-c", "echo $SLURM_TMPDIR"), 3 * [directory + "/local"])
         number = slurm_farm.Farm(directory).number
         self.assertTrue(processes_with(directory))
         self.do(directory, "wipe")
