@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pwd
+import random
 import secrets
 import shutil
 import signal
@@ -256,7 +257,8 @@ class Farm:
     @staticmethod
     def _take_number(net):
         """A number that no other farm of this machine has: of its network and its ports."""
-        for number in range(FARMS):
+        # (Ports are taken only once the daemons run: two farms that begin at once shall not try the same.)
+        for number in range(FARMS) if net == "netns" else random.sample(range(FARMS), FARMS):
             if net == "netns":
                 if call("ip", "link", "add", "farm%d" % number, "type", "bridge", check=False).returncode == 0:
                     return number

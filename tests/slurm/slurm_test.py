@@ -48,6 +48,7 @@ class SlurmPoolTest(slurm_case.SlurmCase):
         self.start_yard("call", "launcher", "StopJob", json.dumps({"job": job, "grace_ms": 100})).communicate()
         self.await_state(job, "done", "failed", "lost")
 
+    @farm_case.needs_namespaces("three nodes x 2 ranks meet, with each node's own address in TF_CONFIG and GPUs of its own for each rank")
     def test_six_ranks_on_three_nodes_meet(self):
         out, err = self.yard("launch", "--at", "lab", "--worker", "6", "--gang", "--resources", "gpu=1", "--", "python3", RANKS)
         rows = self.rank_lines(out)
@@ -61,11 +62,10 @@ class SlurmPoolTest(slurm_case.SlurmCase):
             self.assertEqual((row["size"], row["LOCAL_WORLD_SIZE"]), (6, "2"))
             self.assertEqual([rank for rank, _ in row["met"]], [1, 2, 3, 4, 5])
             cluster = json.loads(row["TF_CONFIG"])["cluster"]["worker"]
-            if self.has_namespaces:
-                addresses = [self.farm.address(int(rows[rank]["host"].removeprefix("node"))) for rank in range(6)]
-                self.assertEqual([address for _, address in row["met"]], addresses[1:])
-                self.assertIn(row["MASTER_ADDR"], (addresses[0], rows[0]["host"]))
-                self.assertEqual([address.rpartition(":")[0] for address in cluster], [rows[rank]["host"] for rank in range(6)])
+            addresses = [self.farm.address(int(rows[rank]["host"].removeprefix("node"))) for rank in range(6)]
+            self.assertEqual([address for _, address in row["met"]], addresses[1:])
+            self.assertIn(row["MASTER_ADDR"], (addresses[0], rows[0]["host"]))
+            self.assertEqual([address.rpartition(":")[0] for address in cluster], [rows[rank]["host"] for rank in range(6)])
 
     def test_nothing_of_the_submitting_shell_reaches_the_allocation(self):
         name, number = self.allocation()
