@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxKey = 64 << 10;
+constexpr std::size_t kEndOfRun = 8;
 constexpr std::size_t kMaxGpus = 1024;
 constexpr std::int64_t kDefaultGrace = 28;  // Slurm's KillWait is 30 s by default.
 constexpr std::int64_t kLongestGrace = 3600;
@@ -20,6 +22,16 @@ constexpr std::uint64_t kMaxMebibytes = std::uint64_t{1} << 40;
 std::string Text(const Variable& variable, const std::string& name) {
   const char* const value = variable(name.c_str());
   return value == nullptr ? "" : value;
+}
+
+// Its last letters and digits, for a folder: Slurm gives the id of a job twice, and two clusters
+// may share a host.
+std::string EndOf(const std::string& run) {
+  std::string end;
+  for (const char letter : run) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(letter))) end += letter;
+  }
+  return end.substr(end.size() - std::min(end.size(), kEndOfRun));
 }
 
 absl::Status Missing(const std::string& name) {
@@ -64,8 +76,9 @@ absl::StatusOr<SlurmPlace> ReadSlurmPlace(const Variable& variable, std::uint64_
       if (place.gpus.size() < kMaxGpus) place.gpus.emplace_back(absl::StripAsciiWhitespace(gpu));
     }
   }
-  const std::string name = absl::StrCat("/yard-", uid, "-", job, ".",
-                                        Number(text("SLURM_RESTART_COUNT"), 1 << 20), "-", index);
+  const std::string name =
+      absl::StrCat("/yard-", uid, "-", job, ".", Number(text("SLURM_RESTART_COUNT"), 1 << 20), "-",
+                   index, "-", EndOf(place.run));
   for (const std::string& base : {text("SLURM_TMPDIR"), text("TMPDIR"), std::string("/tmp")}) {
     if (base.starts_with('/')) place.folders.push_back(absl::StrCat(base, name));
   }

@@ -28,7 +28,7 @@ Variables OfAStep() {
           {"SLURM_MEM_PER_NODE", "2000"},
           {"CUDA_VISIBLE_DEVICES", "0,1"},
           {"TMPDIR", "/scratch"},
-          {"YARD_NODE_RUN", "17.0.abc"},
+          {"YARD_NODE_RUN", "17.0.6f1c-2a3b4c5d"},
           {"YARD_NODE_GRACE", "58"},
           {"YARD_NODE_KEY_0", absl::Base64Escape("another's")},
           {"YARD_NODE_KEY_1", absl::Base64Escape("secret\n")}};
@@ -49,13 +49,14 @@ TEST(SlurmPlaceTest, AStepSaysWhatTheNodeHas) {
   const auto place = Read(OfAStep());
   ASSERT_TRUE(place.ok()) << place.status();
   EXPECT_EQ(place->name, "job 17 on node2");
-  EXPECT_EQ(place->run, "17.0.abc");
+  EXPECT_EQ(place->run, "17.0.6f1c-2a3b4c5d");
   EXPECT_EQ(place->grace, absl::Seconds(58));
   EXPECT_EQ(place->address, "node2");
   EXPECT_EQ(place->cpus, 8u);
   EXPECT_EQ(place->memory_bytes, std::uint64_t{2000} << 20);
   EXPECT_THAT(place->gpus, ElementsAre("0", "1"));
-  EXPECT_THAT(place->folders, ElementsAre("/scratch/yard-1000-17.0-1", "/tmp/yard-1000-17.0-1"));
+  EXPECT_THAT(place->folders,
+              ElementsAre("/scratch/yard-1000-17.0-1-2a3b4c5d", "/tmp/yard-1000-17.0-1-2a3b4c5d"));
 }
 
 TEST(SlurmPlaceTest, MemoryMayBeSaidForEachProcessor) {
@@ -78,13 +79,21 @@ TEST(SlurmPlaceTest, WhatSlurmDoesNotSayIsNotKnown) {
   EXPECT_FALSE(place->says_gpus);
   EXPECT_EQ(place->name, "job 17");
   EXPECT_EQ(place->grace, absl::Seconds(28));
-  EXPECT_THAT(place->folders, ElementsAre("/tmp/yard-1000-17.0-1"));
+  EXPECT_THAT(place->folders, ElementsAre("/tmp/yard-1000-17.0-1-2a3b4c5d"));
 }
 
 TEST(SlurmPlaceTest, AnotherRunOfTheJobHasAFolderOfItsOwn) {
   Variables variables = OfAStep();
   variables["SLURM_RESTART_COUNT"] = "2";
-  EXPECT_EQ(Read(variables)->folders.back(), "/tmp/yard-1000-17.2-1");
+  EXPECT_EQ(Read(variables)->folders.back(), "/tmp/yard-1000-17.2-1-2a3b4c5d");
+}
+
+TEST(SlurmPlaceTest, ARunCannotLeadTheFolderElsewhere) {
+  Variables variables = OfAStep();
+  variables["YARD_NODE_RUN"] = "../..";
+  EXPECT_EQ(Read(variables)->folders.back(), "/tmp/yard-1000-17.0-1-");
+  variables["YARD_NODE_RUN"] = "../x/y";
+  EXPECT_EQ(Read(variables)->folders.back(), "/tmp/yard-1000-17.0-1-xy");
 }
 
 TEST(SlurmPlaceTest, EachNodeHasAKeyOfItsOwn) {
