@@ -220,7 +220,7 @@ class KillTest(PoolCase):
         self.await_true(lambda: self.nodes()["one"]["state"] == "away", lambda: self.nodes())
         begin = time.monotonic()
         _, err = self.yard("down")
-        self.assertLess(time.monotonic() - begin, 20)
+        self.assertLess(time.monotonic() - begin, 45)  # (Waiting for the host would take a minute.)
         self.assertRegex(err, r"node one is away: yard-node, .*%s/worker-0.* and its directory may be left on one; next: yard up" % job)
         self.assertTrue(self.processes("sleep", "1000001") and self.processes("sleep", "1000002"))
         os.kill(server.pid, signal.SIGCONT)

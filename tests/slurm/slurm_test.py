@@ -15,6 +15,9 @@ RANKS = farm_case.PROGRAMS + "/ranks.py"
 class SlurmPoolTest(slurm_case.SlurmCase):
     """One allocation of three nodes for all tests."""
 
+    # (A busy machine may notice late that a cable is mended.)
+    farm_options = {"nodes": 3, "memory": 4000, "lines": ["SlurmdTimeout=120"]}
+
     def setUp(self):
         super().setUp()
         if not any(node["pool"] == "lab" for node in self.call("Nodes").get("nodes", [])):
