@@ -10,6 +10,9 @@ import pathlib
 from tests import yard_case
 from tests.slurm import farm_case, slurm_farm
 
+# Programs of a sanitizer need more memory than the farm gives to a processor, and Slurm kills what takes more.
+ROOM = "DefMemPerCPU=1000"
+
 WRAPPER = """\
 #!/bin/sh
 echo "$(date +%s.%N) $*" >> "{calls}/{name}"
@@ -27,7 +30,7 @@ exit 1
 class SlurmCase(farm_case.FarmCase):
     """`make_pool` makes a pool of Slurm; each test ends with no allocation, and with no process of an attempt on any node."""
 
-    farm_options = {"nodes": 3, "memory": 4000}
+    farm_options = {"nodes": 3, "memory": 4000, "lines": [ROOM]}
 
     @classmethod
     def setUpClass(cls):

@@ -20,7 +20,7 @@ FAILING_SQUEUE = {
 
 
 class FaultsCase(slurm_case.SlurmCase):
-    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MinJobAge=2", "KillWait=6"]}
+    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MinJobAge=2", "KillWait=6", slurm_case.ROOM]}
 
     def setUp(self):
         super().setUp()

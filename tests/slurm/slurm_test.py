@@ -10,13 +10,14 @@ from bazel.python import xml_runner
 from tests.slurm import farm_case, slurm_case
 
 RANKS = farm_case.PROGRAMS + "/ranks.py"
+ROOM = slurm_case.ROOM
 
 
 class SlurmPoolTest(slurm_case.SlurmCase):
     """One allocation of three nodes for all tests."""
 
     # (A busy machine may notice late that a cable is mended.)
-    farm_options = {"nodes": 3, "memory": 4000, "lines": ["SlurmdTimeout=120"]}
+    farm_options = {"nodes": 3, "memory": 4000, "lines": ["SlurmdTimeout=120", ROOM]}
 
     def setUp(self):
         super().setUp()
@@ -159,7 +160,7 @@ class SlurmPoolTest(slurm_case.SlurmCase):
 class SlurmLifeTest(slurm_case.SlurmCase):
     """Allocations come, are refused, wait, and end in ways that Slurm has, each test with its own."""
 
-    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MinJobAge=2", "KillWait=6"]}
+    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MinJobAge=2", "KillWait=6", ROOM]}
 
     def test_an_exit_code_is_told_though_slurm_has_forgotten_the_job(self):
         _, err = self.finish(self.start_yard("run", "--engine", "slurm", "--slurm", "gate=" + self.gate, "--slurm",
@@ -236,7 +237,7 @@ class SlurmLifeTest(slurm_case.SlurmCase):
 class SubmitCase(slurm_case.SlurmCase):
     """Kills around the submission: whatever is killed, the job of the yard starts once, and no second allocation stays."""
 
-    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MessageTimeout=2"]}
+    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MessageTimeout=2", ROOM]}
 
     def setUp(self):
         super().setUp()
