@@ -16,7 +16,7 @@
 namespace yard {
 
 // Keeps the allocations of all pools of a state directory (slurm_pool.h): asks Slurm for them,
-// looks how they are by one squeue for all, and gives them back. What is decided is in
+// looks how they are by one squeue for all, and gives them back. Its decisions are in
 // allocation.h; this stores each state before the step that follows it, and carries the steps out,
 // on threads.
 //
