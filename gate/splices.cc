@@ -198,8 +198,8 @@ absl::Status RealSplices::Open() {
 
 void RealSplices::CloseAll() {
   alive_.reset();
-  thread_.CancelTimer(sweep_);
-  thread_.CancelTimer(retry_);
+  thread_.Cancel(sweep_);
+  thread_.Cancel(retry_);
   for (auto& [identity, connection] : connections_) {
     for (auto& [service, splice] : connection->splices) Close(*splice);
   }

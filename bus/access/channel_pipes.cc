@@ -26,7 +26,7 @@ ChannelPipes::ChannelPipes(Options options)
     : options_(std::move(options)), channels_(options_.end) {}
 
 ChannelPipes::~ChannelPipes() {
-  options_.thread->CancelTimer(timer_);
+  options_.thread->Cancel(timer_);
   while (!pipes_.empty()) Remove(pipes_.begin()->first);
 }
 
@@ -61,7 +61,7 @@ void ChannelPipes::SendUnsent() {
 void ChannelPipes::Stuck() {
   is_stuck_ = true;
   unsent_.clear();
-  options_.thread->CancelTimer(timer_);
+  options_.thread->Cancel(timer_);
   timer_ = options_.thread->RunAfter(absl::ZeroDuration(), [this] {
     timer_ = 0;
     const std::function<void()> on_stuck = options_.on_stuck;  // (It may destroy this.)
@@ -200,7 +200,7 @@ void ChannelPipes::Watch(Pipe* pipe) {
 
 void ChannelPipes::Remove(std::uint32_t channel) {
   const auto found = pipes_.find(channel);
-  options_.thread->CancelTimer(found->second.timer);
+  options_.thread->Cancel(found->second.timer);
   options_.descriptors->Unwatch(found->second.watch);
   pipes_.erase(found);
 }

@@ -158,7 +158,7 @@ absl::Status RealGateLink::Open() {
 }
 
 void RealGateLink::CloseAll() {
-  thread_->CancelTimer(connect_timer_);
+  thread_->Cancel(connect_timer_);
   CloseConnection();
   for (Listener& listener : listeners_) {
     if (!listener.fd.valid()) continue;
@@ -239,7 +239,7 @@ bool RealGateLink::OnMessage(std::string_view bytes) {
 }
 
 void RealGateLink::OnWelcome() {
-  thread_->CancelTimer(std::exchange(welcome_timer_, 0));
+  thread_->Cancel(std::exchange(welcome_timer_, 0));
   welcome_at_ = Now();
   LOG(INFO) << "the gate at " << address_ << " has let in node " << name_;
   failures_.clear();
@@ -266,7 +266,7 @@ void RealGateLink::OnMonitor() {
 void RealGateLink::CloseConnection() {
   WatchListeners(false);
   pipes_.reset();
-  thread_->CancelTimer(std::exchange(welcome_timer_, 0));
+  thread_->Cancel(std::exchange(welcome_timer_, 0));
   thread_->Unwatch(std::exchange(watch_, 0));
   thread_->Unwatch(std::exchange(monitor_watch_, 0));
   socket_.reset();

@@ -248,7 +248,7 @@ void Client::State::End(std::uint64_t id, absl::StatusOr<msg::EnvelopeT> result)
   auto node_of_call = calls.extract(id);
   if (node_of_call.empty()) return;
   OpenCall& call = *node_of_call.mapped();
-  thread.CancelTimer(call.timer);
+  thread.Cancel(call.timer);
   Connection* const connection = call.connection;
   connection->waiting.erase(id);
   connection->sent.erase(id);
@@ -315,11 +315,11 @@ void Client::State::CloseAll() {
     CancelCall(calls.begin()->first, absl::CancelledError("the client is being destroyed"));
   }
   for (auto& [key, connection] : connections) {
-    thread.CancelTimer(connection->pause_timer);
+    thread.Cancel(connection->pause_timer);
     Disconnect(*connection);
   }
   connections.clear();
-  thread.CancelTimer(silence_timer);
+  thread.Cancel(silence_timer);
 }
 
 // ---- Connections
@@ -337,7 +337,7 @@ Connection& Client::State::ConnectionFor(const OpenCall& call, bool own) {
 
 void Client::State::EndIfUnused(Connection* connection) {
   if (closed) return;
-  thread.CancelTimer(connection->pause_timer);
+  thread.Cancel(connection->pause_timer);
   Disconnect(*connection);
   connections.erase({connection->service, connection->own_of});
 }

@@ -716,8 +716,8 @@ void Service::State::Close() {
     Cancel(call);
   }
   thread.Unwatch(watch);
-  thread.CancelTimer(tick);
-  thread.CancelTimer(retry);
+  thread.Cancel(tick);
+  thread.Cancel(retry);
   socket.reset();
   for (const auto& [identity, caller] : callers) (void)caller->outbox->Close();
   callers.clear();

@@ -189,8 +189,8 @@ void ZmqHub::RestartOut() {
 
 void ZmqHub::Close() {
   thread_.Unwatch(in_watch_);
-  thread_.CancelTimer(tail_timer_);
-  thread_.CancelTimer(out_timer_);
+  thread_.Cancel(tail_timer_);
+  thread_.Cancel(out_timer_);
   in_.reset();
   CloseOut();
   while (!waits_.empty()) {
@@ -406,7 +406,7 @@ void ZmqHub::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
 void ZmqHub::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
   auto wait = waits_.extract(id);
   if (wait.empty()) return;
-  thread_.CancelTimer(wait.mapped().timer);
+  thread_.Cancel(wait.mapped().timer);
   wait.mapped().done(std::move(how));
 }
 

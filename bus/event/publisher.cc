@@ -86,8 +86,8 @@ absl::Status Publisher::State::Open() {
 
 void Publisher::State::Close() {
   thread.Unwatch(watch);
-  thread.CancelTimer(retry);
-  thread.CancelTimer(tail_timer);
+  thread.Cancel(retry);
+  thread.Cancel(tail_timer);
   socket.reset();
 }
 
@@ -144,7 +144,7 @@ void Publisher::State::Queue(Event event) {
 // too early for that finds nothing and is set again.
 void Publisher::State::PlanTails() {
   if (tail_timer != 0 && tail_time <= tails.next()) return;
-  thread.CancelTimer(tail_timer);
+  thread.Cancel(tail_timer);
   tail_timer = 0;
   tail_time = tails.next();
   if (tail_time == absl::InfiniteDuration()) return;

@@ -250,7 +250,7 @@ absl::Status Subscriber::State::Open() {
 }
 
 void Subscriber::State::Close() {
-  thread.CancelTimer(gate_timer);
+  thread.Cancel(gate_timer);
   CloseSocket();
   recovery.reset();
   owner_calls.reset();

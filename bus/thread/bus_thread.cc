@@ -218,7 +218,7 @@ BusThread::TimerId BusThread::RunAfter(absl::Duration delay, std::function<void(
   return id;
 }
 
-void BusThread::CancelTimer(TimerId timer) {
+void BusThread::Cancel(TimerId timer) {
   const auto found = timer_index_.find(timer);
   if (found == timer_index_.end()) return;
   timers_.erase(found->second);

@@ -46,7 +46,7 @@ class BusThread {
   // On the bus thread only.
   const Context& context() const { return *context_; }
   TimerId RunAfter(absl::Duration delay, std::function<void()> function);
-  void CancelTimer(TimerId timer);
+  void Cancel(TimerId timer);
   // Calls `readable` while `socket` (a ZeroMQ handle) has something to read. kReadable: nothing
   // but `readable` ever uses the socket, so it need not be looked at after other functions.
   enum class UsedBy { kAnything, kReadable };

@@ -1,0 +1,46 @@
+#ifndef RUNTIME_TIMER_H_
+#define RUNTIME_TIMER_H_
+
+#include <functional>
+#include <utility>
+
+namespace runtime {
+
+// A timer that belongs to an object: it is cancelled when the object goes. `Loop` is an EventLoop,
+// a bus::BusThread or a launcher::Poller; the loop must outlive a timer that is set. Only on the
+// loop's thread, or while the loop does not run.
+template <class Loop>
+class LoopTimer {
+ public:
+  LoopTimer() = default;
+  ~LoopTimer() { Cancel(); }
+  LoopTimer(const LoopTimer&) = delete;
+  LoopTimer& operator=(const LoopTimer&) = delete;
+
+  // Runs `function` once, after `delay`, unless the timer is cancelled or started again before.
+  // The function may start the timer again, and may destroy it.
+  template <class Duration>
+  void Start(Loop* loop, Duration delay, std::function<void()> function) {
+    Cancel();
+    loop_ = loop;
+    id_ = loop->RunAfter(delay, [this, function = std::move(function)] {
+      id_ = 0;
+      function();  // The last use of *this.
+    });
+  }
+  void Cancel() {
+    if (id_ != 0) loop_->Cancel(std::exchange(id_, 0));
+  }
+  bool is_set() const { return id_ != 0; }
+
+ private:
+  Loop* loop_ = nullptr;
+  typename Loop::TimerId id_ = 0;
+};
+
+class EventLoop;
+using Timer = LoopTimer<EventLoop>;
+
+}  // namespace runtime
+
+#endif  // RUNTIME_TIMER_H_
