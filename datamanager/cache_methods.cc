@@ -19,7 +19,7 @@ using rpc::Datamanager;
 
 msg::DataStatusReplyT Status(const CacheMethods& methods) {
   const RunCatalog::Stats stats = methods.catalog->GetStats();
-  const RunCatalog::Whole whole = methods.catalog->GetWhole();
+  const RunTable::ScanStatus whole = methods.catalog->GetScanStatus();
   const RunFollower::Stats followed = methods.follower->GetStats();
   msg::DataStatusReplyT status;
   status.state = static_cast<msg::ManagerState>(whole.state);

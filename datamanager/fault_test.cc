@@ -402,7 +402,7 @@ std::int64_t TagsKnown(const RunCatalog& catalog) {
   return static_cast<std::int64_t>(tags);
 }
 std::int64_t UnreadableDirectories(const RunCatalog& catalog) {
-  return static_cast<std::int64_t>(catalog.GetWhole().unreadable.count);
+  return static_cast<std::int64_t>(catalog.GetScanStatus().unreadable.count);
 }
 // How often the run began again.
 std::int64_t Generation(const RunCatalog& catalog) {
@@ -543,7 +543,7 @@ TEST(RunsTest, WhyADirectoryCannotBeReadIsTold) {
   runs.Add("closed", Points(0, kPoints));
   runs.source().Fail("/closed");
   EXPECT_EQ(runs.PointsFound(), 0);
-  EXPECT_EQ(runs.catalog().GetWhole().unreadable.reasons.at(0).message(),
+  EXPECT_EQ(runs.catalog().GetScanStatus().unreadable.reasons.at(0).message(),
             "cannot list " + runs.directory("closed"));
 }
 

@@ -31,7 +31,7 @@ absl::StatusOr<msg::RunsReplyT> Runs(RunCatalog& catalog, const msg::RunsRequest
   }
   auto page = RunsPage(request, runs, catalog);
   if (page.ok()) {
-    const RunCatalog::Whole whole = catalog.GetWhole();
+    const RunTable::ScanStatus whole = catalog.GetScanStatus();
     page->logdir = runtime::LossyUtf8(catalog.root());
     page->state = static_cast<msg::ManagerState>(whole.state);
     page->unreadable_count = whole.unreadable.count;

@@ -37,7 +37,7 @@ msg::PointsT ToMessage(const std::string& run, const std::string& tag,
 
 struct Wanted {
   std::string topic;
-  std::vector<RunCatalog::Place> known;  // One for each lane that is named.
+  std::vector<PointPosition> known;  // One for each lane that is named.
 };
 
 // Each topic once, in the order of the request.
@@ -113,13 +113,13 @@ class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
 
   // False: the page is full. Unavailable: the run is being read, OnReady() waits for it.
   absl::StatusOr<bool> Add(const Wanted& wanted, Page& page) {
-    std::vector<RunCatalog::Place> known = wanted.known;
+    std::vector<PointPosition> known = wanted.known;
     bool passes = since_ > 0;  // Nothing of that time has been found yet.
     bool passed = false;
     for (;;) {
       std::optional<RunSource::Request> wait_for;
-      const auto stretch =
-          catalog_.PointsAfter(wanted.topic, known, kPointsOfARecordedEvent, &wait_for, since_);
+      const auto stretch = catalog_.topics().PointsAfter(
+          wanted.topic, known, kPointsOfARecordedEvent, &wait_for, since_);
       if (!stretch.ok()) {
         const absl::Status looked =
             Look(*wait_for, [](const RunSource::View&) { return absl::OkStatus(); });
@@ -129,7 +129,7 @@ class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
       }
       const std::span<const Point> points = stretch->points;
       const std::size_t earlier = passes ? CountEarlier(points) : 0;
-      const RunCatalog::Place next = {stretch->generation, stretch->first + earlier};
+      const PointPosition next = {stretch->generation, stretch->first + earlier};
       if (earlier > 0 && earlier == points.size()) {
         passed = true;
         known = {next};
@@ -193,7 +193,7 @@ absl::StatusOr<msg::EndsReplyT> EndsOfPoints(RunCatalog& catalog,
   const absl::Status scanned = catalog.CheckScanned();
   if (!scanned.ok()) return scanned;
   bus::EndsPage page(request);
-  const absl::Status visited = catalog.VisitTopics(
+  const absl::Status visited = catalog.topics().VisitTopics(
       request.prefix, request.after,
       [&](const std::string& topic, std::uint64_t generation, std::uint64_t points) {
         return page.Add(topic, generation, points);

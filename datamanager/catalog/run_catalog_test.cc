@@ -254,7 +254,7 @@ TEST_F(RunCatalogTest, ListsRunsNewestFirst) {
   EXPECT_EQ(runs[0].tags, 1u);
   EXPECT_TRUE(runs[0].counted);
   EXPECT_EQ(runs[0].state, CacheState::kCached);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kDone);
 }
 
 TEST_F(RunCatalogTest, ANameMayBeAPrefixThatIsUnique) {
@@ -456,7 +456,7 @@ TEST_F(RunCatalogTest, ARunThatIsGoneIsForgottenAndAMissingRootIsInvalid) {
   Scan(*catalog);
   EXPECT_TRUE(catalog->Runs().empty());
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "NOT_FOUND");
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInvalid);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInvalid);
   EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
 }
 
@@ -468,16 +468,16 @@ TEST_F(RunCatalogTest, AReloadThatCannotLookIntoTheRootLeavesTheStatusAsItWas) {
   closed.count = 1;
   closed.reasons = {absl::PermissionDeniedError("cannot list it")};
   catalog->ScanBegan();
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kLoading);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kLoading);
   catalog->Found({}, {}, closed);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInit);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInit);
   EXPECT_EQ(catalog->Names().status(), absl::UnavailableError("cannot list it"));
   Scan(*catalog);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kDone);
   EXPECT_THAT(Announced(), ElementsAre()) << "what the first scan finds is no news";
   catalog->ScanBegan();
   catalog->Found({}, tree_->runs(), closed);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kDone);
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "1");
 }
 
@@ -489,9 +489,9 @@ TEST_F(RunCatalogTest, ARootThatBecomesReadableAndIsEmptyIsInvalidAndAnswers) {
   closed.reasons = {absl::PermissionDeniedError("cannot list it")};
   catalog->ScanBegan();
   catalog->Found({}, {}, closed);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInit);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInit);
   catalog->Found({}, {}, {});  // A look at what has changed.
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInvalid);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInvalid);
   EXPECT_THAT(*catalog->Names(), ::testing::IsEmpty());
 }
 
@@ -502,10 +502,10 @@ TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone
     const RunTree::Delta delta = tree_->Rescan(RunTree::Look::kChanged);
     catalog->Found(delta, tree_->runs());
     EXPECT_TRUE(catalog->AwaitLoaded(kLong));
-    return catalog->GetWhole().state;
+    return catalog->GetScanStatus().state;
   };
   Scan(*catalog);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInvalid);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInvalid);
   Report("r", 1);
   EXPECT_EQ(look(), ManagerState::kDone);
   Report("s", 1);
@@ -524,7 +524,7 @@ TEST_F(RunCatalogTest, ARunThatCannotBeReadHasFailedAndIsTriedAgain) {
   catalog->ScanBegan();
   catalog->Found(delta, tree_->runs());
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kDone);
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kFailed);
   EXPECT_THAT(catalog->Describe("r")->why.message(), HasSubstr("cannot open " + PathOf("r")));
   RunSource::Request points = Points("r");
@@ -679,15 +679,15 @@ TEST_F(RunCatalogTest, NobodyWaitsAnyLongerWhenTheProcessEnds) {
 TEST_F(RunCatalogTest, ALookAtWhatHasChangedThatFailsLeavesTheReloadThatIsUnderWay) {
   const auto catalog = CatalogOfSmallSteps();
   HoldTheLoad(*catalog);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kLoading);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kLoading);
   RunTree::Unreadable closed;
   closed.root = true;
   closed.count = 1;
   closed.reasons = {absl::PermissionDeniedError("cannot list it")};
   catalog->Found({}, tree_->runs(), closed);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kLoading);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kLoading);
   LetTheLoadGoOn(*catalog);
-  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kDone);
 }
 
 TEST_F(RunCatalogTest, WhoMakesALoadBeginWaitsForAllOfIt) {

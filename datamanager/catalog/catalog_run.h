@@ -1,0 +1,155 @@
+#ifndef DATAMANAGER_CATALOG_CATALOG_RUN_H_
+#define DATAMANAGER_CATALOG_CATALOG_RUN_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "datamanager/catalog/detail_cache.h"
+#include "datamanager/catalog/tag_levels.h"
+#include "datamanager/find/listed_run.h"
+#include "datamanager/read/run_reader.h"
+#include "runtime/mutex.h"
+
+namespace datamanager {
+
+struct PointsHold;
+using PointsCache = DetailCache<PointsHold>;
+
+// A run as the catalog holds it: its reader, what was read, and the lock that is held for one step
+// of reading it. Any thread may call any method.
+class CatalogRun {
+ public:
+  // Guarded by the run's lock.
+  struct State {
+    State(const ListedRunPtr& listed, RunReader::Options options) : reader(listed, options) {}
+
+    RunReader reader;
+    TagLevels levels;
+    // The points read until the run is counted were there before anybody could follow it.
+    bool history = false;
+    // The number of the PointsHold that its points are kept for.
+    std::uint64_t kept_by = 0;
+    // When the newest file was written that something was read of since it was listed.
+    std::int64_t grown_us = 0;
+    // Its share of RunLoader's known_bytes_.
+    std::uint64_t known_bytes = 0;
+    // Why the last step could not go on, and when.
+    absl::Status failure;
+    absl::Duration failed_at;
+    std::vector<std::function<void()>> when_counted;
+    bool gone = false;  // Removed: nothing of it is read or waited for any more.
+    bool led = false;   // A thread reads the run's next step.
+
+    // It could not be read, and may be when it is tried again.
+    bool in_vain() const { return !failure.ok() && !reader.Unreadable().ok(); }
+  };
+
+  CatalogRun(const ListedRunPtr& listed, RunReader::Options options, bool history)
+      : name(listed->name), state_(listed, options) {
+    state_.history = history;
+    file_bytes = state_.reader.total_bytes();
+  }
+  CatalogRun(const CatalogRun&) = delete;
+  CatalogRun& operator=(const CatalogRun&) = delete;
+
+  // Calls `use` with the state, under the lock.
+  template <typename Use>
+  auto With(const Use& use) {
+    waiting_.fetch_add(1);
+    runtime::MutexLock lock(mutex_);
+    waiting_.fetch_sub(1);
+    // Several steps may be waiting for this turn, and there may be no other.
+    who_waited_.SignalAll();
+    return use(state_);
+  }
+  // The same for a step of reading: callers of With() go first, or else a reader that is fast
+  // enough would never let go. (A mutex is not fair.) Some turns later it is the step's turn all
+  // the same.
+  template <typename Use>
+  auto WithStep(const Use& use) {
+    constexpr int kTurns = 8;
+    runtime::MutexLock lock(mutex_);
+    for (int turn = 0; turn < kTurns && waiting_.load() > 0; ++turn) who_waited_.Wait(mutex_);
+    return use(state_);
+  }
+
+  // How much its points will take in memory, nearly. Without the lock.
+  std::uint64_t ExpectedBytes() const {
+    // A point takes at most a fourth of its record, in columns.
+    constexpr std::uint64_t kFileBytesOfAByte = 4;
+    return std::max<std::uint64_t>(no_room_for, file_bytes / kFileBytesOfAByte);
+  }
+  void NoteNoRoom(std::uint64_t bytes) {
+    no_room_for = std::max<std::uint64_t>(no_room_for, bytes);
+  }
+
+  // Names of files that may have grown, for the next step. Neither waits for a step.
+  void AddGrown(std::span<const std::string> files) {
+    runtime::MutexLock lock(grown_mutex_);
+    grown_.insert(files.begin(), files.end());
+  }
+  std::vector<std::string> TakeGrown() {
+    runtime::MutexLock lock(grown_mutex_);
+    std::vector<std::string> files(grown_.begin(), grown_.end());
+    grown_.clear();
+    return files;
+  }
+
+  // Unavailable, with the progress.
+  absl::Status BeingRead(const RunReader& reader) const {
+    return absl::UnavailableError(absl::StrCat("run ", name, " is being read, ",
+                                               reader.data().read_bytes(), " of ",
+                                               reader.total_bytes(), " bytes until now"));
+  }
+
+  const std::string name;
+  std::atomic<std::uint64_t> file_bytes = 0;   // As listed.
+  std::atomic<std::uint64_t> no_room_for = 0;  // Its points had so many bytes, and found no room.
+  // Used only by the thread that leads (State::led): the load that is under way, and from when on
+  // (of clock->Monotonic()) it is loaded for nobody.
+  PointsCache::Lease loading;
+  absl::Duration load_unasked_at;
+  bool index_looked_for = false;
+
+ private:
+  std::atomic<int> waiting_ = 0;
+  runtime::Mutex mutex_;
+  runtime::CondVar who_waited_;  // Has its turn.
+  State state_ ABSL_GUARDED_BY(mutex_);
+  runtime::Mutex grown_mutex_;
+  std::set<std::string> grown_ ABSL_GUARDED_BY(grown_mutex_);
+};
+
+using CatalogRunPtr = std::shared_ptr<CatalogRun>;
+
+// Stands for the points of a run in the detail cache: while it is there, the run keeps its points.
+struct PointsHold {
+  PointsHold(const CatalogRunPtr& run, std::uint64_t number) : run(run), number(number) {}
+  ~PointsHold() {
+    const CatalogRunPtr there = run.lock();
+    if (there == nullptr) return;
+    there->With([this](CatalogRun::State& state) {
+      if (state.kept_by == number) state.reader.DropPoints();
+    });
+  }
+  PointsHold(const PointsHold&) = delete;
+  PointsHold& operator=(const PointsHold&) = delete;
+
+  const std::weak_ptr<CatalogRun> run;
+  const std::uint64_t number;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_CATALOG_CATALOG_RUN_H_
