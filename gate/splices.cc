@@ -158,8 +158,8 @@ class RealSplices : public Splices {
   // The bus thread's own.
   std::unique_ptr<Socket> front_;
   bus::BusThread::WatchId front_watch_ = 0;
-  bus::BusThread::TimerId sweep_ = 0;
-  bus::BusThread::TimerId retry_ = 0;
+  bus::BusTimer sweep_;
+  bus::BusTimer retry_;
   std::unordered_map<std::string, std::unique_ptr<Connection>> connections_;  // By identity.
   // Identities of connections that were cut, the last kMostEnded.
   std::unordered_set<std::string> ended_;
@@ -191,15 +191,15 @@ absl::Status RealSplices::Open() {
     }
     front_ = *std::move(front);
     front_watch_ = thread_.Watch(front_->handle(), [this] { OnFront(); });
-    sweep_ = thread_.RunAfter(kSweep, [this] { Sweep(); });
+    sweep_.Start(&thread_, kSweep, [this] { Sweep(); });
   });
   return opened;
 }
 
 void RealSplices::CloseAll() {
   alive_.reset();
-  thread_.Cancel(sweep_);
-  thread_.Cancel(retry_);
+  sweep_.Cancel();
+  retry_.Cancel();
   for (auto& [identity, connection] : connections_) {
     for (auto& [service, splice] : connection->splices) Close(*splice);
   }
@@ -485,13 +485,12 @@ bool RealSplices::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Fram
   splice->waiting_since = Now();
   thread_.Unwatch(std::exchange(splice->watch, 0));
   blocked_.push_back(splice);
-  if (retry_ == 0) retry_ = thread_.RunAfter(kRetrySend, [this] { RetryWaiting(); });
+  if (!retry_.is_set()) retry_.Start(&thread_, kRetrySend, [this] { RetryWaiting(); });
   return false;
 }
 
 // ZeroMQ does not tell when a client has room again.
 void RealSplices::RetryWaiting() {
-  retry_ = 0;
   const auto now = std::exchange(blocked_, {});
   for (const auto& splice : now) {
     if (splice->closed) continue;
@@ -595,7 +594,7 @@ void RealSplices::Sweep() {
     LOG_EVERY_T(WARNING, 60) << unused
                              << " connections until now have shown no key that is allowed";
   }
-  sweep_ = thread_.RunAfter(kSweep, [this] { Sweep(); });
+  sweep_.Start(&thread_, kSweep, [this] { Sweep(); });
   msg::EnvelopeT ping;
   ping.kind = msg::Kind::Ping;
   const Frame encoded = bus::Encode(ping);

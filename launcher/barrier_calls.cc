@@ -13,10 +13,7 @@
 namespace launcher {
 
 BarrierCalls::~BarrierCalls() {
-  for (const auto& [id, job] : jobs_) {
-    table_->Forget(job->observer);
-    loop_->Cancel(job->timer);
-  }
+  for (const auto& [id, job] : jobs_) table_->Forget(job->observer);
 }
 
 void BarrierCalls::Arrive(const std::string& id, const msg::BarrierRequestT& request,
@@ -115,22 +112,19 @@ void BarrierCalls::Answer(const std::string& id, std::vector<Barriers::Answer> a
 
 void BarrierCalls::SetTimer(const std::string& id) {
   Job& job = *jobs_.at(id);
-  loop_->Cancel(std::exchange(job.timer, 0));
+  job.timer.Cancel();
   const absl::Duration next = job.barriers.NextTimeout();
   if (next == absl::InfiniteDuration()) return;
-  job.timer =
-      loop_->RunAfter(std::max(next - clock_->Monotonic(), absl::ZeroDuration()), [this, id] {
-        const auto job = jobs_.find(id);
-        if (job == jobs_.end()) return;
-        job->second->timer = 0;
-        Answer(id, job->second->barriers.Expire(clock_->Monotonic()));
-      });
+  job.timer.Start(loop_, std::max(next - clock_->Monotonic(), absl::ZeroDuration()), [this, id] {
+    const auto job = jobs_.find(id);
+    if (job == jobs_.end()) return;
+    Answer(id, job->second->barriers.Expire(clock_->Monotonic()));
+  });
 }
 
 void BarrierCalls::Forget(const std::string& id) {
   const auto job = jobs_.extract(id);
   table_->Forget(job.mapped()->observer);
-  loop_->Cancel(job.mapped()->timer);
   for (const auto& [ticket, done] : job.mapped()->waiting) {
     done(absl::FailedPreconditionError(absl::StrCat("job ", id, " has ended")));
   }

@@ -15,6 +15,7 @@
 #include "launcher/share/barriers.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -54,7 +55,7 @@ class BarrierCalls {
     int restarts = 0;          // How often the gang has restarted.
     std::map<Barriers::Ticket, Done> waiting;
     JobTable::ObserverId observer = 0;
-    runtime::EventLoop::TimerId timer = 0;
+    runtime::Timer timer;
   };
 
   Job& Find(const JobRow& row);

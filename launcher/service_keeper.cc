@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,7 @@
 #include "runtime/process/metrics_port.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/string_view.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -83,7 +85,7 @@ struct Kept {
   runtime::UniqueFd pidfd;                   // If we adopted it.
   pid_t pid = 0;                             // 0: does not run.
   runtime::EventLoop::WatchId watch = 0;
-  runtime::EventLoop::TimerId timer = 0;
+  runtime::Timer timer;
   bool tried = false;
   int quick_failures = 0;
   std::uint32_t restarts = 0;
@@ -96,7 +98,6 @@ struct Kept {
 class Keeper : public ServiceKeeper {
  public:
   explicit Keeper(Options options) : options_(std::move(options)) {
-    services_.resize(5);
     services_[0].name = "registry";
     services_[1].name = "datamanager";
     services_[2].name = "trainer";
@@ -106,8 +107,7 @@ class Keeper : public ServiceKeeper {
   }
   ~Keeper() override {
     if (inotify_watch_ != 0) options_.loop->Unwatch(inotify_watch_);
-    for (Kept& service : services_) {
-      options_.loop->Cancel(service.timer);
+    for (const Kept& service : services_) {
       if (service.watch != 0) options_.loop->Unwatch(service.watch);
     }
   }
@@ -203,7 +203,7 @@ class Keeper : public ServiceKeeper {
   // try is now.
   void EndPauses() {
     for (Kept& service : services_) {
-      options_.loop->Cancel(std::exchange(service.timer, 0));
+      service.timer.Cancel();
       service.quick_failures = 0;
     }
   }
@@ -215,7 +215,7 @@ class Keeper : public ServiceKeeper {
 
   // Makes sure that a wanted service runs; a running one is watched, wanted or not.
   void Ensure(Kept& service) {
-    if (service.pid != 0 || service.timer != 0) return;
+    if (service.pid != 0 || service.timer.is_set()) return;
     const auto holder = runtime::LockHolder(options_.locations.LockPath(service.name));
     if (holder.ok() && Adopt(service, *holder)) return;
     if (!Keeping() || !IsToRun(service.name)) return;
@@ -348,10 +348,7 @@ class Keeper : public ServiceKeeper {
         RestartDelay(++service.quick_failures, kFirstDelay, kLongestDelay, options_.random());
     Kept* const entry = &service;
     if (delay == absl::ZeroDuration()) return Ensure(service);
-    service.timer = options_.loop->RunAfter(delay, [this, entry] {
-      entry->timer = 0;
-      Ensure(*entry);
-    });
+    service.timer.Start(options_.loop, delay, [this, entry] { Ensure(*entry); });
   }
 
   // Last to first, one after the other; the registry stays.
@@ -395,7 +392,7 @@ class Keeper : public ServiceKeeper {
   }
 
   const Options options_;
-  std::vector<Kept> services_;  // In the order they are started.
+  std::array<Kept, 5> services_;  // In the order they are started.
   std::optional<Wanted> wanted_;
   runtime::UniqueFd inotify_;
   runtime::EventLoop::WatchId inotify_watch_ = 0;

@@ -48,10 +48,7 @@ UsageCalls::UsageCalls(Options options)
     : options_(std::move(options)),
       meter_(std::make_shared<UsageMeter>(MeterOptions(options_.clock))) {}
 
-UsageCalls::~UsageCalls() {
-  *alive_ = false;
-  options_.loop->Cancel(timer_);
-}
+UsageCalls::~UsageCalls() { *alive_ = false; }
 
 absl::StatusOr<std::string> UsageCalls::Prefix(const std::string& job) const {
   if (job.empty()) return std::string();
@@ -112,8 +109,7 @@ void UsageCalls::Begin() {
         });
     if (is_asked) missing_.insert(node);
   }
-  timer_ = options_.loop->RunAfter(options_.patience, [this] {
-    timer_ = 0;
+  timer_.Start(options_.loop, options_.patience, [this] {
     missing_.clear();
     FinishIfAllAreThere();
   });
@@ -140,7 +136,7 @@ void UsageCalls::OnHost(absl::StatusOr<msg::UsageReplyT> usage) {
 
 void UsageCalls::FinishIfAllAreThere() {
   if (!of_host_ || !missing_.empty()) return;
-  options_.loop->Cancel(std::exchange(timer_, 0));
+  timer_.Cancel();
   measures_ = false;
   measured_ = options_.clock->Monotonic();
   last_ = std::exchange(of_host_, std::nullopt);

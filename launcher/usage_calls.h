@@ -23,6 +23,7 @@
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -75,7 +76,7 @@ class UsageCalls {
   std::set<std::string> missing_;  // Nodes that have not answered.
   std::optional<absl::StatusOr<msg::UsageReplyT>> of_host_;
   msg::UsageReplyT of_nodes_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   std::vector<std::pair<std::string, Done>> waiting_;  // With the prefix of the wanted tasks.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -21,6 +21,7 @@
 #include "registry/info/info_directory.h"
 #include "registry/tool/instance_view.h"
 #include "registry/tool/start_or_reuse.h"
+#include "runtime/timer.h"
 
 namespace registry {
 namespace {
@@ -40,7 +41,6 @@ using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
 class RealInstanceService : public InstanceService {
  public:
   RealInstanceService(Options options, bus::Service* service);
-  ~RealInstanceService() override;
   void ListNames(bus::NameList& names) override;
   Stats GetStats() const override;
 
@@ -53,7 +53,7 @@ class RealInstanceService : public InstanceService {
     pid_t pid;
     msg::InstanceT instance;
     Writer<Registry::StopInstance> writer;
-    runtime::EventLoop::TimerId timer;
+    runtime::Timer timer;
   };
 
   void Start(Writer<Registry::StartOrReuse> writer, const msg::StartOrReuseRequestT& request);
@@ -110,10 +110,6 @@ RealInstanceService::RealInstanceService(Options options, bus::Service* service)
   methods.Answer<Registry::CacheKey>(std::bind_front(&RealInstanceService::Key, this));
   methods.Answer<Registry::AnnounceInstance>(std::bind_front(&RealInstanceService::Announce, this));
   methods.Answer<Registry::WithdrawInstance>(std::bind_front(&RealInstanceService::Withdraw, this));
-}
-
-RealInstanceService::~RealInstanceService() {
-  for (const auto& [id, stop] : stopping_) options_.loop->Cancel(stop.timer);
 }
 
 InstanceService::Stats RealInstanceService::GetStats() const {
@@ -282,8 +278,8 @@ void RealInstanceService::Stop(Writer<Registry::StopInstance> writer,
   stopping.instance = Message(*found[0].entry);
   stopping.writer = std::move(writer);
   LOG(INFO) << stopping.instance.id << " (process " << stopping.pid << ") is asked to end";
-  stopping.timer =
-      options_.loop->RunAfter(Budget(stopping.writer->context(), kStopTimeout), [this, stop] {
+  stopping.timer.Start(
+      options_.loop, Budget(stopping.writer->context(), kStopTimeout), [this, stop] {
         const auto over = stopping_.extract(stop);
         if (over.empty()) return;
         over.mapped().writer->Finish(absl::DeadlineExceededError(absl::StrCat(
@@ -300,7 +296,7 @@ void RealInstanceService::EndStops() {
       ++stop;
       continue;
     }
-    options_.loop->Cancel(stopping.timer);
+    stopping.timer.Cancel();
     msg::StopInstanceReplyT reply;
     stopping.instance.state = msg::InstanceState::Dead;
     reply.instance = std::make_unique<msg::InstanceT>(stopping.instance);

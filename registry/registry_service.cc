@@ -24,6 +24,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/process_identity.h"
 #include "runtime/text/text_hash.h"
+#include "runtime/timer.h"
 
 namespace registry {
 namespace {
@@ -127,7 +128,7 @@ class RealRegistryService : public RegistryService {
       by_prefix_;
   std::uint64_t last_watcher_ = 0;
   std::uint64_t published_revision_ = 0;
-  runtime::EventLoop::TimerId look_timer_ = 0;
+  runtime::Timer look_timer_;
 
   std::atomic<std::uint64_t> lease_count_{0}, revision_{0}, watcher_count_{0}, expired_{0},
       processes_ended_{0};
@@ -143,11 +144,10 @@ RealRegistryService::RealRegistryService(Options options, bus::Service* service)
   methods.Answer<Registry::List>(std::bind_front(&RealRegistryService::List, this));
   methods.Serve<Registry::Watch>(std::bind_front(&RealRegistryService::Watch, this));
   bus::AddHubMethods(service, options_.hub, options_.node->clock());
-  look_timer_ = options_.loop->RunAfter(options_.leases.look_every, [this] { Look(); });
+  look_timer_.Start(options_.loop, options_.leases.look_every, [this] { Look(); });
 }
 
 RealRegistryService::~RealRegistryService() {
-  options_.loop->Cancel(look_timer_);
   for (const auto& [id, process] : processes_) options_.loop->Unwatch(process.watch);
 }
 
@@ -226,8 +226,8 @@ void RealRegistryService::Look() {
   const LeaseTable::Looked looked = leases_.Look(Now());
   expired_ += looked.expired;
   TellChanges();
-  look_timer_ = options_.loop->RunAfter(
-      looked.more ? absl::ZeroDuration() : options_.leases.look_every, [this] { Look(); });
+  look_timer_.Start(options_.loop, looked.more ? absl::ZeroDuration() : options_.leases.look_every,
+                    [this] { Look(); });
 }
 
 // False if it has ended already.

@@ -26,7 +26,7 @@ ChannelPipes::ChannelPipes(Options options)
     : options_(std::move(options)), channels_(options_.end) {}
 
 ChannelPipes::~ChannelPipes() {
-  options_.thread->Cancel(timer_);
+  timer_.Cancel();
   while (!pipes_.empty()) Remove(pipes_.begin()->first);
 }
 
@@ -39,17 +39,16 @@ void ChannelPipes::Send(const ChannelMessage& message) {
   unsent_.push_back(std::move(bytes));
   if (unsent_.size() > 1) return;
   WatchAll();
-  timer_ = options_.thread->RunAfter(kRetry, [this] { SendUnsent(); });
+  timer_.Start(options_.thread, kRetry, [this] { SendUnsent(); });
 }
 
 // ZeroMQ does not tell when a connection has room again.
 void ChannelPipes::SendUnsent() {
-  timer_ = 0;
   while (!unsent_.empty()) {
     const Socket::Sent sent = options_.send(unsent_.front());
     if (sent == Socket::Sent::kGone) return Stuck();
     if (sent == Socket::Sent::kFull) {
-      timer_ = options_.thread->RunAfter(kRetry, [this] { SendUnsent(); });
+      timer_.Start(options_.thread, kRetry, [this] { SendUnsent(); });
       return;
     }
     unsent_.pop_front();
@@ -61,9 +60,7 @@ void ChannelPipes::SendUnsent() {
 void ChannelPipes::Stuck() {
   is_stuck_ = true;
   unsent_.clear();
-  options_.thread->Cancel(timer_);
-  timer_ = options_.thread->RunAfter(absl::ZeroDuration(), [this] {
-    timer_ = 0;
+  timer_.Start(options_.thread, absl::ZeroDuration(), [this] {
     const std::function<void()> on_stuck = options_.on_stuck;  // (It may destroy this.)
     on_stuck();
   });
@@ -185,10 +182,8 @@ void ChannelPipes::End(Pipe* pipe, std::string_view why) {
 void ChannelPipes::OnClosed(Pipe* pipe) {
   pipe->is_ending = true;
   if (!Write(pipe)) return;
-  pipe->timer = options_.thread->RunAfter(kToFlush, [this, channel = pipe->channel] {
-    pipes_.at(channel).timer = 0;
-    Remove(channel);
-  });
+  pipe->timer.Start(options_.thread, kToFlush,
+                    [this, channel = pipe->channel] { Remove(channel); });
   Watch(pipe);
 }
 
@@ -200,7 +195,7 @@ void ChannelPipes::Watch(Pipe* pipe) {
 
 void ChannelPipes::Remove(std::uint32_t channel) {
   const auto found = pipes_.find(channel);
-  options_.thread->Cancel(found->second.timer);
+  found->second.timer.Cancel();
   options_.descriptors->Unwatch(found->second.watch);
   pipes_.erase(found);
 }

@@ -65,7 +65,7 @@ class ChannelPipes {
     std::size_t written = 0;  // Bytes of the first unwritten message.
     bool is_ending = false;   // Its channel has ended: it closes once all is written.
     bool is_broken = false;   // It takes nothing any more.
-    BusThread::TimerId timer = 0;
+    BusTimer timer;
   };
 
   void SendUnsent();
@@ -87,7 +87,7 @@ class ChannelPipes {
   NodeChannels channels_;
   std::map<std::uint32_t, Pipe> pipes_;  // By channel.
   std::deque<std::string> unsent_;
-  BusThread::TimerId timer_ = 0;  // The next try to send, or on_stuck.
+  BusTimer timer_;  // The next try to send, or on_stuck.
   bool is_stuck_ = false;
 };
 

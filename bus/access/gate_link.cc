@@ -125,7 +125,7 @@ class RealGateLink final : public GateLink {
   std::array<Listener, 2> listeners_;
   std::unique_ptr<Socket> socket_;
   BusThread::WatchId watch_ = 0, monitor_watch_ = 0;
-  BusThread::TimerId connect_timer_ = 0, welcome_timer_ = 0;
+  BusTimer connect_timer_, welcome_timer_;
   std::unique_ptr<ChannelPipes> pipes_;
   std::string address_, name_;  // The last connection's, and its key's.
   std::size_t turn_ = 0;
@@ -158,7 +158,7 @@ absl::Status RealGateLink::Open() {
 }
 
 void RealGateLink::CloseAll() {
-  thread_->Cancel(connect_timer_);
+  connect_timer_.Cancel();
   CloseConnection();
   for (Listener& listener : listeners_) {
     if (!listener.fd.valid()) continue;
@@ -170,7 +170,6 @@ void RealGateLink::CloseAll() {
 // ---- The connection
 
 void RealGateLink::Connect() {
-  connect_timer_ = 0;
   if (const absl::Status begun = TryToConnect(); !begun.ok()) End(begun);
 }
 
@@ -190,8 +189,7 @@ absl::Status RealGateLink::TryToConnect() {
   watch_ = thread_->Watch(socket_->handle(), [this] { OnMessages(); });
   monitor_watch_ = thread_->Watch(
       socket_->monitor(), [this] { OnMonitor(); }, BusThread::UsedBy::kReadable);
-  welcome_timer_ = thread_->RunAfter(kToWelcome, [this] {
-    welcome_timer_ = 0;
+  welcome_timer_.Start(thread_.get(), kToWelcome, [this] {
     End(absl::UnavailableError(absl::StrCat("nothing answers at ", address_, " as a gate does")));
   });
   // (It waits for the handshake in the socket.)
@@ -239,7 +237,7 @@ bool RealGateLink::OnMessage(std::string_view bytes) {
 }
 
 void RealGateLink::OnWelcome() {
-  thread_->Cancel(std::exchange(welcome_timer_, 0));
+  welcome_timer_.Cancel();
   welcome_at_ = Now();
   LOG(INFO) << "the gate at " << address_ << " has let in node " << name_;
   failures_.clear();
@@ -266,7 +264,7 @@ void RealGateLink::OnMonitor() {
 void RealGateLink::CloseConnection() {
   WatchListeners(false);
   pipes_.reset();
-  thread_->Cancel(std::exchange(welcome_timer_, 0));
+  welcome_timer_.Cancel();
   thread_->Unwatch(std::exchange(watch_, 0));
   thread_->Unwatch(std::exchange(monitor_watch_, 0));
   socket_.reset();
@@ -282,7 +280,7 @@ void RealGateLink::End(const absl::Status& why) {
   const bool is_refused = absl::IsPermissionDenied(why);
   const absl::Duration pause = is_refused ? std::max(options_.refused_pause, pause_) : pause_;
   pause_ = std::min(2 * pause_, options_.longest_pause);
-  connect_timer_ = thread_->RunAfter(pause, [this] { Connect(); });
+  connect_timer_.Start(thread_.get(), pause, [this] { Connect(); });
 }
 
 void RealGateLink::TellFailures() {

@@ -70,7 +70,7 @@ struct OpenCall {
   msg::EnvelopeT request;
   bool wait_for_service = false;
   absl::Duration deadline = absl::InfiniteDuration();
-  BusThread::TimerId timer = 0;
+  BusTimer timer;
   absl::Duration last_heard;
   int attempt = 0;   // Counts the times it has been sent.
   ReplyMerge merge;  // Joins the parts that answer this attempt.
@@ -94,7 +94,7 @@ struct Connection {
   BusThread::WatchId monitor_watch = 0;
   bool resolving = false;
   bool paused = false;
-  BusThread::TimerId pause_timer = 0;  // Not 0: looks again when it fires.
+  BusTimer pause_timer;  // Looks again when it fires.
   absl::Duration pause = kFirstPause;
   std::set<std::uint64_t> waiting;
   std::set<std::uint64_t> sent;
@@ -139,7 +139,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   std::unordered_map<std::uint64_t, std::unique_ptr<OpenCall>> calls;
   std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<Connection>> connections;
   std::map<std::string, std::string> endpoints;  // Found through the registry.
-  BusThread::TimerId silence_timer = 0;
+  BusTimer silence_timer;
   std::uint64_t malformed = 0;
 
   absl::Duration Now() const { return node->clock()->Monotonic(); }
@@ -227,7 +227,7 @@ void Client::State::Begin(std::unique_ptr<OpenCall> owned, bool own_connection) 
   }
   const std::uint64_t id = call.id;
   if (call.deadline != absl::InfiniteDuration()) {
-    call.timer = thread.RunAfter(call.deadline - Now(), [this, id] { OnDeadline(id); });
+    call.timer.Start(&thread, call.deadline - Now(), [this, id] { OnDeadline(id); });
   }
   Connection& connection = ConnectionFor(call, own_connection);
   call.connection = &connection;
@@ -238,8 +238,8 @@ void Client::State::Begin(std::unique_ptr<OpenCall> owned, bool own_connection) 
                        absl::StrCat(call.service, ": ", kMaxCallsOfOne, " calls are under way")));
   }
   connection.waiting.insert(id);
-  if (call.method.streaming && silence_timer == 0) {
-    silence_timer = thread.RunAfter(kSilenceCheck, [this] { CheckSilence(); });
+  if (call.method.streaming && !silence_timer.is_set()) {
+    silence_timer.Start(&thread, kSilenceCheck, [this] { CheckSilence(); });
   }
   Advance(connection);
 }
@@ -248,7 +248,7 @@ void Client::State::End(std::uint64_t id, absl::StatusOr<msg::EnvelopeT> result)
   auto node_of_call = calls.extract(id);
   if (node_of_call.empty()) return;
   OpenCall& call = *node_of_call.mapped();
-  thread.Cancel(call.timer);
+  call.timer.Cancel();
   Connection* const connection = call.connection;
   connection->waiting.erase(id);
   connection->sent.erase(id);
@@ -273,7 +273,6 @@ void Client::State::OnDeadline(std::uint64_t id) {
   const auto found = calls.find(id);
   if (found == calls.end()) return;
   OpenCall& call = *found->second;
-  call.timer = 0;
   // The answer may be here, unread, if this process was stopped meanwhile.
   if (ReadAll(call.connection, kMessagesAtOnce); !calls.contains(id)) return;
   counters.deadlines_expired.Add();
@@ -286,7 +285,6 @@ void Client::State::OnDeadline(std::uint64_t id) {
 }
 
 void Client::State::CheckSilence() {
-  silence_timer = 0;
   std::vector<std::uint64_t> streams;
   for (const auto& [id, call] : calls) {
     if (call->method.streaming) streams.push_back(id);
@@ -306,7 +304,7 @@ void Client::State::CheckSilence() {
                        " has been silent for ", InWords(kMaxSilence))));
   }
   if (streams.empty()) return;
-  silence_timer = thread.RunAfter(kSilenceCheck, [this] { CheckSilence(); });
+  silence_timer.Start(&thread, kSilenceCheck, [this] { CheckSilence(); });
 }
 
 void Client::State::CloseAll() {
@@ -315,11 +313,11 @@ void Client::State::CloseAll() {
     CancelCall(calls.begin()->first, absl::CancelledError("the client is being destroyed"));
   }
   for (auto& [key, connection] : connections) {
-    thread.Cancel(connection->pause_timer);
+    connection->pause_timer.Cancel();
     Disconnect(*connection);
   }
   connections.clear();
-  thread.Cancel(silence_timer);
+  silence_timer.Cancel();
 }
 
 // ---- Connections
@@ -337,7 +335,7 @@ Connection& Client::State::ConnectionFor(const OpenCall& call, bool own) {
 
 void Client::State::EndIfUnused(Connection* connection) {
   if (closed) return;
-  thread.Cancel(connection->pause_timer);
+  connection->pause_timer.Cancel();
   Disconnect(*connection);
   connections.erase({connection->service, connection->own_of});
 }
@@ -345,7 +343,8 @@ void Client::State::EndIfUnused(Connection* connection) {
 // Brings the waiting calls on their way.
 void Client::State::Advance(Connection& connection) {
   if (connection.socket == nullptr) {
-    if (connection.resolving || connection.pause_timer != 0 || connection.waiting.empty()) return;
+    if (connection.resolving || connection.pause_timer.is_set() || connection.waiting.empty())
+      return;
     if (access_file.has_value()) {
       const absl::Status status = ConnectThroughGate(connection);
       if (!status.ok()) return NotThere(connection, status, true);
@@ -481,11 +480,9 @@ void Client::State::NotThere(Connection& connection, const absl::Status& why, bo
 
 // Looks again a little later.
 void Client::State::Pause(Connection& connection) {
-  if (connection.pause_timer != 0) return;
-  connection.pause_timer = thread.RunAfter(connection.pause, [this, raw = &connection] {
-    raw->pause_timer = 0;
-    Advance(*raw);
-  });
+  if (connection.pause_timer.is_set()) return;
+  connection.pause_timer.Start(&thread, connection.pause,
+                               [this, raw = &connection] { Advance(*raw); });
   connection.pause = std::min(2 * connection.pause, kLongestPause);
 }
 

@@ -202,8 +202,8 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   // The bus thread's own.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
-  BusThread::TimerId tick = 0;
-  BusThread::TimerId retry = 0;
+  BusTimer tick;
+  BusTimer retry;
   std::map<CallKey, std::shared_ptr<Call>> calls;
   std::unordered_map<std::string, std::shared_ptr<Caller>> callers;
   std::vector<std::shared_ptr<Outbox>> blocked;  // Their queues in ZeroMQ are full.
@@ -577,7 +577,7 @@ void Service::State::Flush(const std::shared_ptr<Outbox>& outbox) {
     outbox->Untake(std::move(*item));
     // ZeroMQ tells when any caller can be sent to, not which: so look again soon.
     blocked.push_back(outbox);
-    if (retry == 0) retry = thread.RunAfter(kRetrySend, [this] { RetryBlocked(); });
+    if (!retry.is_set()) retry.Start(&thread, kRetrySend, [this] { RetryBlocked(); });
     break;
   }
   for (auto& writable : outbox->TakeWritable()) writable();
@@ -585,7 +585,6 @@ void Service::State::Flush(const std::shared_ptr<Outbox>& outbox) {
 }
 
 void Service::State::RetryBlocked() {
-  retry = 0;
   const auto now = std::exchange(blocked, {});
   for (const auto& outbox : now) Flush(outbox);
 }
@@ -682,7 +681,7 @@ void Service::State::Count(const Call& call, bool error) {
 // Keeps streams alive and ends what nobody waits for any more.
 void Service::State::Tick() {
   const absl::Duration now = Now();
-  tick = thread.RunAfter(kTick, [this] { Tick(); });
+  tick.Start(&thread, kTick, [this] { Tick(); });
   std::vector<std::shared_ptr<Call>> open;
   for (const auto& [key, call] : calls) open.push_back(call);
   for (const auto& call : open) {
@@ -703,7 +702,7 @@ absl::Status Service::State::Open() {
   if (absl::Status bound = (*opened)->Bind(options.endpoint); !bound.ok()) return bound;
   socket = std::move(*opened);
   watch = thread.Watch(socket->handle(), [this] { OnReadable(); });
-  tick = thread.RunAfter(kTick, [this] { Tick(); });
+  tick.Start(&thread, kTick, [this] { Tick(); });
   return absl::OkStatus();
 }
 
@@ -716,8 +715,8 @@ void Service::State::Close() {
     Cancel(call);
   }
   thread.Unwatch(watch);
-  thread.Cancel(tick);
-  thread.Cancel(retry);
+  tick.Cancel();
+  retry.Cancel();
   socket.reset();
   for (const auto& [identity, caller] : callers) (void)caller->outbox->Close();
   callers.clear();

@@ -103,7 +103,7 @@ class ZmqHub : public Hub {
   struct Wait {
     std::string topic;
     std::uint32_t count;
-    BusThread::TimerId timer;
+    BusTimer timer;
     Subscribed done;
   };
   void Close();
@@ -137,14 +137,14 @@ class ZmqHub : public Hub {
   std::unique_ptr<Socket> out_;
   BusThread::WatchId in_watch_ = 0;
   BusThread::WatchId out_watch_ = 0;
-  BusThread::TimerId out_timer_ = 0;
+  BusTimer out_timer_;
   std::unordered_map<std::string, std::uint32_t, runtime::TextHash, std::equal_to<>>
       subscriptions_;  // By prefix.
   std::map<std::uint64_t, Wait> waits_;
   TopicTable topics_;
   RecentEvents recent_;
   Tails tails_;  // Tails of the topics that the host itself publishes on.
-  BusThread::TimerId tail_timer_ = 0;
+  BusTimer tail_timer_;
 
   std::atomic<std::uint64_t> last_wait_{0};
 };
@@ -184,13 +184,13 @@ void ZmqHub::RestartOut() {
   const absl::Status opened = OpenOut();
   if (opened.ok()) return;
   LOG(ERROR) << "the hub hears no subscribers: " << opened.message();
-  out_timer_ = thread_.RunAfter(kOpenAgain, [this] { RestartOut(); });
+  out_timer_.Start(&thread_, kOpenAgain, [this] { RestartOut(); });
 }
 
 void ZmqHub::Close() {
   thread_.Unwatch(in_watch_);
-  thread_.Cancel(tail_timer_);
-  thread_.Cancel(out_timer_);
+  tail_timer_.Cancel();
+  out_timer_.Cancel();
   in_.reset();
   CloseOut();
   while (!waits_.empty()) {
@@ -313,9 +313,8 @@ std::uint64_t ZmqHub::PublishHere(const std::string& topic, Frame body) {
 }
 
 void ZmqHub::PlanTails() {
-  if (tail_timer_ != 0 || tails_.next() == absl::InfiniteDuration()) return;
-  tail_timer_ = thread_.RunAfter(tails_.next() - node_->clock()->Monotonic(), [this] {
-    tail_timer_ = 0;
+  if (tail_timer_.is_set() || tails_.next() == absl::InfiniteDuration()) return;
+  tail_timer_.Start(&thread_, tails_.next() - node_->clock()->Monotonic(), [this] {
     SendTails();
     PlanTails();
   });
@@ -393,9 +392,8 @@ void ZmqHub::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
   wait.topic = std::move(topic);
   wait.count = count;
   wait.done = std::move(done);
-  wait.timer = 0;
   if (timeout == absl::InfiniteDuration()) return;
-  wait.timer = thread_.RunAfter(timeout, [this, id] {
+  wait.timer.Start(&thread_, timeout, [this, id] {
     const Wait& late = waits_.at(id);
     EndWait(id, absl::DeadlineExceededError(absl::StrCat(CountHere(late.topic), " of ", late.count,
                                                          " subscriptions of ", late.topic,
@@ -406,7 +404,7 @@ void ZmqHub::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
 void ZmqHub::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
   auto wait = waits_.extract(id);
   if (wait.empty()) return;
-  thread_.Cancel(wait.mapped().timer);
+  wait.mapped().timer.Cancel();
   wait.mapped().done(std::move(how));
 }
 

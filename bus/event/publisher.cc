@@ -49,13 +49,13 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   // The bus thread's own.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
-  BusThread::TimerId retry = 0;
+  BusTimer retry;
   bool heard = false;  // The hub has subscribed.
   std::deque<Event> held;
   std::size_t held_bytes = 0;
   std::uint64_t dropped = 0;
   Tails tails;
-  BusThread::TimerId tail_timer = 0;
+  BusTimer tail_timer;
   absl::Duration tail_time = absl::InfiniteDuration();  // When it fires.
 
   absl::Status Open();
@@ -86,8 +86,8 @@ absl::Status Publisher::State::Open() {
 
 void Publisher::State::Close() {
   thread.Unwatch(watch);
-  thread.Cancel(retry);
-  thread.Cancel(tail_timer);
+  retry.Cancel();
+  tail_timer.Cancel();
   socket.reset();
 }
 
@@ -109,11 +109,8 @@ void Publisher::State::SendHeld() {
     DropFirstHeld();
   }
   // The hub is slow. (It has no event for room; without a hub, its subscription is the event.)
-  if (!heard || held.empty() || retry != 0) return;
-  retry = thread.RunAfter(kRetrySend, [this] {
-    retry = 0;
-    SendHeld();
-  });
+  if (!heard || held.empty() || retry.is_set()) return;
+  retry.Start(&thread, kRetrySend, [this] { SendHeld(); });
 }
 
 bool Publisher::State::Send(Event& event) {
@@ -137,21 +134,17 @@ void Publisher::State::Publish(Event event) {
 void Publisher::State::Queue(Event event) {
   if (heard && held.empty() && Send(event)) return;
   Hold(std::move(event));
-  if (heard && retry == 0) SendHeld();
+  if (heard && !retry.is_set()) SendHeld();
 }
 
 // One timer for all topics: an event moves the time of its own tail only, and the timer that comes
 // too early for that finds nothing and is set again.
 void Publisher::State::PlanTails() {
-  if (tail_timer != 0 && tail_time <= tails.next()) return;
-  thread.Cancel(tail_timer);
-  tail_timer = 0;
+  if (tail_timer.is_set() && tail_time <= tails.next()) return;
+  tail_timer.Cancel();
   tail_time = tails.next();
   if (tail_time == absl::InfiniteDuration()) return;
-  tail_timer = thread.RunAfter(tail_time - node->clock()->Monotonic(), [this] {
-    tail_timer = 0;
-    SendTails();
-  });
+  tail_timer.Start(&thread, tail_time - node->clock()->Monotonic(), [this] { SendTails(); });
 }
 
 void Publisher::State::SendTails() {
@@ -167,10 +160,7 @@ void Publisher::State::SendTails() {
   tail_time = tails.next();
   if (!heard || tail_time == absl::InfiniteDuration()) return;
   const absl::Duration left = tail_time - node->clock()->Monotonic();
-  tail_timer = thread.RunAfter(std::max(left, kTailsPause), [this] {
-    tail_timer = 0;
-    SendTails();
-  });
+  tail_timer.Start(&thread, std::max(left, kTailsPause), [this] { SendTails(); });
 }
 
 void Publisher::State::Hold(Event event) {

@@ -108,7 +108,7 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   std::vector<std::string> subscribed;  // Prefixes of the socket.
   std::string gate_address, gate_key;
   BusThread::WatchId gate_watch = 0;  // For the end of the connection.
-  BusThread::TimerId gate_timer = 0;  // Not 0: connects anew when it fires.
+  BusTimer gate_timer;                // Connects anew when it fires.
   absl::Duration gate_pause = kFirstPause;
   // Connected anew: events may have been missed, although the hub is the same.
   bool connected_anew = false;
@@ -189,10 +189,9 @@ void Subscriber::State::OnGateLost(const absl::Status& why) {
     runtime::MutexLock lock(mutex);
     trouble = why;
   }
-  if (gate_timer != 0) return;
+  if (gate_timer.is_set()) return;
   connected_anew = hub_epoch != 0;
-  gate_timer = thread.RunAfter(gate_pause, [this] {
-    gate_timer = 0;
+  gate_timer.Start(&thread, gate_pause, [this] {
     if (absl::Status opened = OpenGate(); !opened.ok()) OnGateLost(opened);
   });
   gate_pause = std::min(2 * gate_pause, kLongestPause);
@@ -250,7 +249,7 @@ absl::Status Subscriber::State::Open() {
 }
 
 void Subscriber::State::Close() {
-  thread.Cancel(gate_timer);
+  gate_timer.Cancel();
   CloseSocket();
   recovery.reset();
   owner_calls.reset();

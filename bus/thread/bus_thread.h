@@ -18,6 +18,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace bus {
 
@@ -114,6 +115,9 @@ class BusThread {
 
   std::unique_ptr<runtime::Thread> thread_;
 };
+
+// A timer of an object of the bus thread.
+using BusTimer = runtime::LoopTimer<BusThread>;
 
 }  // namespace bus
 

@@ -16,24 +16,17 @@ constexpr std::size_t kAtOnce = 100;
 
 }  // namespace
 
-LauncherAlerts::~LauncherAlerts() {
-  options_.loop->Cancel(timer_);
-  for (const auto& [service, restarts] : restarts_) options_.loop->Cancel(restarts.timer);
-}
-
 void LauncherAlerts::OnRestart(const std::string& service, const std::string& how,
                                std::int64_t started_us) {
   Restarts& restarts = restarts_[service];
   ++restarts.since;
   restarts.how = how;
   restarts.started_us = started_us;
-  if (restarts.timer != 0) return;
+  if (restarts.timer.is_set()) return;
   const absl::Duration quiet = options_.clock->Monotonic() - restarts.told_at;
   if (quiet >= restarts.pause) return TellRestarts(service);
-  restarts.timer = options_.loop->RunAfter(restarts.pause - quiet, [this, service] {
-    restarts_[service].timer = 0;
-    TellRestarts(service);
-  });
+  restarts.timer.Start(options_.loop, restarts.pause - quiet,
+                       [this, service] { TellRestarts(service); });
 }
 
 void LauncherAlerts::TellRestarts(const std::string& service) {
@@ -87,11 +80,7 @@ void LauncherAlerts::HandOn() {
   }
   if (status.ok() && due->size() < kAtOnce) return;
   LOG_IF(ERROR, !status.ok()) << status;
-  options_.loop->Cancel(timer_);
-  timer_ = options_.loop->RunAfter(status.ok() ? absl::ZeroDuration() : kRetry, [this] {
-    timer_ = 0;
-    HandOn();
-  });
+  timer_.Start(options_.loop, status.ok() ? absl::ZeroDuration() : kRetry, [this] { HandOn(); });
 }
 
 }  // namespace launcher

@@ -14,6 +14,7 @@
 #include "launcher/alert/notifier.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -29,7 +30,6 @@ class LauncherAlerts {
     std::function<void(const msg::AlertT&)> publish;
   };
   explicit LauncherAlerts(Options options) : options_(std::move(options)) {}
-  ~LauncherAlerts();
   LauncherAlerts(const LauncherAlerts&) = delete;
   LauncherAlerts& operator=(const LauncherAlerts&) = delete;
 
@@ -51,7 +51,7 @@ class LauncherAlerts {
     int since = 0;  // Restarts that no alert has told of; the last one:
     std::string how;
     std::int64_t started_us = 0;
-    runtime::EventLoop::TimerId timer = 0;
+    runtime::Timer timer;
   };
   void TellRestarts(const std::string& service);
   void Raise(bus::NewAlert alert);
@@ -59,7 +59,7 @@ class LauncherAlerts {
 
   const Options options_;
   std::map<std::string, Restarts> restarts_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace launcher

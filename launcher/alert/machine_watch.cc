@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -30,10 +31,7 @@ class Watch : public MachineWatch {
       : options_(std::move(options)),
         disks_(options_.disk_floor),
         meter_(std::make_shared<GpuMeter>(options_.gpus)) {}
-  ~Watch() override {
-    options_.loop->Cancel(timer_);
-    *alive_ = false;
-  }
+  ~Watch() override { *alive_ = false; }
 
   // Asks again only after the answer.
   void Look() {
@@ -60,14 +58,14 @@ class Watch : public MachineWatch {
   }
 
   void LookLater() {
-    timer_ = options_.loop->RunAfter(options_.every, [this] { Look(); });
+    timer_.Start(options_.loop, options_.every, [this] { Look(); });
   }
 
   const Options options_;
   DiskRule disks_;
   GpuRule gpus_;
   const std::shared_ptr<GpuMeter> meter_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -55,8 +55,6 @@ std::string NotificationText(const std::vector<msg::AlertT>& alerts) {
 
 Notifier::Notifier(Options options) : options_(std::move(options)), pace_(options_.pace) {}
 
-Notifier::~Notifier() { options_.loop->Cancel(timer_); }
-
 void Notifier::Resume() {
   const absl::Time since = options_.clock->Now() - options_.pace.window;
   const auto told = options_.store->BatchesSince(absl::ToUnixMicros(since));
@@ -85,11 +83,8 @@ absl::Status Notifier::Accept(const msg::AlertT& alert) {
 }
 
 void Notifier::TellSoon(absl::Duration wait) {
-  if (options_.command.empty() || timer_ != 0) return;
-  timer_ = options_.loop->RunAfter(wait, [this] {
-    timer_ = 0;
-    Tell();
-  });
+  if (options_.command.empty() || timer_.is_set()) return;
+  timer_.Start(options_.loop, wait, [this] { Tell(); });
 }
 
 // A batch of an earlier launcher may be there that has no job yet.

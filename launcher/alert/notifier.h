@@ -13,6 +13,7 @@
 #include "launcher/alert/notify_pace.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -38,7 +39,6 @@ class Notifier {
     std::function<absl::Status(const std::string& request_id, msg::JobSpecT spec)> launch;
   };
   explicit Notifier(Options options);
-  ~Notifier();
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
@@ -56,7 +56,7 @@ class Notifier {
 
   const Options options_;
   NotifyPace pace_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 // The JSON that the command reads: the first alert, `count` of all of them, and the others in

@@ -8,8 +8,6 @@ namespace launcher {
 FollowPace::FollowPace(runtime::EventLoop* loop, Options options)
     : loop_(loop), options_(options), room_(options.bytes_a_turn) {}
 
-FollowPace::~FollowPace() { loop_->Cancel(timer_); }
-
 void FollowPace::Spend(std::int64_t bytes) {
   room_ -= bytes;
   Schedule();
@@ -21,7 +19,6 @@ void FollowPace::WhenRoom(std::function<void()> go_on) {
 }
 
 void FollowPace::BeginTurn() {
-  timer_ = 0;
   room_ = std::min(room_ + options_.bytes_a_turn, options_.bytes_a_turn);
   if (has_room()) {
     for (const auto& go_on : std::exchange(waiting_, {})) go_on();
@@ -30,7 +27,7 @@ void FollowPace::BeginTurn() {
 }
 
 void FollowPace::Schedule() {
-  if (timer_ == 0) timer_ = loop_->RunAfter(options_.turn, [this] { BeginTurn(); });
+  if (!timer_.is_set()) timer_.Start(loop_, options_.turn, [this] { BeginTurn(); });
 }
 
 }  // namespace launcher

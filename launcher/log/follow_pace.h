@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -22,7 +23,6 @@ class FollowPace {
   // `loop` is not owned and outlives it.
   FollowPace(runtime::EventLoop* loop, Options options);
   explicit FollowPace(runtime::EventLoop* loop) : FollowPace(loop, Options()) {}
-  ~FollowPace();
   FollowPace(const FollowPace&) = delete;
   FollowPace& operator=(const FollowPace&) = delete;
 
@@ -40,7 +40,7 @@ class FollowPace {
   runtime::EventLoop* const loop_;
   const Options options_;
   std::int64_t room_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   std::vector<std::function<void()>> waiting_;
 };
 

@@ -63,8 +63,6 @@ ReportRelay::~ReportRelay() {
   for (const auto& [id, reporter] : reporters_) poller_->Forget(reporter.socket.get());
   if (listener_.valid()) poller_->Forget(listener_.get());
   if (trainer_.valid()) poller_->Forget(trainer_.get());
-  poller_->Cancel(retry_timer_);
-  poller_->Cancel(beat_timer_);
 }
 
 void ReportRelay::AddReporter(runtime::UniqueFd socket) {
@@ -255,9 +253,7 @@ ReportRelay::Line* ReportRelay::AwaitedBarrier() {
 }
 
 void ReportRelay::BeatLater() {
-  poller_->Cancel(beat_timer_);
-  beat_timer_ = poller_->RunAfter(options_.beat, [this] {
-    beat_timer_ = 0;
+  beat_timer_.Start(poller_, options_.beat, [this] {
     if (AwaitedBarrier() == nullptr) return;
     // One at a time, and none for a trainer that is away: it will count anew.
     if (link_ == Link::kUp && queue_.front().kind == Line::Kind::kBarrier) {
@@ -353,7 +349,6 @@ void ReportRelay::UpdateReporters() {
 }
 
 void ReportRelay::Connect() {
-  retry_timer_ = 0;
   link_ = Link::kDown;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -381,8 +376,8 @@ void ReportRelay::Disconnect() {
   link_ = Link::kDown;
   trainer_in_.clear();
   trainer_out_.clear();
-  if (retry_timer_ != 0) return;
-  retry_timer_ = poller_->RunAfter(retry_, [this] { Connect(); });
+  if (retry_timer_.is_set()) return;
+  retry_timer_.Start(poller_, retry_, [this] { Connect(); });
   retry_ = std::min(retry_ * 2, options_.longest_retry);
 }
 

@@ -12,6 +12,7 @@
 
 #include "launcher/shim/poller.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -153,12 +154,12 @@ class ReportRelay {
   std::size_t queue_bytes_ = 0;
   std::uint64_t last_number_ = 0;
   std::uint64_t last_barrier_ = 0;
-  Poller::TimerId beat_timer_ = 0;
+  runtime::LoopTimer<Poller> beat_timer_;
 
   Link link_ = Link::kNone;
   runtime::UniqueFd trainer_;
   std::chrono::milliseconds retry_;
-  Poller::TimerId retry_timer_ = 0;
+  runtime::LoopTimer<Poller> retry_timer_;
   std::string trainer_in_;
   std::string trainer_out_;
   std::uint64_t sent_number_ = 0;  // Last number put into trainer_out_ on this connection.

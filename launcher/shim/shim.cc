@@ -33,6 +33,7 @@
 #include "runtime/counted.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/peer.h"
+#include "runtime/timer.h"
 
 // Always true:
 // - There is one thread, and nothing in it waits but the poller: a program's output, its reports
@@ -235,7 +236,7 @@ class Shim {
   bool killing_ = false;
   bool killed_once_ = false;
   bool gave_up_killing_ = false;
-  Poller::TimerId stop_timer_ = 0, round_timer_ = 0, check_timer_ = 0;
+  runtime::LoopTimer<Poller> stop_timer_, round_timer_, check_timer_;
 
   bool finished_ = false;
   bool acknowledged_ = false;
@@ -548,8 +549,7 @@ void Shim::OnMainEnded(int status) {
 bool Shim::IsTreeGone() {
   if (!no_children_) return false;
   if (tree_ == nullptr || tree_->IsEmpty()) return true;
-  poller_.Cancel(check_timer_);
-  check_timer_ = poller_.RunAfter(kNamespaceRound, [this] { CheckFinished(); });
+  check_timer_.Start(&poller_, kNamespaceRound, [this] { CheckFinished(); });
   return false;
 }
 
@@ -594,8 +594,7 @@ void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
     kill(-state_.pid, signal);
   }
   if (relay_ != nullptr) relay_->Stopping(std::chrono::steady_clock::now() + grace);
-  poller_.Cancel(stop_timer_);
-  stop_timer_ = poller_.RunAfter(grace, [this] { KillTree(); });
+  stop_timer_.Start(&poller_, grace, [this] { KillTree(); });
 }
 
 void Shim::KillTree() {
@@ -614,7 +613,7 @@ bool Shim::IsTreeDead() { return !Reap() && (tree_ == nullptr || tree_->IsGone()
 
 void Shim::KillRound() {
   if (finished_) return;
-  poller_.Cancel(round_timer_);
+  round_timer_.Cancel();
   if (IsTreeDead()) return Finish();
   if (gave_up_killing_) {
     const auto alive = LiveDescendants(getpid());
@@ -624,7 +623,7 @@ void Shim::KillRound() {
   }
   KillOnce();
   if (IsTreeDead()) return Finish();
-  round_timer_ = poller_.RunAfter(kKillRound, [this] { KillRound(); });
+  round_timer_.Start(&poller_, kKillRound, [this] { KillRound(); });
 }
 
 void Shim::KillOnce() {
@@ -675,7 +674,7 @@ void Shim::Finish() {
   finished_ = true;
   // Processes that could not be killed may still use the resources.
   if (!gave_up_killing_) attempt_.locks.clear();
-  poller_.Cancel(stop_timer_);
+  stop_timer_.Cancel();
   stdout_.Drain();
   stderr_.Drain();
   stdout_.Close();

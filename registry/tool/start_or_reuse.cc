@@ -124,13 +124,6 @@ msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& jo
 
 StartOrReuse::StartOrReuse(Options options) : options_(std::move(options)) {}
 
-StartOrReuse::~StartOrReuse() {
-  for (auto& [id, flight] : flights_) {
-    options_.loop->Cancel(flight.probe_timer);
-    for (auto& [caller, waiting] : flight.callers) options_.loop->Cancel(waiting.timer);
-  }
-}
-
 // ---- Callers
 
 absl::Status StartOrReuse::Check(const msg::StartOrReuseRequestT& request) const {
@@ -206,10 +199,10 @@ void StartOrReuse::Join(const FlightId& flight_id, CallerId id, Caller caller) {
   callers_[id] = flight_id;
   Waiting& waiting = flight->callers[id];
   waiting.began = options_.clock->Monotonic();
-  waiting.timer =
-      options_.loop->RunAfter(caller.timeout, [this, flight_id, id] { TimeIsOver(flight_id, id); });
+  waiting.timer.Start(options_.loop, caller.timeout,
+                      [this, flight_id, id] { TimeIsOver(flight_id, id); });
   waiting.caller = std::move(caller);
-  if (flight->probe_timer == 0) LookLater(flight_id);
+  if (!flight->probe_timer.is_set()) LookLater(flight_id);
   if (flight->progress.empty() || !waiting.caller.progress) return;
   Reply part = ReplyOf(*flight, msg::StartOutcome::Pending);
   part.progress = flight->progress;
@@ -220,7 +213,6 @@ void StartOrReuse::Leave(CallerId caller) {
   const auto found = callers_.find(caller);
   if (found == callers_.end()) return;
   auto& waiting = flights_.at(found->second).callers;
-  options_.loop->Cancel(waiting.at(caller).timer);
   waiting.erase(caller);
   callers_.erase(found);
 }
@@ -228,8 +220,9 @@ void StartOrReuse::Leave(CallerId caller) {
 void StartOrReuse::TimeIsOver(const FlightId& id, CallerId caller) {
   const auto flight = flights_.find(id);
   if (flight == flights_.end() || !flight->second.callers.contains(caller)) return;
-  const Waiting waiting = flight->second.callers.at(caller);
-  Leave(caller);
+  const auto extracted = flight->second.callers.extract(caller);
+  callers_.erase(caller);
+  const Waiting& waiting = extracted.mapped();
   if (flight->second.pid == 0) {
     return waiting.caller.done(absl::DeadlineExceededError(
         absl::StrCat("the launcher has not started ", flight->second.request.tool, " within ",
@@ -257,11 +250,11 @@ void StartOrReuse::Tell(Flight* flight, std::string progress) {
 void StartOrReuse::Finish(const FlightId& id, absl::StatusOr<Reply> reply) {
   auto flight = flights_.extract(id);
   if (flight.empty()) return;
-  options_.loop->Cancel(flight.mapped().probe_timer);
+  flight.mapped().probe_timer.Cancel();
   const absl::Duration now = options_.clock->Monotonic();
   for (auto& [caller, waiting] : flight.mapped().callers) {
     callers_.erase(caller);
-    options_.loop->Cancel(waiting.timer);
+    waiting.timer.Cancel();
     if (reply.ok()) {
       reply->elapsed_ms =
           static_cast<std::uint32_t>(absl::ToInt64Milliseconds(now - waiting.began));
@@ -454,13 +447,12 @@ void StartOrReuse::Look(const FlightId& id) {
 // Only while somebody waits.
 void StartOrReuse::LookLater(const FlightId& id) {
   Flight& flight = flights_.at(id);
-  flight.probe_timer = 0;
   if (flight.callers.empty()) {
     flight.probe_pause = absl::ZeroDuration();
     return;
   }
   flight.probe_pause = std::clamp(2 * flight.probe_pause, kFirstLook, kLongestLook);
-  flight.probe_timer = options_.loop->RunAfter(flight.probe_pause, [this, id] {
+  flight.probe_timer.Start(options_.loop, flight.probe_pause, [this, id] {
     Look(id);
     const auto found = flights_.find(id);
     if (found == flights_.end()) return;

@@ -17,6 +17,7 @@
 #include "registry/tool/tool_probe.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace registry {
 
@@ -62,7 +63,6 @@ class StartOrReuse {
     std::function<void(absl::StatusOr<msg::StartOrReuseReplyT>)> done = {};
   };
   explicit StartOrReuse(Options options);
-  ~StartOrReuse();
 
   CallerId Start(const msg::StartOrReuseRequestT& request, Caller caller);
   // Forgets a caller; `done` is not called. The tool it has had started goes on.
@@ -83,7 +83,7 @@ class StartOrReuse {
   struct Waiting {
     Caller caller;
     absl::Duration began;
-    runtime::EventLoop::TimerId timer = 0;
+    runtime::Timer timer;
   };
   // One start under way.
   struct Flight {
@@ -101,7 +101,7 @@ class StartOrReuse {
     std::int64_t started_us = 0;
     std::string progress;
     std::map<CallerId, Waiting> callers;
-    runtime::EventLoop::TimerId probe_timer = 0;
+    runtime::Timer probe_timer;
     absl::Duration probe_pause;
   };
   using FlightId = std::string;  // "TEMPORARY_DIRECTORY\nTOOL\nKEY"

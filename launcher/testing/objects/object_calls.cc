@@ -15,6 +15,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace launcher::testing {
 namespace {
@@ -62,11 +63,10 @@ class Objects {
     }
     const absl::Duration next = table_.NextTimeout();
     if (next == next_) return;
-    loop_->Cancel(timer_);
+    timer_.Cancel();
     next_ = next;
-    timer_ = 0;
     if (next == absl::InfiniteDuration()) return;
-    timer_ = loop_->RunAfter(std::max(next - Now(), absl::ZeroDuration()), [this] {
+    timer_.Start(loop_.get(), std::max(next - Now(), absl::ZeroDuration()), [this] {
       next_ = absl::ZeroDuration();
       Give(table_.Expire(Now()));
     });
@@ -77,7 +77,7 @@ class Objects {
   std::unordered_map<ObjectTable::Ticket, ObjectDone> waiting_;
   ObjectTable::Ticket last_ticket_ = 0;
   absl::Duration next_ = absl::InfiniteDuration();
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 
   const std::unique_ptr<runtime::EventLoop> loop_;
   runtime::Thread thread_;

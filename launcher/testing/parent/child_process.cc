@@ -49,12 +49,7 @@ ChildProcess::ChildProcess(runtime::EventLoop* loop, std::string task, std::uint
           loop, task_, [this](std::string_view lines) { events_.wrote(true, lines); },
           [this] { events_.is_done(); }) {}
 
-ChildProcess::~ChildProcess() {
-  loop_->Unwatch(process_watch_);
-  loop_->Cancel(stop_timer_);
-  loop_->Cancel(kill_timer_);
-  loop_->Cancel(output_timer_);
-}
+ChildProcess::~ChildProcess() { loop_->Unwatch(process_watch_); }
 
 absl::Status ChildProcess::Start(const StartOrder& order, std::vector<std::string> environment,
                                  absl::Duration output_wait) {
@@ -100,7 +95,7 @@ bool ChildProcess::IsGone() const {
 }
 
 bool ChildProcess::IsOver() const {
-  return exit_.has_value() && OutputIsAtEnd() && kill_timer_ == 0;
+  return exit_.has_value() && OutputIsAtEnd() && !kill_timer_.is_set();
 }
 
 std::string ChildProcess::How() const {
@@ -137,11 +132,7 @@ void ChildProcess::Stop(StopReason cause, absl::Duration grace) {
   } else {
     process_->SignalGroup(SIGTERM).IgnoreError();
   }
-  loop_->Cancel(stop_timer_);
-  stop_timer_ = loop_->RunAfter(grace, [this] {
-    stop_timer_ = 0;
-    Kill();
-  });
+  stop_timer_.Start(loop_, grace, [this] { Kill(); });
 }
 
 void ChildProcess::Signal(int signal) {
@@ -151,16 +142,15 @@ void ChildProcess::Signal(int signal) {
 }
 
 void ChildProcess::Kill() {
-  if (kill_timer_ != 0 || kill_rounds_ >= kMaxKillRounds) return;
+  if (kill_timer_.is_set() || kill_rounds_ >= kMaxKillRounds) return;
   KillRound();
 }
 
 void ChildProcess::KillRound() {
-  kill_timer_ = 0;
   const bool found = KillOrphanedTree(tree_) > 0;
   const bool again = found || !exit_;
   if (again && ++kill_rounds_ < kMaxKillRounds) {
-    kill_timer_ = loop_->RunAfter(kKillRound, [this] { KillRound(); });
+    kill_timer_.Start(loop_, kKillRound, [this] { KillRound(); });
     return;
   }
   events_.is_done();
@@ -174,17 +164,16 @@ void ChildProcess::OnExit() {
   const auto exit = process_->Wait(absl::ZeroDuration());
   exit_ = exit.ok() ? *exit : runtime::ExitStatus{.code = 1};
   ended_us_ = absl::ToUnixMicros(absl::Now());
-  loop_->Cancel(std::exchange(stop_timer_, 0));
+  stop_timer_.Cancel();
   if (cause_ != StopReason::kNone) Kill();
   if (!OutputIsAtEnd()) {
-    output_timer_ = loop_->RunAfter(output_wait_, [this] { CloseOutput(); });
+    output_timer_.Start(loop_, output_wait_, [this] { CloseOutput(); });
   }
   const auto ended = events_.ended;  // (It may delete us.)
   ended(*this);
 }
 
 void ChildProcess::CloseOutput() {
-  output_timer_ = 0;
   if (OutputIsAtEnd()) return;
   std::vector<std::string> holders;
   for (const pid_t pid : HoldersOf(ReadProcesses(), {out_.name(), err_.name()})) {

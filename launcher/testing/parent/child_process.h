@@ -20,6 +20,7 @@
 #include "launcher/testing/output/task_output.h"
 #include "runtime/event_loop.h"
 #include "runtime/process/subprocess.h"
+#include "runtime/timer.h"
 
 namespace launcher::testing {
 
@@ -104,7 +105,7 @@ class ChildProcess {
   std::int64_t ended_us_ = 0;
   StopReason cause_ = StopReason::kNone;
   std::int64_t stopped_us_ = 0;
-  runtime::EventLoop::TimerId stop_timer_ = 0, kill_timer_ = 0, output_timer_ = 0;
+  runtime::Timer stop_timer_, kill_timer_, output_timer_;
   int kill_rounds_ = 0;
 };
 

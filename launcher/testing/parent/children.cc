@@ -26,6 +26,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace launcher::testing {
 namespace {
@@ -70,7 +71,6 @@ class ChildrenImpl : public Children, public std::enable_shared_from_this<Childr
   ~ChildrenImpl() override {
     loop_->Stop();
     thread_.Join();
-    loop_->Cancel(time_over_timer_);
   }
 
   absl::Status Start(const std::vector<Task>& tasks) override {
@@ -154,7 +154,7 @@ class ChildrenImpl : public Children, public std::enable_shared_from_this<Childr
   Supervision supervision_;
   std::map<std::string, int> by_name_;
   std::optional<absl::Duration> time_limit_;  // On the monotonic clock, from the first start on.
-  runtime::EventLoop::TimerId time_over_timer_ = 0;
+  runtime::Timer time_over_timer_;
   bool ignore_chief_ = false;
   bool timed_out_ = false;
   std::uint64_t last_return_ = 0;
@@ -266,9 +266,8 @@ absl::Status ChildrenImpl::StartOnLoop(const std::vector<Task>& tasks) {
 void ChildrenImpl::SetTimeLimit() {
   if (!options_.has_time_limit()) return;
   if (!time_limit_) time_limit_ = Now() + options_.max_run_time;
-  if (time_over_timer_ != 0) return;
-  time_over_timer_ = loop_->RunAfter(*time_limit_ - Now(), [this] {
-    time_over_timer_ = 0;
+  if (time_over_timer_.is_set()) return;
+  time_over_timer_.Start(loop_.get(), *time_limit_ - Now(), [this] {
     supervision_.Feed(event::TimeOver{
         absl::StrCat("max_run_time of ", absl::FormatDuration(options_.max_run_time), " is over")});
   });
@@ -477,7 +476,7 @@ void ChildrenImpl::CheckOver() {
       if (!child->IsOver()) return;
     }
   }
-  loop_->Cancel(std::exchange(time_over_timer_, 0));
+  time_over_timer_.Cancel();
   runtime::MutexLock lock(mutex_);
   over_ = true;
   changed_.SignalAll();

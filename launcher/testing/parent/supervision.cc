@@ -21,10 +21,6 @@ Supervision::Supervision(runtime::EventLoop* loop, const RunOptions& options, Ac
   rules_.courtesy = options.chief_courtesy;
 }
 
-Supervision::~Supervision() {
-  for (const auto& [task, timer] : timers_) loop_->Cancel(timer);
-}
-
 int Supervision::AddTask(const std::string& name, bool is_chief) {
   const int place = static_cast<int>(rules_.tasks.size());
   rules_.tasks.push_back({.name = name});
@@ -63,13 +59,12 @@ void Supervision::Do(const Action& action) {
   } else if (const auto* set = std::get_if<action::SetTimer>(&action)) {
     SetTimer(set->task, set->delay);
   } else if (const auto* cancel = std::get_if<action::CancelTimer>(&action)) {
-    loop_->Cancel(timers_[cancel->task]);
+    timers_[cancel->task].Cancel();
   }
 }
 
 void Supervision::SetTimer(int task, absl::Duration delay) {
-  loop_->Cancel(timers_[task]);
-  timers_[task] = loop_->RunAfter(delay, [this, task] { Feed(event::TimerFired{task}); });
+  timers_[task].Start(loop_, delay, [this, task] { Feed(event::TimerFired{task}); });
 }
 
 }  // namespace launcher::testing

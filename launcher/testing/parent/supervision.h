@@ -13,6 +13,7 @@
 #include "launcher/job/supervisor.h"
 #include "launcher/testing/spec/run_options.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher::testing {
 
@@ -29,7 +30,6 @@ class Supervision {
   };
   // The loop is not owned.
   Supervision(runtime::EventLoop* loop, const RunOptions& options, Actions actions);
-  ~Supervision();
   Supervision(const Supervision&) = delete;
   Supervision& operator=(const Supervision&) = delete;
 
@@ -56,7 +56,7 @@ class Supervision {
   JobRules rules_;
   std::deque<Event> events_;
   bool deciding_ = false;
-  std::map<int, runtime::EventLoop::TimerId> timers_;
+  std::map<int, runtime::Timer> timers_;
   std::minstd_rand random_;
 };
 

@@ -43,11 +43,11 @@ void TaskBarriers::Give(const std::vector<Barriers::Answer>& answers) {
     if (answer.place.ok()) reply.number = *answer.place;
     reply_(asked.mapped(), std::move(reply));
   }
-  loop_->Cancel(std::exchange(timer_, 0));
+  timer_.Cancel();
   const absl::Duration next = barriers_.NextTimeout();
   if (next == absl::InfiniteDuration()) return;
-  timer_ = loop_->RunAfter(std::max(next - Now(), absl::ZeroDuration()),
-                           [this] { Give(barriers_.Expire(Now())); });
+  timer_.Start(loop_, std::max(next - Now(), absl::ZeroDuration()),
+               [this] { Give(barriers_.Expire(Now())); });
 }
 
 }  // namespace launcher::testing

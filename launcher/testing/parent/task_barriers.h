@@ -10,6 +10,7 @@
 #include "launcher/share/barriers.h"
 #include "launcher/testing/call/child_message.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher::testing {
 
@@ -24,7 +25,6 @@ class TaskBarriers {
   // The loop is not owned.
   TaskBarriers(runtime::EventLoop* loop, const std::vector<std::string>& tasks,
                std::function<void(const Asked& asked, ObjectReply reply)> reply);
-  ~TaskBarriers() { loop_->Cancel(timer_); }
   TaskBarriers(const TaskBarriers&) = delete;
   TaskBarriers& operator=(const TaskBarriers&) = delete;
 
@@ -40,7 +40,7 @@ class TaskBarriers {
   Barriers barriers_;
   std::map<Barriers::Ticket, Asked> asked_;
   Barriers::Ticket last_ticket_ = 0;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace launcher::testing
