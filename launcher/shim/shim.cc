@@ -12,18 +12,17 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "launcher/process/kill_modes.h"
 #include "launcher/process/process_table.h"
+#include "launcher/shim/launcher_sockets.h"
 #include "launcher/shim/output_pipe.h"
 #include "launcher/shim/poller.h"
 #include "launcher/shim/report_relay.h"
@@ -32,7 +31,6 @@
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/counted.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/process/peer.h"
 #include "runtime/timer.h"
 
 // Always true:
@@ -55,7 +53,6 @@ namespace {
 using runtime::UniqueFd;
 
 constexpr std::size_t kMaxSpec = 16 << 20;
-constexpr std::size_t kMaxLaunchers = 8;
 // A state with it, and with a note, is far smaller than kMaxShimPacket.
 constexpr std::size_t kMaxFailure = 4096;
 // Between two looks for processes that are still to be killed.
@@ -134,45 +131,29 @@ bool HasChildInGroup(pid_t group) {
          waitid(P_PGID, static_cast<id_t>(group), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-// A listening socket at `path`, replacing a stale one; only our user may connect.
-UniqueFd ListenAt(const std::string& path, int type) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return UniqueFd();
-  memcpy(address.sun_path, path.c_str(), path.size());
-  UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const mode_t mask = umask(0077);
-  const auto is_bound = [&] {
-    return bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  };
-  const bool ok =
-      (is_bound() || (errno == EADDRINUSE && unlink(path.c_str()) == 0 && is_bound())) &&
-      listen(fd.get(), 64) == 0;
-  umask(mask);
-  return ok ? std::move(fd) : UniqueFd();
-}
-
 class Shim {
  public:
   explicit Shim(const ShimOptions& options)
-      : options_(options), stdout_(&poller_), stderr_(&poller_) {}
+      : options_(options),
+        stdout_(&poller_),
+        stderr_(&poller_),
+        launchers_(&poller_,
+                   {.state =
+                        [this] {
+                          UpdateOffsets();
+                          return state_.Encode();
+                        },
+                    .request = [this](const ShimRequest& request) { OnRequest(request); }}) {}
 
   int Run(const AwaitAttempt& await_attempt);
 
  private:
-  struct Launcher {
-    UniqueFd socket;
-    bool watches = false;
-    std::string sent;  // The state it was sent last.
-  };
-
   void GetReady();
   bool MakeChannel(std::string* error);
   bool TakeAttempt();
   bool ReadSpec();
   bool Prepare(std::string* error);
   bool WatchOwner(std::string* error);
-  void OnBarrier(std::uint64_t number, const std::string& line);
   void WatchChildren();
   void Start();
   void StartProgram(const UniqueFd& started);
@@ -196,27 +177,20 @@ class Shim {
   bool IsTreeDead();
   void KillOnce();
   void RemoveTree(int tries);
-  bool CanBeReached() const;
   void LeaveIfOutOfReach();
   void Note(const std::string& what);
   void NoteOutput();
   void Finish();
   void MaybeLeave();
 
-  void AddLauncher(UniqueFd socket);
-  void OnLauncher(int fd);
-  void OnRequest(int fd, const ShimRequest& request);
-  void RemoveLauncher(int fd);
-  void SendState(int fd);
-  void TellLaunchers(bool phase_changed);
+  void OnRequest(const ShimRequest& request);
   void UpdateOffsets();
 
   const ShimOptions options_;
   const std::uint64_t begin_ticks_ = StartTicksNow();
   Poller poller_;
   ShimAttempt attempt_;
-  UniqueFd lock_, signals_, listener_, owner_, exit_file_;
-  ino_t control_inode_ = 0;  // Inode of the socket that listener_ is.
+  UniqueFd lock_, signals_, owner_, exit_file_;
   UniqueFd reporter_,
       channel_;  // Our end of the report channel, until it is the relay's; the task's.
   UniqueFd null_;
@@ -226,7 +200,7 @@ class Shim {
   OutputPipe stdout_, stderr_;
   std::unique_ptr<ReportRelay> relay_;
   std::unique_ptr<TaskTree> tree_;  // None until the task is started.
-  std::map<int, Launcher> launchers_;
+  LauncherSockets launchers_;
 
   bool main_ended_ = false;
   bool no_children_ = false;
@@ -289,23 +263,14 @@ bool Shim::ReadSpec() {
 }
 
 bool Shim::Prepare(std::string* error) {
-  listener_ = ListenAt(spec_.control_socket, SOCK_SEQPACKET);
-  if (!listener_.valid()) {
-    *error = "cannot listen on " + spec_.control_socket + ": " + strerror(errno);
-    return false;
-  }
-  struct stat about = {};
-  if (stat(spec_.control_socket.c_str(), &about) == 0) control_inode_ = about.st_ino;
-  poller_.Watch(listener_.get(), EPOLLIN, [this](std::uint32_t) {
-    AddLauncher(UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
-  });
+  if (!launchers_.Listen(spec_.control_socket, error)) return false;
   relay_ = std::make_unique<ReportRelay>(
       &poller_,
       ReportRelay::Options{.trainer_socket = spec_.trainer_socket,
                            .nonce = spec_.nonce,
                            .no_reports = spec_.no_reports,
                            .on_barrier = [this](std::uint64_t number, const std::string& line) {
-                             OnBarrier(number, line);
+                             launchers_.TellBarrier(number, line);
                            }});
   auto task_listener = ListenAt(spec_.task_socket, SOCK_STREAM);
   if (!task_listener.valid()) {
@@ -314,7 +279,7 @@ bool Shim::Prepare(std::string* error) {
   }
   relay_->Listen(std::move(task_listener));
   const auto grown = [this] {
-    TellLaunchers(false);
+    launchers_.Tell(false);
     CheckFinished();
   };
   // In the job's own folder the files are named after the attempt, which has one shim.
@@ -398,7 +363,7 @@ void Shim::ReadReadyByte() {
   ready_.reset();
   if (got <= 0) return;
   state_.ready = true;
-  TellLaunchers(true);
+  launchers_.Tell(true);
 }
 
 // The arguments and the environment of a large cluster take more memory than all else here, and
@@ -505,7 +470,7 @@ void Shim::Start() {
   }
   if (const auto row = ReadProcess(state_.pid)) state_.start_ticks = row->start_ticks;
   state_.phase = ShimPhase::kRunning;
-  TellLaunchers(true);
+  launchers_.Tell(true);
 }
 
 bool Shim::Reap() {
@@ -691,7 +656,7 @@ void Shim::Finish() {
   state_.phase = ShimPhase::kExited;
   // First: the next attempt waits for it. (Nobody's acknowledgement is read before the file is
   // there.)
-  TellLaunchers(true);
+  launchers_.Tell(true);
   exit_file_ = WriteWhole(attempt_.folder, kExitFile, state_.Encode());
   if (!exit_file_.valid()) {
     fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", attempt_.folder.c_str(),
@@ -720,18 +685,11 @@ void Shim::Finish() {
   }
 }
 
-// False if no launcher is connected and somebody has removed the socket, or put another one there.
-bool Shim::CanBeReached() const {
-  struct stat now = {};
-  return !launchers_.empty() ||
-         (stat(spec_.control_socket.c_str(), &now) == 0 && now.st_ino == control_inode_);
-}
-
 // The end is in the exit file, where the next launcher looks for it.
 void Shim::LeaveIfOutOfReach() {
   poller_.RunAfter(options_.reach_round, [this] {
     if (acknowledged_) return;
-    if (CanBeReached() || !exit_file_.valid()) return LeaveIfOutOfReach();
+    if (launchers_.CanBeReached() || !exit_file_.valid()) return LeaveIfOutOfReach();
     acknowledged_ = true;
     MaybeLeave();
   });
@@ -739,46 +697,20 @@ void Shim::LeaveIfOutOfReach() {
 
 void Shim::MaybeLeave() {
   if (!acknowledged_ || !reports_done_ || !tree_removed_) return;
-  unlink(spec_.control_socket.c_str());
+  launchers_.Unlink();
   unlink(spec_.task_socket.c_str());
   poller_.Stop();
 }
 
-void Shim::AddLauncher(UniqueFd socket) {
-  if (!socket.valid() || launchers_.size() >= kMaxLaunchers) return;
-  if (!runtime::IsOfOurUser(socket.get())) return;
-  const int fd = socket.get();
-  launchers_[fd].socket = std::move(socket);
-  poller_.Watch(fd, EPOLLIN, [this, fd](std::uint32_t) { OnLauncher(fd); });
-}
-
-void Shim::OnLauncher(int fd) {
-  char packet[kMaxRequestPacket];
-  const ssize_t got = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    // Only woken because there is room to write again.
-    return SendState(fd);
-  }
-  // It has ended without having read all: that is told once, before what it has said.
-  if (got < 0 && errno == ECONNRESET) return;
-  if (got <= 0) return RemoveLauncher(fd);
-  // A request of another version is answered with the state, which says what we speak.
-  const auto request = ShimRequest::Decode({packet, static_cast<std::size_t>(got)});
-  OnRequest(fd, request.value_or(ShimRequest{}));
-}
-
-void Shim::OnRequest(int fd, const ShimRequest& request) {
+void Shim::OnRequest(const ShimRequest& request) {
   switch (request.kind) {
     case ShimRequest::Kind::kState:
-      SendState(fd);
       if (relay_ != nullptr) relay_->AskAgain();
       break;
     case ShimRequest::Kind::kBarrier:
       if (relay_ != nullptr) relay_->Answered(request.number, request.line);
       break;
     case ShimRequest::Kind::kWatch:
-      launchers_.at(fd).watches = true;
-      TellLaunchers(false);
       break;
     case ShimRequest::Kind::kStop:
       StopTask(request.signal, std::chrono::milliseconds(request.grace_ms));
@@ -793,42 +725,6 @@ void Shim::OnRequest(int fd, const ShimRequest& request) {
       acknowledged_ = finished_;
       MaybeLeave();
       break;
-  }
-}
-
-void Shim::RemoveLauncher(int fd) {
-  poller_.Forget(fd);
-  launchers_.erase(fd);
-}
-
-// A launcher that has ended does not take the state. But it may have acknowledged the end before,
-// which is still to be read: the launcher is removed when all is read.
-void Shim::SendState(int fd) {
-  UpdateOffsets();
-  std::string packet = state_.Encode();
-  const ssize_t sent = send(fd, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  const bool full = sent < 0 && (errno == EAGAIN || errno == EINTR);
-  poller_.Change(fd, EPOLLIN | (full ? EPOLLOUT : 0u));
-  if (!full) launchers_.at(fd).sent = std::move(packet);
-}
-
-void Shim::TellLaunchers(bool phase_changed) {
-  const auto watches = [](const auto& launcher) { return launcher.second.watches; };
-  if (!phase_changed && std::none_of(launchers_.begin(), launchers_.end(), watches)) return;
-  UpdateOffsets();
-  const std::string packet = state_.Encode();
-  for (auto& [fd, launcher] : launchers_) {
-    if (launcher.sent == packet || (!phase_changed && !launcher.watches)) continue;
-    launcher.watches = false;
-    SendState(fd);
-  }
-}
-
-// (A launcher that does not read is broken: it connects again, and asks for the state.)
-void Shim::OnBarrier(std::uint64_t number, const std::string& line) {
-  const std::string packet = ShimBarrier{.number = number, .line = line}.Encode();
-  for (const auto& [fd, launcher] : launchers_) {
-    (void)send(fd, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 }
 
@@ -852,7 +748,7 @@ int Shim::Run(const AwaitAttempt& await_attempt) {
   state_.shim_pid = getpid();
   if (attempt_.control.valid()) {
     fcntl(attempt_.control.get(), F_SETFD, FD_CLOEXEC);
-    AddLauncher(std::move(attempt_.control));
+    launchers_.Add(std::move(attempt_.control));
   }
   Start();
   poller_.Run();
