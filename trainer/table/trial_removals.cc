@@ -8,7 +8,7 @@
 #include "runtime/file/trash.h"
 #include "trainer/store/trial_record.h"
 #include "trainer/table/ended_trials.h"
-#include "trainer/trial/trial_transitions.h"
+#include "trainer/trial/trial_state.h"
 
 namespace trainer {
 namespace {

@@ -51,6 +51,7 @@
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
 #include "trainer/trial/attach_request.h"
+#include "trainer/trial/life.h"
 #include "trainer/trial/trial.h"
 #include "trainer/trial/trial_message.h"
 #include "trainer/trial/trial_order.h"
@@ -58,14 +59,15 @@
 #include "trainer/trial/trial_queue.h"
 #include "trainer/trial/trial_reports.h"
 #include "trainer/trial/trial_request.h"
-#include "trainer/trial/trial_transitions.h"
+#include "trainer/trial/trial_state.h"
 
 // Always true between two callbacks:
 // - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
 //   after an error of the disk and written again by a timer.
-// - a trial has a runner exactly while it is Running or Stopping, or Pending and being
-//   launched, or Pending with a job, which waits for its resources. A trial of an attached process
-//   has it until its end.
+// - what becomes of a trial is decided by Decide() (trial/life.h) alone, and carried out by
+//   CarryOut() in the order of its actions: what comes before the record is stored may be done
+//   twice, everything else comes behind it.
+// - a trial has a runner exactly while its AttemptStatus says so.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
 // - soon after its end a trial is put aside (trial_table.h), and as soon after it was recalled.
@@ -179,26 +181,7 @@ class TrialsImpl : public Trials {
 
   void Resume() override {
     for (auto& [number, trial] : table_.at_hand()) {
-      if (HasEnded(trial.record) || trial.record.state == TrialState::Paused) continue;
-      if (IsAttached(trial.record)) {
-        TakeUpAttached(trial);
-      } else if (!trial.record.job.empty()) {
-        MakeRunner(trial);
-        if (!WaitsForResources(trial.record) && trial.record.attempt_began_us >= 0) {
-          trial.running_since = absl::Microseconds(trial.record.attempt_began_us);
-        }
-        trial.runner->TakeUp(trial.record.job);
-        curves_.Repair(trial);
-        FollowOutput(trial);
-        trial.said_done = trial.reports->progress().done;
-        if (IsToLeave(trial)) BeginStop(trial);
-        trial.last_heard = options_.clock->Monotonic();
-        Watch(trial);
-        WatchRunTime(trial);
-      } else if (trial.record.launching) {
-        trial.launch_in_doubt = true;
-        Launch(trial);
-      }
+      if (!HasEnded(trial.record)) (void)Feed(trial, event::TakenUp{});
     }
     curves_.Watch();
     StartNext();
@@ -223,7 +206,9 @@ class TrialsImpl : public Trials {
     }
     TrialRecord record = NewRecord(id, request_id, *std::move(spec));
     record.trace = trace;
-    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) OrderPause(record, why);
+    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) {
+      record = Decide(std::move(record), {}, {}, event::PauseAsked{why}, Now()).record;
+    }
     auto number = options_.store->Insert(record);
     if (!number.ok()) return number.status();
     sync_.Soon();
@@ -268,19 +253,10 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    if (HasEnded(trial->record)) return view_.Whole(*trial);
-    TrialRecord changed = trial->record;
-    const bool waits = OrderStop(changed, grace, NowMicros(), why);
-    if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
-    trial->stop_trace = trace;
-    if (waits) {
-      BringFilesUpToDate(*trial);
-      WriteOutcome(trial->record);
-      Forget(*trial);
-    } else {
-      BeginStop(*trial);
+    Decision decision = DecideOn(*trial, event::StopAsked{grace, why});
+    if (auto status = CarryOutOrder(*trial, std::move(decision), trace); !status.ok()) {
+      return status;
     }
-    news_.Announce(*trial);
     return view_.Whole(*trial);
   }
 
@@ -299,23 +275,10 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    if (HasEnded(trial->record) || trial->record.stop_requested) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot pause trial ", id, ": it ", StateWords(trial->record)));
+    Decision decision = DecideOn(*trial, event::PauseAsked{"it was asked to pause"});
+    if (auto status = CarryOutOrder(*trial, std::move(decision), trace); !status.ok()) {
+      return status;
     }
-    if (IsAttached(trial->record)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot pause trial ", id,
-                       ": its program has attached itself, so nobody could start it again; next "
-                       "step: yard stop ",
-                       id));
-    }
-    if (IsToPause(trial->record)) return view_.Whole(*trial);
-    TrialRecord changed = trial->record;
-    OrderPause(changed, "it was asked to pause");
-    if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
-    trial->stop_trace = trace;
-    ActOnPause(*trial);
     return view_.Whole(*trial);
   }
 
@@ -323,46 +286,14 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    const bool had_ended = HasEnded(trial->record);
-    if (had_ended && IsAttached(trial->record)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "cannot resume trial ", id,
-          ": its program had attached itself, and nobody here can start it; next step: "
-          "start it as before, which makes a new trial"));
-    }
-    const bool rests = had_ended || trial->record.state == TrialState::Paused;
-    const bool leaves = trial->record.stop_requested || trial->record.pause_requested;
-    if (trial->record.state == TrialState::Done || (!rests && leaves)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot resume trial ", id, ": it ", StateWords(trial->record)));
-    }
-    if (!rests) return view_.Shown(*trial);
-    TrialRecord changed = trial->record;
-    if (had_ended) {
-      auto environment = options_.store->EnvironmentOf(changed.number);
+    Decision decision = DecideOn(*trial, event::ResumeAsked{});
+    if (decision.refusal.ok() && HasEnded(trial->record)) {
+      auto environment = options_.store->EnvironmentOf(trial->record.number);
       if (!environment.ok()) return environment.status();
-      changed.spec.environment = *std::move(environment);
+      decision.record.spec.environment = *std::move(environment);
     }
-    const bool was_begun = OrderResume(changed);
-    if (was_begun && view_.Brief(*trial).checkpoint.empty()) {
-      changed.reason = "resumed; it has no checkpoint and starts anew";
-    }
-    const std::string nonce = trial->record.nonce;
-    if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
-    Fault("after resume");
-    if (had_ended) WriteOutcome(trial->record);
-    options_.loop->Cancel(std::exchange(trial->stop_timer, 0));
-    trial->stop_trace.clear();
-    nonces_.Forget(nonce);
-    nonces_.Add(trial->record.nonce, {trial->record.number, trial->record.attempt});
-    if (was_begun) BeginAttempt(*trial);
-    trial->quick_failures = 0;
-    if (had_ended) ++live_;
-    LOG(INFO) << "trial " << id << " goes on" << TraceWords(trial->record);
-    news_.Announce(*trial);
-    msg::TrialT shown = view_.Shown(*trial);
-    StartNextLater();
-    return shown;
+    if (auto status = CarryOutOrder(*trial, std::move(decision), ""); !status.ok()) return status;
+    return view_.Shown(*trial);
   }
 
   absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
@@ -783,19 +714,12 @@ class TrialsImpl : public Trials {
     const AttemptKey attempt = {trial.record.number, trial.record.attempt};
     if (trial.record.state != TrialState::Pending) return attempt;
     auto status = PrepareDirectory(trial);
-    TrialRecord changed = trial.record;
-    changed.launching = true;
-    changed.attempt_began_us = MonotonicMicros();
-    if (status.ok()) status = SaveNow(trial, std::move(changed));
+    if (status.ok()) status = Feed(trial, event::LaunchDue{});
     if (!status.ok()) {
-      End(trial, TrialState::Failed, {false, std::string(status.message()), {}});
+      (void)Feed(trial, event::CannotStart{std::string(status.message())});
       return status;
     }
-    Fault("prepared for attached");
-    if (trial.runner == nullptr) TakeUpAttached(trial);
-    LOG(INFO) << "trial " << trial.record.id() << " is of process "
-              << trial.record.spec.options.attached_pid << ", which has attached itself";
-    Begin(trial, trial.record, options_.clock->Monotonic());
+    (void)Feed(trial, event::Granted{NowMicros()});
     return attempt;
   }
 
@@ -813,8 +737,6 @@ class TrialsImpl : public Trials {
                               }});
     trial.runner->TakeUp({});
     if (connected_.contains(attempt)) trial.runner->OnConnection(true);
-    trial.said_done = trial.reports->progress().done;
-    if (IsToLeave(trial)) BeginStop(trial);
   }
 
   // ---- Keeping it.
@@ -977,9 +899,7 @@ class TrialsImpl : public Trials {
   }
 
   std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
-  std::int64_t MonotonicMicros() const {
-    return absl::ToInt64Microseconds(options_.clock->Monotonic());
-  }
+  Moment Now() const { return {NowMicros(), options_.clock->Monotonic(), runtime::RandomHex128}; }
 
   // ---- Reports.
 
@@ -1032,7 +952,7 @@ class TrialsImpl : public Trials {
     if (is_over && !line.is_end) return absl::PermissionDeniedError(WhyOver(trial->record));
     touched.insert(trial->record.number);
     // Its word may come before the launcher's.
-    if (WaitsForResources(trial->record)) BeginAt(*trial, NowMicros());
+    if (WaitsForResources(trial->record)) (void)Feed(*trial, event::Granted{NowMicros()});
     if (trial->watch_timer != 0) trial->last_heard = options_.clock->Monotonic();
     auto answer = trial->reports->Take(line, trial->record, now, batch);
     // Nobody would call for it again.
@@ -1126,16 +1046,15 @@ class TrialsImpl : public Trials {
   void TakeVerdict(Trial& trial) {
     const TrialReports::Progress& progress = trial.reports->progress();
     const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
-    const bool is_done = progress.done && !std::exchange(trial.said_done, progress.done);
     trial.record.failure = progress.failure;
     trial.record.expelled = progress.expelled;
     trial.record.criterion = progress.criterion;
     trial.record.earlier_metrics = progress.earlier_metrics;
-    const bool is_judged = OrderAsJudged(trial.record, progress.verdict);
-    // A late report of one that is paused stops nothing.
-    if (trial.runner == nullptr) return;
-    if ((!was_to_end && trial.record.is_to_end()) || is_done || is_judged) BeginStop(trial);
-    if (is_judged) news_.Announce(trial);
+    const bool is_news = trial.record.is_to_end() != was_to_end ||
+                         progress.done != trial.attempt.done_was_known ||
+                         progress.verdict.kind != Verdict::Kind::kContinue;
+    // (Most lines are none, and come often: nothing is copied for them.)
+    if (is_news) (void)Feed(trial, event::LinesStored{was_to_end, progress.verdict});
   }
 
   // ---- Details.
@@ -1183,16 +1102,179 @@ class TrialsImpl : public Trials {
     }
     if (trial.record.state == TrialState::Paused) trial.reports->CloseFiles();
     if (trial.runner == nullptr) return;
-    // The others of a cluster do not hear of a stop by themselves.
-    const bool has_others = !trial.record.spec.options.tasks.empty();
-    if (has_others && IsToLeave(trial)) {
-      options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-      StopFromOutside(trial);
-    }
+    (void)Feed(trial, event::ReporterEnded{});
     trial.runner->ReportsComplete(how);
   }
 
-  // ---- Life.
+  // ---- Life: Decide() says what becomes of a trial; here it is stored, and then done.
+
+  Facts FactsOf(const Trial& trial) const {
+    const TrialReports::Progress& progress = trial.reports->progress();
+    return {.done = progress.done,
+            .has_spoken = progress.last_line > 0 && !ReportsByOutput(trial.record),
+            .is_held = !room_waits_.WhyOf(trial.record.number).empty(),
+            .nobody_reports = trial.runner != nullptr && trial.runner->nobody_reports(),
+            .has_checkpoint = progress.newest_checkpoint.number != 0,
+            .lost_output = trial.lost_output};
+  }
+  Decision DecideOn(const Trial& trial, TrialRecord record, const Event& event) const {
+    return Decide(std::move(record), trial.attempt, FactsOf(trial), event, Now());
+  }
+  Decision DecideOn(const Trial& trial, const Event& event) const {
+    return DecideOn(trial, trial.record, event);
+  }
+
+  // An error only if the event may be refused, or its record must be stored now.
+  absl::Status Feed(Trial& trial, const Event& event) {
+    return CarryOut(trial, DecideOn(trial, event));
+  }
+  // `trace` goes with what the launcher is asked because of it.
+  absl::Status CarryOutOrder(Trial& trial, Decision decision, const std::string& trace) {
+    if (!decision.refusal.ok()) return decision.refusal;
+    if (decision.actions.empty()) return absl::OkStatus();
+    const std::string before = std::exchange(trial.stop_trace, trace);
+    absl::Status status = CarryOut(trial, std::move(decision));
+    if (!status.ok()) trial.stop_trace = before;
+    return status;
+  }
+  // `lines` are stored together with the record.
+  absl::Status CarryOut(Trial& trial, Decision decision,
+                        const std::vector<AnsweredLine>& lines = {}) {
+    if (!decision.refusal.ok()) return decision.refusal;
+    const auto is_store = [](const Action& action) {
+      return std::holds_alternative<action::Store>(action);
+    };
+    if (std::none_of(decision.actions.begin(), decision.actions.end(), is_store)) {
+      trial.record = std::move(decision.record);
+      trial.attempt = decision.attempt;
+    }
+    Held held;
+    for (const Action& action : decision.actions) {
+      if (const auto* const store = std::get_if<action::Store>(&action)) {
+        auto status = StoreAs(store->how, trial, std::move(decision.record), lines);
+        if (!status.ok()) return status;
+        trial.attempt = decision.attempt;
+        if (!store->point.empty()) Fault(store->point);
+      } else if (std::holds_alternative<action::PauseGroup>(action)) {
+        held = PauseItsGroup(trial.record);
+      } else {
+        Carry(trial, action);
+      }
+    }
+    for (const auto& [other, actions] : held) {
+      for (const Action& action : actions) Carry(*other, action);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status StoreAs(Keep how, Trial& trial, TrialRecord record,
+                       const std::vector<AnsweredLine>& lines) {
+    if (how == Keep::kNow) return SaveNow(trial, std::move(record), lines);
+    if (how == Keep::kAtOnce) return SaveOrder(trial, std::move(record));
+    SaveSometime(trial, std::move(record));
+    return absl::OkStatus();
+  }
+  void Carry(Trial& trial, const Action& action) {
+    std::visit([&](const auto& known) { Carry(trial, known); }, action);
+  }
+
+  void Carry(Trial&, const action::Store&) {}       // CarryOut() has done it,
+  void Carry(Trial&, const action::PauseGroup&) {}  // and this.
+  void Carry(Trial& trial, const action::UpdateFiles&) { BringFilesUpToDate(trial); }
+  void Carry(Trial& trial, const action::RecordFailure& failed) {
+    RecordFailure(trial.record, failed);
+  }
+  void Carry(Trial& trial, const action::WriteOutcome&) { WriteOutcome(trial.record); }
+
+  void Carry(Trial& trial, const action::Launch&) {
+    MakeRunner(trial);
+    running_ = running_ + 1;
+    trial.errors_before.reset();
+    if (!trial.attempt.launch_in_doubt) trial.errors_before = ErrorSizesOf(trial.record);
+    msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
+    const msg::TrialOptionsT& asked = trial.record.spec.options;
+    if (!asked.function.empty()) {
+      // As it is now, which may be a newer one than that of the attempt before.
+      job.argv = FunctionCommand(options_.executable, asked.function,
+                                 absl::Milliseconds(asked.heartbeat_ms));
+    }
+    trial.runner->Launch(trial.record.job_request_id, job);
+  }
+  void Carry(Trial& trial, const action::Follow&) {
+    if (IsAttached(trial.record)) return TakeUpAttached(trial);
+    MakeRunner(trial);
+    trial.runner->TakeUp(trial.record.job);
+    curves_.Repair(trial);
+    FollowOutput(trial);
+  }
+  void Carry(Trial& trial, const action::SendStop& stop) {
+    if (trial.output != nullptr) GiveUpOutputAfter(trial, stop.grace);
+    trial.runner->Stop(stop.grace, stop.why,
+                       trial.stop_trace.empty() ? trial.record.trace : trial.stop_trace);
+  }
+  void Carry(Trial& trial, const action::TakeStacks&) { StopWithStacks(trial); }
+  void StopFromOutside(Trial& trial) { (void)Feed(trial, event::StopDue{}); }
+
+  runtime::EventLoop::TimerId& TimerOf(Trial& trial, TrialTimer timer) {
+    return timer == TrialTimer::kStop ? trial.stop_timer : trial.restart_timer;
+  }
+  void Carry(Trial& trial, const action::SetTimer& set) {
+    options_.loop->Cancel(TimerOf(trial, set.timer));
+    TimerOf(trial, set.timer) =
+        options_.loop->RunAfter(set.delay, [this, number = trial.record.number, timer = set.timer] {
+          Trial& due = table_.At(number);
+          TimerOf(due, timer) = 0;
+          const bool is_stop = timer == TrialTimer::kStop;
+          (void)Feed(due, is_stop ? Event(event::StopDue{}) : Event(event::RestartDue{}));
+        });
+  }
+  void Carry(Trial& trial, const action::CancelTimer& cancel) {
+    options_.loop->Cancel(std::exchange(TimerOf(trial, cancel.timer), 0));
+  }
+  void Carry(Trial& trial, const action::Watch&) {
+    trial.last_heard = options_.clock->Monotonic();
+    Watch(trial);
+    WatchRunTime(trial);
+    curves_.Watch();
+  }
+  void Carry(Trial& trial, const action::EndWatch&) {
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+  }
+
+  void Carry(Trial& trial, const action::OverruleReports&) { trial.reports->Decide(trial.record); }
+  void Carry(Trial& trial, const action::FreeSlot&) { trial.runner.reset(); }
+  void Carry(Trial& trial, const action::CloseFiles&) {
+    trial.reports->CloseFiles();
+    WaitNoMoreForRoom(trial);
+  }
+  void Carry(Trial& trial, const action::LeaveQueue&) {
+    room_waits_.Remove(trial.record.number);
+    trial.reports->CancelStart();
+  }
+  void Carry(Trial& trial, const action::ChangeNonce& change) {
+    nonces_.Forget(change.old);
+    nonces_.Add(trial.record.nonce, {trial.record.number, trial.record.attempt});
+  }
+  void Carry(Trial& trial, const action::BeginAttempt&) {
+    trial.reports->BeginAttempt();
+    trial.lost_output = 0;
+    Want({trial.record.number, trial.record.attempt - 1});
+  }
+  void Carry(Trial& trial, const action::Retire&) { Forget(trial); }
+  void Carry(Trial&, const action::Revive&) { ++live_; }
+  void Carry(Trial& trial, const action::Log& log) {
+    const std::string words =
+        absl::StrCat("trial ", trial.record.id(), Printable(log.words), TraceWords(trial.record));
+    if (log.is_warning) {
+      LOG(WARNING) << words;
+    } else {
+      LOG(INFO) << words;
+    }
+  }
+  void Carry(Trial& trial, const action::Announce&) { news_.Announce(trial); }
+  void Carry(Trial&, const action::StartNext&) { StartNextLater(); }
+
+  // ---- The queue.
 
   // Starts the next trial that waits, if there is a slot, nothing else is being launched and the
   // launcher did not just refuse.
@@ -1225,7 +1307,7 @@ class TrialsImpl : public Trials {
     if (!failed.empty()) {
       StartNextLater();
       for (const auto& [number, why] : failed) {
-        End(table_.At(number), TrialState::Failed, {false, why, {}});
+        (void)Feed(table_.At(number), event::CannotStart{why});
       }
       return;
     }
@@ -1277,16 +1359,17 @@ class TrialsImpl : public Trials {
       }
       return TryStoreLater();
     }
-    if (!prepared.ok())
-      return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
-    trial.launch_in_doubt = trial.record.launching;
-    changed.launching = true;
-    changed.attempt_began_us = MonotonicMicros();
+    if (!prepared.ok()) {
+      (void)Feed(trial, event::CannotStart{std::string(prepared.message())});
+      return;
+    }
     Fault("before launch");
     const std::vector<AnsweredLine> before =
         trial.record.launching ? std::vector<AnsweredLine>()
                                : OutputBefore(trial.record, trial.reports->progress().last_line);
-    if (const auto status = SaveNow(trial, std::move(changed), before); !status.ok()) {
+    const auto status =
+        CarryOut(trial, DecideOn(trial, std::move(changed), event::LaunchDue{}), before);
+    if (!status.ok()) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << status;
       if (absl::IsResourceExhausted(status)) WaitForRoom(trial, false);
       return TryStoreLater();
@@ -1295,7 +1378,6 @@ class TrialsImpl : public Trials {
     if (!before.empty()) trial.reports->SkipTo(before.back().number);
     // The trial from which it has started may be forgotten now.
     if (!trial.record.spec.options.from.empty()) PutAsideLater();
-    Launch(trial);
   }
 
   // Its directory, and where it starts.
@@ -1351,22 +1433,6 @@ class TrialsImpl : public Trials {
                       number](AttemptEnd end) { OnEnded(table_.At(number), std::move(end)); }});
   }
 
-  void Launch(Trial& trial) {
-    MakeRunner(trial);
-    running_ = running_ + 1;
-    trial.errors_before.reset();
-    if (!trial.launch_in_doubt) trial.errors_before = ErrorSizesOf(trial.record);
-    msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
-    const msg::TrialOptionsT& asked = trial.record.spec.options;
-    if (!asked.function.empty()) {
-      // As it is now, which may be a newer one than that of the attempt before.
-      job.argv = FunctionCommand(options_.executable, asked.function,
-                                 absl::Milliseconds(asked.heartbeat_ms));
-    }
-    trial.runner->Launch(trial.record.job_request_id, job);
-    if (IsToLeave(trial)) BeginStop(trial);
-  }
-
   void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
     Fault("after launch");
     if (!job.ok() && MayTryAgain(job.status())) return OnNoRoom(trial, job.status());
@@ -1377,46 +1443,9 @@ class TrialsImpl : public Trials {
       end.was_refused = true;
       return OnEnded(trial, std::move(end));
     }
-    TrialRecord changed = trial.record;
-    changed.job = *std::move(job);
-    changed.spec.options.provenance_diff.clear();  // It is in the run's directory.
-    LOG(INFO) << "trial " << changed.id() << ": attempt " << changed.attempt << " is job "
-              << changed.job << TraceWords(changed);
-    if (changed.spec.options.resources.empty() && changed.spec.options.pool.empty()) {
-      Begin(trial, std::move(changed), options_.clock->Monotonic());
-    } else {
-      SaveSometime(trial, std::move(changed));  // The launcher says when it begins.
-      news_.Announce(trial);
-    }
+    (void)Feed(trial, event::LaunchAnswered{*std::move(job)});
     FollowOutput(trial);
     StartNext();
-  }
-
-  // Its program runs. `since` is monotonic.
-  void Begin(Trial& trial, TrialRecord changed, absl::Duration since) {
-    changed.state = changed.stop_requested ? TrialState::Stopping : TrialState::Running;
-    if (!changed.pause_requested) changed.reason.clear();
-    if (changed.started_us == 0) changed.started_us = NowMicros();
-    trial.running_since = since;
-    trial.last_heard = options_.clock->Monotonic();
-    SaveSometime(trial, std::move(changed));
-    Watch(trial);
-    WatchRunTime(trial);
-    curves_.Watch();
-    news_.Announce(trial);
-  }
-
-  // A trial that has waited for its resources runs since `started_us`.
-  void BeginAt(Trial& trial, std::int64_t started_us) {
-    TrialRecord changed = trial.record;
-    // The launcher says it by the clock on the wall, which may have been set meanwhile: it does not
-    // run for longer than its job is there.
-    const std::int64_t now_us = MonotonicMicros();
-    const std::int64_t launched_us = std::clamp<std::int64_t>(changed.attempt_began_us, 0, now_us);
-    changed.attempt_began_us = std::clamp(now_us - (NowMicros() - started_us), launched_us, now_us);
-    const auto since = absl::Microseconds(changed.attempt_began_us);
-    Begin(trial, std::move(changed), since);
-    StartNextLater();
   }
 
   // The launcher gives its tasks what they asked for, or says why not yet.
@@ -1437,14 +1466,11 @@ class TrialsImpl : public Trials {
     if (std::exchange(trial.node, node) != node) news_.Announce(trial);
     if (!WaitsForResources(trial.record)) return;
     if (const auto started_us = StartOf(job)) {
-      return BeginAt(trial, *started_us == 0 ? NowMicros() : *started_us);
+      const std::int64_t since_us = *started_us == 0 ? NowMicros() : *started_us;
+      return (void)Feed(trial, event::Granted{since_us});
     }
-    std::string why = WhyJobWaits(job, [this](const std::string& id) { return TrialOf(id); });
-    if (why.empty() || why == trial.record.reason || IsToLeave(trial)) return;
-    TrialRecord changed = trial.record;
-    changed.reason = std::move(why);
-    SaveSometime(trial, std::move(changed));
-    news_.Announce(trial);
+    const auto trial_of = [this](const std::string& id) { return TrialOf(id); };
+    (void)Feed(trial, event::JobWaits{WhyJobWaits(job, trial_of)});
   }
   const TrialRecord* TrialOf(const std::string& job) const {
     for (const auto& [number, trial] : table_.at_hand()) {
@@ -1455,7 +1481,6 @@ class TrialsImpl : public Trials {
 
   // The launcher refused, for now. The trial waits again, as what it is: the first in the row.
   void OnNoRoom(Trial& trial, const absl::Status& status) {
-    if (absl::IsUnavailable(status)) trial.launch_in_doubt = true;
     options_.loop->Cancel(std::exchange(launch_timer_, 0));
     const absl::Duration pause = bus::GrowingPause(++refused_launches_, bus::CallRetry::kFirstPause,
                                                    bus::CallRetry::kLongestPause);
@@ -1463,51 +1488,9 @@ class TrialsImpl : public Trials {
       launch_timer_ = 0;
       StartNext();
     });
-    const bool leaves = trial.record.stop_requested || trial.record.pause_requested;
-    if (leaves && !trial.launch_in_doubt) {
-      return OnEnded(trial, {false, std::string(status.message()), {}});
-    }
-    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    trial.runner.reset();
     running_ = running_ - 1;
-    TrialRecord changed = trial.record;
-    // While in doubt it may have a job, which a stop has to reach.
-    changed.launching = trial.launch_in_doubt;
-    changed.reason = absl::StrCat("the launcher cannot start it yet: ", status.message());
-    const bool is_news = changed.reason != trial.record.reason;
-    SaveSometime(trial, std::move(changed));
-    if (!is_news) return;
-    LOG(WARNING) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
-                 << TraceWords(trial.record);
-    news_.Announce(trial);
-  }
-
-  // Its program hears of it with the answer to a report.
-  void BeginStop(Trial& trial) {
-    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    // A program that has not spoken may not know the channel, and one whose reports there is no
-    // room for gets no answers; it is told by a signal. So are the tasks of a cluster whose
-    // reporter has ended. An attached process is never told from outside: that ends its trial.
-    const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
-    const bool has_spoken =
-        trial.reports->progress().last_line > 0 && !ReportsByOutput(trial.record);
-    const bool is_answered = room_waits_.WhyOf(trial.record.number).empty();
-    const bool is_told_at_once = nobody_hears || !has_spoken || !is_answered;
-    if (is_told_at_once && !IsAttached(trial.record)) return StopFromOutside(trial);
-    const std::int64_t number = trial.record.number;
-    trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
-      Trial& late = table_.At(number);
-      late.stop_timer = 0;
-      StopFromOutside(late);
-    });
-  }
-
-  void StopFromOutside(Trial& trial) {
-    if (trial.runner == nullptr) return;
-    const TrialRecord& record = trial.record;
-    if (trial.output != nullptr) GiveUpOutputAfter(trial, GraceOf(record));
-    trial.runner->Stop(GraceOf(record), WhyItIsStopped(record, HasSaidDone(trial)),
-                       trial.stop_trace.empty() ? record.trace : trial.stop_trace);
+    (void)Feed(trial,
+               event::LaunchRefused{std::string(status.message()), absl::IsUnavailable(status)});
   }
 
   // Without room its reports are waited for only so long.
@@ -1533,13 +1516,16 @@ class TrialsImpl : public Trials {
     const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
     AttemptTimes times;
     times.budget = trial.reports->criteria().time_budget();
-    times.used =
-        absl::Microseconds(record.earlier_attempts_us) + (now - trial.running_since.value_or(now));
+    times.used = absl::Microseconds(record.earlier_attempts_us) +
+                 (now - trial.attempt.running_since.value_or(now));
     if (may_speak) times.heartbeat = absl::Milliseconds(record.spec.options.heartbeat_ms);
     times.silent = now - trial.last_heard;
     const AttemptWatch watch = LookAt(times);
-    if (watch.verdict == AttemptWatch::Verdict::kBudgetIsUsedUp) return UseUpBudget(trial);
-    if (watch.verdict == AttemptWatch::Verdict::kIsSilent) return LoseHeartbeat(trial);
+    if (watch.verdict == AttemptWatch::Verdict::kBudgetIsUsedUp) {
+      return (void)Feed(trial, event::BudgetUsedUp{trial.reports->criteria().TimeBudgetWords()});
+    }
+    if (watch.verdict == AttemptWatch::Verdict::kIsSilent)
+      return (void)Feed(trial, event::Silent{});
     const absl::Duration wait = watch.look_after;
     if (wait == absl::InfiniteDuration()) return;
     const std::int64_t number = record.number;
@@ -1555,35 +1541,14 @@ class TrialsImpl : public Trials {
     });
   }
 
-  void UseUpBudget(Trial& trial) {
-    TrialRecord changed = trial.record;
-    changed.criterion = trial.reports->criteria().TimeBudgetWords();
-    trial.reports->Decide(changed);
-    SaveSometime(trial, std::move(changed));
-    BeginStop(trial);
-  }
-
-  void LoseHeartbeat(Trial& trial) {
-    TrialRecord changed = trial.record;
-    changed.expelled = true;
-    changed.failure =
-        absl::StrCat("no sign of life for ",
-                     absl::FormatDuration(absl::Milliseconds(changed.spec.options.heartbeat_ms)));
-    trial.reports->Decide(changed);
-    SaveSometime(trial, std::move(changed));
-    LOG(WARNING) << "trial " << trial.record.id() << ": " << trial.record.failure
-                 << TraceWords(trial.record);
-    StopWithStacks(trial);
-  }
-
   // The launcher ends an attempt that runs for too long, at once: what it does is said before that.
   void WatchRunTime(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
     const auto limit =
         absl::Milliseconds(static_cast<std::int64_t>(trial.record.spec.options.max_run_time_ms));
-    if (limit == absl::ZeroDuration() || !trial.running_since) return;
+    if (limit == absl::ZeroDuration() || !trial.attempt.running_since) return;
     const absl::Duration lead = std::min(kStacksTime / 2, limit / 4);
-    const absl::Duration ran = options_.clock->Monotonic() - *trial.running_since;
+    const absl::Duration ran = options_.clock->Monotonic() - *trial.attempt.running_since;
     if (ran > limit - lead) return;
     trial.stacks_timer =
         options_.loop->RunAfter(limit - lead - ran, [this, number = trial.record.number, limit] {
@@ -1662,15 +1627,12 @@ class TrialsImpl : public Trials {
       trial.end = std::move(end);
       return;
     }
-    Outcome outcome = AfterAttempt(trial.record, HasSaidDone(trial), std::move(end));
-    if (outcome.next == Outcome::Next::kPause) return Park(trial);
-    const bool lacks_lines = !outcome.end.success && outcome.end.error_lines.empty();
     if (trial.record.attempt == 1 && !trial.errors_before) trial.errors_before.emplace();
-    if (lacks_lines && trial.errors_before) {
-      outcome.end.error_lines = LastErrorLines(outcome.end, *trial.errors_before);
+    const bool may_have_failed = !end.success || !trial.record.failure.empty();
+    if (may_have_failed && end.error_lines.empty() && trial.errors_before) {
+      end.error_lines = LastErrorLines(end, *trial.errors_before);
     }
-    if (outcome.next == Outcome::Next::kAttempt) return BeginNextAttempt(trial, outcome.end);
-    End(trial, outcome.state, std::move(outcome.end));
+    (void)Feed(trial, event::AttemptEnded{std::move(end)});
   }
 
   // Its last checkpoint was read and, if anybody waited for that, committed.
@@ -1679,29 +1641,6 @@ class TrialsImpl : public Trials {
     if (trial == nullptr || !trial->end) return;
     AttemptEnd end = *std::exchange(trial->end, std::nullopt);
     OnEnded(*trial, std::move(end));
-  }
-
-  void End(Trial& trial, TrialState state, AttemptEnd end) {
-    BringFilesUpToDate(trial);
-    if (state == TrialState::Failed) RecordFailure(trial.record, end);
-    TrialRecord changed = trial.record;
-    CountAttempt(changed, MonotonicMicros());
-    changed.state = state;
-    changed.reason = WithLostOutput(std::move(end.reason), trial.lost_output);
-    if (state == TrialState::Failed) changed.error_lines = std::move(end.error_lines);
-    changed.pause_requested = false;
-    changed.ended_us = NowMicros();
-    const std::vector<Trial*> paused = PauseItsGroup(changed);
-    LOG(INFO) << "trial " << changed.id() << " is " << msg::EnumNameTrialState(state)
-              << (changed.reason.empty() ? "" : ": ") << Printable(changed.reason)
-              << TraceWords(changed);
-    SaveSometime(trial, std::move(changed));
-    Fault("after end");
-    WriteOutcome(trial.record);
-    Forget(trial);
-    news_.Announce(trial);
-    for (Trial* const other : paused) ActOnPause(*other);
-    StartNextLater();
   }
 
   // Before nobody looks at them again.
@@ -1722,14 +1661,14 @@ class TrialsImpl : public Trials {
   }
 
   // Before its end is stored: done again by a trainer that finds it not stored.
-  void RecordFailure(const TrialRecord& record, const AttemptEnd& end) {
+  void RecordFailure(const TrialRecord& record, const action::RecordFailure& failed) {
     AttemptFailure failure;
     failure.attempt = record.attempt;
     const absl::Time now = options_.clock->Now();
     failure.time_us = absl::ToUnixMicros(now);
     failure.utc_offset_s = absl::LocalTimeZone().At(now).offset;
-    failure.reason = end.reason;
-    failure.error_lines = end.error_lines;
+    failure.reason = failed.reason;
+    failure.error_lines = failed.error_lines;
     const absl::Status added = options_.store->AddFailure(record.number, failure);
     if (!added.ok()) ++store_errors_;
     LOG_IF(ERROR, !added.ok()) << "trial " << record.id() << ": " << added;
@@ -1788,80 +1727,6 @@ class TrialsImpl : public Trials {
     PutAsideLater(table_.at_hand().size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
   }
 
-  void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
-    RecordFailure(trial.record, end);
-    room_waits_.Remove(trial.record.number);
-    const absl::Duration delay = HoldBack(trial);
-    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
-    nonces_.Forget(trial.record.nonce);
-    TrialRecord changed = trial.record;
-    changed.reason = absl::StrCat("attempt ", changed.attempt, " failed: ", end.reason);
-    if (delay > absl::ZeroDuration()) {
-      absl::StrAppend(&changed.reason, "; the next one waits ", absl::FormatDuration(delay));
-    }
-    LOG(INFO) << "trial " << changed.id() << ": " << Printable(changed.reason)
-              << TraceWords(changed);
-    CountAttempt(changed, MonotonicMicros());
-    ++changed.failures;
-    MakeNextAttempt(changed);
-    changed.state = TrialState::Pending;
-    nonces_.Add(changed.nonce, {changed.number, changed.attempt});
-    trial.runner.reset();
-    SaveSometime(trial, std::move(changed));
-    Fault("after next attempt");
-    BeginAttempt(trial);
-    news_.Announce(trial);
-    StartNextLater();
-  }
-
-  // Call it after MakeNextAttempt(). Lines of the attempt before that are held back are refused
-  // now.
-  void BeginAttempt(Trial& trial) {
-    trial.reports->BeginAttempt();
-    trial.said_done = false;
-    trial.lost_output = 0;
-    Want({trial.record.number, trial.record.attempt - 1});
-  }
-
-  // ---- Pauses.
-
-  // After OrderPause() is stored.
-  void ActOnPause(Trial& trial) {
-    LOG(INFO) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
-              << TraceWords(trial.record);
-    if (trial.record.state == TrialState::Paused) {
-      room_waits_.Remove(trial.record.number);
-      trial.reports->CancelStart();
-      options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
-    } else if (trial.runner != nullptr) {
-      BeginStop(trial);
-    }
-    news_.Announce(trial);
-  }
-
-  // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
-  void Park(Trial& trial) {
-    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
-    BringFilesUpToDate(trial);
-    TrialRecord changed = trial.record;
-    CountAttempt(changed, MonotonicMicros());
-    changed.state = TrialState::Paused;
-    changed.pause_requested = false;
-    changed.reason = WithLostOutput(std::move(changed.reason), trial.lost_output);
-    trial.runner.reset();
-    trial.reports->CloseFiles();
-    WaitNoMoreForRoom(trial);
-    SaveSometime(trial, std::move(changed));
-    Fault("after pause");
-    LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
-    news_.Announce(trial);
-    StartNextLater();
-  }
-
   // Empty unless a trial of its group has failed, fast.
   std::string WhyItsGroupIsPaused(const TrialRecord& record) const {
     if (!record.spec.options.fail_fast) return "";
@@ -1878,20 +1743,24 @@ class TrialsImpl : public Trials {
     }
     return "";
   }
-  // If `ended` has failed, fast: the others of its group. They are stored together with it, by the
-  // caller, and after that it calls ActOnPause() for each.
-  std::vector<Trial*> PauseItsGroup(const TrialRecord& ended) {
-    std::vector<Trial*> paused;
-    if (!ended.spec.options.fail_fast || ended.state != TrialState::Failed) return paused;
+  // The others of its group that go on, each with what follows once it is stored together with the
+  // caller's.
+  using Held = std::vector<std::pair<Trial*, std::vector<Action>>>;
+  Held PauseItsGroup(const TrialRecord& failed) {
+    Held held;
     for (auto& [number, trial] : table_.at_hand()) {
-      const bool goes_on =
-          !HasEnded(trial.record) && !trial.record.stop_requested && !IsToPause(trial.record);
-      if (!goes_on || !IsOfGroup(trial.record, ended)) continue;
-      OrderPause(trial.record, WhyAGroupIsPaused(ended.id()));
+      if (!IsOfGroup(trial.record, failed)) continue;
+      Decision decision = DecideOn(trial, event::PauseAsked{WhyAGroupIsPaused(failed.id())});
+      if (!decision.refusal.ok() || decision.actions.empty()) continue;
+      std::erase_if(decision.actions, [](const Action& action) {
+        return std::holds_alternative<action::Store>(action);
+      });
+      trial.record = std::move(decision.record);
+      trial.attempt = decision.attempt;
       unsaved_.insert(number);
-      paused.push_back(&trial);
+      held.emplace_back(&trial, std::move(decision.actions));
     }
-    return paused;
+    return held;
   }
 
   // ---- Forgetting.
@@ -1915,22 +1784,6 @@ class TrialsImpl : public Trials {
     if (forgotten.ok()) return;
     ++store_errors_;
     LOG(ERROR) << forgotten;
-  }
-
-  // How long the attempt after one that failed now is held back. (A new trainer begins with no
-  // delay: it knows of no failures.)
-  absl::Duration HoldBack(Trial& trial) {
-    const auto since = std::exchange(trial.running_since, std::nullopt);
-    const bool was_long = since && options_.clock->Monotonic() - *since >= kLongAttempt;
-    trial.quick_failures = was_long ? 1 : trial.quick_failures + 1;
-    const absl::Duration delay = RestartDelay(trial.quick_failures);
-    if (delay == absl::ZeroDuration()) return delay;
-    const std::int64_t number = trial.record.number;
-    trial.restart_timer = options_.loop->RunAfter(delay, [this, number] {
-      table_.At(number).restart_timer = 0;
-      StartNext();
-    });
-    return delay;
   }
 
   // Not from inside a callback of a runner, nor while trials are being started.

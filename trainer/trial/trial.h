@@ -17,9 +17,10 @@
 #include "trainer/report/metric_statistics.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/trial/life.h"
 #include "trainer/trial/trial_queue.h"
 #include "trainer/trial/trial_reports.h"
-#include "trainer/trial/trial_transitions.h"
+#include "trainer/trial/trial_state.h"
 
 namespace trainer {
 
@@ -27,6 +28,7 @@ namespace trainer {
 // knows. Cancel its timers before destroying it. On the loop's thread.
 struct Trial {
   TrialRecord record;
+  AttemptStatus attempt;
   std::unique_ptr<TrialReports> reports;
   std::shared_ptr<ProgramRunner> runner;
   std::unique_ptr<OutputReader> output;  // While an attempt runs that reports by its output.
@@ -39,14 +41,9 @@ struct Trial {
   // While the next attempt is held back.
   runtime::EventLoop::TimerId restart_timer = 0;
   bool config_behind = false;     // params.json lacks a change that is stored.
-  bool said_done = false;         // And is given its grace time to end.
   std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
-  // The launcher may have started the job of the attempt without our hearing of it.
-  bool launch_in_doubt = false;
   // At the launch of the attempt; unset: another trainer launched it.
   std::optional<ErrorSizes> errors_before;
-  int quick_failures = 0;                       // In a row, known to this trainer.
-  std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
   std::int64_t changed_us = 0;
   // For what an attempt must not do: go on for too long, or be silent.
   runtime::EventLoop::TimerId watch_timer = 0;
@@ -66,7 +63,7 @@ inline bool IsToLeave(const Trial& trial) { return IsToLeave(trial.record, HasSa
 // True if only a lack of slots, and the trials before it, keep it from being launched.
 inline bool WaitsForTurn(const Trial& trial) {
   return trial.record.state == msg::TrialState::Pending && trial.runner == nullptr &&
-         trial.restart_timer == 0 && !IsAttached(trial.record);
+         !trial.attempt.held_back && !IsAttached(trial.record);
 }
 // Its next attempt starts from what it was asked to start from: that must be there.
 inline bool NeedsItsStart(const Trial& trial) {

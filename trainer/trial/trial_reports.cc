@@ -16,7 +16,7 @@
 #include "trainer/run/result_files.h"
 #include "trainer/run/run_configuration.h"
 #include "trainer/run/run_mode.h"
-#include "trainer/trial/trial_transitions.h"
+#include "trainer/trial/trial_state.h"
 
 namespace trainer {
 namespace {
@@ -603,23 +603,12 @@ TrialRecord TrialReports::Drafted(const TrialRecord& trial) {
   changed.expelled = Draft().expelled;
   changed.criterion = Draft().criterion;
   changed.earlier_metrics = Draft().earlier_metrics;
-  OrderAsJudged(changed, Draft().verdict);
+  MarkAsJudged(changed, Draft().verdict);
   return changed;
 }
 
 void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
   batch.trials.push_back(Drafted(trial));
-}
-
-bool OrderAsJudged(TrialRecord& record, const Verdict& verdict) {
-  const bool leaves = record.stop_requested || IsToPause(record) || HasEnded(record);
-  if (verdict.kind == Verdict::Kind::kContinue || leaves) return false;
-  if (verdict.kind == Verdict::Kind::kStop) {
-    OrderStop(record, absl::ZeroDuration(), 0, verdict.reason);
-  } else {
-    OrderPause(record, verdict.reason);
-  }
-  return true;
 }
 
 absl::StatusOr<std::string> TrialReports::BeginCheckpoint(const ReportLine& line,

@@ -252,10 +252,6 @@ class TrialReports {
   std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
 };
 
-// The record of a running trial is changed as the verdict on a report says; true if it was not to
-// stop or pause already.
-bool OrderAsJudged(TrialRecord& record, const Verdict& verdict);
-
 }  // namespace trainer
 
 #endif  // TRAINER_TRIAL_TRIAL_REPORTS_H_

@@ -1,0 +1,474 @@
+#include "trainer/trial/life.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/call/call_retry.h"
+#include "trainer/trial/trial_output.h"
+#include "trainer/trial/trial_state.h"
+
+// Always true of a decision:
+// - what stands before Store may be done twice; everything else stands behind it.
+// - a record that has ended changes only by ResumeAsked.
+// - has_runner is true exactly while the trial is Running or Stopping, or Pending and being
+//   launched, or Pending with a job, which waits for its resources.
+// - each attempt has one request id for all tries to launch it, so it has one job at most; the next
+//   one is made only by the end of the one before.
+
+namespace trainer {
+namespace {
+
+using msg::TrialState;
+
+constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(100);
+constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
+
+// The effect of an attempt's end on its trial.
+struct Outcome {
+  TrialState state;  // Pending: another attempt follows.
+  AttemptEnd end;    // As it is told.
+};
+
+Outcome AfterAttempt(const TrialRecord& record, bool said_done, AttemptEnd end) {
+  if (!record.failure.empty()) {
+    // How one ended that was told to end says nothing.
+    const bool says_nothing = end.success || record.expelled;
+    end.reason =
+        says_nothing ? record.failure : absl::StrCat(record.failure, " (", end.reason, ")");
+    end.success = false;
+  }
+  if (!record.criterion.empty()) return {TrialState::Done, {true, record.criterion, {}}};
+  if (record.stop_requested) {
+    end.reason = record.reason.empty() ? "it was asked to stop" : record.reason;
+    return {TrialState::Stopped, std::move(end)};
+  }
+  if (said_done) {
+    const std::string then =
+        end.success ? "" : absl::StrCat("it had said that it is done; then: ", end.reason);
+    return {TrialState::Done, {true, then, {}}};
+  }
+  if (record.pause_requested) return {TrialState::Paused, std::move(end)};
+  if (end.success) return {TrialState::Done, std::move(end)};
+  const bool has_restarts = record.failures < record.spec.max_restarts && !end.was_refused;
+  return {has_restarts ? TrialState::Pending : TrialState::Failed, std::move(end)};
+}
+
+class Decider {
+ public:
+  Decider(TrialRecord record, const AttemptStatus& attempt, const Facts& facts, const Moment& now)
+      : facts_(facts), now_(now) {
+    decision_.record = std::move(record);
+    decision_.attempt = attempt;
+  }
+
+  void operator()(const event::TakenUp&) {
+    if (HasEnded(record()) || record().state == TrialState::Paused) return;
+    if (!IsAttached(record()) && record().job.empty()) {
+      if (!record().launching) return;
+      attempt().launch_in_doubt = true;
+      return Launch();
+    }
+    attempt().has_runner = true;
+    attempt().done_was_known = facts_.done;
+    const bool runs = !IsAttached(record()) && !WaitsForResources(record());
+    if (runs && record().attempt_began_us >= 0) {
+      attempt().running_since = absl::Microseconds(record().attempt_began_us);
+    }
+    Do(action::Follow{});
+    if (IsToLeave()) BeginStop();
+    if (!IsAttached(record())) Do(action::Watch{});
+  }
+
+  void operator()(const event::StopAsked& stop) {
+    if (HasEnded(record())) return;
+    const bool is_over = MarkStop(record(), stop.grace, now_.wall_us, stop.why);
+    Do(action::Store{Keep::kAtOnce});
+    if (is_over) {
+      Do(action::UpdateFiles{});
+      Do(action::WriteOutcome{});
+      Retire();
+    } else {
+      BeginStop();
+    }
+    Do(action::Announce{});
+  }
+
+  void operator()(const event::PauseAsked& pause) {
+    if (HasEnded(record()) || record().stop_requested) {
+      return Refuse("pause", absl::StrCat("it ", StateWords(record())));
+    }
+    if (IsAttached(record())) {
+      return Refuse("pause", absl::StrCat("its program has attached itself, so nobody could start "
+                                          "it again; next step: yard stop ",
+                                          record().id()));
+    }
+    if (IsToPause(record())) return;
+    MarkPause(record(), pause.why);
+    Do(action::Store{Keep::kAtOnce});
+    Do(action::Log{absl::StrCat(": ", record().reason)});
+    if (record().state == TrialState::Paused) {
+      Do(action::LeaveQueue{});
+      attempt().held_back = false;
+      Do(action::CancelTimer{TrialTimer::kRestart});
+    } else if (attempt().has_runner) {
+      BeginStop();
+    }
+    Do(action::Announce{});
+  }
+
+  void operator()(const event::ResumeAsked&) {
+    const bool had_ended = HasEnded(record());
+    if (had_ended && IsAttached(record())) {
+      return Refuse("resume",
+                    "its program had attached itself, and nobody here can start it; next step: "
+                    "start it as before, which makes a new trial");
+    }
+    const bool rests = had_ended || record().state == TrialState::Paused;
+    const bool leaves = record().stop_requested || record().pause_requested;
+    if (record().state == TrialState::Done || (!rests && leaves)) {
+      return Refuse("resume", absl::StrCat("it ", StateWords(record())));
+    }
+    if (!rests) return;
+    const std::string nonce = record().nonce;
+    // An attempt that waited only was never begun.
+    const bool was_begun =
+        record().launching || !record().job.empty() || record().state == TrialState::Failed;
+    if (was_begun) MakeNextAttempt();
+    GoOn();
+    if (was_begun && !facts_.has_checkpoint) {
+      record().reason = "resumed; it has no checkpoint and starts anew";
+    }
+    attempt().quick_failures = 0;
+    Do(action::Store{Keep::kNow, "after resume"});
+    if (had_ended) Do(action::WriteOutcome{});
+    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::ChangeNonce{nonce});
+    if (was_begun) BeginAttempt();
+    if (had_ended) Do(action::Revive{});
+    Do(action::Log{" goes on"});
+    Do(action::Announce{});
+    Do(action::StartNext{});
+  }
+
+  void operator()(const event::LaunchDue&) {
+    if (record().state != TrialState::Pending) return;
+    if (attempt().has_runner && !IsAttached(record())) return;
+    attempt().launch_in_doubt = record().launching;
+    record().launching = true;
+    record().attempt_began_us = absl::ToInt64Microseconds(now_.monotonic);
+    if (!IsAttached(record())) {
+      Do(action::Store{Keep::kNow});
+      return Launch();
+    }
+    Do(action::Store{Keep::kNow, "prepared for attached"});
+    if (!std::exchange(attempt().has_runner, true)) {
+      attempt().done_was_known = facts_.done;
+      Do(action::Follow{});
+      if (IsToLeave()) BeginStop();
+    }
+    Do(action::Log{absl::StrCat(" is of process ", record().spec.options.attached_pid,
+                                ", which has attached itself")});
+  }
+
+  void operator()(const event::CannotStart& cannot) {
+    // A launch that is in doubt may have a job, which this would lose.
+    const bool waits = record().state == TrialState::Pending && !record().launching;
+    const bool attaches = record().state == TrialState::Pending && IsAttached(record());
+    if (waits || attaches) End(TrialState::Failed, {false, cannot.why, {}});
+  }
+
+  void operator()(const event::LaunchAnswered& answer) {
+    if (!IsBeingLaunched()) return;
+    record().job = answer.job;
+    record().spec.options.provenance_diff.clear();  // It is in the run's directory.
+    const auto& asked = record().spec.options;
+    if (asked.resources.empty() && asked.pool.empty()) {
+      Begin(now_.monotonic);
+    } else {
+      Do(action::Store{Keep::kSomeTime});  // The launcher says when it begins.
+      Do(action::Announce{});
+    }
+    Do(action::Log{absl::StrCat(": attempt ", record().attempt, " is job ", record().job)});
+  }
+
+  void operator()(const event::LaunchRefused& refused) {
+    if (!IsBeingLaunched()) return;
+    if (refused.in_doubt) attempt().launch_in_doubt = true;
+    const bool leaves = record().stop_requested || record().pause_requested;
+    if (leaves && !attempt().launch_in_doubt) {
+      return EndAttempt({false, refused.words, {}});
+    }
+    attempt().has_runner = false;
+    // While in doubt it may have a job, which a stop has to reach.
+    record().launching = attempt().launch_in_doubt;
+    const std::string reason = absl::StrCat("the launcher cannot start it yet: ", refused.words);
+    const bool is_news = reason != std::exchange(record().reason, reason);
+    Do(action::Store{Keep::kSomeTime});
+    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::FreeSlot{});
+    if (!is_news) return;
+    Do(action::Log{absl::StrCat(": ", reason), true});
+    Do(action::Announce{});
+  }
+
+  void operator()(const event::JobWaits& waits) {
+    if (!WaitsForResources(record()) || IsToLeave()) return;
+    if (waits.why.empty() || waits.why == record().reason) return;
+    record().reason = waits.why;
+    Do(action::Store{Keep::kSomeTime});
+    Do(action::Announce{});
+  }
+
+  void operator()(const event::Granted& granted) {
+    const bool attaches = IsAttached(record()) && record().launching;
+    if (record().state != TrialState::Pending || (record().job.empty() && !attaches)) return;
+    // It is said by the clock on the wall, which may have been set meanwhile: it does not run for
+    // longer than its job is there.
+    const std::int64_t now_us = absl::ToInt64Microseconds(now_.monotonic);
+    const std::int64_t launched_us = std::clamp<std::int64_t>(record().attempt_began_us, 0, now_us);
+    record().attempt_began_us =
+        std::clamp(now_us - (now_.wall_us - granted.started_us), launched_us, now_us);
+    Begin(absl::Microseconds(record().attempt_began_us));
+    Do(action::StartNext{});
+  }
+
+  void operator()(const event::LinesStored& lines) {
+    const bool is_done = facts_.done && !std::exchange(attempt().done_was_known, facts_.done);
+    const bool is_judged = MarkAsJudged(record(), lines.verdict);
+    // A late report of one that is paused stops nothing.
+    if (!attempt().has_runner) return;
+    if ((!lines.was_to_end && record().is_to_end()) || is_done || is_judged) BeginStop();
+    if (is_judged) Do(action::Announce{});
+  }
+
+  void operator()(const event::ReporterEnded&) {
+    // The others of a cluster do not hear of a stop by themselves.
+    if (!attempt().has_runner || record().spec.options.tasks.empty() || !IsToLeave()) return;
+    Do(action::CancelTimer{TrialTimer::kStop});
+    SendStop();
+  }
+
+  void operator()(const event::BudgetUsedUp& budget) {
+    if (!IsWatched()) return;
+    record().criterion = budget.words;
+    Do(action::Store{Keep::kSomeTime});
+    Do(action::OverruleReports{});
+    BeginStop();
+  }
+
+  void operator()(const event::Silent&) {
+    if (!IsWatched()) return;
+    const auto heartbeat = absl::Milliseconds(record().spec.options.heartbeat_ms);
+    record().expelled = true;
+    record().failure = absl::StrCat("no sign of life for ", absl::FormatDuration(heartbeat));
+    Do(action::Store{Keep::kSomeTime});
+    Do(action::OverruleReports{});
+    Do(action::Log{absl::StrCat(": ", record().failure), true});
+    Do(action::TakeStacks{});
+  }
+
+  void operator()(const event::StopDue&) { SendStop(); }
+
+  void operator()(const event::RestartDue&) {
+    if (!std::exchange(attempt().held_back, false)) return;
+    Do(action::StartNext{});
+  }
+
+  void operator()(const event::AttemptEnded& ended) {
+    if (attempt().has_runner) EndAttempt(ended.end);
+  }
+
+  Decision Take() { return std::move(decision_); }
+
+ private:
+  TrialRecord& record() { return decision_.record; }
+  AttemptStatus& attempt() { return decision_.attempt; }
+  void Do(Action action) { decision_.actions.push_back(std::move(action)); }
+  void Refuse(const char* verb, const std::string& why) {
+    decision_.refusal = absl::FailedPreconditionError(
+        absl::StrCat("cannot ", verb, " trial ", record().id(), ": ", why));
+  }
+
+  bool SaidDone() { return facts_.done && record().failure.empty(); }
+  bool IsToLeave() { return trainer::IsToLeave(record(), SaidDone()); }
+  bool IsBeingLaunched() {
+    return record().state == TrialState::Pending && attempt().has_runner && record().job.empty();
+  }
+  bool IsWatched() { return attempt().has_runner && !IsToLeave() && !WaitsForResources(record()); }
+
+  void Launch() {
+    attempt().has_runner = true;
+    Do(action::Launch{});
+    if (IsToLeave()) BeginStop();
+  }
+
+  void Begin(absl::Duration since) {
+    record().state = record().stop_requested ? TrialState::Stopping : TrialState::Running;
+    if (!record().pause_requested) record().reason.clear();
+    if (record().started_us == 0) record().started_us = now_.wall_us;
+    attempt().running_since = since;
+    Do(action::Store{Keep::kSomeTime});
+    Do(action::Watch{});
+    Do(action::Announce{});
+  }
+
+  // Its program hears of it with the answer to a report. A program that has not spoken may not know
+  // the channel, and one whose reports there is no room for gets no answers; it is told by a
+  // signal. So are the tasks of a cluster whose reporter has ended. An attached process is never
+  // told from outside: that ends its trial.
+  void BeginStop() {
+    const bool nobody_hears = attempt().has_runner && facts_.nobody_reports;
+    const bool is_told_at_once = nobody_hears || !facts_.has_spoken || facts_.is_held;
+    if (is_told_at_once && !IsAttached(record())) {
+      Do(action::CancelTimer{TrialTimer::kStop});
+      return SendStop();
+    }
+    Do(action::SetTimer{TrialTimer::kStop, GraceOf(record())});
+  }
+
+  void SendStop() {
+    if (!attempt().has_runner) return;
+    Do(action::SendStop{GraceOf(record()), WhyItIsStopped(record(), SaidDone())});
+  }
+
+  void EndAttempt(AttemptEnd end) {
+    Outcome outcome = AfterAttempt(record(), SaidDone(), std::move(end));
+    if (outcome.state == TrialState::Paused) return Park();
+    if (outcome.state == TrialState::Pending) return TryAgain(std::move(outcome.end));
+    End(outcome.state, std::move(outcome.end));
+  }
+
+  // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
+  void Park() {
+    Do(action::UpdateFiles{});
+    CountAttempt();
+    record().state = TrialState::Paused;
+    record().pause_requested = false;
+    record().reason = WithLostOutput(std::move(record().reason), facts_.lost_output);
+    attempt().has_runner = false;
+    Do(action::Store{Keep::kSomeTime, "after pause"});
+    EndTimers();
+    Do(action::FreeSlot{});
+    Do(action::CloseFiles{});
+    Do(action::Log{" is Paused"});
+    Do(action::Announce{});
+    Do(action::StartNext{});
+  }
+
+  void TryAgain(AttemptEnd end) {
+    Do(action::RecordFailure{end.reason, std::move(end.error_lines)});
+    const absl::Duration delay = HoldBack();
+    const std::string nonce = record().nonce;
+    record().reason = absl::StrCat("attempt ", record().attempt, " failed: ", end.reason);
+    if (delay > absl::ZeroDuration()) {
+      absl::StrAppend(&record().reason, "; the next one waits ", absl::FormatDuration(delay));
+    }
+    CountAttempt();
+    ++record().failures;
+    MakeNextAttempt();
+    record().state = TrialState::Pending;
+    attempt().has_runner = false;
+    attempt().held_back = delay > absl::ZeroDuration();
+    Do(action::Store{Keep::kSomeTime, "after next attempt"});
+    EndTimers();
+    Do(action::FreeSlot{});
+    Do(action::LeaveQueue{});
+    if (attempt().held_back) Do(action::SetTimer{TrialTimer::kRestart, delay});
+    Do(action::ChangeNonce{nonce});
+    Do(action::Log{absl::StrCat(": ", record().reason)});
+    BeginAttempt();
+    Do(action::Announce{});
+    Do(action::StartNext{});
+  }
+
+  void End(TrialState state, AttemptEnd end) {
+    const bool has_failed = state == TrialState::Failed;
+    Do(action::UpdateFiles{});
+    if (has_failed) Do(action::RecordFailure{end.reason, end.error_lines});
+    if (has_failed && record().spec.options.fail_fast) Do(action::PauseGroup{});
+    CountAttempt();
+    record().state = state;
+    record().reason = WithLostOutput(std::move(end.reason), facts_.lost_output);
+    if (has_failed) record().error_lines = std::move(end.error_lines);
+    record().pause_requested = false;
+    record().ended_us = now_.wall_us;
+    Do(action::Store{Keep::kSomeTime, "after end"});
+    Do(action::Log{absl::StrCat(" is ", msg::EnumNameTrialState(state),
+                                record().reason.empty() ? "" : ": ", record().reason)});
+    Do(action::WriteOutcome{});
+    Retire();
+    Do(action::Announce{});
+    Do(action::StartNext{});
+  }
+
+  void Retire() {
+    attempt().has_runner = attempt().held_back = false;
+    Do(action::Retire{});
+  }
+
+  void EndTimers() {
+    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::EndWatch{});
+  }
+
+  void CountAttempt() {
+    trainer::CountAttempt(record(), absl::ToInt64Microseconds(now_.monotonic));
+  }
+
+  // A new nonce and a new launch; of the one before nothing stays.
+  void MakeNextAttempt() {
+    ++record().attempt;
+    record().nonce = now_.new_id();
+    record().job_request_id = now_.new_id();
+    record().launching = false;
+    record().job.clear();
+    record().failure.clear();
+    record().expelled = false;
+  }
+
+  void BeginAttempt() {
+    attempt().done_was_known = false;
+    Do(action::BeginAttempt{});
+  }
+
+  // With all its restarts, and no order.
+  void GoOn() {
+    record().state = TrialState::Pending;
+    record().stop_requested = record().pause_requested = false;
+    record().criterion.clear();
+    record().failures = 0;
+    record().ended_us = 0;
+    record().error_lines.clear();
+    record().reason.clear();
+  }
+
+  // How long the attempt after one that failed now is held back. (A new trainer begins with no
+  // delay: it knows of no failures.)
+  absl::Duration HoldBack() {
+    const auto since = std::exchange(attempt().running_since, std::nullopt);
+    const bool was_long = since && now_.monotonic - *since >= kLongAttempt;
+    attempt().quick_failures = was_long ? 1 : attempt().quick_failures + 1;
+    return RestartDelay(attempt().quick_failures);
+  }
+
+  const Facts& facts_;
+  const Moment& now_;
+  Decision decision_;
+};
+
+}  // namespace
+
+Decision Decide(TrialRecord record, const AttemptStatus& attempt, const Facts& facts,
+                const Event& event, const Moment& now) {
+  Decider decider(std::move(record), attempt, facts, now);
+  std::visit(decider, event);
+  return decider.Take();
+}
+
+absl::Duration RestartDelay(int quick_failures) {
+  if (quick_failures <= 1) return absl::ZeroDuration();
+  return bus::GrowingPause(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
+}
+
+}  // namespace trainer
