@@ -22,7 +22,7 @@
 namespace bench {
 namespace {
 
-using Kind = tuning::Event::Kind;
+using Kind = tuning::EngineEvent::Kind;
 
 constexpr std::uint64_t kTrials = 10'000;
 constexpr std::uint64_t kTimed = 100;  // Trials whose events are timed.
@@ -82,7 +82,7 @@ class SweepInStore {
     if (!asked) return absl::InternalError("the sweep asks for nothing");
     const auto& [trial, number] = *asked;
     const double share = static_cast<double>(trial) / static_cast<double>(kTrials);
-    std::vector<tuning::Event> events = {
+    std::vector<tuning::EngineEvent> events = {
         {.kind = Kind::kSuggested,
          .trial = trial,
          .number = number,
@@ -96,7 +96,7 @@ class SweepInStore {
                         .value = share + 1.0 / step});
     }
     events.push_back({.kind = Kind::kEnded, .trial = trial});
-    for (tuning::Event& event : events) {
+    for (tuning::EngineEvent& event : events) {
       trainer::StoreBatch batch;
       if (!sweep_->Apply(std::move(event), 1, batch).changed) {
         return absl::InternalError("an event has changed nothing");

@@ -57,7 +57,7 @@ class Simulation {
       : seed_(seed), target_(target), engine_(*tuning::Engine::Create(PlanOf(stopping))) {}
 
   SimulatedSweep Run() {
-    Take({.kind = tuning::Event::Kind::kBegin});
+    Take({.kind = tuning::EngineEvent::Kind::kBegin});
     while (!queue_.empty() && queue_.top().first < kSimulatedLimit) {
       const auto [now, trial] = queue_.top();
       queue_.pop();
@@ -67,18 +67,18 @@ class Simulation {
       ++epochs_;
       const double clean = training.Clean(training.epoch);
       if (clean <= target_) return {now_, epochs_};
-      const auto outcome = Take({.kind = tuning::Event::Kind::kReported,
+      const auto outcome = Take({.kind = tuning::EngineEvent::Kind::kReported,
                                  .trial = trial,
                                  .resource = static_cast<double>(training.epoch),
                                  .value = clean + 0.01 * Normal(training.noise)});
-      if (*outcome == tuning::Answer::kContinue && training.epoch < kEpochs) {
+      if (*outcome == tuning::TrialDecision::kContinue && training.epoch < kEpochs) {
         queue_.push({now_ + training.seconds, trial});
       } else {
-        Take({.kind = tuning::Event::Kind::kEnded,
+        Take({.kind = tuning::EngineEvent::Kind::kEnded,
               .trial = trial,
-              .end = *outcome == tuning::Answer::kPause  ? tuning::End::kPaused
-                     : *outcome == tuning::Answer::kStop ? tuning::End::kStopped
-                                                         : tuning::End::kDone});
+              .end = *outcome == tuning::TrialDecision::kPause  ? tuning::End::kPaused
+                     : *outcome == tuning::TrialDecision::kStop ? tuning::End::kStopped
+                                                                : tuning::End::kDone});
       }
     }
     return {kSimulatedLimit, epochs_};
@@ -99,7 +99,7 @@ class Simulation {
         .duplicates = true});
   }
 
-  std::optional<tuning::Answer> Take(const tuning::Event& event) {
+  std::optional<tuning::TrialDecision> Take(const tuning::EngineEvent& event) {
     const auto outcome = engine_.Apply(event);
     for (const tuning::Action& action : outcome.actions) {
       if (action.kind == tuning::Action::Kind::kStart) {
@@ -111,7 +111,7 @@ class Simulation {
       }
       if (action.kind != tuning::Action::Kind::kAsk) continue;
       // (The configuration says nothing; the training of this number does.)
-      Take({.kind = tuning::Event::Kind::kSuggested,
+      Take({.kind = tuning::EngineEvent::Kind::kSuggested,
             .trial = action.trial,
             .number = action.number,
             .text = R"({"x":0.5})"});

@@ -440,7 +440,7 @@ void AddImportance(Comparison& comparison) {
     std::vector<tuning::Parameter> parameters;
     for (int i = 0; i < 20; ++i) parameters.push_back({.name = absl::StrCat("x", i)});
     const tuning::Space space = *tuning::Space::Create(parameters);
-    std::vector<tuning::Result> results;
+    std::vector<tuning::ScoredPoint> results;
     for (std::uint64_t i = 0; i < 10000; ++i) {
       tuning::Point point = tuning::RandomPoint(space, 1, i);
       const double value = point[0] + 0.1 * point[1];

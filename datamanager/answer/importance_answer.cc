@@ -124,7 +124,7 @@ class ImportanceAnswer : public LookingMaker<msg::ImportanceReplyT> {
     }
     const tuning::ObservedSpace observed = tuning::SpaceOf(configs_);
     if (!observed.space) return "their parameters are the same in all of them";
-    std::vector<tuning::Result> results;
+    std::vector<tuning::ScoredPoint> results;
     for (std::size_t i = 0; i < values_.size(); ++i) {
       results.push_back({observed.points[i], values_[i]});
     }

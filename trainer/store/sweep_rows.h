@@ -33,7 +33,7 @@ struct SweepRecord {
   std::int64_t tries = 0;
 };
 
-// Something that happened to a sweep: the fields of a tuning::Event.
+// Something that happened to a sweep: the fields of a tuning::EngineEvent.
 struct SweepEventRow {
   std::int64_t sweep = 0;  // SweepRecord::number.
   std::int64_t seq = 0;    // Counts the sweep's events from 1.

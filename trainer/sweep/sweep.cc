@@ -12,7 +12,7 @@
 namespace trainer {
 
 using tuning::Engine;
-using Kind = tuning::Event::Kind;
+using Kind = tuning::EngineEvent::Kind;
 
 Sweep::Sweep(const SweepRecord& record, Engine engine)
     : number_(record.number),
@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Sweep>> Sweep::Load(const SweepRecord& record, St
   return sweep;
 }
 
-Engine::Outcome Sweep::Apply(tuning::Event event, std::int64_t now_us, StoreBatch& batch,
+Engine::Outcome Sweep::Apply(tuning::EngineEvent event, std::int64_t now_us, StoreBatch& batch,
                              const std::string& plan_json, const std::string& request_id) {
   Engine::Outcome outcome = engine_.Apply(event);
   if (!outcome.changed) return outcome;

@@ -37,7 +37,7 @@ class Sweep {
   static absl::StatusOr<std::unique_ptr<Sweep>> Load(const SweepRecord& record, Store& store);
 
   // The event is in `batch` if it changed something. `plan_json`: of kChange.
-  tuning::Engine::Outcome Apply(tuning::Event event, std::int64_t now_us, StoreBatch& batch,
+  tuning::Engine::Outcome Apply(tuning::EngineEvent event, std::int64_t now_us, StoreBatch& batch,
                                 const std::string& plan_json = "",
                                 const std::string& request_id = "");
 

@@ -16,14 +16,14 @@
 namespace trainer {
 namespace {
 
-using Kind = tuning::Event::Kind;
+using Kind = tuning::EngineEvent::Kind;
 
 // The numbers are stored, so they never change: new kinds are added at the end.
 static_assert(static_cast<int>(Kind::kBegin) == 0 && static_cast<int>(Kind::kReported) == 4 &&
               static_cast<int>(Kind::kChange) == 9 && static_cast<int>(Kind::kFail) == 13 &&
               static_cast<int>(Kind::kRefused) == 14 && static_cast<int>(Kind::kMeasured) == 15);
 static_assert(static_cast<int>(tuning::End::kFailed) == 3);
-static_assert(static_cast<int>(tuning::Answer::kPause) == 2);
+static_assert(static_cast<int>(tuning::TrialDecision::kPause) == 2);
 
 // A JSON list: null for what is not there, and a text for what JSON has no number of.
 std::string OthersText(const std::vector<std::optional<double>>& others) {
@@ -51,7 +51,7 @@ std::optional<double> OtherOf(const nlohmann::json& value) {
 
 }  // namespace
 
-SweepEventRow RowOf(const tuning::Event& event, std::string plan) {
+SweepEventRow RowOf(const tuning::EngineEvent& event, std::string plan) {
   SweepEventRow row;
   row.kind = static_cast<std::int64_t>(event.kind);
   row.trial = static_cast<std::int64_t>(event.trial);
@@ -67,14 +67,14 @@ SweepEventRow RowOf(const tuning::Event& event, std::string plan) {
   return row;
 }
 
-absl::StatusOr<tuning::Event> EventOf(const SweepEventRow& row) {
+absl::StatusOr<tuning::EngineEvent> EventOf(const SweepEventRow& row) {
   const bool is_known = row.kind >= 0 && row.kind <= static_cast<std::int64_t>(Kind::kMeasured) &&
                         row.end >= 0 && row.end <= 3 && row.decided >= -1 && row.decided <= 2;
   if (!is_known) {
     return absl::DataLossError(absl::StrCat("event ", row.seq, " of sweep number ", row.sweep,
                                             " is of no kind that this trainer knows"));
   }
-  tuning::Event event;
+  tuning::EngineEvent event;
   event.kind = static_cast<Kind>(row.kind);
   event.trial = static_cast<std::uint64_t>(row.trial);
   event.number = static_cast<std::uint64_t>(row.number);
@@ -82,7 +82,7 @@ absl::StatusOr<tuning::Event> EventOf(const SweepEventRow& row) {
   event.value = row.value;
   event.whether = row.whether;
   event.end = static_cast<tuning::End>(row.end);
-  if (row.decided >= 0) event.decided = static_cast<tuning::Answer>(row.decided);
+  if (row.decided >= 0) event.decided = static_cast<tuning::TrialDecision>(row.decided);
   event.text = row.text;
   if (!row.others.empty()) {
     const auto list = nlohmann::json::parse(row.others, nullptr, /*allow_exceptions=*/false);

@@ -11,9 +11,9 @@ namespace trainer {
 
 // An event of a sweep as it is stored; `plan` is the JSON text of event.plan. Sweep, seq, request
 // id and time are left to the caller.
-SweepEventRow RowOf(const tuning::Event& event, std::string plan = "");
+SweepEventRow RowOf(const tuning::EngineEvent& event, std::string plan = "");
 // The reverse. DataLoss: it is none that this version knows.
-absl::StatusOr<tuning::Event> EventOf(const SweepEventRow& row);
+absl::StatusOr<tuning::EngineEvent> EventOf(const SweepEventRow& row);
 
 }  // namespace trainer
 

@@ -62,8 +62,8 @@ msg::SweepStage StageOf(Engine::Stage stage) {
 }
 
 // Trials that have ended with a value that can be compared; smaller is better.
-std::vector<tuning::Result> ResultsOf(const Engine& engine) {
-  std::vector<tuning::Result> results;
+std::vector<tuning::ScoredPoint> ResultsOf(const Engine& engine) {
+  std::vector<tuning::ScoredPoint> results;
   for (const Engine::Trial& trial : engine.trials()) {
     const bool counts = trial.stage == Engine::Stage::kDone ||
                         trial.stage == Engine::Stage::kStoppedEarly ||
@@ -75,7 +75,7 @@ std::vector<tuning::Result> ResultsOf(const Engine& engine) {
 }
 
 std::vector<std::unique_ptr<msg::SweepImportanceT>> ImportancesOf(
-    const tuning::Space& space, const std::vector<tuning::Result>& results) {
+    const tuning::Space& space, const std::vector<tuning::ScoredPoint>& results) {
   std::vector<std::unique_ptr<msg::SweepImportanceT>> importances;
   if (results.size() < kFewestResults) return importances;
   const std::vector<double> values = tuning::Importances(space, results);
@@ -91,7 +91,7 @@ std::vector<std::unique_ptr<msg::SweepImportanceT>> ImportancesOf(
 }
 
 std::vector<std::unique_ptr<msg::SweepMarginalT>> MarginalsOf(
-    const tuning::Plan& plan, const std::vector<tuning::Result>& results) {
+    const tuning::Plan& plan, const std::vector<tuning::ScoredPoint>& results) {
   const double sign = plan.metric.maximize ? -1 : 1;
   std::vector<std::unique_ptr<msg::SweepMarginalT>> marginals;
   for (const tuning::Marginal& marginal : tuning::Marginals(*plan.space, results)) {
@@ -200,7 +200,7 @@ msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep) {
     shown.best = std::make_unique<msg::SweepTrialT>(SweepTrialMessage(record, sweep, *best));
   }
   if (plan.second) {
-    for (const tuning::Metric* const metric : {&plan.metric, &*plan.second}) {
+    for (const tuning::PlanMetric* const metric : {&plan.metric, &*plan.second}) {
       auto objective = std::make_unique<msg::SweepObjectiveT>();
       objective->metric = metric->name;
       objective->maximize = metric->maximize;
@@ -239,7 +239,7 @@ msg::SweepDetailsReplyT SweepDetailsMessage(const SweepRecord& record, const Swe
     details.levels.push_back(std::move(shown));
   }
   const tuning::Plan& plan = sweep.engine().plan();
-  const std::vector<tuning::Result> results = ResultsOf(sweep.engine());
+  const std::vector<tuning::ScoredPoint> results = ResultsOf(sweep.engine());
   details.importance = ImportancesOf(*plan.space, results);
   details.marginals = MarginalsOf(plan, results);
   details.plan = sweep.plan_json();

@@ -16,9 +16,9 @@ using runtime::JsonValue;
 constexpr runtime::JsonOptions kLimits = {.depth = 32, .values = 200'000};
 constexpr std::size_t kMaxPlan = 4 << 20;
 
-tuning::Node NodeOf(const JsonValue& value) {
-  using Kind = tuning::Node::Kind;
-  tuning::Node node;
+tuning::PlanNode NodeOf(const JsonValue& value) {
+  using Kind = tuning::PlanNode::Kind;
+  tuning::PlanNode node;
   node.json = runtime::CompactJson(value);
   switch (value.kind) {
     case JsonValue::Kind::kNull:

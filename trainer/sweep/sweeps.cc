@@ -38,7 +38,7 @@ namespace {
 
 using tuning::Action;
 using tuning::Engine;
-using tuning::Event;
+using Event = tuning::EngineEvent;
 using Stage = tuning::Engine::Stage;
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
@@ -291,9 +291,9 @@ class SweepsImpl : public Sweeps {
     for (const Action& action : outcome.actions) {
       if (action.kind != Action::Kind::kAnswer) {
         entry->drafted.push_back(action);
-      } else if (action.answer != tuning::Answer::kContinue) {
-        verdict.kind =
-            action.answer == tuning::Answer::kStop ? Verdict::Kind::kStop : Verdict::Kind::kPause;
+      } else if (action.answer != tuning::TrialDecision::kContinue) {
+        verdict.kind = action.answer == tuning::TrialDecision::kStop ? Verdict::Kind::kStop
+                                                                     : Verdict::Kind::kPause;
         verdict.reason = action.text;
       }
     }

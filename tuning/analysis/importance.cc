@@ -123,11 +123,11 @@ Counts CategoryDensity(const Counts& counts) {
 }
 
 // How far the best results are spread otherwise than all; `best` says which of them are.
-double Divergence(const Parameter& parameter, std::size_t index, std::span<const Result> results,
-                  double best) {
+double Divergence(const Parameter& parameter, std::size_t index,
+                  std::span<const ScoredPoint> results, double best) {
   const double places = Places(parameter);
   Counts of_best(static_cast<std::size_t>(places), 0.0), of_all = of_best;
-  for (const Result& result : results) {
+  for (const ScoredPoint& result : results) {
     const double value = result.point[index];
     if (std::isnan(value)) continue;
     const auto place = static_cast<std::size_t>(
@@ -151,11 +151,12 @@ double Divergence(const Parameter& parameter, std::size_t index, std::span<const
 
 }  // namespace
 
-std::vector<double> Importances(const Space& space, std::span<const Result> results, double share) {
+std::vector<double> Importances(const Space& space, std::span<const ScoredPoint> results,
+                                double share) {
   std::vector<double> importances(space.size(), 0.0);
   if (results.size() < 2) return importances;
   std::vector<double> values;
-  for (const Result& result : results) values.push_back(result.value);
+  for (const ScoredPoint& result : results) values.push_back(result.value);
   const double wanted = std::ceil(share * static_cast<double>(values.size()));
   const auto last =
       values.begin() +

@@ -8,7 +8,7 @@
 
 namespace tuning {
 
-struct Result {
+struct ScoredPoint {
   Point point;
   double value = 0;  // Smaller is better; finite.
 };
@@ -21,7 +21,7 @@ struct Result {
 // nearly all trials is of little importance here.
 //
 // Results in which a parameter is not active do not count for it.
-std::vector<double> Importances(const Space& space, std::span<const Result> results,
+std::vector<double> Importances(const Space& space, std::span<const ScoredPoint> results,
                                 double share = 0.1);
 
 }  // namespace tuning

@@ -29,9 +29,9 @@ Space FiveParameters() {
 }
 
 // Results that the same few lines of Python make.
-std::vector<Result> Study(int trials) {
+std::vector<ScoredPoint> Study(int trials) {
   const auto fraction = [](double v) { return v - std::floor(v); };
-  std::vector<Result> results;
+  std::vector<ScoredPoint> results;
   for (int i = 1; i <= trials; ++i) {
     const Point p = {-2 + 5 * fraction(i * 0.7548776662466927),
                      std::pow(10, -5 + 4 * fraction(i * 0.5698402909980532)),
@@ -65,8 +65,8 @@ TEST(ImportanceTest, WithoutADifferenceNothingIsImportant) {
   EXPECT_THAT(Importances(FiveParameters(), {}), Each(0));
   EXPECT_THAT(Importances(FiveParameters(), Study(1)), Each(0));
   // All results are among the best.
-  std::vector<Result> same = Study(50);
-  for (Result& result : same) result.value = 1;
+  std::vector<ScoredPoint> same = Study(50);
+  for (ScoredPoint& result : same) result.value = 1;
   EXPECT_THAT(Importances(FiveParameters(), same), Each(0));
 }
 
@@ -75,7 +75,7 @@ TEST(ImportanceTest, AParameterThatIsNotActiveDoesNotCount) {
       {{.name = "c", .kind = Kind::kCategory, .values = {"1", "2"}},
        {.name = "x", .low = 0, .high = 1, .when = {{.parameter = "c", .values = {"1"}}}},
        {.name = "n", .distribution = Distribution::kNormal}});
-  std::vector<Result> results;
+  std::vector<ScoredPoint> results;
   for (int i = 0; i < 40; ++i) {
     const bool active = i % 2 == 0;
     results.push_back({{active ? 0.0 : 1.0,

@@ -59,11 +59,11 @@ std::vector<Bin> BinsOf(std::span<const Pair> pairs, bool is_category) {
 
 }  // namespace
 
-std::vector<Marginal> Marginals(const Space& space, std::span<const Result> results) {
+std::vector<Marginal> Marginals(const Space& space, std::span<const ScoredPoint> results) {
   std::vector<Marginal> marginals;
   for (std::size_t i = 0; i < space.size(); ++i) {
     std::vector<Pair> pairs;
-    for (const Result& result : results) {
+    for (const ScoredPoint& result : results) {
       if (!std::isnan(result.point[i])) pairs.emplace_back(result.point[i], result.value);
     }
     if (pairs.empty()) continue;

@@ -28,7 +28,7 @@ inline constexpr std::size_t kMostBins = 5;
 
 // The marginals say how good the results with each value were. A parameter that has one value in
 // all results, or is active in none, is left out.
-std::vector<Marginal> Marginals(const Space& space, std::span<const Result> results);
+std::vector<Marginal> Marginals(const Space& space, std::span<const ScoredPoint> results);
 
 }  // namespace tuning
 

@@ -21,7 +21,7 @@ Space TwoParameters() {
 }
 
 TEST(MarginalsTest, NumbersLieInBinsOfEquallyManyResults) {
-  std::vector<Result> results;
+  std::vector<ScoredPoint> results;
   for (int i = 0; i < 12; ++i) results.push_back({{i * 2.0, 0}, 100.0 - i});
   const auto marginals = Marginals(TwoParameters(), results);
   ASSERT_EQ(marginals.size(), 1u) << "the other one has one value only";
@@ -38,18 +38,18 @@ TEST(MarginalsTest, NumbersLieInBinsOfEquallyManyResults) {
 }
 
 TEST(MarginalsTest, EqualNumbersStayTogether) {
-  std::vector<Result> results;
+  std::vector<ScoredPoint> results;
   for (int i = 0; i < 20; ++i) results.push_back({{i < 15 ? 1.0 : i * 1.0, 0}, i * 1.0});
   const auto bins = Marginals(TwoParameters(), results)[0].bins;
   ASSERT_EQ(bins.size(), 5u);
   EXPECT_EQ(bins[0].results, 15u);
   // Few values have a bin each.
-  for (Result& result : results) result.point[0] = result.value < 15 ? 1 : 2;
+  for (ScoredPoint& result : results) result.point[0] = result.value < 15 ? 1 : 2;
   EXPECT_EQ(Marginals(TwoParameters(), results)[0].bins.size(), 2u);
 }
 
 TEST(MarginalsTest, CategoriesComeWithTheBestFirst) {
-  const std::vector<Result> results = {
+  const std::vector<ScoredPoint> results = {
       {{1, 0}, 5}, {{1, 0}, 7}, {{1, 1}, 3}, {{1, 1}, 9}, {{1, kNaN}, 1}};
   const auto marginals = Marginals(TwoParameters(), results);
   ASSERT_EQ(marginals.size(), 1u);

@@ -57,7 +57,7 @@ TEST(ObservedSpaceTest, AParameterIsWhatItsValuesAre) {
 TEST(ObservedSpaceTest, ImportancesCanBeAskedOfIt) {
   const auto configs = Configs();
   const ObservedSpace observed = SpaceOf(configs);
-  std::vector<Result> results;
+  std::vector<ScoredPoint> results;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     results.push_back({observed.points[i], std::abs(observed.points[i][1] - 1e-3)});
   }

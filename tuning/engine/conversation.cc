@@ -77,7 +77,7 @@ Json StartOf(const Plan& plan) {
     space[(*plan.space)[i].name] = ParameterJson((*plan.space)[i]);
   }
   Json objectives = Json::array();
-  const auto add = [&](const Metric& metric) {
+  const auto add = [&](const PlanMetric& metric) {
     objectives.push_back(
         {{"name", metric.name}, {"goal", metric.maximize ? "maximize" : "minimize"}});
   };

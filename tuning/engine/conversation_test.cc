@@ -77,15 +77,16 @@ class Optimiser {
 // that line on, once.
 struct World {
   explicit World(std::shared_ptr<Plan> plan) : engine(*Engine::Create(plan)) {
-    Take({.kind = Event::Kind::kBegin});
+    Take({.kind = EngineEvent::Kind::kBegin});
   }
-  void Take(const Event& event) {
+  void Take(const EngineEvent& event) {
     const auto outcome = engine.Apply(event);
     for (const Action& action : outcome.actions) {
       if (action.kind != Action::Kind::kStart) continue;
       configs.push_back(action.text);
       running.push_back(action.trial);
-      engine.Apply({.kind = Event::Kind::kStarted, .trial = action.trial, .number = action.number});
+      engine.Apply(
+          {.kind = EngineEvent::Kind::kStarted, .trial = action.trial, .number = action.number});
     }
   }
   bool Talk(const std::function<Optimiser()>& make, std::optional<std::size_t>& dies_at) {
@@ -100,10 +101,10 @@ struct World {
     ++lines;
     const auto answer = conversation.Take(engine, optimiser->Answer(*line));
     EXPECT_NE(answer.kind, Meaning::kBroken) << answer.text;
-    Event event = {.trial = answer.trial, .number = answer.number, .text = answer.text};
-    event.kind = answer.kind == Meaning::kSuggested ? Event::Kind::kSuggested
-                 : answer.kind == Meaning::kRefused ? Event::Kind::kRefused
-                                                    : Event::Kind::kExhausted;
+    EngineEvent event = {.trial = answer.trial, .number = answer.number, .text = answer.text};
+    event.kind = answer.kind == Meaning::kSuggested ? EngineEvent::Kind::kSuggested
+                 : answer.kind == Meaning::kRefused ? EngineEvent::Kind::kRefused
+                                                    : EngineEvent::Kind::kExhausted;
     if (answer.kind != Meaning::kHeard) Take(event);
     return true;
   }
@@ -113,12 +114,14 @@ struct World {
     running.erase(running.begin() + static_cast<long>(at));
     const bool fails = trial % 5 == 4;
     if (!fails) {
-      engine.Apply({.kind = Event::Kind::kReported,
+      engine.Apply({.kind = EngineEvent::Kind::kReported,
                     .trial = trial,
                     .resource = 1,
                     .value = static_cast<double>(trial % 7)});
     }
-    Take({.kind = Event::Kind::kEnded, .trial = trial, .end = fails ? End::kFailed : End::kDone});
+    Take({.kind = EngineEvent::Kind::kEnded,
+          .trial = trial,
+          .end = fails ? End::kFailed : End::kDone});
   }
   // To its end.
   void Run(const std::function<Optimiser()>& make, std::optional<std::size_t> dies_at = {}) {
@@ -236,7 +239,7 @@ TEST(ConversationTest, WhatCannotBeTriedIsToldAsFailedAndEndsTheSweepAtLast) {
                                                                        : R"({"t":"ok"})");
       if (!is_ask) continue;
       EXPECT_EQ(answer.kind, Meaning::kRefused) << bad;
-      world.Take({.kind = Event::Kind::kRefused,
+      world.Take({.kind = EngineEvent::Kind::kRefused,
                   .trial = answer.trial,
                   .number = answer.number,
                   .text = answer.text});
@@ -249,7 +252,7 @@ TEST(ConversationTest, WhatCannotBeTriedIsToldAsFailedAndEndsTheSweepAtLast) {
   EXPECT_THAT(errors[3], HasSubstr("parameter m has no value"));
   EXPECT_TRUE(world.configs.empty());
   while (const auto now = world.engine.AskedNow()) {
-    world.Take({.kind = Event::Kind::kRefused,
+    world.Take({.kind = EngineEvent::Kind::kRefused,
                 .trial = now->first,
                 .number = now->second,
                 .text = "it is nothing"});
@@ -265,7 +268,7 @@ TEST(ConversationTest, AConfigurationIsTriedOnceUnlessItMayBeTwice) {
     plan->duplicates = duplicates;
     World world(plan);
     const auto now = *world.engine.AskedNow();
-    world.Take({.kind = Event::Kind::kSuggested,
+    world.Take({.kind = EngineEvent::Kind::kSuggested,
                 .trial = now.first,
                 .number = now.second,
                 .text = R"({"x":0.5,"n":1,"opt":"a","epochs":3})"});
@@ -279,11 +282,11 @@ TEST(ConversationTest, AConfigurationIsTriedOnceUnlessItMayBeTwice) {
 
 TEST(ConversationTest, TwoMetricsAndConstraintsAreTold) {
   Plan plan = *PlanOf(20, 1);
-  plan.second = Metric{.name = "speed", .maximize = true};
+  plan.second = PlanMetric{.name = "speed", .maximize = true};
   plan.metric_constraints = {*Constraint::Parse("ms <= 20")};
   plan.watched = {"ms"};
   Engine engine = *Engine::Create(std::make_shared<const Plan>(plan));
-  engine.Apply({.kind = Event::Kind::kBegin});
+  engine.Apply({.kind = EngineEvent::Kind::kBegin});
   Conversation conversation;
   const auto next = [&] { return Json::parse(conversation.Next(engine).value()); };
   const Json start = next();
@@ -294,16 +297,16 @@ TEST(ConversationTest, TwoMetricsAndConstraintsAreTold) {
   const auto answer =
       conversation.Take(engine, R"({"t":"config","config":{"x":0.5,"n":1,"opt":"a"}})");
   ASSERT_EQ(answer.kind, Meaning::kSuggested);
-  engine.Apply({.kind = Event::Kind::kSuggested,
+  engine.Apply({.kind = EngineEvent::Kind::kSuggested,
                 .trial = answer.trial,
                 .number = answer.number,
                 .text = answer.text});
-  engine.Apply({.kind = Event::Kind::kReported,
+  engine.Apply({.kind = EngineEvent::Kind::kReported,
                 .trial = 0,
                 .resource = 1,
                 .value = 0.5,
                 .others = {3.0, 25.0}});
-  engine.Apply({.kind = Event::Kind::kEnded, .trial = 0, .end = End::kDone});
+  engine.Apply({.kind = EngineEvent::Kind::kEnded, .trial = 0, .end = End::kDone});
   const Json told = next();
   EXPECT_EQ(told["values"], Json::parse("[0.5,3.0]"));
   EXPECT_EQ(told["constraints"], Json::parse("[5.0]"));
@@ -344,7 +347,7 @@ TEST(ConversationTest, AfterAChangeAnotherOneIsToldWhatFits) {
   while (world.configs.size() < 10) {
     if (!world.Talk(make, dies_at)) world.EndOne();
   }
-  world.Take({.kind = Event::Kind::kChange, .plan = PlanOf(12, 1)});
+  world.Take({.kind = EngineEvent::Kind::kChange, .plan = PlanOf(12, 1)});
   EXPECT_EQ(world.engine.changes(), 1u);
   world.conversation = Conversation();
   world.optimiser.reset();

@@ -152,56 +152,56 @@ Engine::Engine(const Engine& other)
 
 Engine& Engine::operator=(const Engine& other) { return *this = Engine(other); }
 
-Engine::Outcome Engine::Apply(const Event& event) {
+Engine::Outcome Engine::Apply(const EngineEvent& event) {
   Outcome outcome;
   ++events_;
   switch (event.kind) {
-    case Event::Kind::kBegin:
+    case EngineEvent::Kind::kBegin:
       Begin(outcome);
       break;
-    case Event::Kind::kSuggested:
+    case EngineEvent::Kind::kSuggested:
       TakeSuggested(event, outcome);
       break;
-    case Event::Kind::kExhausted:
+    case EngineEvent::Kind::kExhausted:
       TakeExhausted(event, outcome);
       break;
-    case Event::Kind::kStarted:
+    case EngineEvent::Kind::kStarted:
       TakeStarted(event, outcome);
       break;
-    case Event::Kind::kReported:
+    case EngineEvent::Kind::kReported:
       TakeReported(event, outcome);
       break;
-    case Event::Kind::kEnded:
+    case EngineEvent::Kind::kEnded:
       TakeEnded(event, outcome);
       break;
-    case Event::Kind::kPause:
+    case EngineEvent::Kind::kPause:
       TakePause(event, outcome);
       break;
-    case Event::Kind::kResume:
+    case EngineEvent::Kind::kResume:
       TakeResume(event, outcome);
       break;
-    case Event::Kind::kStop:
+    case EngineEvent::Kind::kStop:
       TakeStop(event, outcome);
       break;
-    case Event::Kind::kChange:
+    case EngineEvent::Kind::kChange:
       TakeChange(event, outcome);
       break;
-    case Event::Kind::kEnqueue:
+    case EngineEvent::Kind::kEnqueue:
       TakeEnqueue(event, outcome);
       break;
-    case Event::Kind::kLearn:
+    case EngineEvent::Kind::kLearn:
       TakeLearn(event, outcome);
       break;
-    case Event::Kind::kSpent:
+    case EngineEvent::Kind::kSpent:
       TakeSpent(event, outcome);
       break;
-    case Event::Kind::kFail:
+    case EngineEvent::Kind::kFail:
       TakeFail(event, outcome);
       break;
-    case Event::Kind::kRefused:
+    case EngineEvent::Kind::kRefused:
       TakeRefused(event, outcome);
       break;
-    case Event::Kind::kMeasured:
+    case EngineEvent::Kind::kMeasured:
       TakeMeasured(event, outcome);
       break;
   }
@@ -233,7 +233,7 @@ std::uint64_t Engine::Add(Config config) {
   return number;
 }
 
-void Engine::TakeSuggested(const Event& event, Outcome& outcome) {
+void Engine::TakeSuggested(const EngineEvent& event, Outcome& outcome) {
   if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
   auto config = ParseConfig(event.text);
   if (config.ok() && !PointOf(*plan_->space, *config).ok()) {
@@ -256,7 +256,7 @@ void Engine::TakeSuggested(const Event& event, Outcome& outcome) {
   trials_[Add(*std::move(config))].is_asked_for = is_external;
 }
 
-void Engine::TakeRefused(const Event& event, Outcome& outcome) {
+void Engine::TakeRefused(const EngineEvent& event, Outcome& outcome) {
   if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
   outcome.changed = true;
   asked_.push_back({.trial = event.trial, .number = event.number, .refused = event.text});
@@ -339,7 +339,7 @@ void Engine::TellAgain() {
   }
 }
 
-void Engine::TakeExhausted(const Event& event, Outcome& outcome) {
+void Engine::TakeExhausted(const EngineEvent& event, Outcome& outcome) {
   if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
   outcome.changed = true;
   question_.reset();
@@ -350,14 +350,14 @@ void Engine::TakeExhausted(const Event& event, Outcome& outcome) {
                                   : event.text;
 }
 
-void Engine::TakeStarted(const Event& event, Outcome& outcome) {
+void Engine::TakeStarted(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Trial& trial = trials_[event.trial];
   // Somebody has resumed what was paused or has ended.
   if (trial.stage != Stage::kRunning && event.number > trial.attempt && IsOpenEnded()) {
     std::erase(waiting_, event.trial);
     trial.stage = Stage::kRunning;
-    trial.answer = Answer::kContinue;
+    trial.answer = TrialDecision::kContinue;
     trial.attempt = event.number;
     trial.is_started = true;
     trial.is_dropped = false;
@@ -386,8 +386,9 @@ void Engine::TakeStarted(const Event& event, Outcome& outcome) {
 std::string Engine::Why(const Trial& trial, const Judgement& judgement) const {
   const std::string name = plan_->metric.name.empty() ? "the value" : plan_->metric.name;
   const auto shown = [&](double value) { return Number(Signed(value)); };
-  const std::string at = absl::StrCat(judgement.answer == Answer::kPause ? "paused" : "stopped",
-                                      " at ", Number(judgement.level), ": ");
+  const std::string at =
+      absl::StrCat(judgement.answer == TrialDecision::kPause ? "paused" : "stopped", " at ",
+                   Number(judgement.level), ": ");
   if (std::isnan(judgement.own)) {
     return absl::StrCat(at, name, " is NaN", trial.value ? " there" : "");
   }
@@ -425,7 +426,7 @@ Config Engine::Explored(std::uint64_t donor) const {
 }
 
 // The configuration of the trial that takes over.
-absl::StatusOr<Config> Engine::ConfigOfClone(const Event& event, std::uint64_t donor) const {
+absl::StatusOr<Config> Engine::ConfigOfClone(const EngineEvent& event, std::uint64_t donor) const {
   // (It has begun with this one, which was not stored.)
   if (event.decided && event.number == 0) return Explored(donor);
   // (As it will be read when it was stored: numbers are spelled another way then.)
@@ -433,43 +434,45 @@ absl::StatusOr<Config> Engine::ConfigOfClone(const Event& event, std::uint64_t d
 }
 
 // A member of a population: whether the trial goes on; if not, its member goes on in a new trial.
-Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value, Outcome& outcome) {
+TrialDecision Engine::TakeOver(std::uint64_t number, const EngineEvent& event, double value,
+                               Outcome& outcome) {
   const Trial& trial = trials_[number];
   // (The trial that is asked for has its number already.)
   const bool has_room =
       !question_ && (plan_->max_trials == 0 || trials_.size() < plan_->max_trials);
-  const bool has_no_donor = event.decided == Answer::kStop && event.number == 0;
+  const bool has_no_donor = event.decided == TrialDecision::kStop && event.number == 0;
   const auto donor_member = members_.Look(
       plan_->population, plan_->seed, trial.member, trial.generation, event.resource, value,
       has_no_donor ? Members::Ranking::kByLatestValues : Members::Ranking::kAtSharedPoints);
-  if (event.decided && *event.decided == Answer::kContinue) return Answer::kContinue;
+  if (event.decided && *event.decided == TrialDecision::kContinue) return TrialDecision::kContinue;
   const bool is_known = event.decided && event.number > 0 && event.number <= trials_.size();
-  if (!is_known && (!donor_member || !has_room)) return Answer::kContinue;
+  if (!is_known && (!donor_member || !has_room)) return TrialDecision::kContinue;
   const auto donor = is_known ? std::optional(event.number - 1) : DonorOf(*donor_member);
-  if (!donor || *donor == number) return Answer::kContinue;
+  if (!donor || *donor == number) return TrialDecision::kContinue;
   if (!event.decided && !trials_[*donor].saves) {
     outcome.actions.push_back(
         {.kind = Action::Kind::kNotice,
          .trial = number,
          .text = absl::StrCat("trial ", number, " goes on: trial ", *donor,
                               ", which is better, has no checkpoint to take over")});
-    return Answer::kContinue;
+    return TrialDecision::kContinue;
   }
   return GoOnIn(number, *donor, ConfigOfClone(event, *donor), outcome);
 }
 
 // Whether the trial goes on; if not, the next configuration of the schedule does, from its
 // checkpoint.
-Answer Engine::FollowSchedule(std::uint64_t number, const Event& event, Outcome& outcome) {
+TrialDecision Engine::FollowSchedule(std::uint64_t number, const EngineEvent& event,
+                                     Outcome& outcome) {
   const Trial& trial = trials_[number];
   const std::size_t next = trial.generation + 1;
-  if (event.decided && *event.decided == Answer::kContinue) return Answer::kContinue;
+  if (event.decided && *event.decided == TrialDecision::kContinue) return TrialDecision::kContinue;
   if (!event.decided && !trial.saves) {
     outcome.actions.push_back({.kind = Action::Kind::kNotice,
                                .trial = number,
                                .text = absl::StrCat("trial ", number, " goes on: it has no ",
                                                     "checkpoint for the next of the schedule")});
-    return Answer::kContinue;
+    return TrialDecision::kContinue;
   }
   const bool is_known = event.number > 0;
   return GoOnIn(number, number,
@@ -479,9 +482,9 @@ Answer Engine::FollowSchedule(std::uint64_t number, const Event& event, Outcome&
 
 // The trial is stopped, and goes on in another one of that configuration, from the donor's
 // checkpoint.
-Answer Engine::GoOnIn(std::uint64_t number, std::uint64_t donor, absl::StatusOr<Config> config,
-                      Outcome& outcome) {
-  if (!config.ok()) return Answer::kContinue;
+TrialDecision Engine::GoOnIn(std::uint64_t number, std::uint64_t donor,
+                             absl::StatusOr<Config> config, Outcome& outcome) {
+  if (!config.ok()) return TrialDecision::kContinue;
   outcome.donor = donor + 1;
   outcome.config = ConfigText(*config);
   const std::uint64_t member = trials_[number].member, generation = trials_[number].generation;
@@ -495,7 +498,7 @@ Answer Engine::GoOnIn(std::uint64_t number, std::uint64_t donor, absl::StatusOr<
   clone.from = donor;
   clone.from_resource = from_resource;
   if (plan_->method == Method::kPbt) members_.TakeOver(member, trials_[donor].member);
-  return Answer::kStop;
+  return TrialDecision::kStop;
 }
 
 // Whether somebody may still begin with a checkpoint of it.
@@ -522,7 +525,7 @@ void Engine::Drop(Actions& actions) {
   }
 }
 
-Judgement Engine::Judge(Trial& trial, const Event& event, double value, Outcome& outcome) {
+Judgement Engine::Judge(Trial& trial, const EngineEvent& event, double value, Outcome& outcome) {
   if (plan_->method == Method::kPbt) {
     Judgement judgement;
     if (!members_.IsDue(plan_->population, trial.member, event.resource)) return judgement;
@@ -542,7 +545,7 @@ Judgement Engine::Judge(Trial& trial, const Event& event, double value, Outcome&
     judgement.changed = true;
     trial.resource = event.resource;
     judgement.answer = FollowSchedule(event.trial, event, outcome);
-    trial.waits_to_save = judgement.answer == Answer::kContinue;
+    trial.waits_to_save = judgement.answer == TrialDecision::kContinue;
     return judgement;
   }
   if (rule_ == nullptr) return {};
@@ -550,7 +553,7 @@ Judgement Engine::Judge(Trial& trial, const Event& event, double value, Outcome&
 }
 
 // Whether it changes what is known of them.
-bool Engine::TakeOthers(const Event& event, Trial& trial) {
+bool Engine::TakeOthers(const EngineEvent& event, Trial& trial) {
   bool changed = false;
   trial.others.resize(std::max(trial.others.size(), event.others.size()));
   for (std::size_t i = 0; i < event.others.size(); ++i) {
@@ -569,18 +572,18 @@ bool Engine::TakeOthers(const Event& event, Trial& trial) {
   return changed;
 }
 
-void Engine::TakeMeasured(const Event& event, Outcome& outcome) {
+void Engine::TakeMeasured(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size() || !IsActive(trials_[event.trial])) return;
   outcome.changed = TakeOthers(event, trials_[event.trial]);
   if (outcome.changed) CheckTarget(event.trial, outcome);
 }
 
-void Engine::TakeReported(const Event& event, Outcome& outcome) {
+void Engine::TakeReported(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Action answer = {.kind = Action::Kind::kAnswer, .trial = event.trial};
   if (!IsActive(trials_[event.trial]) || state_ == State::kStopping) {
     // (A trial of a sweep that has ended may be gone on with: it goes on alone.)
-    if (IsActive(trials_[event.trial])) answer.answer = Answer::kStop;
+    if (IsActive(trials_[event.trial])) answer.answer = TrialDecision::kStop;
     if (IsActive(trials_[event.trial])) answer.text = reason_;
     outcome.decided = answer.answer;
     outcome.actions.push_back(std::move(answer));
@@ -612,7 +615,7 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
     trial.resource = event.resource;
     trial.answer = answer.answer;
   }
-  if (answer.answer != Answer::kContinue) {
+  if (answer.answer != TrialDecision::kContinue) {
     trial.reason = HasChains()
                        ? absl::StrCat("trial ", trials_.size() - 1, " takes over from trial ",
                                       trials_.back().from.value_or(0))
@@ -727,7 +730,7 @@ double Engine::SignedSecond(const std::vector<std::optional<double>>& others) co
   return plan_->second->maximize ? -*second : *second;
 }
 
-void Engine::TakeEnded(const Event& event, Outcome& outcome) {
+void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Trial& trial = trials_[event.trial];
   if (trial.stage == Stage::kPaused && event.end != End::kPaused) {
@@ -740,7 +743,7 @@ void Engine::TakeEnded(const Event& event, Outcome& outcome) {
   --active_;
   trial.is_started = true;
   if (trial.reason.empty() || event.end == End::kFailed) trial.reason = event.text;
-  const bool by_rule = trial.answer != Answer::kContinue;
+  const bool by_rule = trial.answer != TrialDecision::kContinue;
   bool failed = event.end == End::kFailed;
   const std::string missing = Missing(trial);
   if (event.end == End::kDone && !missing.empty()) {
@@ -763,7 +766,8 @@ void Engine::TakeEnded(const Event& event, Outcome& outcome) {
     const bool is_late = !by_rule && trial.is_told_to_pause && state_ == State::kRunning;
     if (is_late) Meet(event.trial, true, outcome.actions);
     // (It was told to pause before it was told to stop.)
-    if (trial.answer == Answer::kStop) DropPaused(event.trial, trial.reason, outcome.actions);
+    if (trial.answer == TrialDecision::kStop)
+      DropPaused(event.trial, trial.reason, outcome.actions);
     if (trial.fate && trial.stage == Stage::kPaused) {
       Meet(event.trial, *trial.fate, outcome.actions);
     }
@@ -832,7 +836,7 @@ void Engine::DropPaused(std::uint64_t number, std::string reason, Actions& actio
   actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = std::move(reason)});
 }
 
-void Engine::TakePause(const Event& event, Outcome& outcome) {
+void Engine::TakePause(const EngineEvent& event, Outcome& outcome) {
   if (state_ != State::kRunning) return;
   outcome.changed = true;
   state_ = State::kPaused;
@@ -845,7 +849,7 @@ void Engine::TakePause(const Event& event, Outcome& outcome) {
   }
 }
 
-void Engine::TakeResume(const Event& event, Outcome& outcome) {
+void Engine::TakeResume(const EngineEvent& event, Outcome& outcome) {
   if (state_ == State::kNew || state_ == State::kStopping) return;
   if (state_ == State::kRunning && !event.whether) return;
   outcome.changed = true;
@@ -857,7 +861,7 @@ void Engine::TakeResume(const Event& event, Outcome& outcome) {
   first_in_a_row_.reset();
   for (std::uint64_t number = 0; number < trials_.size(); ++number) {
     Trial& trial = trials_[number];
-    const bool was_paused = trial.stage == Stage::kPaused && trial.answer != Answer::kPause;
+    const bool was_paused = trial.stage == Stage::kPaused && trial.answer != TrialDecision::kPause;
     if (!was_paused && !(event.whether && trial.stage == Stage::kFailed)) continue;
     trial.stage = Stage::kWaiting;
     trial.reason.clear();
@@ -866,19 +870,19 @@ void Engine::TakeResume(const Event& event, Outcome& outcome) {
   }
 }
 
-void Engine::TakeStop(const Event& event, Outcome& outcome) {
+void Engine::TakeStop(const EngineEvent& event, Outcome& outcome) {
   if (!IsOpenEnded()) return;
   outcome.changed = true;
   Conclude(State::kStopped, event.text.empty() ? "stopped" : event.text, outcome.actions);
 }
 
-void Engine::TakeFail(const Event& event, Outcome& outcome) {
+void Engine::TakeFail(const EngineEvent& event, Outcome& outcome) {
   if (!IsOpenEnded()) return;
   outcome.changed = true;
   Conclude(State::kFailed, event.text, outcome.actions);
 }
 
-void Engine::TakeSpent(const Event& event, Outcome& outcome) {
+void Engine::TakeSpent(const EngineEvent& event, Outcome& outcome) {
   if (!IsOpenEnded() || !exhausted_.empty()) return;
   outcome.changed = true;
   exhausted_ = event.text.empty() ? "its budget is spent" : event.text;
@@ -886,7 +890,7 @@ void Engine::TakeSpent(const Event& event, Outcome& outcome) {
   enqueued_.clear();
 }
 
-void Engine::TakeChange(const Event& event, Outcome& outcome) {
+void Engine::TakeChange(const EngineEvent& event, Outcome& outcome) {
   if (event.plan == nullptr || state_ == State::kStopping) return;
   if (plan_->method == Method::kReplay || event.plan->method == Method::kReplay) {
     outcome.actions.push_back({.kind = Action::Kind::kNotice,
@@ -945,7 +949,7 @@ void Engine::TakeChange(const Event& event, Outcome& outcome) {
   }
 }
 
-void Engine::TakeEnqueue(const Event& event, Outcome& outcome) {
+void Engine::TakeEnqueue(const EngineEvent& event, Outcome& outcome) {
   auto config = ParseConfig(event.text);
   if (!config.ok()) return;
   const auto point = PointOf(*plan_->space, *config);
@@ -967,7 +971,7 @@ void Engine::TakeEnqueue(const Event& event, Outcome& outcome) {
   enqueued_.push_back(std::move(whole));
 }
 
-void Engine::TakeLearn(const Event& event, Outcome& outcome) {
+void Engine::TakeLearn(const EngineEvent& event, Outcome& outcome) {
   auto config = ParseConfig(event.text);
   if (!config.ok() || std::isnan(event.value)) return;
   const auto point = PointOf(*plan_->space, *config);
@@ -1002,7 +1006,7 @@ void Engine::Order(std::uint64_t number, Actions& actions) {
   Trial& trial = trials_[number];
   const bool is_new = trial.attempt == 0;
   trial.stage = Stage::kRunning;
-  trial.answer = Answer::kContinue;
+  trial.answer = TrialDecision::kContinue;
   trial.is_told_to_pause = false;
   trial.is_started = false;
   ++trial.attempt;
@@ -1036,7 +1040,7 @@ void Engine::Meet(std::uint64_t number, bool goes_on, Actions& actions) {
   if (!goes_on) return DropPaused(number, "others at its level were better", actions);
   Trial& trial = trials_[number];
   trial.stage = Stage::kWaiting;
-  trial.answer = Answer::kContinue;
+  trial.answer = TrialDecision::kContinue;
   trial.reason.clear();
   waiting_.push_back(number);
 }
@@ -1085,7 +1089,7 @@ void Engine::FinishIfIdle(Actions& actions) {
   if (goal_ == State::kDone) {
     for (std::uint64_t number = 0; number < trials_.size(); ++number) {
       const Trial& trial = trials_[number];
-      if (trial.stage == Stage::kPaused && trial.answer == Answer::kPause) {
+      if (trial.stage == Stage::kPaused && trial.answer == TrialDecision::kPause) {
         DropPaused(number, "the sweep ended while it waited", actions);
       }
     }
@@ -1109,10 +1113,10 @@ std::vector<Action> Engine::Open() const {
     if (IsActive(trial) && state_ == State::kStopping) {
       actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = reason_});
     }
-    if (trial.stage == Stage::kStoppedEarly && trial.answer == Answer::kPause) {
+    if (trial.stage == Stage::kStoppedEarly && trial.answer == TrialDecision::kPause) {
       actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = trial.reason});
     }
-    if (IsActive(trial) && trial.is_told_to_pause && trial.answer == Answer::kContinue) {
+    if (IsActive(trial) && trial.is_told_to_pause && trial.answer == TrialDecision::kContinue) {
       actions.push_back({.kind = Action::Kind::kPause, .trial = number});
     }
     if (trial.is_dropped) actions.push_back({.kind = Action::Kind::kDrop, .trial = number});

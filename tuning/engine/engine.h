@@ -47,15 +47,15 @@ class Engine {
     // Whether it has to be stored: without it later events would lead elsewhere.
     bool changed = false;
     std::vector<Action> actions = {};
-    // The answer to kReported, to be stored as Event::decided.
-    std::optional<Answer> decided = std::nullopt;
-    // Another trial takes over from the one that has reported: to be stored as Event::number and
-    // Event::text.
+    // The answer to kReported, to be stored as EngineEvent::decided.
+    std::optional<TrialDecision> decided = std::nullopt;
+    // Another trial takes over from the one that has reported: to be stored as EngineEvent::number
+    // and EngineEvent::text.
     std::uint64_t donor = 0;  // 1 + its number; 0: none does.
     std::string config = {};
   };
   // An event that cannot be, such as the end of a trial that does not run, changes nothing.
-  Outcome Apply(const Event& event);
+  Outcome Apply(const EngineEvent& event);
   // The actions that have been ordered and are not known to be done.
   std::vector<Action> Open() const;
   // The question of the last kAsk; nothing if it has been answered. Not of Method::kExternal: its
@@ -94,7 +94,7 @@ class Engine {
     std::optional<double> value = std::nullopt;  // Its best or last one, as it was reported.
     // The same of OtherMetrics(), in its order.
     std::vector<std::optional<double>> others = {};
-    Answer answer = Answer::kContinue;  // To its last report.
+    TrialDecision answer = TrialDecision::kContinue;  // To its last report.
     std::string reason = {};
     std::vector<Standing> standings = {};
     std::uint64_t suggested = 0;                // The event.
@@ -174,23 +174,23 @@ class Engine {
   absl::Status Prepare();
 
   void Begin(Outcome& outcome);
-  void TakeSuggested(const Event& event, Outcome& outcome);
-  void TakeExhausted(const Event& event, Outcome& outcome);
-  void TakeStarted(const Event& event, Outcome& outcome);
-  void TakeReported(const Event& event, Outcome& outcome);
+  void TakeSuggested(const EngineEvent& event, Outcome& outcome);
+  void TakeExhausted(const EngineEvent& event, Outcome& outcome);
+  void TakeStarted(const EngineEvent& event, Outcome& outcome);
+  void TakeReported(const EngineEvent& event, Outcome& outcome);
   void CheckTarget(std::uint64_t number, Outcome& outcome);
-  void TakeMeasured(const Event& event, Outcome& outcome);
-  bool TakeOthers(const Event& event, Trial& trial);
-  void TakeEnded(const Event& event, Outcome& outcome);
-  void TakePause(const Event& event, Outcome& outcome);
-  void TakeResume(const Event& event, Outcome& outcome);
-  void TakeStop(const Event& event, Outcome& outcome);
-  void TakeChange(const Event& event, Outcome& outcome);
-  void TakeEnqueue(const Event& event, Outcome& outcome);
-  void TakeLearn(const Event& event, Outcome& outcome);
-  void TakeSpent(const Event& event, Outcome& outcome);
-  void TakeFail(const Event& event, Outcome& outcome);
-  void TakeRefused(const Event& event, Outcome& outcome);
+  void TakeMeasured(const EngineEvent& event, Outcome& outcome);
+  bool TakeOthers(const EngineEvent& event, Trial& trial);
+  void TakeEnded(const EngineEvent& event, Outcome& outcome);
+  void TakePause(const EngineEvent& event, Outcome& outcome);
+  void TakeResume(const EngineEvent& event, Outcome& outcome);
+  void TakeStop(const EngineEvent& event, Outcome& outcome);
+  void TakeChange(const EngineEvent& event, Outcome& outcome);
+  void TakeEnqueue(const EngineEvent& event, Outcome& outcome);
+  void TakeLearn(const EngineEvent& event, Outcome& outcome);
+  void TakeSpent(const EngineEvent& event, Outcome& outcome);
+  void TakeFail(const EngineEvent& event, Outcome& outcome);
+  void TakeRefused(const EngineEvent& event, Outcome& outcome);
 
   // Orders what there is room for, and ends what has nothing more to do.
   void Fill(std::vector<Action>& actions);
@@ -208,14 +208,15 @@ class Engine {
   void Stand(Trial& trial, TrialState state);
   void Tell(std::uint64_t number);
   void TellAgain();
-  Judgement Judge(Trial& trial, const Event& event, double value, Outcome& outcome);
-  Answer TakeOver(std::uint64_t number, const Event& event, double value, Outcome& outcome);
-  Answer FollowSchedule(std::uint64_t number, const Event& event, Outcome& outcome);
-  Answer GoOnIn(std::uint64_t number, std::uint64_t donor, absl::StatusOr<Config> config,
-                Outcome& outcome);
+  Judgement Judge(Trial& trial, const EngineEvent& event, double value, Outcome& outcome);
+  TrialDecision TakeOver(std::uint64_t number, const EngineEvent& event, double value,
+                         Outcome& outcome);
+  TrialDecision FollowSchedule(std::uint64_t number, const EngineEvent& event, Outcome& outcome);
+  TrialDecision GoOnIn(std::uint64_t number, std::uint64_t donor, absl::StatusOr<Config> config,
+                       Outcome& outcome);
   std::optional<std::uint64_t> DonorOf(std::uint64_t member) const;
   Config Explored(std::uint64_t donor) const;
-  absl::StatusOr<Config> ConfigOfClone(const Event& event, std::uint64_t donor) const;
+  absl::StatusOr<Config> ConfigOfClone(const EngineEvent& event, std::uint64_t donor) const;
   bool IsNeeded(std::uint64_t number) const;
   void Drop(std::vector<Action>& actions);
   std::string Why(const Trial& trial, const Judgement& judgement) const;

@@ -59,10 +59,10 @@ class World {
  public:
   explicit World(Plan plan)
       : plan_(std::make_shared<const Plan>(std::move(plan))), engine_(*Engine::Create(plan_)) {
-    Take({.kind = Event::Kind::kBegin});
+    Take({.kind = EngineEvent::Kind::kBegin});
   }
 
-  Engine::Outcome Take(Event event) {
+  Engine::Outcome Take(EngineEvent event) {
     auto outcome = engine_.Apply(event);
     event.decided = outcome.decided;
     if (outcome.donor > 0) {
@@ -79,7 +79,7 @@ class World {
   // been done.
   void Kill() {
     Engine other = *Engine::Create(plan_);
-    for (const Event& event : stored_) {
+    for (const EngineEvent& event : stored_) {
       const auto outcome = other.Apply(event);
       EXPECT_TRUE(outcome.changed);
       if (event.decided) {
@@ -95,28 +95,29 @@ class World {
     const auto question = engine_.OpenQuestion();
     if (!question) return false;
     const auto config = question->Answer();
-    Event event = {.kind = config ? Event::Kind::kSuggested : Event::Kind::kExhausted,
-                   .trial = question->trial,
-                   .number = question->number,
-                   .text = config ? ConfigText(*config) : ""};
+    EngineEvent event = {
+        .kind = config ? EngineEvent::Kind::kSuggested : EngineEvent::Kind::kExhausted,
+        .trial = question->trial,
+        .number = question->number,
+        .text = config ? ConfigText(*config) : ""};
     Take(event);
     return true;
   }
-  Answer Report(std::uint64_t trial, double value) {
+  TrialDecision Report(std::uint64_t trial, double value) {
     Program& program = programs_.at(trial);
     ++program.at;
-    const auto outcome = Take({.kind = Event::Kind::kReported,
+    const auto outcome = Take({.kind = EngineEvent::Kind::kReported,
                                .trial = trial,
                                .resource = program.at,
                                .value = value,
                                .whether = saves});
     // (A program that was told to pause pauses, whatever is said to its report.)
-    if (*outcome.decided != Answer::kContinue) program.answer = *outcome.decided;
+    if (*outcome.decided != TrialDecision::kContinue) program.answer = *outcome.decided;
     return *outcome.decided;
   }
   void End(std::uint64_t trial, tuning::End end, std::string text = {}) {
     programs_.at(trial).runs = false;
-    Take({.kind = Event::Kind::kEnded, .trial = trial, .end = end, .text = std::move(text)});
+    Take({.kind = EngineEvent::Kind::kEnded, .trial = trial, .end = end, .text = std::move(text)});
   }
   // Runs the programs in turn to the end of the sweep; each is `length` long.
   void RunAll(double length, const std::function<double(const Point&, double)>& curve) {
@@ -130,8 +131,8 @@ class World {
   void Advance(std::uint64_t trial, double length,
                const std::function<double(const Point&, double)>& curve) {
     Program& program = programs_.at(trial);
-    if (program.answer == Answer::kStop) return End(trial, tuning::End::kStopped);
-    if (program.answer == Answer::kPause) return End(trial, tuning::End::kPaused);
+    if (program.answer == TrialDecision::kStop) return End(trial, tuning::End::kStopped);
+    if (program.answer == TrialDecision::kPause) return End(trial, tuning::End::kPaused);
     if (program.at >= length) return End(trial, tuning::End::kDone);
     // A changed space has no point for a trial that does not fit into it; its program goes on.
     const auto& point = engine_.trials()[trial].point;
@@ -155,7 +156,7 @@ class World {
     return sum;
   }
   const Engine& engine() const { return engine_; }
-  const std::vector<Event>& stored() const { return stored_; }
+  const std::vector<EngineEvent>& stored() const { return stored_; }
   bool IsDropped(std::uint64_t trial) const { return programs_.at(trial).dropped; }
   // The last notice.
   const std::string& notice() const { return notice_; }
@@ -189,7 +190,7 @@ class World {
     bool runs = false, dropped = false;
     double at = 0;
     std::uint64_t attempt = 0;
-    Answer answer = Answer::kContinue;
+    TrialDecision answer = TrialDecision::kContinue;
   };
 
   void Do(const Action& action) {
@@ -202,7 +203,7 @@ class World {
         EXPECT_EQ(program.attempt == 0, action.kind == Kind::kStart);
         program.attempt = action.number;
         program.runs = true;
-        program.answer = Answer::kContinue;
+        program.answer = TrialDecision::kContinue;
         if (action.from) {
           EXPECT_FALSE(programs_[*action.from].dropped) << action.trial;
           program.at = programs_[*action.from].at;
@@ -211,11 +212,11 @@ class World {
         return;
       }
       case Kind::kStop:
-        if (programs_.contains(action.trial)) programs_[action.trial].answer = Answer::kStop;
+        if (programs_.contains(action.trial)) programs_[action.trial].answer = TrialDecision::kStop;
         return;
       case Kind::kPause: {
         Program& program = programs_[action.trial];
-        if (program.answer == Answer::kContinue) program.answer = Answer::kPause;
+        if (program.answer == TrialDecision::kContinue) program.answer = TrialDecision::kPause;
         return;
       }
       case Kind::kDrop:
@@ -234,7 +235,7 @@ class World {
 
   std::shared_ptr<const Plan> plan_;
   Engine engine_;
-  std::vector<Event> stored_;
+  std::vector<EngineEvent> stored_;
   std::map<std::uint64_t, Program> programs_;
   std::string notice_;
 };
@@ -277,7 +278,7 @@ class Storm {
     const std::uint64_t choice = draws_.Below(100);
     if (choice < 3) return Command();
     if (engine.state() == State::kPaused && (choice < 20 || running.empty())) {
-      world_.Take({.kind = Event::Kind::kResume});
+      world_.Take({.kind = EngineEvent::Kind::kResume});
       return;
     }
     if (engine.OpenQuestion() && (choice < 35 || running.empty())) {
@@ -290,7 +291,7 @@ class Storm {
     const std::uint64_t trial = one->first;
     if (choice < 45) {
       const Engine::Trial& its = engine.trials()[trial];
-      world_.Take({.kind = Event::Kind::kStarted,
+      world_.Take({.kind = EngineEvent::Kind::kStarted,
                    .trial = trial,
                    .number = its.attempt,
                    .resource = one->second});
@@ -305,19 +306,20 @@ class Storm {
   void Command() {
     switch (draws_.Below(5)) {
       case 0:
-        world_.Take({.kind = Event::Kind::kPause, .whether = draws_.Below(2) == 0});
+        world_.Take({.kind = EngineEvent::Kind::kPause, .whether = draws_.Below(2) == 0});
         return;
       case 1:
-        world_.Take({.kind = Event::Kind::kResume, .whether = draws_.Below(2) == 0});
+        world_.Take({.kind = EngineEvent::Kind::kResume, .whether = draws_.Below(2) == 0});
         return;
       case 2:
-        world_.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.25,"y":0.5})"});
+        world_.Take({.kind = EngineEvent::Kind::kEnqueue, .text = R"({"x":0.25,"y":0.5})"});
         return;
       case 3:
-        world_.Take({.kind = Event::Kind::kLearn, .value = 0.3, .text = R"({"x":0.3,"y":0.1})"});
+        world_.Take(
+            {.kind = EngineEvent::Kind::kLearn, .value = 0.3, .text = R"({"x":0.3,"y":0.1})"});
         return;
       default:
-        if (draws_.Below(10) == 0) world_.Take({.kind = Event::Kind::kStop});
+        if (draws_.Below(10) == 0) world_.Take({.kind = EngineEvent::Kind::kStop});
         return;
     }
   }
@@ -405,7 +407,8 @@ TEST(EngineTest, NoTrialBreaksAConstraint) {
     plan.max_trials = 40;
     plan.population = {.members = 4, .interval = 1};
     World world(plan);
-    const auto refused = world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.9,"y":0})"});
+    const auto refused =
+        world.Take({.kind = EngineEvent::Kind::kEnqueue, .text = R"({"x":0.9,"y":0})"});
     EXPECT_FALSE(refused.changed);
     world.RunAll(3, [](const Point& point, double at) { return point[0] + 1 / at; });
     const auto& trials = world.engine().trials();
@@ -443,7 +446,7 @@ TEST(EngineTest, ASweepThatIsTakenUpAfterAnyEventGoesOnTheSame) {
     Engine live = *Engine::Create(shared);
     for (std::size_t n = 0; n < stored.size(); ++n) {
       // A question is answered the same however much later it is asked.
-      if (stored[n].kind == Event::Kind::kSuggested) {
+      if (stored[n].kind == EngineEvent::Kind::kSuggested) {
         EXPECT_EQ(ConfigText(*live.OpenQuestion()->Answer()), stored[n].text);
       }
       Engine copy = live;
@@ -494,15 +497,19 @@ TEST(EngineTest, WhatChangesNothingNeedNotBeStored) {
   plan.stopping = Stopping::kAsha;
   World world(plan);
   world.AnswerQuestion();
-  EXPECT_TRUE(world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = 1, .value = 0.5})
-                  .changed);
-  EXPECT_FALSE(world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = 2, .value = 0.6})
-                   .changed);
-  EXPECT_TRUE(world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = 2, .value = 0.4})
-                  .changed);
-  EXPECT_FALSE(world.Take({.kind = Event::Kind::kEnded, .trial = 7}).changed);
-  EXPECT_FALSE(world.Take({.kind = Event::Kind::kSuggested, .trial = 9, .text = "{}"}).changed);
-  EXPECT_FALSE(world.Take({.kind = Event::Kind::kBegin}).changed);
+  EXPECT_TRUE(
+      world.Take({.kind = EngineEvent::Kind::kReported, .trial = 0, .resource = 1, .value = 0.5})
+          .changed);
+  EXPECT_FALSE(
+      world.Take({.kind = EngineEvent::Kind::kReported, .trial = 0, .resource = 2, .value = 0.6})
+          .changed);
+  EXPECT_TRUE(
+      world.Take({.kind = EngineEvent::Kind::kReported, .trial = 0, .resource = 2, .value = 0.4})
+          .changed);
+  EXPECT_FALSE(world.Take({.kind = EngineEvent::Kind::kEnded, .trial = 7}).changed);
+  EXPECT_FALSE(
+      world.Take({.kind = EngineEvent::Kind::kSuggested, .trial = 9, .text = "{}"}).changed);
+  EXPECT_FALSE(world.Take({.kind = EngineEvent::Kind::kBegin}).changed);
 }
 
 TEST(EngineTest, AVerdictNamesItsNumbers) {
@@ -512,10 +519,10 @@ TEST(EngineTest, AVerdictNamesItsNumbers) {
   plan.metric.name = "accuracy";
   World world(plan);
   for (int i = 0; i < 3; ++i) world.AnswerQuestion();
-  EXPECT_EQ(world.Report(0, 0.9), Answer::kContinue);
+  EXPECT_EQ(world.Report(0, 0.9), TrialDecision::kContinue);
   const auto outcome =
-      world.Take({.kind = Event::Kind::kReported, .trial = 1, .resource = 1, .value = 0.8});
-  EXPECT_EQ(outcome.actions.at(0).answer, Answer::kStop);
+      world.Take({.kind = EngineEvent::Kind::kReported, .trial = 1, .resource = 1, .value = 0.8});
+  EXPECT_EQ(outcome.actions.at(0).answer, TrialDecision::kStop);
   EXPECT_EQ(outcome.actions.at(0).text,
             "stopped at 1: accuracy 0.8 is 2nd of 2, the best 1 goes on");
   world.End(1, End::kStopped);
@@ -530,12 +537,12 @@ TEST(EngineTest, AStoredVerdictCountsWhateverWouldBeSaidNow) {
     plan.stopping = stopping;
     World world(plan);
     for (int i = 0; i < 3; ++i) world.AnswerQuestion();
-    const auto outcome = world.Take({.kind = Event::Kind::kReported,
+    const auto outcome = world.Take({.kind = EngineEvent::Kind::kReported,
                                      .trial = 1,
                                      .resource = 1,
                                      .value = 0.8,
-                                     .decided = Answer::kStop});
-    EXPECT_EQ(outcome.decided, Answer::kStop);
+                                     .decided = TrialDecision::kStop});
+    EXPECT_EQ(outcome.decided, TrialDecision::kStop);
     world.End(1, End::kStopped);
     EXPECT_EQ(world.engine().trials()[1].stage, Stage::kStoppedEarly);
   }
@@ -549,23 +556,23 @@ TEST(EngineTest, NanAndInfinitiesHaveTheSameVerdictUnderEachRule) {
     plan.hyperband.max_resource = 3;
     World world(plan);
     for (int i = 0; i < 3; ++i) world.AnswerQuestion();
-    const Answer nan = world.Report(0, kNan);
+    const TrialDecision nan = world.Report(0, kNan);
     // W&B's bands do not count what is no number, and HyperBand waits for the others.
     const bool stops = stopping == Stopping::kAsha || stopping == Stopping::kAshaPromotion ||
                        stopping == Stopping::kMedian;
-    EXPECT_EQ(nan, stops                              ? Answer::kStop
-                   : stopping == Stopping::kHyperband ? Answer::kPause
-                                                      : Answer::kContinue)
+    EXPECT_EQ(nan, stops                              ? TrialDecision::kStop
+                   : stopping == Stopping::kHyperband ? TrialDecision::kPause
+                                                      : TrialDecision::kContinue)
         << static_cast<int>(stopping);
     world.Report(1, std::numeric_limits<double>::infinity());
     world.Report(2, -std::numeric_limits<double>::infinity());
     for (const std::uint64_t trial : {1, 2}) world.End(trial, End::kDone);
     EXPECT_EQ(world.engine().trials()[2].stage, Stage::kDone);
     EXPECT_EQ(world.engine().Best(), 2u);
-    world.End(0, nan == Answer::kStop    ? End::kStopped
-                 : nan == Answer::kPause ? End::kPaused
-                                         : End::kDone);
-    if (nan == Answer::kContinue) {
+    world.End(0, nan == TrialDecision::kStop    ? End::kStopped
+                 : nan == TrialDecision::kPause ? End::kPaused
+                                                : End::kDone);
+    if (nan == TrialDecision::kContinue) {
       EXPECT_EQ(world.engine().trials()[0].stage, Stage::kFailed);
       EXPECT_THAT(world.engine().trials()[0].reason, HasSubstr("loss was never reported"));
     }
@@ -629,7 +636,7 @@ TEST(EngineTest, FailuresEndTheSweepAndResumeGoesOn) {
   EXPECT_EQ(world.engine().state(), State::kFailed);
   EXPECT_EQ(world.engine().reason(),
             "3 trials in a row have failed, first trial 1: exit code 1: no such file");
-  world.Take({.kind = Event::Kind::kResume, .whether = true});
+  world.Take({.kind = EngineEvent::Kind::kResume, .whether = true});
   EXPECT_EQ(world.engine().state(), State::kRunning);
   EXPECT_EQ(world.Running().size(), 3u);
   EXPECT_EQ(world.engine().trials()[1].attempt, 2u);
@@ -643,8 +650,8 @@ TEST(EngineTest, ARunningTrialIsStoppedWhenTooManyHaveFailed) {
   plan.max_failures = 1;
   World world(plan);
   for (int i = 0; i < 3; ++i) world.AnswerQuestion();
-  const auto outcome =
-      world.Take({.kind = Event::Kind::kEnded, .trial = 0, .end = End::kFailed, .text = "killed"});
+  const auto outcome = world.Take(
+      {.kind = EngineEvent::Kind::kEnded, .trial = 0, .end = End::kFailed, .text = "killed"});
   EXPECT_EQ(world.engine().state(), State::kStopping);
   EXPECT_EQ(std::count_if(outcome.actions.begin(), outcome.actions.end(),
                           [](const Action& action) { return action.kind == Kind::kStop; }),
@@ -669,12 +676,12 @@ TEST(EngineTest, PauseTakesNoNewTrialsAndResumeGoesOnWithTheSameSuggestion) {
   for (World* one : {&world, &straight}) {
     for (int i = 0; i < 3; ++i) one->AnswerQuestion();
   }
-  world.Take({.kind = Event::Kind::kPause});
+  world.Take({.kind = EngineEvent::Kind::kPause});
   for (int i = 0; i < 3; ++i) world.Advance(static_cast<std::uint64_t>(i), 1, Curve);
   EXPECT_EQ(world.Running().size(), 0u);
   EXPECT_EQ(world.engine().state(), State::kPaused);
   world.Kill();
-  world.Take({.kind = Event::Kind::kResume});
+  world.Take({.kind = EngineEvent::Kind::kResume});
   EXPECT_EQ(world.Running().size(), 3u);
   for (World* one : {&world, &straight}) {
     one->RunAll(1, Curve);
@@ -691,9 +698,9 @@ TEST(EngineTest, ASweepThatIsDoneGoesOnWithMoreTrials) {
   EXPECT_EQ(world.engine().state(), State::kDone);
   auto more = std::make_shared<Plan>(Small());
   more->max_trials = 15;
-  world.Take({.kind = Event::Kind::kChange, .plan = more});
+  world.Take({.kind = EngineEvent::Kind::kChange, .plan = more});
   EXPECT_EQ(world.engine().state(), State::kDone);
-  world.Take({.kind = Event::Kind::kResume});
+  world.Take({.kind = EngineEvent::Kind::kResume});
   world.RunAll(1, Curve);
   EXPECT_EQ(world.engine().trials().size(), 15u);
   EXPECT_EQ(world.engine().state(), State::kDone);
@@ -713,7 +720,7 @@ TEST(EngineTest, AChangedSpaceCountsForTheNextSuggestionAndWhatFitsCounts) {
   changed->method = Method::kGp;
   changed->space = std::make_shared<const Space>(
       *Space::Create({{.name = "x", .low = 0, .high = 0.5}, {.name = "y", .low = -2, .high = 2}}));
-  const auto outcome = world.Take({.kind = Event::Kind::kChange, .plan = changed});
+  const auto outcome = world.Take({.kind = EngineEvent::Kind::kChange, .plan = changed});
   EXPECT_THAT(outcome.actions.at(0).text, HasSubstr("fit the new space, and count"));
   EXPECT_EQ(world.Running().size(), running);
   world.RunAll(1, Curve);
@@ -725,11 +732,12 @@ TEST(EngineTest, AChangedSpaceCountsForTheNextSuggestionAndWhatFitsCounts) {
 
 TEST(EngineTest, WhatIsEnqueuedIsTriedNextInOrder) {
   World world(Small());
-  world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.125,"y":0.5})"});
-  world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.25,"y":0.5})"});
-  EXPECT_THAT(
-      world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":2,"y":0})"}).actions.at(0).text,
-      HasSubstr("parameter x: 2 is not from 0 to 1"));
+  world.Take({.kind = EngineEvent::Kind::kEnqueue, .text = R"({"x":0.125,"y":0.5})"});
+  world.Take({.kind = EngineEvent::Kind::kEnqueue, .text = R"({"x":0.25,"y":0.5})"});
+  EXPECT_THAT(world.Take({.kind = EngineEvent::Kind::kEnqueue, .text = R"({"x":2,"y":0})"})
+                  .actions.at(0)
+                  .text,
+              HasSubstr("parameter x: 2 is not from 0 to 1"));
   world.AnswerQuestion();
   EXPECT_EQ(ConfigText(world.engine().trials()[1].config), R"({"x":0.125,"y":0.5})");
   EXPECT_EQ(ConfigText(world.engine().trials()[2].config), R"({"x":0.25,"y":0.5})");
@@ -799,7 +807,7 @@ TEST(EngineTest, AProgramWithoutCheckpointsIsStoppedInsteadOfPaused) {
       const auto& its = world.engine().trials()[trial];
       if (!its.is_started) {
         for (const Action& action : world
-                                        .Take({.kind = Event::Kind::kStarted,
+                                        .Take({.kind = EngineEvent::Kind::kStarted,
                                    .trial = trial,
                                    .number = its.attempt,
                                    .resource = at})
@@ -809,7 +817,7 @@ TEST(EngineTest, AProgramWithoutCheckpointsIsStoppedInsteadOfPaused) {
       }
       world.Advance(trial, 27, Curve);
       if (noticed) {
-        EXPECT_NE(world.engine().trials()[trial].answer == Answer::kPause &&
+        EXPECT_NE(world.engine().trials()[trial].answer == TrialDecision::kPause &&
                       world.engine().trials()[trial].stage == Stage::kRunning,
                   true);
       }
@@ -929,8 +937,8 @@ TEST(EngineTest, AScheduleWaitsForACheckpointAndIsNotChanged) {
   const std::size_t stored = world.stored().size();
   world.Kill();
   for (double epoch = 6; epoch < 9; ++epoch) {
-    const Engine::Outcome outcome =
-        world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = epoch, .value = 5});
+    const Engine::Outcome outcome = world.Take(
+        {.kind = EngineEvent::Kind::kReported, .trial = 0, .resource = epoch, .value = 5});
     EXPECT_FALSE(outcome.changed);
     EXPECT_THAT(outcome.actions,
                 testing::ElementsAre(testing::Field(&Action::kind, Kind::kAnswer)));
@@ -940,7 +948,7 @@ TEST(EngineTest, AScheduleWaitsForACheckpointAndIsNotChanged) {
   world.Advance(0, 9, Curve);
   ASSERT_EQ(world.engine().trials().size(), 2u);
   EXPECT_EQ(world.engine().trials()[1].from_resource, 6);
-  Event change = {.kind = Event::Kind::kChange};
+  EngineEvent change = {.kind = EngineEvent::Kind::kChange};
   change.plan = std::make_shared<const Plan>(Small());
   EXPECT_FALSE(world.Take(change).changed);
   EXPECT_THAT(world.notice(), HasSubstr("begin another sweep"));
@@ -961,8 +969,8 @@ TEST(EngineTest, AStoredTakeOverCountsWhateverWouldBeDrawnNow) {
   ASSERT_EQ(world.engine().trials().size(), 5u);
   Engine again = *Engine::Create(std::make_shared<const Plan>(plan));
   std::uint64_t donor = 0;
-  for (Event event : world.stored()) {
-    if (event.kind == Event::Kind::kReported && event.number > 0) {
+  for (EngineEvent event : world.stored()) {
+    if (event.kind == EngineEvent::Kind::kReported && event.number > 0) {
       while (donor == event.trial || donor + 1 == event.number) ++donor;
       event.number = donor + 1;
       event.text = R"({"x":0.125,"y":0.5})";
@@ -974,16 +982,18 @@ TEST(EngineTest, AStoredTakeOverCountsWhateverWouldBeDrawnNow) {
   EXPECT_EQ(ConfigText(again.trials()[4].config), R"({"x":0.125,"y":0.5})");
 }
 
-Event Suggested(std::uint64_t trial, std::uint64_t number, std::string config) {
-  return {
-      .kind = Event::Kind::kSuggested, .trial = trial, .number = number, .text = std::move(config)};
+EngineEvent Suggested(std::uint64_t trial, std::uint64_t number, std::string config) {
+  return {.kind = EngineEvent::Kind::kSuggested,
+          .trial = trial,
+          .number = number,
+          .text = std::move(config)};
 }
-Event Started(std::uint64_t trial, double resource) {
-  return {.kind = Event::Kind::kStarted, .trial = trial, .number = 1, .resource = resource};
+EngineEvent Started(std::uint64_t trial, double resource) {
+  return {.kind = EngineEvent::Kind::kStarted, .trial = trial, .number = 1, .resource = resource};
 }
-Event Reported(std::uint64_t trial, double resource, double value,
-               Answer decided = Answer::kContinue) {
-  return {.kind = Event::Kind::kReported,
+EngineEvent Reported(std::uint64_t trial, double resource, double value,
+                     TrialDecision decided = TrialDecision::kContinue) {
+  return {.kind = EngineEvent::Kind::kReported,
           .trial = trial,
           .resource = resource,
           .value = value,
@@ -998,8 +1008,8 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
   plan.parallel = 4;
   plan.max_trials = 7;
   plan.population = {.members = 4, .interval = 2};
-  const std::vector<Event> stored = {
-      {.kind = Event::Kind::kBegin},
+  const std::vector<EngineEvent> stored = {
+      {.kind = EngineEvent::Kind::kBegin},
       Suggested(0, 1, R"({"x":0.4821627935089754,"y":0.4389419929762026})"),
       Suggested(1, 2, R"({"x":0.2967786325747592,"y":0.9692931809403378})"),
       Suggested(2, 3, R"({"x":0.6730667360972901,"y":-0.4509218966730113})"),
@@ -1013,7 +1023,7 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
       Reported(1, 4, 0.976),
       Started(2, 0),
       Reported(2, 1, 1.206),
-      Reported(2, 2, 1.039, Answer::kStop),
+      Reported(2, 2, 1.039, TrialDecision::kStop),
       Reported(1, 5, 0.943),
       Reported(1, 6, 0.919),
       Reported(1, 7, 0.901),
@@ -1021,7 +1031,7 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
       Reported(1, 9, 0.876),
       Reported(0, 2, 0.586),
       Reported(0, 3, 0.503),
-      {.kind = Event::Kind::kEnded, .trial = 2, .end = End::kStopped},
+      {.kind = EngineEvent::Kind::kEnded, .trial = 2, .end = End::kStopped},
       Started(4, 9),
       Reported(4, 10, 0.426),
       Started(3, 0),
@@ -1030,11 +1040,11 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
       Reported(0, 4, 0.453),
       Reported(4, 12, 0.412),
       Reported(4, 13, 0.406),
-      Reported(3, 2, 1.373, Answer::kStop),
+      Reported(3, 2, 1.373, TrialDecision::kStop),
       Reported(0, 5, 0.419),
       Reported(0, 6, 0.396),
       Reported(0, 7, 0.378),
-      Reported(1, 10, 0.867, Answer::kStop)};
+      Reported(1, 10, 0.867, TrialDecision::kStop)};
   Engine engine = *Engine::Create(std::make_shared<const Plan>(plan));
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const Engine::Outcome outcome = engine.Apply(stored[i]);
@@ -1052,10 +1062,13 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
   EXPECT_EQ(ConfigText(engine.trials()[6].config),
             R"({"x":0.3857302348071803,"y":-0.8839312037900637})");
   // A donor has a checkpoint once it reports after one.
-  const Engine::Outcome next = engine.Apply(
-      {.kind = Event::Kind::kReported, .trial = 4, .resource = 14, .value = 0.4, .whether = true});
+  const Engine::Outcome next = engine.Apply({.kind = EngineEvent::Kind::kReported,
+                                             .trial = 4,
+                                             .resource = 14,
+                                             .value = 0.4,
+                                             .whether = true});
   EXPECT_TRUE(next.changed);
-  EXPECT_EQ(next.decided, Answer::kContinue);
+  EXPECT_EQ(next.decided, TrialDecision::kContinue);
 }
 
 // The gain of an epoch depends on how near x is to a place that moves, so no fixed x is
@@ -1108,9 +1121,9 @@ TEST(EngineTest, WhoGoesOnWithATrialThatWasStoppedEarlyIsListenedTo) {
   world.Report(0, 0.1);
   world.Report(1, 0.9);
   world.End(1, End::kStopped);
-  world.Take({.kind = Event::Kind::kStarted, .trial = 1, .number = 2, .resource = 1});
+  world.Take({.kind = EngineEvent::Kind::kStarted, .trial = 1, .number = 2, .resource = 1});
   EXPECT_EQ(world.engine().trials()[1].stage, Stage::kRunning);
-  EXPECT_EQ(world.Report(1, 0.8), Answer::kContinue);
+  EXPECT_EQ(world.Report(1, 0.8), TrialDecision::kContinue);
   world.End(1, End::kDone);
   EXPECT_EQ(world.engine().trials()[1].stage, Stage::kDone);
 }
@@ -1119,12 +1132,12 @@ Plan WithTwoMetrics() {
   Plan plan = Small();
   plan.method = Method::kTpe;
   plan.metric = {.name = "loss", .last = true};
-  plan.second = Metric{.name = "speed", .maximize = true, .last = true};
+  plan.second = PlanMetric{.name = "speed", .maximize = true, .last = true};
   return plan;
 }
 
 void ReportBoth(World& world, std::uint64_t trial, double first, std::optional<double> second) {
-  world.Take({.kind = Event::Kind::kReported,
+  world.Take({.kind = EngineEvent::Kind::kReported,
               .trial = trial,
               .resource = 1,
               .value = first,
@@ -1140,9 +1153,10 @@ TEST(EngineTest, TwoMetricsHaveAFrontAndTheBestOfTheFirstIsShown) {
   EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0));
   EXPECT_EQ(world.engine().Best(), 1u);
   // The last value counts, and one that comes in a report of its own does, too.
-  world.Take({.kind = Event::Kind::kMeasured, .trial = 2, .others = {20.0}});
+  world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 2, .others = {20.0}});
   EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0, 2));
-  const auto again = world.Take({.kind = Event::Kind::kMeasured, .trial = 2, .others = {20.0}});
+  const auto again =
+      world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 2, .others = {20.0}});
   EXPECT_FALSE(again.changed);
   world.Kill();
   EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0, 2));
@@ -1206,18 +1220,19 @@ TEST(EngineTest, TheTargetIsReachedOnceALaterReportSaysThatTheConstraintHolds) {
   World world(WithAConstraint());
   for (int i = 0; i < 3; ++i) world.AnswerQuestion();
   ReportBoth(world, 0, 0.05, std::nullopt);
-  world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {25.0}});
+  world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 0, .others = {25.0}});
   EXPECT_EQ(world.engine().state(), State::kRunning);
-  world.Take({.kind = Event::Kind::kMeasured, .trial = 1, .others = {10.0}});
+  world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 1, .others = {10.0}});
   EXPECT_EQ(world.engine().state(), State::kRunning);
-  const auto outcome = world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {20.0}});
+  const auto outcome =
+      world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 0, .others = {20.0}});
   EXPECT_EQ(world.engine().state(), State::kStopping);
   EXPECT_EQ(world.engine().reason(), "trial 0 has reached the target: loss 0.05");
   EXPECT_FALSE(outcome.actions.empty());
   world.Kill();
   EXPECT_EQ(world.engine().state(), State::kStopping);
   // A report while it stops changes no reason.
-  world.Take({.kind = Event::Kind::kMeasured, .trial = 0, .others = {19.0}});
+  world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 0, .others = {19.0}});
   EXPECT_EQ(world.engine().state(), State::kStopping);
 }
 
@@ -1230,7 +1245,7 @@ TEST(EngineTest, AChangedPlanTakesValuesOfFurtherMetricsAlongByTheirNames) {
   changed.metric = {.name = "loss", .last = true};
   changed.metric_constraints = {*Constraint::Parse("ms <= 20"), *Constraint::Parse("speed > 50")};
   changed.watched = {"ms", "speed"};
-  world.Take({.kind = Event::Kind::kChange, .plan = std::make_shared<const Plan>(changed)});
+  world.Take({.kind = EngineEvent::Kind::kChange, .plan = std::make_shared<const Plan>(changed)});
   EXPECT_EQ(world.engine().Breaks(world.engine().trials()[0]),
             "ms <= 20 (not reported); speed > 50");
   EXPECT_EQ(world.engine().History(1000)[0].excesses.back(), 40);
@@ -1252,7 +1267,7 @@ TEST(EngineTest, TwoMetricsAndConstraintsGoOnTheSameAfterAnyKill) {
         if (world.Running().empty()) continue;
         const std::uint64_t trial = world.Running().begin()->first;
         const Point& point = *world.engine().trials()[trial].point;
-        world.Take({.kind = Event::Kind::kReported,
+        world.Take({.kind = EngineEvent::Kind::kReported,
                     .trial = trial,
                     .resource = 1,
                     .value = point[0] * point[0],

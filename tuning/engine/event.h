@@ -17,7 +17,7 @@ enum class End { kDone, kStopped, kPaused, kFailed };
 
 // Something that happened to a sweep. The fields that a kind uses stand behind it; other fields
 // have their defaults. Storing the fields is storing the event.
-struct Event {
+struct EngineEvent {
   enum class Kind {
     kBegin,      // The first.
     kSuggested,  // trial, number (Action::number of the question), text (the configuration)
@@ -54,7 +54,7 @@ struct Event {
   End end = End::kDone;
   // The answer to the report. The trainer sets it, with what goes with it, from Outcome when it
   // stores the event, so that what was said stays said in every later version.
-  std::optional<Answer> decided = std::nullopt;
+  std::optional<TrialDecision> decided = std::nullopt;
   std::string text = {};
   std::shared_ptr<const Plan> plan = nullptr;
 };
@@ -76,7 +76,7 @@ struct Action {
   Kind kind = Kind::kNotice;
   std::uint64_t trial = 0;
   std::uint64_t number = 0;
-  Answer answer = Answer::kContinue;
+  TrialDecision answer = TrialDecision::kContinue;
   std::string text = {};
   std::optional<std::uint64_t> from =
       std::nullopt;  // It begins with this trial's newest checkpoint.

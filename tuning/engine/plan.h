@@ -35,7 +35,7 @@ enum class Method {
   kReplay,    // One chain of trials follows a schedule.
 };
 
-struct Metric {
+struct PlanMetric {
   std::string name = {};
   bool maximize = false;
   bool last = false;                            // The last value of a trial counts, else the best.
@@ -73,10 +73,10 @@ struct Plan {
   std::shared_ptr<const Space> space;
   Config constants = {};  // Given to each trial, and nothing to search for.
   Method method = Method::kRandom;
-  Metric metric = {};
+  PlanMetric metric = {};
   // A second objective: what is looked for is the front of both. Its last value counts, and so does
   // that of `metric`, unless they say otherwise.
-  std::optional<Metric> second = std::nullopt;
+  std::optional<PlanMetric> second = std::nullopt;
   std::uint64_t seed = 0;
   std::uint64_t max_trials = 0;              // 0: no limit.
   std::vector<Constraint> constraints = {};  // A trial meets all of them.
@@ -103,7 +103,7 @@ struct Plan {
 };
 
 // The names of the metrics beside Plan::metric whose values matter: the second objective, then
-// those that constraints name. Event::others has values in this order.
+// those that constraints name. EngineEvent::others has values in this order.
 std::vector<std::string> OtherMetrics(const Plan& plan);
 
 // InvalidArgument says what is wrong with the plan's schedule.

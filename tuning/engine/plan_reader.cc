@@ -31,15 +31,15 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-const Node* Find(const Node& map, std::string_view key) {
+const PlanNode* Find(const PlanNode& map, std::string_view key) {
   for (const auto& [name, node] : map.entries) {
     if (name == key) return &node;
   }
   return nullptr;
 }
 
-std::optional<double> NumberOf(const Node& node) {
-  if (node.kind != Node::Kind::kNumber) return std::nullopt;
+std::optional<double> NumberOf(const PlanNode& node) {
+  if (node.kind != PlanNode::Kind::kNumber) return std::nullopt;
   double value = 0;
   const char* const end = node.json.data() + node.json.size();
   const auto read = std::from_chars(node.json.data(), end, value);
@@ -47,14 +47,14 @@ std::optional<double> NumberOf(const Node& node) {
   return value;
 }
 
-bool IsWhole(const Node& node) {
-  return node.kind == Node::Kind::kNumber && node.json.find_first_of(".eE") == std::string::npos &&
-         NumberOf(node);
+bool IsWhole(const PlanNode& node) {
+  return node.kind == PlanNode::Kind::kNumber &&
+         node.json.find_first_of(".eE") == std::string::npos && NumberOf(node);
 }
 
 // Without the quotes; a word of a sweep file has nothing that JSON would escape.
-std::string WordOf(const Node& node) {
-  return node.kind == Node::Kind::kText && node.json.size() >= 2
+std::string WordOf(const PlanNode& node) {
+  return node.kind == PlanNode::Kind::kText && node.json.size() >= 2
              ? node.json.substr(1, node.json.size() - 2)
              : node.json;
 }
@@ -63,15 +63,15 @@ std::string WordOf(const Node& node) {
 constexpr std::uint64_t kMostDraws = 10'000;
 
 // The characters of a text, or a number as it is written.
-std::string TextOf(const Node& node) {
+std::string TextOf(const PlanNode& node) {
   const auto text = nlohmann::json::parse(node.json, nullptr, /*allow_exceptions=*/false);
   return text.is_string() ? text.get<std::string>() : node.json;
 }
 
 class Reader {
  public:
-  ReadPlanResult Read(const Node& file) {
-    if (file.kind != Node::Kind::kMap) {
+  ReadPlanResult Read(const PlanNode& file) {
+    if (file.kind != PlanNode::Kind::kMap) {
       Problem(file, "", "a sweep file has keys and values");
       return std::move(result_);
     }
@@ -84,7 +84,7 @@ class Reader {
                          "python_args", "resources", "schedule"});
     for (const std::string_view key :
          {"project", "entity", "job", "image_uri", "controller", "apiVersion", "kind"}) {
-      const Node* const node = Find(file, key);
+      const PlanNode* const node = Find(file, key);
       if (node != nullptr) {
         result_.notices.push_back({std::string(key),
                                    absl::StrCat(std::string(key), " means nothing here"),
@@ -121,7 +121,7 @@ class Reader {
   }
 
  private:
-  void Problem(const Node& node, std::string key, std::string what) {
+  void Problem(const PlanNode& node, std::string key, std::string what) {
     result_.problems.push_back({std::move(key), std::move(what), node.line, node.column});
   }
   static std::string Path(std::string_view above, std::string_view key) {
@@ -129,7 +129,7 @@ class Reader {
                          : absl::StrCat(std::string(above), ".", std::string(key));
   }
 
-  void CheckKeys(const Node& map, std::string_view path, const Words& known) {
+  void CheckKeys(const PlanNode& map, std::string_view path, const Words& known) {
     std::set<std::string_view> seen;
     for (const auto& [name, node] : map.entries) {
       if (!seen.insert(name).second) Problem(node, Path(path, name), "is there twice");
@@ -140,16 +140,16 @@ class Reader {
                            nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
     }
   }
-  void Refuse(const Node& file, std::string_view key, std::string_view why) {
-    const Node* const node = Find(file, key);
+  void Refuse(const PlanNode& file, std::string_view key, std::string_view why) {
+    const PlanNode* const node = Find(file, key);
     if (node == nullptr) return;
     Problem(*node, std::string(key), absl::StrCat(std::string(key), " ", std::string(why)));
   }
 
   // The word at `key`, one of `words`; the first of them if the key is not there.
-  std::string Choice(const Node& map, std::string_view path, std::string_view key,
+  std::string Choice(const PlanNode& map, std::string_view path, std::string_view key,
                      const Words& words) {
-    const Node* const node = Find(map, key);
+    const PlanNode* const node = Find(map, key);
     if (node == nullptr) return std::string(words.front());
     const std::string word = WordOf(*node);
     if (std::find(words.begin(), words.end(), word) != words.end()) return word;
@@ -163,16 +163,17 @@ class Reader {
                          nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
     return std::string(words.front());
   }
-  void Number(const Node& map, std::string_view path, std::string_view key, double& value) {
-    const Node* const node = Find(map, key);
+  void Number(const PlanNode& map, std::string_view path, std::string_view key, double& value) {
+    const PlanNode* const node = Find(map, key);
     if (node == nullptr) return;
     const auto number = NumberOf(*node);
     if (!number)
       return Problem(*node, Path(path, key), absl::StrCat(NodeJson(*node), " is no number"));
     value = *number;
   }
-  void Count(const Node& map, std::string_view path, std::string_view key, std::uint64_t& value) {
-    const Node* const node = Find(map, key);
+  void Count(const PlanNode& map, std::string_view path, std::string_view key,
+             std::uint64_t& value) {
+    const PlanNode* const node = Find(map, key);
     if (node == nullptr) return;
     double number = 0;
     if (IsWhole(*node)) number = *NumberOf(*node);
@@ -183,16 +184,16 @@ class Reader {
     }
     value = static_cast<std::uint64_t>(number);
   }
-  bool Flag(const Node& map, std::string_view path, std::string_view key, bool otherwise) {
-    const Node* const node = Find(map, key);
+  bool Flag(const PlanNode& map, std::string_view path, std::string_view key, bool otherwise) {
+    const PlanNode* const node = Find(map, key);
     if (node == nullptr) return otherwise;
-    if (node->kind != Node::Kind::kBool) {
+    if (node->kind != PlanNode::Kind::kBool) {
       Problem(*node, Path(path, key), absl::StrCat(NodeJson(*node), " is neither true nor false"));
     }
     return node->json == "true";
   }
 
-  void ReadMethod(const Node& file) {
+  void ReadMethod(const PlanNode& file) {
     static const std::map<std::string, Method> kMethods = {
         {"bayes", Method::kBayes},  {"random", Method::kRandom},     {"grid", Method::kGrid},
         {"sobol", Method::kSobol},  {"tpe", Method::kTpe},           {"gp", Method::kGp},
@@ -204,8 +205,8 @@ class Reader {
         {"bayes", "random", "grid", "sobol", "tpe", "gp", "pbt", "external", "cmaes", "replay"}));
   }
 
-  void ReadMetrics(const Node& file) {
-    const Node *const metric = Find(file, "metric"), *const metrics = Find(file, "metrics");
+  void ReadMetrics(const PlanNode& file) {
+    const PlanNode *const metric = Find(file, "metric"), *const metrics = Find(file, "metrics");
     if (metric != nullptr && metrics != nullptr) {
       return Problem(*metric, "metric", "is there, and metrics too: name it there alone");
     }
@@ -217,8 +218,8 @@ class Reader {
     }
   }
 
-  void ReadTwoMetrics(const Node& file, const Node& metrics) {
-    const bool is_list = metrics.kind == Node::Kind::kList;
+  void ReadTwoMetrics(const PlanNode& file, const PlanNode& metrics) {
+    const bool is_list = metrics.kind == PlanNode::Kind::kList;
     if (!is_list || metrics.items.size() != 2) {
       return Problem(
           metrics, "metrics",
@@ -230,8 +231,8 @@ class Reader {
     plan_.second.emplace();
     ReadMetric(metrics.items[0], "metrics", "last", plan_.metric);
     ReadMetric(metrics.items[1], "metrics", "last", *plan_.second);
-    for (const Node& item : metrics.items) {
-      const Node* const target = Find(item, "target");
+    for (const PlanNode& item : metrics.items) {
+      const PlanNode* const target = Find(item, "target");
       if (target != nullptr) {
         Problem(*target, "metrics.target", "belongs to one metric alone: a front has no target");
       }
@@ -248,11 +249,11 @@ class Reader {
   }
 
   // `counts`: which value of a trial counts, if the file does not say so.
-  void ReadMetric(const Node& node, const std::string& path, std::string_view counts,
-                  Metric& metric) {
-    if (node.kind != Node::Kind::kMap) return Problem(node, path, "has a name and a goal");
+  void ReadMetric(const PlanNode& node, const std::string& path, std::string_view counts,
+                  PlanMetric& metric) {
+    if (node.kind != PlanNode::Kind::kMap) return Problem(node, path, "has a name and a goal");
     CheckKeys(node, path, {"name", "goal", "target", "impute", "impute_while_running", "at"});
-    const Node* const name = Find(node, "name");
+    const PlanNode* const name = Find(node, "name");
     if (name == nullptr) {
       Problem(node, Path(path, "name"), "the metric has no name");
     } else {
@@ -267,7 +268,7 @@ class Reader {
       metric.target = target;
     }
     for (const std::string_view key : {"impute", "impute_while_running"}) {
-      const Node* const ignored = Find(node, key);
+      const PlanNode* const ignored = Find(node, key);
       if (ignored == nullptr) continue;
       result_.notices.push_back(
           {Path(path, key), "failed trials count as the worst, running ones as what is expected",
@@ -275,8 +276,8 @@ class Reader {
     }
   }
 
-  void ReadFailures(const Node& file) {
-    const Node* const failures = Find(file, "failures");
+  void ReadFailures(const PlanNode& file) {
+    const PlanNode* const failures = Find(file, "failures");
     if (failures == nullptr) return;
     CheckKeys(*failures, "failures", {"retry", "max", "max_in_a_row"});
     Count(*failures, "failures", "max", plan_.max_failures);
@@ -284,13 +285,13 @@ class Reader {
   }
 
   // (Its times are left to whoever runs trials.)
-  void ReadBudget(const Node& file) {
-    const Node* const budget = Find(file, "budget");
+  void ReadBudget(const PlanNode& file) {
+    const PlanNode* const budget = Find(file, "budget");
     if (budget != nullptr) Count(*budget, "budget", "epochs", plan_.max_epochs);
   }
 
-  void ReadPopulation(const Node& file) {
-    const Node* const population = Find(file, "population");
+  void ReadPopulation(const PlanNode& file) {
+    const PlanNode* const population = Find(file, "population");
     if (population == nullptr) return;
     CheckKeys(*population, "population",
               {"members", "interval", "burn_in", "quantile", "resample"});
@@ -303,8 +304,8 @@ class Reader {
     Number(*population, "population", "resample", plan_.population.resample);
   }
 
-  void ReadExternal(const Node& file) {
-    const Node* const external = Find(file, "external");
+  void ReadExternal(const PlanNode& file) {
+    const PlanNode* const external = Find(file, "external");
     const bool is_wanted = plan_.method == Method::kExternal;
     if (external == nullptr) {
       if (is_wanted) {
@@ -318,16 +319,16 @@ class Reader {
       return Problem(*external, "external", "suggests nothing: the method is not external");
     }
     CheckKeys(*external, "external", {"command", "options", "timeout"});
-    const Node* const command = Find(*external, "command");
+    const PlanNode* const command = Find(*external, "command");
     const bool has_words =
-        command != nullptr && command->kind == Node::Kind::kList && !command->items.empty();
+        command != nullptr && command->kind == PlanNode::Kind::kList && !command->items.empty();
     if (!has_words) {
       return Problem(command == nullptr ? *external : *command, "external.command",
                      "is a list of words, as in [python3, -m, yard.optimisers.optuna]");
     }
-    for (const Node& word : command->items) plan_.external.command.push_back(TextOf(word));
-    if (const Node* const options = Find(*external, "options")) {
-      if (options->kind != Node::Kind::kMap) {
+    for (const PlanNode& word : command->items) plan_.external.command.push_back(TextOf(word));
+    if (const PlanNode* const options = Find(*external, "options")) {
+      if (options->kind != PlanNode::Kind::kMap) {
         return Problem(*options, "external.options", "has names and values");
       }
       plan_.external.options = NodeJson(*options);
@@ -344,8 +345,8 @@ class Reader {
     }
   }
 
-  void ReadStopping(const Node& file) {
-    const Node* const stop = Find(file, "early_terminate");
+  void ReadStopping(const PlanNode& file) {
+    const PlanNode* const stop = Find(file, "early_terminate");
     if (stop == nullptr) return;
     const std::string path = "early_terminate";
     if (Find(*stop, "type") == nullptr) return Problem(*stop, path, "has no type");
@@ -388,9 +389,9 @@ class Reader {
     if (!rule.ok()) Problem(*stop, path, std::string(rule.status().message()));
   }
 
-  void ReadParameters(const Node& file) {
-    const Node* const parameters = Find(file, "parameters");
-    if (parameters == nullptr || parameters->kind != Node::Kind::kMap ||
+  void ReadParameters(const PlanNode& file) {
+    const PlanNode* const parameters = Find(file, "parameters");
+    if (parameters == nullptr || parameters->kind != PlanNode::Kind::kMap ||
         parameters->entries.empty()) {
       return Problem(parameters == nullptr ? file : *parameters, "parameters",
                      "there are no parameters");
@@ -407,14 +408,14 @@ class Reader {
     plan_.space = std::make_shared<const Space>(*std::move(space));
   }
 
-  void ReadGroup(const Node& group, const std::string& path, const std::string& prefix) {
+  void ReadGroup(const PlanNode& group, const std::string& path, const std::string& prefix) {
     for (const auto& [name, node] : group.entries) {
       const std::string whole = prefix + name;
-      if (node.kind != Node::Kind::kMap) {
+      if (node.kind != PlanNode::Kind::kMap) {
         Problem(node, Path(path, name), "says neither value, values, nor min and max");
         continue;
       }
-      if (const Node* const inner = Find(node, "parameters")) {
+      if (const PlanNode* const inner = Find(node, "parameters")) {
         ReadGroup(*inner, Path(Path(path, name), "parameters"), whole + ".");
       } else {
         ReadParameter(node, Path(path, name), whole);
@@ -422,7 +423,7 @@ class Reader {
     }
   }
 
-  void ReadParameter(const Node& node, const std::string& path, const std::string& name) {
+  void ReadParameter(const PlanNode& node, const std::string& path, const std::string& name) {
     CheckKeys(node, path,
               {"value", "values", "probabilities", "min", "max", "q", "mu", "sigma", "a", "b",
                "distribution", "log", "ordered", "when", "parameters"});
@@ -430,7 +431,7 @@ class Reader {
     if (!name.empty() && (name == plan_.metric.name || is_second)) {
       return Problem(node, path, "is the metric, too");
     }
-    if (const Node* const value = Find(node, "value")) {
+    if (const PlanNode* const value = Find(node, "value")) {
       plan_.constants.emplace_back(name, NodeJson(*value));
       return;
     }
@@ -449,16 +450,16 @@ class Reader {
     read_.push_back(std::move(parameter));
   }
 
-  bool ReadValues(const Node& node, const std::string& path, tuning::Parameter& parameter) {
-    const Node& values = *Find(node, "values");
+  bool ReadValues(const PlanNode& node, const std::string& path, tuning::Parameter& parameter) {
+    const PlanNode& values = *Find(node, "values");
     parameter.kind = Kind::kCategory;
-    if (values.kind != Node::Kind::kList) {
+    if (values.kind != PlanNode::Kind::kList) {
       Problem(values, Path(path, "values"), "is no list");
       return false;
     }
-    for (const Node& item : values.items) parameter.values.push_back(NodeJson(item));
-    if (const Node* const probabilities = Find(node, "probabilities")) {
-      for (const Node& item : probabilities->items) {
+    for (const PlanNode& item : values.items) parameter.values.push_back(NodeJson(item));
+    if (const PlanNode* const probabilities = Find(node, "probabilities")) {
+      for (const PlanNode& item : probabilities->items) {
         parameter.probabilities.push_back(NumberOf(item).value_or(-1));
       }
     }
@@ -467,8 +468,8 @@ class Reader {
 
   // W&B's names: q_ puts on steps, inv_ turns over, and without _values the bounds of a logarithm
   // are its exponents.
-  bool ReadNumbers(const Node& node, const std::string& path, tuning::Parameter& parameter) {
-    const Node *const min = Find(node, "min"), *const max = Find(node, "max");
+  bool ReadNumbers(const PlanNode& node, const std::string& path, tuning::Parameter& parameter) {
+    const PlanNode *const min = Find(node, "min"), *const max = Find(node, "max");
     const bool whole = min != nullptr && max != nullptr && IsWhole(*min) && IsWhole(*max);
     std::string name =
         Choice(node, path, "distribution",
@@ -523,16 +524,16 @@ class Reader {
     return true;
   }
 
-  void ReadCondition(const Node& node, const std::string& path, tuning::Parameter& parameter) {
-    const Node* const when = Find(node, "when");
+  void ReadCondition(const PlanNode& node, const std::string& path, tuning::Parameter& parameter) {
+    const PlanNode* const when = Find(node, "when");
     if (when == nullptr) return;
-    if (when->kind != Node::Kind::kMap || when->entries.size() != 1) {
+    if (when->kind != PlanNode::Kind::kMap || when->entries.size() != 1) {
       return Problem(*when, Path(path, "when"), "has one parameter and its values");
     }
     const auto& [other, values] = when->entries.front();
     Condition condition = {.parameter = other, .values = {}};
-    if (values.kind == Node::Kind::kList) {
-      for (const Node& item : values.items) condition.values.push_back(NodeJson(item));
+    if (values.kind == PlanNode::Kind::kList) {
+      for (const PlanNode& item : values.items) condition.values.push_back(NodeJson(item));
     } else {
       condition.values.push_back(NodeJson(values));
     }
@@ -540,7 +541,7 @@ class Reader {
   }
 
   // Puts each parameter behind the one that it depends on.
-  void SortByConditions(const Node& parameters) {
+  void SortByConditions(const PlanNode& parameters) {
     std::vector<tuning::Parameter> sorted;
     std::set<std::string> there;
     while (!read_.empty()) {
@@ -557,7 +558,7 @@ class Reader {
     for (const tuning::Parameter& left : read_) {
       const std::string& other = left.when->parameter;
       const std::string nearest(runtime::NearestWord(other, names));
-      Node at = parameters;
+      PlanNode at = parameters;
       std::tie(at.line, at.column) = lines_[left.name];
       Problem(
           at, absl::StrCat("parameters.", left.name, ".when"),
@@ -569,13 +570,13 @@ class Reader {
     read_ = std::move(sorted);
   }
 
-  void ReadConstraints(const Node& file) {
-    const Node* const constraints = Find(file, "constraints");
+  void ReadConstraints(const PlanNode& file) {
+    const PlanNode* const constraints = Find(file, "constraints");
     if (constraints == nullptr) return;
-    if (constraints->kind != Node::Kind::kList) {
+    if (constraints->kind != PlanNode::Kind::kList) {
       return Problem(*constraints, "constraints", "is a list, like [\"layers * width <= 1024\"]");
     }
-    for (const Node& item : constraints->items) {
+    for (const PlanNode& item : constraints->items) {
       auto constraint = Constraint::Parse(TextOf(item));
       if (!constraint.ok()) {
         Problem(item, "constraints", std::string(constraint.status().message()));
@@ -598,7 +599,7 @@ class Reader {
   }
 
   // Whether the name is no parameter's. (A name that looks like one is probably misspelled.)
-  bool IsMetricOf(const Node& item, const Constraint& constraint, const std::string& name) {
+  bool IsMetricOf(const PlanNode& item, const Constraint& constraint, const std::string& name) {
     Words names;
     for (const auto& [parameter, place] : lines_) names.push_back(parameter);
     for (const auto& [parameter, value] : plan_.constants) names.push_back(parameter);
@@ -623,19 +624,19 @@ class Reader {
     return true;
   }
 
-  void CheckPlan(const Node& file) {
+  void CheckPlan(const PlanNode& file) {
     const auto sampler = MakeSampler(plan_);
     if (sampler.ok()) return;
-    const Node* const method = Find(file, "method");
+    const PlanNode* const method = Find(file, "method");
     Problem(method == nullptr ? file : *method, "method", std::string(sampler.status().message()));
   }
 
-  void ReadEnqueue(const Node& file) {
-    const Node* const enqueue = Find(file, "enqueue");
+  void ReadEnqueue(const PlanNode& file) {
+    const PlanNode* const enqueue = Find(file, "enqueue");
     // (A schedule says all that is tried.)
     if (enqueue == nullptr || plan_.method == Method::kReplay) return;
-    if (enqueue->kind != Node::Kind::kList) return Problem(*enqueue, "enqueue", "is no list");
-    for (const Node& item : enqueue->items) {
+    if (enqueue->kind != PlanNode::Kind::kList) return Problem(*enqueue, "enqueue", "is no list");
+    for (const PlanNode& item : enqueue->items) {
       Config config;
       for (const auto& [name, value] : item.entries) {
         config.emplace_back(name, NodeJson(value));
@@ -655,8 +656,8 @@ class Reader {
   }
 
   // Constants are those of the file, whatever the schedule says of them.
-  void ReadSchedule(const Node& file) {
-    const Node* const schedule = Find(file, "schedule");
+  void ReadSchedule(const PlanNode& file) {
+    const PlanNode* const schedule = Find(file, "schedule");
     const bool is_wanted = plan_.method == Method::kReplay;
     if (schedule == nullptr || !is_wanted) {
       if (schedule != nullptr)
@@ -664,9 +665,9 @@ class Reader {
       if (is_wanted) Problem(file, "schedule", "there is no schedule, which replay follows");
       return;
     }
-    for (const Node& item : schedule->items) {
-      const Node* const config = Find(item, "config");
-      if (config == nullptr || config->kind != Node::Kind::kMap) {
+    for (const PlanNode& item : schedule->items) {
+      const PlanNode* const config = Find(item, "config");
+      if (config == nullptr || config->kind != PlanNode::Kind::kMap) {
         return Problem(item, "schedule", "is a list of {from: 0, config: {...}}");
       }
       CheckKeys(item, "schedule", {"from", "config"});
@@ -689,49 +690,49 @@ class Reader {
     }
   }
 
-  void ReadWarmStart(const Node& file) {
-    const Node* const warm = Find(file, "warm_start");
+  void ReadWarmStart(const PlanNode& file) {
+    const PlanNode* const warm = Find(file, "warm_start");
     if (warm == nullptr) return;
-    if (warm->kind != Node::Kind::kMap) {
+    if (warm->kind != PlanNode::Kind::kMap) {
       return Problem(*warm, "warm_start", "has sweeps, runs, results, or some of them");
     }
     CheckKeys(*warm, "warm_start", {"sweeps", "runs", "results"});
     if (plan_.metric.name.empty()) {
       Problem(*warm, "warm_start", "needs a metric, whose values its results are");
     }
-    if (const Node* const sweeps = Find(*warm, "sweeps")) {
-      if (sweeps->kind != Node::Kind::kList && sweeps->kind != Node::Kind::kText) {
+    if (const PlanNode* const sweeps = Find(*warm, "sweeps")) {
+      if (sweeps->kind != PlanNode::Kind::kList && sweeps->kind != PlanNode::Kind::kText) {
         Problem(*sweeps, "warm_start.sweeps", "is a list of names");
       }
-      for (const Node& item : sweeps->items) result_.warm_sweeps.push_back(TextOf(item));
-      if (sweeps->kind == Node::Kind::kText) result_.warm_sweeps.push_back(TextOf(*sweeps));
+      for (const PlanNode& item : sweeps->items) result_.warm_sweeps.push_back(TextOf(item));
+      if (sweeps->kind == PlanNode::Kind::kText) result_.warm_sweeps.push_back(TextOf(*sweeps));
     }
-    if (const Node* const runs = Find(*warm, "runs")) {
-      if (runs->kind != Node::Kind::kText) {
+    if (const PlanNode* const runs = Find(*warm, "runs")) {
+      if (runs->kind != PlanNode::Kind::kText) {
         Problem(*runs, "warm_start.runs", "is a query, like 'label:base & state:done'");
       }
       result_.warm_runs = TextOf(*runs);
     }
-    const Node* const results = Find(*warm, "results");
+    const PlanNode* const results = Find(*warm, "results");
     if (results == nullptr) return;
-    if (results->kind != Node::Kind::kList) {
+    if (results->kind != PlanNode::Kind::kList) {
       return Problem(*results, "warm_start.results", "is a list of {config: {...}, value: 0.1}");
     }
-    for (const Node& item : results->items) ReadResult(item);
+    for (const PlanNode& item : results->items) ReadResult(item);
   }
 
   // With one metric it has a value; with more, or with constraints of metrics, it may have values
   // by their names.
-  void ReadResult(const Node& item) {
-    const Node *const config = Find(item, "config"), *const value = Find(item, "value"),
-                      *const values = Find(item, "values");
-    if (config == nullptr || config->kind != Node::Kind::kMap) {
+  void ReadResult(const PlanNode& item) {
+    const PlanNode *const config = Find(item, "config"), *const value = Find(item, "value"),
+                          *const values = Find(item, "values");
+    if (config == nullptr || config->kind != PlanNode::Kind::kMap) {
       return Problem(item, "warm_start.results", "has a config and a value, a number");
     }
     CheckKeys(item, "warm_start.results", {"config", "value", "values"});
     KnownResult known;
     const auto find = [&](const std::string& name) {
-      const Node* const one = values == nullptr ? nullptr : Find(*values, name);
+      const PlanNode* const one = values == nullptr ? nullptr : Find(*values, name);
       return one == nullptr ? std::nullopt : NumberOf(*one);
     };
     const auto first = value == nullptr ? find(plan_.metric.name) : NumberOf(*value);
@@ -758,14 +759,14 @@ class Reader {
 
 }  // namespace
 
-std::string NodeJson(const Node& node) {
+std::string NodeJson(const PlanNode& node) {
   std::string json;
-  if (node.kind == Node::Kind::kList) {
-    for (const Node& item : node.items)
+  if (node.kind == PlanNode::Kind::kList) {
+    for (const PlanNode& item : node.items)
       absl::StrAppend(&json, json.empty() ? "" : ",", NodeJson(item));
     return absl::StrCat("[", json, "]");
   }
-  if (node.kind == Node::Kind::kMap) {
+  if (node.kind == PlanNode::Kind::kMap) {
     Config config;
     for (const auto& [name, value] : node.entries) config.emplace_back(name, NodeJson(value));
     return ConfigText(config);
@@ -773,6 +774,6 @@ std::string NodeJson(const Node& node) {
   return node.json;
 }
 
-ReadPlanResult ReadPlan(const Node& file) { return Reader().Read(file); }
+ReadPlanResult ReadPlan(const PlanNode& file) { return Reader().Read(file); }
 
 }  // namespace tuning

@@ -11,19 +11,19 @@
 namespace tuning {
 
 // A value of a sweep file, whichever language it is written in.
-struct Node {
+struct PlanNode {
   enum class Kind { kNull, kBool, kNumber, kText, kList, kMap };
   Kind kind = Kind::kNull;
   // The JSON text of what is no list and no map; integers and other numbers differ in it.
   std::string json = "null";
-  std::vector<Node> items = {};
-  std::vector<std::pair<std::string, Node>> entries = {};  // In their order.
+  std::vector<PlanNode> items = {};
+  std::vector<std::pair<std::string, PlanNode>> entries = {};  // In their order.
   int line = 0;  // Where it begins in the file, from 1; 0: nowhere.
   int column = 0;
 };
 
 // The node as JSON on one line: keys in their order, numbers as they were written.
-std::string NodeJson(const Node& node);
+std::string NodeJson(const PlanNode& node);
 
 struct Problem {
   std::string key = {};  // Such as parameters.lr.min.
@@ -36,7 +36,7 @@ struct Problem {
 struct KnownResult {
   Config config = {};
   double value = 0;
-  std::vector<std::optional<double>> others = {};  // As in an Event.
+  std::vector<std::optional<double>> others = {};  // As in an EngineEvent.
 };
 
 struct ReadPlanResult {
@@ -56,7 +56,7 @@ struct ReadPlanResult {
 // schedule, budget.epochs, warm_start, constraints.
 // The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
 // them.
-ReadPlanResult ReadPlan(const Node& file);
+ReadPlanResult ReadPlan(const PlanNode& file);
 
 }  // namespace tuning
 

@@ -22,22 +22,22 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // A file in JSON, each entry on a line of its own.
-Node NodeOf(const nlohmann::ordered_json& json, int& line) {
-  Node node = {.line = line};
+PlanNode NodeOf(const nlohmann::ordered_json& json, int& line) {
+  PlanNode node = {.line = line};
   if (json.is_object()) {
-    node.kind = Node::Kind::kMap;
+    node.kind = PlanNode::Kind::kMap;
     for (const auto& [name, value] : json.items()) {
       ++line;
       node.entries.emplace_back(name, NodeOf(value, line));
     }
   } else if (json.is_array()) {
-    node.kind = Node::Kind::kList;
+    node.kind = PlanNode::Kind::kList;
     for (const auto& item : json) node.items.push_back(NodeOf(item, line));
   } else {
-    node.kind = json.is_null()      ? Node::Kind::kNull
-                : json.is_boolean() ? Node::Kind::kBool
-                : json.is_number()  ? Node::Kind::kNumber
-                                    : Node::Kind::kText;
+    node.kind = json.is_null()      ? PlanNode::Kind::kNull
+                : json.is_boolean() ? PlanNode::Kind::kBool
+                : json.is_number()  ? PlanNode::Kind::kNumber
+                                    : PlanNode::Kind::kText;
     node.json = json.dump();
   }
   return node;

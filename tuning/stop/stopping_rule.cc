@@ -19,14 +19,16 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-Answer StopsOrNot(bool goes_on) { return goes_on ? Answer::kContinue : Answer::kStop; }
+TrialDecision StopsOrNot(bool goes_on) {
+  return goes_on ? TrialDecision::kContinue : TrialDecision::kStop;
+}
 
 class AshaRule : public StoppingRule {
  public:
   explicit AshaRule(Asha rule) : rule_(std::move(rule)) {}
   std::unique_ptr<StoppingRule> Clone() const override { return std::make_unique<AshaRule>(*this); }
   Judgement Report(std::uint64_t trial, double resource, double value,
-                   std::optional<Answer> decided) override {
+                   std::optional<TrialDecision> decided) override {
     const auto verdict = rule_.Report(trial, resource, value);
     if (!verdict) return {};
     return {.answer = decided.value_or(StopsOrNot(verdict->goes_on)),
@@ -53,19 +55,19 @@ class AshaRule : public StoppingRule {
 // The judgement of a rule that pauses: AshaPromotion and Hyperband.
 template <typename Rule>
 Judgement JudgementOf(Rule& rule, std::uint64_t trial, double resource, double value,
-                      std::optional<Answer> decided) {
+                      std::optional<TrialDecision> decided) {
   using Verdict = typename Rule::Verdict;
   std::optional<Verdict> verdict;
   if (decided) {
-    verdict = *decided == Answer::kContinue ? Verdict::kGoesOn
-              : *decided == Answer::kPause  ? Verdict::kPauses
-                                            : Verdict::kStops;
+    verdict = *decided == TrialDecision::kContinue ? Verdict::kGoesOn
+              : *decided == TrialDecision::kPause  ? Verdict::kPauses
+                                                   : Verdict::kStops;
   }
   const auto arrival = rule.Report(trial, resource, value, verdict);
   if (!arrival) return {};
-  return {.answer = arrival->verdict == Verdict::kGoesOn   ? Answer::kContinue
-                    : arrival->verdict == Verdict::kPauses ? Answer::kPause
-                                                           : Answer::kStop,
+  return {.answer = arrival->verdict == Verdict::kGoesOn   ? TrialDecision::kContinue
+                    : arrival->verdict == Verdict::kPauses ? TrialDecision::kPause
+                                                           : TrialDecision::kStop,
           .changed = true,
           .level = arrival->level,
           .rank = arrival->rank,
@@ -81,7 +83,7 @@ class AshaPromotionRule : public StoppingRule {
     return std::make_unique<AshaPromotionRule>(*this);
   }
   Judgement Report(std::uint64_t trial, double resource, double value,
-                   std::optional<Answer> decided) override {
+                   std::optional<TrialDecision> decided) override {
     return JudgementOf(rule_, trial, resource, value, decided);
   }
   void End(std::uint64_t trial) override { rule_.End(trial); }
@@ -111,7 +113,7 @@ class HyperbandRule : public StoppingRule {
     return std::make_unique<HyperbandRule>(*this);
   }
   Judgement Report(std::uint64_t trial, double resource, double value,
-                   std::optional<Answer> decided) override {
+                   std::optional<TrialDecision> decided) override {
     return JudgementOf(rule_, trial, resource, value, decided);
   }
   void End(std::uint64_t trial) override { rule_.End(trial); }
@@ -132,7 +134,7 @@ class MedianStoppingRule : public StoppingRule {
     return std::make_unique<MedianStoppingRule>(*this);
   }
   Judgement Report(std::uint64_t trial, double resource, double value,
-                   std::optional<Answer> decided) override {
+                   std::optional<TrialDecision> decided) override {
     const auto verdict = rule_.Report(trial, resource, value);
     Judgement judgement = {.changed = true, .level = resource};
     if (!verdict) return judgement;  // (Its value is part of its mean.)
@@ -154,7 +156,7 @@ class BandsRule : public StoppingRule {
     return std::make_unique<BandsRule>(*this);
   }
   Judgement Report(std::uint64_t trial, double /*resource*/, double value,
-                   std::optional<Answer> decided) override {
+                   std::optional<TrialDecision> decided) override {
     const Bands::Verdict verdict = rule_.Report(trial, value);
     Judgement judgement = {.answer = decided.value_or(StopsOrNot(verdict.goes_on)),
                            .changed = verdict.counts || !verdict.goes_on,

@@ -16,11 +16,11 @@
 
 namespace tuning {
 
-enum class Answer { kContinue, kStop, kPause };
+enum class TrialDecision { kContinue, kStop, kPause };
 
 // A judgement is what a rule says to a report. Numbers are those of the rule, so smaller is better.
 struct Judgement {
-  Answer answer = Answer::kContinue;
+  TrialDecision answer = TrialDecision::kContinue;
   // Whether the rule knows something that it did not know before: what is not so need not be
   // stored.
   bool changed = false;
@@ -42,7 +42,7 @@ class StoppingRule {
   // `decided`: what was said to this report before a restart; it counts, whatever would be said
   // now.
   virtual Judgement Report(std::uint64_t trial, double resource, double value,
-                           std::optional<Answer> decided) = 0;
+                           std::optional<TrialDecision> decided) = 0;
   // The trial has ended, and was not paused by the rule.
   virtual void End(std::uint64_t /*trial*/) {}
   // `begun` trials have begun, and more will if `more_come`. The fate of a paused one now, if

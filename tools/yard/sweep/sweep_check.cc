@@ -164,7 +164,7 @@ absl::StatusOr<std::vector<tuning::Config>> FirstConfigs(const SweepDraft& draft
   plan->parallel = kShown;
   auto engine = tuning::Engine::Create(plan);
   if (!engine.ok()) return engine.status();
-  using Event = tuning::Event;
+  using Event = tuning::EngineEvent;
   for (const tuning::Config& config : draft.enqueue) {
     Event event;
     event.kind = Event::Kind::kEnqueue;
@@ -228,7 +228,7 @@ std::string Quoted(const std::vector<std::string>& words) {
 
 // "minimize loss, maximize speed"
 std::string GoalsOf(const tuning::Plan& plan) {
-  const auto goal = [](const tuning::Metric& metric) {
+  const auto goal = [](const tuning::PlanMetric& metric) {
     return absl::StrCat(metric.maximize ? "maximize " : "minimize ", metric.name);
   };
   if (plan.metric.name.empty()) return "";
@@ -283,7 +283,7 @@ absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
                   {"command", draft.command},
                   {"notices", draft.notices}};
   if (plan.second) {
-    for (const tuning::Metric* const one : {&plan.metric, &*plan.second}) {
+    for (const tuning::PlanMetric* const one : {&plan.metric, &*plan.second}) {
       preview.json["objectives"].push_back(
           {{"metric", one->name}, {"goal", one->maximize ? "maximize" : "minimize"}});
     }

@@ -136,7 +136,7 @@ class SweepReader {
   }
 
   void ReadPlan(const YamlNode& root) {
-    tuning::Node node = NodeOf(root);
+    tuning::PlanNode node = NodeOf(root);
     tuning::ReadPlanResult read = tuning::ReadPlan(node);
     for (const tuning::Problem& problem : read.problems) {
       Wrong(At(problem), problem.key, problem.what);

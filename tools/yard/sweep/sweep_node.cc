@@ -13,7 +13,7 @@
 namespace yard {
 namespace {
 
-using Kind = tuning::Node::Kind;
+using Kind = tuning::PlanNode::Kind;
 
 std::size_t Digits(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");
@@ -46,7 +46,7 @@ std::optional<std::string> JsonNumber(std::string_view text) {
   return number + exponent;
 }
 
-void SetScalar(const YamlNode& yaml, tuning::Node* node) {
+void SetScalar(const YamlNode& yaml, tuning::PlanNode* node) {
   const std::string& text = yaml.text;
   node->kind = Kind::kText;
   node->json = nlohmann::json(text).dump();
@@ -85,8 +85,8 @@ std::optional<std::size_t> KeyOf(const YamlNode& map, std::string_view path) {
 
 }  // namespace
 
-tuning::Node NodeOf(const YamlNode& yaml) {
-  tuning::Node node;
+tuning::PlanNode NodeOf(const YamlNode& yaml) {
+  tuning::PlanNode node;
   node.line = yaml.line;
   node.column = yaml.column;
   switch (yaml.kind) {
@@ -102,7 +102,7 @@ tuning::Node NodeOf(const YamlNode& yaml) {
     case YamlNode::Kind::kMap:
       node.kind = Kind::kMap;
       for (std::size_t i = 0; i < yaml.items.size(); ++i) {
-        tuning::Node value = NodeOf(yaml.items[i]);
+        tuning::PlanNode value = NodeOf(yaml.items[i]);
         value.line = yaml.keys[i].line;
         value.column = yaml.keys[i].column;
         node.entries.emplace_back(yaml.keys[i].text, std::move(value));

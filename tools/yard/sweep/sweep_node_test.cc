@@ -32,9 +32,9 @@ TEST(SweepNodeTest, ValuesAreWhatTheyAreWrittenAs) {
 }
 
 TEST(SweepNodeTest, AValueOfAMapIsWhereItsKeyIs) {
-  const tuning::Node node = NodeOf(Parsed("a:\n  b:\n    c: 1\nd: [x]\n"));
+  const tuning::PlanNode node = NodeOf(Parsed("a:\n  b:\n    c: 1\nd: [x]\n"));
   EXPECT_EQ(node.entries[0].second.line, 1);
-  const tuning::Node& b = node.entries[0].second.entries[0].second;
+  const tuning::PlanNode& b = node.entries[0].second.entries[0].second;
   EXPECT_EQ(b.line, 2);
   EXPECT_EQ(b.column, 3);
   EXPECT_EQ(node.entries[1].second.items[0].column, 5);

@@ -114,7 +114,7 @@ std::string PatternOf(const tuning::Plan& plan) {
 }
 
 // The value of a tag that counts.
-double ValueOf(const msg::TagT& tag, const tuning::Metric& metric) {
+double ValueOf(const msg::TagT& tag, const tuning::PlanMetric& metric) {
   return metric.last ? tag.last : metric.maximize ? tag.max : tag.min;
 }
 
@@ -123,7 +123,7 @@ absl::StatusOr<Values> ValuesOf(RunReader& reader, const tuning::Plan& plan,
                                 const std::string& run) {
   const auto tags = reader.Tags(run, PatternOf(plan));
   if (!tags.ok()) return tags.status();
-  const auto find = [&](const tuning::Metric& metric) {
+  const auto find = [&](const tuning::PlanMetric& metric) {
     for (const auto& tag : tags->tags) {
       if (tag->name == metric.name) return ValueOf(*tag, metric);
     }
