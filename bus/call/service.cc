@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <exception>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "bus/call/call_log.h"
 #include "bus/call/remembered_replies.h"
+#include "bus/call/reply_target.h"
 #include "bus/thread/bus_thread.h"
 #include "bus/thread/counters.h"
 #include "bus/thread/outbox.h"
@@ -26,7 +26,6 @@
 #include "bus/wire/trace.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
-#include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
 
 // Invariants:
@@ -47,50 +46,15 @@ constexpr std::size_t kMaxCallsOfOne = 1024;
 // and errors have a little more room.
 constexpr std::size_t kReplyBytesOfOne = kMaxAnswerBytes;
 constexpr std::size_t kErrorBytesOfOne = kReplyBytesOfOne + (1 << 20);
-constexpr std::size_t kVerifyOver = 64 << 10;  // Less cannot have too many tables.
 constexpr std::size_t kMaxLoggedPeers = 1024;
-constexpr std::size_t kMaxKnownCalls = 1024;
-constexpr int kBuckets = 28;
-constexpr int kCallLinesASecond = 100;
-constexpr int kErrorLinesASecond = 10;
 constexpr absl::Duration kTick = absl::Milliseconds(400);
 constexpr absl::Duration kSilence = absl::Milliseconds(500);
 constexpr absl::Duration kRetrySend = absl::Milliseconds(2);
-
-// Lets so many lines a second through and counts the others.
-class LineLimit {
- public:
-  explicit LineLimit(int a_second) : a_second_(a_second) {}
-  // Null: say nothing. Else what to add to the line.
-  std::optional<std::string> Take(absl::Duration now) {
-    if (now - began_ >= absl::Seconds(1)) {
-      began_ = now;
-      lines_ = 0;
-    }
-    if (++lines_ > a_second_) {
-      ++left_out_;
-      return std::nullopt;
-    }
-    const std::uint64_t left_out = std::exchange(left_out_, 0);
-    return left_out == 0 ? "" : absl::StrCat(" (", left_out, " before it are not logged)");
-  }
-
- private:
-  const int a_second_;
-  absl::Duration began_ = -absl::InfiniteDuration();
-  int lines_ = 0;
-  std::uint64_t left_out_ = 0;
-};
 
 struct Method {
   MethodInfo info;
   msg::Body request_type;
   Service::Handler handler;
-};
-
-struct Counts {
-  std::uint64_t count = 0, errors = 0, sum_us = 0;
-  std::array<std::uint64_t, kBuckets> buckets{};
 };
 
 // One connection to us. The bus thread's own.
@@ -101,15 +65,8 @@ struct Caller {
   std::size_t calls = 0;
 };
 
-// Where a reply goes: to the call itself, and to each retry of it that came meanwhile.
-struct Target {
-  std::shared_ptr<Outbox> outbox;
-  std::uint64_t corr = 0;
-  bool delimiter = false;
-};
-
 struct Call {
-  Target target;
+  ReplyTarget target;
   CallContext context;
   const Method* method = nullptr;
   std::string memory_key;  // Not empty: the reply is remembered under it.
@@ -123,49 +80,6 @@ struct Call {
 };
 
 using CallKey = std::pair<std::string, std::uint64_t>;
-
-msg::EnvelopeT ErrorReply(const absl::Status& status) {
-  msg::EnvelopeT reply;
-  reply.status = ToWire(status);
-  return reply;
-}
-
-Frame EncodeFor(msg::EnvelopeT& message, msg::Kind kind, std::uint64_t corr) {
-  message.kind = kind;
-  message.corr = corr;
-  return Encode(message);
-}
-
-// A stream is cut by its handler, and a REQ socket takes one message for an answer.
-absl::StatusOr<ReplyFrames> EncodeFor(const Target& target, const MethodInfo& method,
-                                      msg::EnvelopeT& reply) {
-  return EncodeReply(reply, target.corr, !method.streaming && !target.delimiter, method.name);
-}
-
-ReplyFrames ErrorFrames(const Target& target, const absl::Status& error) {
-  msg::EnvelopeT reply;
-  reply.status = ToWire(error);
-  ReplyFrames frames;
-  frames.reply = EncodeFor(reply, msg::Kind::Reply, target.corr);
-  return frames;
-}
-
-// A part that its caller would refuse becomes an error that says so.
-absl::Status CheckPart(const Frame& frame, std::string_view method) {
-  if (frame.size() <= kVerifyOver) return absl::OkStatus();
-  if (Receive(frame.bytes(), kMaxMessageBytes).ok()) return absl::OkStatus();
-  // Not ResourceExhausted, which asks to try again.
-  return absl::InvalidArgumentError(absl::StrCat("a part of the answer of ", runtime::Absl(method),
-                                                 " is over the limits of a message: it has ",
-                                                 frame.size(), " bytes (at most ", kMaxMessageBytes,
-                                                 ") or over ", kMaxTables, " entries"));
-}
-
-// Names the caller, without any character that could control a terminal.
-std::string InWords(const CallContext& context) {
-  return absl::StrCat("pid ", context.pid, ", request ", runtime::Printable(context.request_id),
-                      ", trace ", runtime::Printable(context.trace));
-}
 
 std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
 
@@ -185,7 +99,11 @@ CallContext ContextOf(const Received& request, const std::optional<Peer>& peer) 
 struct Service::State : std::enable_shared_from_this<Service::State> {
   class CallResponder;
   State(Node* n, Options o)
-      : node(n), thread(n->bus_thread()), counters(n->counters()), options(std::move(o)) {}
+      : node(n),
+        thread(n->bus_thread()),
+        counters(n->counters()),
+        options(std::move(o)),
+        log(options.name) {}
 
   Node* const node;
   BusThread& thread;
@@ -194,10 +112,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   // Constant after Start().
   std::map<std::string, Method, std::less<>> methods;
 
-  mutable runtime::Mutex mutex;
-  std::map<std::string, Counts> counts ABSL_GUARDED_BY(mutex);
-  LineLimit call_lines ABSL_GUARDED_BY(mutex){kCallLinesASecond};
-  LineLimit error_lines ABSL_GUARDED_BY(mutex){kErrorLinesASecond};
+  CallLog log;
 
   // The bus thread's own.
   std::unique_ptr<Socket> socket;
@@ -208,10 +123,9 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   std::unordered_map<std::string, std::shared_ptr<Caller>> callers;
   std::vector<std::shared_ptr<Outbox>> blocked;  // Their queues in ZeroMQ are full.
   // Retries that came while the first try is still worked on, by memory key.
-  std::unordered_map<std::string, std::vector<Target>> under_way;
+  std::unordered_map<std::string, std::vector<ReplyTarget>> under_way;
   RememberedReplies remembered;
   std::unordered_set<std::string> logged_peers;
-  std::set<std::pair<pid_t, const Method*>> known_calls;  // See LogCall().
 
   absl::Duration Now() const { return node->clock()->Monotonic(); }
   absl::Status Open();
@@ -221,14 +135,14 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   // Receiving, on the bus thread.
   void OnReadable();
   void OnMessage(std::vector<Frame>& frames);
-  void OnRequest(const Received& request, const std::optional<Peer>& peer, const Target& target);
+  void OnRequest(const Received& request, const std::optional<Peer>& peer,
+                 const ReplyTarget& target);
   absl::Status Admit(const Received& request, const std::optional<Peer>& peer, const Caller& caller,
                      const Method** method) const;
   bool AnswerFromMemory(const Call& call);
   void StartCall(std::shared_ptr<Call> call, const Received& request);
   void RunHandler(const std::shared_ptr<Call>& call, const std::shared_ptr<Responder>& responder,
                   const msg::EnvelopeT& request);
-  void LogCall(const Call& call);
   void CountRefused(const absl::Status& why) {
     counters.calls_refused[static_cast<std::size_t>(why.code())].Add();
   }
@@ -236,8 +150,8 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
   // Sending, on the bus thread.
   Caller& CallerOf(const std::string& identity);
-  void ReplyAgain(const Target& target, const MethodInfo& method, msg::EnvelopeT reply);
-  void ReplyError(const Target& target, const absl::Status& error);
+  void ReplyAgain(const ReplyTarget& target, const MethodInfo& method, msg::EnvelopeT reply);
+  void ReplyError(const ReplyTarget& target, const absl::Status& error);
   void Flush(const std::shared_ptr<Outbox>& outbox);
   void DropCaller(const std::shared_ptr<Outbox>& outbox);
   void ForgetIfIdle(const std::string& identity);
@@ -246,12 +160,10 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
   // Any thread.
   void Cancel(const std::shared_ptr<Call>& call);
-  bool Send(const Target& target, Frame frame, std::size_t limit);
-  bool Send(const Target& target, std::span<Outbox::Item> items, std::size_t limit);
-  void SendReply(const Target& target, ReplyFrames frames);
+  bool Send(const ReplyTarget& target, Frame frame, std::size_t limit);
+  bool Send(const ReplyTarget& target, std::span<Outbox::Item> items, std::size_t limit);
+  void SendReply(const ReplyTarget& target, ReplyFrames frames);
   void Finish(const std::shared_ptr<Call>& call, absl::StatusOr<msg::EnvelopeT> reply);
-  void Count(const Call& call, bool error);
-  void LogError(std::string_view method, const CallContext& context, const absl::Status& error);
 };
 
 class Service::State::CallResponder : public Responder {
@@ -270,7 +182,7 @@ class Service::State::CallResponder : public Responder {
       if (call_->cancelled) return absl::CancelledError("the caller has gone or cancelled");
       if (call_->finished) return absl::OkStatus();
     }
-    Frame frame = EncodeFor(part, msg::Kind::ReplyPart, call_->target.corr);
+    Frame frame = EncodeAs(part, msg::Kind::ReplyPart, call_->target.corr);
     if (absl::Status good = CheckPart(frame, call_->method->info.name); !good.ok()) return good;
     if (service_->Send(call_->target, std::move(frame), Outbox::kStreamBytes)) {
       return absl::OkStatus();
@@ -332,7 +244,7 @@ void Service::State::OnMessage(std::vector<Frame>& frames) {
   }
   const auto received = Receive(body.bytes(), kMaxRequestBytes);
   if (!received.ok()) return DropMalformed(identity, body, received.status());
-  const Target target{CallerOf(identity).outbox, (*received)->corr(), delimiter};
+  const ReplyTarget target{CallerOf(identity).outbox, (*received)->corr(), delimiter};
   switch ((*received)->kind()) {
     case msg::Kind::Request:
       OnRequest(*received, body.peer(), target);
@@ -344,7 +256,7 @@ void Service::State::OnMessage(std::vector<Frame>& frames) {
       break;
     case msg::Kind::Ping: {
       msg::EnvelopeT pong;
-      Send(target, EncodeFor(pong, msg::Kind::Pong, target.corr), kReplyBytesOfOne);
+      Send(target, EncodeAs(pong, msg::Kind::Pong, target.corr), kReplyBytesOfOne);
       break;
     }
     default:
@@ -400,7 +312,7 @@ absl::Status Service::State::Admit(const Received& request, const std::optional<
 }
 
 void Service::State::OnRequest(const Received& request, const std::optional<Peer>& peer,
-                               const Target& target) {
+                               const ReplyTarget& target) {
   Caller& caller = CallerOf(target.outbox->identity());
   const Method* method = nullptr;
   absl::Status admitted = Admit(request, peer, caller, &method);
@@ -410,7 +322,7 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
   CallContext context = ContextOf(request, peer);
   if (!admitted.ok()) {
     CountRefused(admitted);
-    LogError(absl::CHexEscape(Text(request->method())), context, admitted);
+    log.OnError(absl::CHexEscape(Text(request->method())), context, admitted, Now());
     return ReplyError(target, admitted);
   }
   auto call = std::make_shared<Call>();
@@ -426,39 +338,8 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
         absl::StrCat(runtime::Absl(method->info.name), "/", call->context.request_id);
     if (AnswerFromMemory(*call)) return;
   }
-  if (method->info.role != Role::kRead) LogCall(*call);
+  if (method->info.role != Role::kRead) log.OnChange(method->info, call->context, Now());
   StartCall(std::move(call), request);
-}
-
-// Every call that may change something, but for renewals and the like: what may be done twice,
-// belongs to nobody's command, and has been logged for its caller before.
-void Service::State::LogCall(const Call& call) {
-  const CallContext& context = call.context;
-  if (call.method->info.idempotency == Idempotency::kIdempotent && !context.trace.empty() &&
-      context.trace == context.request_id) {
-    if (known_calls.size() >= kMaxKnownCalls) known_calls.clear();
-    if (!known_calls.emplace(context.pid, call.method).second) return;
-  }
-  std::optional<std::string> more;
-  {
-    runtime::MutexLock lock(mutex);
-    more = call_lines.Take(Now());
-  }
-  if (!more.has_value()) return;
-  LOG(INFO) << options.name << "." << call.method->info.name << ": " << InWords(context) << *more;
-}
-
-void Service::State::LogError(std::string_view method, const CallContext& context,
-                              const absl::Status& error) {
-  if (absl::IsCancelled(error)) return;  // Its caller does not want it any more.
-  std::optional<std::string> more;
-  {
-    runtime::MutexLock lock(mutex);
-    more = error_lines.Take(Now());
-  }
-  if (!more.has_value()) return;
-  LOG(INFO) << options.name << "." << method << " failed: " << runtime::Printable(error.ToString())
-            << ": " << InWords(context) << *more;
 }
 
 // True if the call has been done, or is being done, for an earlier try.
@@ -519,18 +400,18 @@ Caller& Service::State::CallerOf(const std::string& identity) {
   return *caller;
 }
 
-void Service::State::ReplyAgain(const Target& target, const MethodInfo& method,
+void Service::State::ReplyAgain(const ReplyTarget& target, const MethodInfo& method,
                                 msg::EnvelopeT reply) {
-  auto frames = EncodeFor(target, method, reply);
+  auto frames = ReplyFramesFor(target, method, reply);
   if (!frames.ok()) return ReplyError(target, frames.status());
   SendReply(target, *std::move(frames));
 }
 
-void Service::State::ReplyError(const Target& target, const absl::Status& error) {
+void Service::State::ReplyError(const ReplyTarget& target, const absl::Status& error) {
   SendReply(target, ErrorFrames(target, error));
 }
 
-void Service::State::SendReply(const Target& target, ReplyFrames frames) {
+void Service::State::SendReply(const ReplyTarget& target, ReplyFrames frames) {
   std::vector<Outbox::Item> items;
   for (Frame& part : frames.parts) items.push_back({target.delimiter, std::move(part)});
   items.push_back({target.delimiter, std::move(frames.reply)});
@@ -542,12 +423,13 @@ void Service::State::SendReply(const Target& target, ReplyFrames frames) {
   Send(target, std::move(error.reply), kErrorBytesOfOne);
 }
 
-bool Service::State::Send(const Target& target, Frame frame, std::size_t limit) {
+bool Service::State::Send(const ReplyTarget& target, Frame frame, std::size_t limit) {
   Outbox::Item item{target.delimiter, std::move(frame)};
   return Send(target, std::span(&item, 1), limit);
 }
 
-bool Service::State::Send(const Target& target, std::span<Outbox::Item> items, std::size_t limit) {
+bool Service::State::Send(const ReplyTarget& target, std::span<Outbox::Item> items,
+                          std::size_t limit) {
   const auto added = target.outbox->Add(items, limit);
   if (added == Outbox::Added::kYesAndFlush) {
     if (thread.InThread()) {
@@ -629,14 +511,15 @@ void Service::State::Finish(const std::shared_ptr<Call>& call,
   msg::EnvelopeT answer = reply.ok() ? std::move(*reply) : ErrorReply(reply.status());
   msg::EnvelopeT kept;
   if (!call->memory_key.empty()) kept = answer;
-  auto frames = EncodeFor(call->target, call->method->info, answer);
+  auto frames = ReplyFramesFor(call->target, call->method->info, answer);
   if (!frames.ok()) {
     reply = frames.status();
     kept = ErrorReply(frames.status());
     frames = ErrorFrames(call->target, frames.status());
   }
-  Count(*call, !reply.ok());
-  if (!reply.ok()) LogError(call->method->info.name, call->context, reply.status());
+  const absl::Duration now = Now();
+  log.OnEnd(call->method->info, now - call->started, !reply.ok());
+  if (!reply.ok()) log.OnError(call->method->info.name, call->context, reply.status(), now);
   // In one piece: a caller that has its answer may use the call's number again at once.
   if (thread.InThread()) return EndCall(call, *std::move(frames), std::move(kept));
   auto both =
@@ -659,23 +542,13 @@ void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames fram
   ForgetIfIdle(identity);
   if (call->memory_key.empty()) return;
   if (auto retries = under_way.extract(call->memory_key); !retries.empty()) {
-    for (const Target& target : retries.mapped()) ReplyAgain(target, call->method->info, reply);
+    for (const ReplyTarget& target : retries.mapped())
+      ReplyAgain(target, call->method->info, reply);
   }
   const absl::Status status = FromWire(reply.status.get());
   // The same call made again must be tried anew, since this reply says to try again.
   if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) return;
   remembered.Add(call->memory_key, std::move(reply), bytes, Now());
-}
-
-void Service::State::Count(const Call& call, bool error) {
-  const auto took = static_cast<std::uint64_t>(absl::ToInt64Microseconds(Now() - call.started));
-  const int bucket = std::min(kBuckets - 1, static_cast<int>(std::bit_width(took)));
-  runtime::MutexLock lock(mutex);
-  Counts& of = counts[std::string(call.method->info.name)];
-  ++of.count;
-  of.errors += error ? 1 : 0;
-  of.sum_us += took;
-  ++of.buckets[bucket];
 }
 
 // Keeps streams alive and ends what nobody waits for any more.
@@ -691,7 +564,7 @@ void Service::State::Tick() {
       call->last_sent = now;
       msg::EnvelopeT ping;
       // Only where nothing else waits to be sent.
-      Send(call->target, EncodeFor(ping, msg::Kind::Ping, call->target.corr), 0);
+      Send(call->target, EncodeAs(ping, msg::Kind::Ping, call->target.corr), 0);
     }
   }
 }
@@ -758,8 +631,7 @@ void Service::Stop() {
 
 std::vector<Service::MethodStats> Service::GetStats() const {
   std::vector<MethodStats> all;
-  runtime::MutexLock lock(state_->mutex);
-  for (const auto& [name, counts] : state_->counts) {
+  for (const auto& [name, counts] : state_->log.counts()) {
     all.push_back({name,
                    counts.count,
                    counts.errors,
