@@ -1,11 +1,9 @@
 #include "trainer/table/trials.h"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -18,7 +16,6 @@
 #include "bus/schema/launcher_generated.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
-#include "runtime/file/file.h"
 #include "runtime/file/own_directory.h"
 #include "runtime/process/process_stacks.h"
 #include "runtime/text/printable.h"
@@ -36,16 +33,15 @@
 #include "trainer/report/output_format.h"
 #include "trainer/run/experiment_id.h"
 #include "trainer/run/failure_text.h"
-#include "trainer/run/outcome_file.h"
 #include "trainer/run/run_annotations.h"
 #include "trainer/run/run_configuration.h"
-#include "trainer/run/run_files.h"
 #include "trainer/run/run_mode.h"
 #include "trainer/run/run_provenance.h"
 #include "trainer/store/store_sync.h"
 #include "trainer/store/trial_record.h"
 #include "trainer/table/ended_trials.h"
 #include "trainer/table/system_curves.h"
+#include "trainer/table/trial_files.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_removals.h"
 #include "trainer/table/trial_table.h"
@@ -83,9 +79,6 @@ constexpr int kRowsPerRead = 256;
 constexpr absl::Duration kStacksTime = absl::Seconds(4);
 constexpr std::size_t kMostStacks = 64 << 10;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
-// After a loss of power there may be thousands: others have their turn between them.
-constexpr int kLateFilesPerTurn = 16;
-constexpr int kFilesCheckedPerTurn = 16;
 // For so long after its end, or after something was asked of it, an ended trial is at hand whole.
 // (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
 // memory.)
@@ -142,6 +135,9 @@ class TrialsImpl : public Trials {
                      options_.judge != nullptr && !record.spec.options.sweep.empty();
                  if (is_judged) options_.judge->Changed(record);
                }}),
+        files_({options_.loop, options_.clock, options_.store, &table_, &news_,
+                [this](std::int64_t number) { return unsaved_.contains(number); },
+                [this] { TryStoreLater(); }, [this] { ++store_errors_; }, options_.fault}),
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
                    [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
@@ -185,7 +181,7 @@ class TrialsImpl : public Trials {
     }
     curves_.Watch();
     StartNext();
-    CheckEndedFiles();
+    files_.CheckEnded();
   }
 
   absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
@@ -532,12 +528,12 @@ class TrialsImpl : public Trials {
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
       // The trainer before may have been killed before it wrote a change.
       trial.config_behind = true;
-      (void)WriteChangedConfiguration(trial);
+      (void)files_.WriteChangedConfiguration(trial);
     }
     RepairAnnotations(trial.record);
-    WriteOutcome(trial.record);
+    files_.WriteOutcome(trial.record);
     const bool may_have_failed = trial.record.launching || trial.record.attempt > 1;
-    if (!rests && may_have_failed) WriteErrorFile(trial.record);
+    if (!rests && may_have_failed) files_.WriteErrorFile(trial.record);
     return absl::OkStatus();
   }
 
@@ -550,48 +546,8 @@ class TrialsImpl : public Trials {
       nonces_.Add(record.nonce, {record.number, record.attempt});
       nonces_.ForgetLater(record.nonce);
     }
-    unchecked_.push_back(record.number);
+    files_.AddUnchecked(record.number);
     return absl::OkStatus();
-  }
-
-  // Puts the files right of those that ended while the disk was full, before a loss of power, or
-  // just before the last trainer was killed.
-  void CheckEndedFiles() {
-    for (int i = 0; i < kFilesCheckedPerTurn && !unchecked_.empty(); ++i) {
-      const std::int64_t number = unchecked_.front();
-      unchecked_.pop_front();
-      const Trial* const at_hand = table_.AtHand(number);
-      const bool lives = at_hand != nullptr && !HasEnded(at_hand->record);
-      if (!lives) CheckFilesOf(number);
-    }
-    if (unchecked_.empty()) {
-      (void)malloc_trim(0);  // Frees what was read, and the list.
-      return;
-    }
-    options_.loop->Post([this, alive = alive_] {
-      if (*alive) CheckEndedFiles();
-    });
-  }
-
-  void CheckFilesOf(std::int64_t number) {
-    const auto record = options_.store->LoadTrial(number);
-    if (absl::IsNotFound(record.status())) return;  // It was forgotten meanwhile.
-    // (Or may be, as the store cannot be read now.)
-    if (!record.ok() || HasShortFiles(*record)) WriteFilesLate(number);
-    if (!record.ok()) return;
-    const absl::Status written =
-        BringConfigurationUpToDate(record->spec.run_directory, record->spec.config);
-    LOG_IF(ERROR, !written.ok()) << "trial " << record->id() << ": " << written;
-    if (absl::IsResourceExhausted(written)) WriteFilesLate(number);
-    RepairAnnotations(*record);
-    WriteOutcome(*record);
-    const absl::Status removed = RemoveTemporaryCheckpoints(record->spec.run_directory);
-    LOG_IF(ERROR, !removed.ok()) << "trial " << record->id() << ": " << removed;
-  }
-  bool HasShortFiles(const TrialRecord& record) const {
-    const auto last = options_.store->LastRow(record.number);
-    const RunFiles files({.directory = record.spec.run_directory, .run = record.run});
-    return !last.ok() || files.AreShorterThan(last->ends);
   }
 
   // Soon. For one that has ended or was recalled.
@@ -610,7 +566,7 @@ class TrialsImpl : public Trials {
     for (auto place = table_.at_hand().begin(); place != table_.at_hand().end();) {
       const auto& [number, trial] = *place++;
       if (!HasEnded(trial.record)) continue;
-      const bool is_behind = unsaved_.count(number) != 0 || late_files_.count(number) != 0 ||
+      const bool is_behind = unsaved_.count(number) != 0 || files_.IsLate(number) ||
                              trial.reports->saves() || trial.end.has_value();
       if (is_behind) {
         PutAsideLater();
@@ -806,13 +762,6 @@ class TrialsImpl : public Trials {
     sync_.Soon();
     return written;
   }
-  // A trainer may have been killed between the two.
-  static void RepairAnnotations(const TrialRecord& record) {
-    const absl::Status written =
-        BringAnnotationsUpToDate(record.spec.run_directory, record.spec.options);
-    LOG_IF(ERROR, !written.ok()) << "trial " << record.id() << ": " << written;
-  }
-
   // As SaveNow(), but a full disk stops nobody from stopping: it is stored later.
   absl::Status SaveOrder(Trial& trial, TrialRecord changed) {
     const absl::Status status = SaveNow(trial, changed);
@@ -844,39 +793,12 @@ class TrialsImpl : public Trials {
     TryStoreLater();
   }
 
-  // Writes the failures and files for which there was no room when the attempts ended.
-  void FinishLateFiles() {
-    std::erase_if(unsaved_failures_, [&](const auto& entry) {
-      return absl::IsNotFound(table_.ByNumber(entry.first).status()) ||
-             options_.store->AddFailure(entry.first, entry.second).ok();
-    });
-    if (!unsaved_failures_.empty()) return TryStoreLater();
-    FinishFilesOf(std::exchange(late_files_, {}));
-  }
-  void FinishFilesOf(std::set<std::int64_t> late) {
-    for (int i = 0; i < kLateFilesPerTurn && !late.empty(); ++i) {
-      const std::int64_t number = late.extract(late.begin()).value();
-      const auto found = table_.ByNumber(number);
-      if (absl::IsUnavailable(found.status())) WriteFilesLate(number);
-      if (!found.ok()) continue;
-      Trial& trial = **found;
-      trial.config_behind = true;  // (Maybe: one that was loaded anew does not know.)
-      BringFilesUpToDate(trial);
-      if (trial.record.launching || trial.record.attempt > 1) WriteErrorFile(trial.record);
-      WriteOutcome(trial.record);
-    }
-    if (late.empty()) return;
-    options_.loop->Post([this, late = std::move(late), alive = alive_] {
-      if (*alive) FinishFilesOf(late);
-    });
-  }
-
   void TryStoreLater() {
     if (store_timer_ != 0) return;
     store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
       store_timer_ = 0;
       without_room_.clear();
-      FinishLateFiles();
+      files_.FinishLate();
       if (!unsaved_.empty()) SaveUnsaved();
       StartNext();
     });
@@ -986,18 +908,8 @@ class TrialsImpl : public Trials {
       trial.config_behind = true;
       Fault("before configuration file");
     }
-    if (auto status = WriteChangedConfiguration(trial); !status.ok()) return status;
+    if (auto status = files_.WriteChangedConfiguration(trial); !status.ok()) return status;
     return news_.SpreadSoon(trial);
-  }
-
-  // The lines wait while there is no room. Any other error passes by the next attempt's start.
-  absl::Status WriteChangedConfiguration(Trial& trial) {
-    if (!trial.config_behind) return absl::OkStatus();
-    const TrialSpec& spec = trial.record.spec;
-    const absl::Status written = BringConfigurationUpToDate(spec.run_directory, spec.config);
-    LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
-    trial.config_behind = absl::IsResourceExhausted(written);
-    return trial.config_behind ? written : absl::OkStatus();
   }
 
   void TidyLater() {
@@ -1179,11 +1091,11 @@ class TrialsImpl : public Trials {
 
   void Carry(Trial&, const action::Store&) {}       // CarryOut() has done it,
   void Carry(Trial&, const action::PauseGroup&) {}  // and this.
-  void Carry(Trial& trial, const action::UpdateFiles&) { BringFilesUpToDate(trial); }
+  void Carry(Trial& trial, const action::UpdateFiles&) { files_.BringUpToDate(trial); }
   void Carry(Trial& trial, const action::RecordFailure& failed) {
-    RecordFailure(trial.record, failed);
+    files_.RecordFailure(trial.record, failed);
   }
-  void Carry(Trial& trial, const action::WriteOutcome&) { WriteOutcome(trial.record); }
+  void Carry(Trial& trial, const action::WriteOutcome&) { files_.WriteOutcome(trial.record); }
 
   void Carry(Trial& trial, const action::Launch&) {
     MakeRunner(trial);
@@ -1403,15 +1315,6 @@ class TrialsImpl : public Trials {
     if (!made.ok()) return made;
     if (auto status = WriteConfiguration(trial.record); !status.ok()) return status;
     return trial.reports->RepairFiles();
-  }
-
-  static absl::Status WriteConfiguration(const TrialRecord& record) {
-    const TrialSpec& spec = record.spec;
-    auto status = BringConfigurationUpToDate(spec.run_directory, spec.config);
-    if (!status.ok()) return status;
-    status = WriteProvenance(spec.run_directory, record.id(), spec.options);
-    if (status.ok()) status = BringAnnotationsUpToDate(spec.run_directory, spec.options);
-    return status;
   }
 
   void MakeRunner(Trial& trial) {
@@ -1643,63 +1546,6 @@ class TrialsImpl : public Trials {
     OnEnded(*trial, std::move(end));
   }
 
-  // Before nobody looks at them again.
-  void BringFilesUpToDate(Trial& trial) {
-    (void)news_.Spread(trial);
-    if (!WriteChangedConfiguration(trial).ok()) WriteFilesLate(trial.record.number);
-    const bool has_none = !trial.record.launching && trial.reports->progress().last_row.row == 0;
-    if (!has_none) trial.reports->LookAtFiles();
-    if (!trial.reports->files_behind() || has_none) return;
-    const absl::Status repaired = trial.reports->RepairFiles();
-    LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
-    if (trial.runner == nullptr) trial.reports->CloseFiles();
-    if (absl::IsResourceExhausted(repaired)) WriteFilesLate(trial.record.number);
-  }
-  void WriteFilesLate(std::int64_t trial) {
-    late_files_.insert(trial);
-    TryStoreLater();
-  }
-
-  // Before its end is stored: done again by a trainer that finds it not stored.
-  void RecordFailure(const TrialRecord& record, const action::RecordFailure& failed) {
-    AttemptFailure failure;
-    failure.attempt = record.attempt;
-    const absl::Time now = options_.clock->Now();
-    failure.time_us = absl::ToUnixMicros(now);
-    failure.utc_offset_s = absl::LocalTimeZone().At(now).offset;
-    failure.reason = failed.reason;
-    failure.error_lines = failed.error_lines;
-    const absl::Status added = options_.store->AddFailure(record.number, failure);
-    if (!added.ok()) ++store_errors_;
-    LOG_IF(ERROR, !added.ok()) << "trial " << record.id() << ": " << added;
-    if (absl::IsResourceExhausted(added)) {
-      unsaved_failures_.emplace_back(record.number, std::move(failure));
-      WriteFilesLate(record.number);
-    }
-    WriteErrorFile(record);
-    Fault("after failure");
-  }
-
-  void WriteErrorFile(const TrialRecord& record) {
-    const auto failures = options_.store->Failures(record.number, kFailuresInErrorFile);
-    absl::Status status = failures.status();
-    if (failures.ok() && !failures->empty()) {
-      const std::string& directory = record.spec.run_directory;
-      status = runtime::WriteFileAtomically(directory + "/error.txt", RenderFailures(*failures),
-                                            runtime::FileMode::OfFileIn(directory));
-    }
-    LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
-    if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
-  }
-
-  // After the state is stored, so that the file never says what the store does not.
-  void WriteOutcome(const TrialRecord& record) {
-    if (unsaved_.count(record.number) != 0) return WriteFilesLate(record.number);
-    const absl::Status status = BringOutcomeUpToDate(record.spec.run_directory, OutcomeOf(record));
-    LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
-    if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
-  }
-
   // Its lines that are held back are tried once more, and wait as those of one that has ended.
   void WaitNoMoreForRoom(Trial& trial) {
     if (room_waits_.Remove(trial.record.number)) {
@@ -1769,7 +1615,7 @@ class TrialsImpl : public Trials {
   void Drop(std::int64_t number) {
     if (const Trial* const trial = table_.AtHand(number)) nonces_.Forget(trial->record.nonce);
     unsaved_.erase(number);
-    late_files_.erase(number);
+    files_.Drop(number);
     news_.Drop(number);
     room_waits_.Remove(number);
     table_.Remove(number);
@@ -1802,18 +1648,15 @@ class TrialsImpl : public Trials {
   const Options options_;
   TrialTable table_;
   runtime::EventLoop::TimerId aside_timer_ = 0;
-  std::deque<std::int64_t> unchecked_;
   AttemptNonces nonces_;
   StoreSync sync_;
   std::set<std::int64_t> unsaved_;
-  // Writes for which there was no room: failures, and files of trials that nobody looks at again.
-  std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
-  std::set<std::int64_t> late_files_;
   RoomWaits room_waits_;
   StartHolds holds_;
   int slots_;
   const TrialView view_;
   TrialNews news_;
+  TrialFiles files_;
   SystemCurves curves_;
   TrialRemovals removals_;
   std::function<void(const AttemptKey&)> wanted_;
