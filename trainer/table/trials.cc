@@ -17,12 +17,10 @@
 #include "eventlog/event.h"
 #include "glog/logging.h"
 #include "runtime/file/own_directory.h"
-#include "runtime/process/process_stacks.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "trainer/attempt/attached_runner.h"
 #include "trainer/attempt/attempt_nonces.h"
-#include "trainer/attempt/attempt_watch.h"
 #include "trainer/attempt/output_reader.h"
 #include "trainer/attempt/program_runner.h"
 #include "trainer/attempt/room_waits.h"
@@ -39,6 +37,7 @@
 #include "trainer/run/run_provenance.h"
 #include "trainer/store/store_sync.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/table/attempt_guard.h"
 #include "trainer/table/ended_trials.h"
 #include "trainer/table/system_curves.h"
 #include "trainer/table/trial_files.h"
@@ -74,10 +73,6 @@ namespace {
 using msg::TrialState;
 
 constexpr int kRowsPerRead = 256;
-// An attempt that is silent is stopped after so long at the latest, whether it says where it is or
-// not; bytes of what it says.
-constexpr absl::Duration kStacksTime = absl::Seconds(4);
-constexpr std::size_t kMostStacks = 64 << 10;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 // For so long after its end, or after something was asked of it, an ended trial is at hand whole.
 // (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
@@ -139,6 +134,9 @@ class TrialsImpl : public Trials {
                 [this](std::int64_t number) { return unsaved_.contains(number); },
                 [this] { TryStoreLater(); }, [this] { ++store_errors_; }, options_.fault}),
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
+        guard_({options_.loop, options_.clock, options_.store, &table_, &room_waits_,
+                BackgroundOf(this, options_.background),
+                [this](Trial& trial, const Event& event) { (void)Feed(trial, event); }}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
                    [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
   ~TrialsImpl() override {
@@ -1123,8 +1121,7 @@ class TrialsImpl : public Trials {
     trial.runner->Stop(stop.grace, stop.why,
                        trial.stop_trace.empty() ? trial.record.trace : trial.stop_trace);
   }
-  void Carry(Trial& trial, const action::TakeStacks&) { StopWithStacks(trial); }
-  void StopFromOutside(Trial& trial) { (void)Feed(trial, event::StopDue{}); }
+  void Carry(Trial& trial, const action::TakeStacks&) { guard_.TakeStacksAndStop(trial); }
 
   runtime::EventLoop::TimerId& TimerOf(Trial& trial, TrialTimer timer) {
     return timer == TrialTimer::kStop ? trial.stop_timer : trial.restart_timer;
@@ -1143,15 +1140,10 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(TimerOf(trial, cancel.timer), 0));
   }
   void Carry(Trial& trial, const action::Watch&) {
-    trial.last_heard = options_.clock->Monotonic();
-    Watch(trial);
-    WatchRunTime(trial);
+    guard_.Begin(trial);
     curves_.Watch();
   }
-  void Carry(Trial& trial, const action::EndWatch&) {
-    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
-  }
+  void Carry(Trial& trial, const action::EndWatch&) { guard_.End(trial); }
 
   void Carry(Trial& trial, const action::OverruleReports&) { trial.reports->Decide(trial.record); }
   void Carry(Trial& trial, const action::FreeSlot&) { trial.runner.reset(); }
@@ -1406,112 +1398,6 @@ class TrialsImpl : public Trials {
     });
   }
 
-  // Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
-  // either can be the next time.
-  void Watch(Trial& trial) {
-    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-    const TrialRecord& record = trial.record;
-    if (IsToLeave(trial) || WaitsForResources(record)) return;
-    const absl::Duration now = options_.clock->Monotonic();
-    // It waits for us, and is not silent.
-    const bool is_held = trial.reports->saves() || !room_waits_.WhyOf(record.number).empty();
-    if (is_held) trial.last_heard = now;
-    const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
-    AttemptTimes times;
-    times.budget = trial.reports->criteria().time_budget();
-    times.used = absl::Microseconds(record.earlier_attempts_us) +
-                 (now - trial.attempt.running_since.value_or(now));
-    if (may_speak) times.heartbeat = absl::Milliseconds(record.spec.options.heartbeat_ms);
-    times.silent = now - trial.last_heard;
-    const AttemptWatch watch = LookAt(times);
-    if (watch.verdict == AttemptWatch::Verdict::kBudgetIsUsedUp) {
-      return (void)Feed(trial, event::BudgetUsedUp{trial.reports->criteria().TimeBudgetWords()});
-    }
-    if (watch.verdict == AttemptWatch::Verdict::kIsSilent)
-      return (void)Feed(trial, event::Silent{});
-    const absl::Duration wait = watch.look_after;
-    if (wait == absl::InfiniteDuration()) return;
-    const std::int64_t number = record.number;
-    trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
-      Trial& watched = table_.At(number);
-      watched.watch_timer = 0;
-      // If this process itself was held up, so are the lines that tell of life: count anew.
-      const absl::Duration then = options_.clock->Monotonic();
-      const absl::Duration held_up = then - due;
-      const auto& options = watched.record.spec.options;
-      if (held_up > absl::Milliseconds(options.heartbeat_ms) / 20) watched.last_heard = then;
-      Watch(watched);
-    });
-  }
-
-  // The launcher ends an attempt that runs for too long, at once: what it does is said before that.
-  void WatchRunTime(Trial& trial) {
-    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
-    const auto limit =
-        absl::Milliseconds(static_cast<std::int64_t>(trial.record.spec.options.max_run_time_ms));
-    if (limit == absl::ZeroDuration() || !trial.attempt.running_since) return;
-    const absl::Duration lead = std::min(kStacksTime / 2, limit / 4);
-    const absl::Duration ran = options_.clock->Monotonic() - *trial.attempt.running_since;
-    if (ran > limit - lead) return;
-    trial.stacks_timer =
-        options_.loop->RunAfter(limit - lead - ran, [this, number = trial.record.number, limit] {
-          Trial& late = table_.At(number);
-          late.stacks_timer = 0;
-          if (!options_.background || late.leaders.empty() || IsToLeave(late)) return;
-          const std::string why =
-              absl::StrCat("its time of ", absl::FormatDuration(limit), " is over");
-          TakeStacks(late, [this, why](const Trial& trial, const std::string& stacks) {
-            KeepStacks(trial, why, stacks);
-          });
-        });
-  }
-
-  // Passes on where the processes of its attempt are, if that goes on then.
-  void TakeStacks(const Trial& trial, std::function<void(Trial&, const std::string&)> done) {
-    const AttemptKey attempt{trial.record.number, trial.record.attempt};
-    const auto stacks = std::make_shared<std::string>();
-    BackgroundOf(this, options_.background)(
-        [stacks, leaders = trial.leaders, mark = "YARD_TRIAL_ID=" + trial.record.id()] {
-          *stacks = StacksOfAll(leaders, mark);
-        },
-        [this, attempt, stacks, done = std::move(done)] {
-          Trial* const there = table_.AtHand(attempt.trial);
-          if (there == nullptr || there->record.attempt != attempt.attempt) return;
-          done(*there, *stacks);
-        });
-  }
-
-  // Puts into its log where its processes are, and stops it after that: within kStacksTime.
-  void StopWithStacks(Trial& trial) {
-    if (!options_.background || trial.leaders.empty()) return StopFromOutside(trial);
-    const AttemptKey attempt{trial.record.number, trial.record.attempt};
-    const auto is_stopped = std::make_shared<bool>(false);
-    TakeStacks(trial, [this, is_stopped](Trial& silent, const std::string& stacks) {
-      KeepStacks(silent, silent.record.failure, stacks);
-      if (!std::exchange(*is_stopped, true)) StopFromOutside(silent);
-    });
-    options_.loop->RunAfter(kStacksTime, [this, attempt, is_stopped, alive = alive_] {
-      Trial* const silent = *alive ? table_.AtHand(attempt.trial) : nullptr;
-      if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
-      if (!std::exchange(*is_stopped, true)) StopFromOutside(*silent);
-    });
-  }
-  static std::string StacksOfAll(const std::vector<pid_t>& leaders, const std::string& mark) {
-    runtime::StacksOptions options;
-    options.answer_timeout = absl::Milliseconds(500);
-    options.native_timeout = absl::ZeroDuration();
-    options.total_timeout = kStacksTime / 2;
-    return runtime::StacksTextOfTasks(leaders, mark, kMostStacks, options);
-  }
-  void KeepStacks(const Trial& trial, const std::string& why, const std::string& stacks) {
-    if (stacks.empty()) return;
-    StoreBatch batch;
-    batch.logs.push_back({trial.record.number, NowMicros(),
-                          absl::StrCat("yard: ", why, "; it was here:\n", stacks)});
-    const absl::Status stored = options_.store->Write(batch);
-    LOG_IF(ERROR, !stored.ok()) << stored;
-  }
-
   void OnEnded(Trial& trial, AttemptEnd end) {
     if (trial.output != nullptr) {
       const bool waits_for_ever = IsToLeave(trial) && trial.stop_timer == 0;
@@ -1558,8 +1444,7 @@ class TrialsImpl : public Trials {
     WaitNoMoreForRoom(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+    guard_.End(trial);
     trial.statistics.reset();
     trial.errors_before.reset();
     trial.runner.reset();
@@ -1658,6 +1543,7 @@ class TrialsImpl : public Trials {
   TrialNews news_;
   TrialFiles files_;
   SystemCurves curves_;
+  AttemptGuard guard_;
   TrialRemovals removals_;
   std::function<void(const AttemptKey&)> wanted_;
   std::function<void(const AttemptKey&, const std::string&)> over_;

@@ -1,0 +1,152 @@
+#include "trainer/table/attempt_guard.h"
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "glog/logging.h"
+#include "runtime/process/process_stacks.h"
+#include "trainer/attempt/attempt_watch.h"
+#include "trainer/report/line_receiver.h"
+#include "trainer/trial/trial_state.h"
+
+namespace trainer {
+namespace {
+
+// An attempt that is silent is stopped after so long at the latest, whether it says where it is or
+// not; bytes of what it says.
+constexpr absl::Duration kStacksTime = absl::Seconds(4);
+constexpr std::size_t kMostStacks = 64 << 10;
+
+std::string StacksOfAll(const std::vector<pid_t>& leaders, const std::string& mark) {
+  runtime::StacksOptions options;
+  options.answer_timeout = absl::Milliseconds(500);
+  options.native_timeout = absl::ZeroDuration();
+  options.total_timeout = kStacksTime / 2;
+  return runtime::StacksTextOfTasks(leaders, mark, kMostStacks, options);
+}
+
+}  // namespace
+
+void AttemptGuard::Begin(Trial& trial) {
+  trial.last_heard = options_.clock->Monotonic();
+  Watch(trial);
+  WatchRunTime(trial);
+}
+
+void AttemptGuard::End(Trial& trial) {
+  options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+  options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+}
+
+// Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
+// either can be the next time.
+void AttemptGuard::Watch(Trial& trial) {
+  options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+  const TrialRecord& record = trial.record;
+  if (IsToLeave(trial) || WaitsForResources(record)) return;
+  const absl::Duration now = options_.clock->Monotonic();
+  // It waits for us, and is not silent.
+  const bool is_held = trial.reports->saves() || !options_.room_waits->WhyOf(record.number).empty();
+  if (is_held) trial.last_heard = now;
+  const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
+  AttemptTimes times;
+  times.budget = trial.reports->criteria().time_budget();
+  times.used = absl::Microseconds(record.earlier_attempts_us) +
+               (now - trial.attempt.running_since.value_or(now));
+  if (may_speak) times.heartbeat = absl::Milliseconds(record.spec.options.heartbeat_ms);
+  times.silent = now - trial.last_heard;
+  const AttemptWatch watch = LookAt(times);
+  if (watch.verdict == AttemptWatch::Verdict::kBudgetIsUsedUp) {
+    return options_.happened(trial,
+                             event::BudgetUsedUp{trial.reports->criteria().TimeBudgetWords()});
+  }
+  if (watch.verdict == AttemptWatch::Verdict::kIsSilent)
+    return options_.happened(trial, event::Silent{});
+  const absl::Duration wait = watch.look_after;
+  if (wait == absl::InfiniteDuration()) return;
+  const std::int64_t number = record.number;
+  trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
+    Trial& watched = options_.table->At(number);
+    watched.watch_timer = 0;
+    // If this process itself was held up, so are the lines that tell of life: count anew.
+    const absl::Duration then = options_.clock->Monotonic();
+    const absl::Duration held_up = then - due;
+    const auto& options = watched.record.spec.options;
+    if (held_up > absl::Milliseconds(options.heartbeat_ms) / 20) watched.last_heard = then;
+    Watch(watched);
+  });
+}
+
+// The launcher ends an attempt that runs for too long, at once: what it does is said before that.
+void AttemptGuard::WatchRunTime(Trial& trial) {
+  options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+  const auto limit =
+      absl::Milliseconds(static_cast<std::int64_t>(trial.record.spec.options.max_run_time_ms));
+  if (limit == absl::ZeroDuration() || !trial.attempt.running_since) return;
+  const absl::Duration lead = std::min(kStacksTime / 2, limit / 4);
+  const absl::Duration ran = options_.clock->Monotonic() - *trial.attempt.running_since;
+  if (ran > limit - lead) return;
+  trial.stacks_timer =
+      options_.loop->RunAfter(limit - lead - ran, [this, number = trial.record.number, limit] {
+        Trial& late = options_.table->At(number);
+        late.stacks_timer = 0;
+        if (!options_.background || late.leaders.empty() || IsToLeave(late)) return;
+        const std::string why =
+            absl::StrCat("its time of ", absl::FormatDuration(limit), " is over");
+        TakeStacks(late, [this, why](const Trial& trial, const std::string& stacks) {
+          KeepStacks(trial, why, stacks);
+        });
+      });
+}
+
+// Passes on where the processes of its attempt are, if that goes on then.
+void AttemptGuard::TakeStacks(const Trial& trial,
+                              std::function<void(Trial&, const std::string&)> done) {
+  const AttemptKey attempt{trial.record.number, trial.record.attempt};
+  const auto stacks = std::make_shared<std::string>();
+  options_.background(
+      [stacks, leaders = trial.leaders, mark = "YARD_TRIAL_ID=" + trial.record.id()] {
+        *stacks = StacksOfAll(leaders, mark);
+      },
+      [this, attempt, stacks, done = std::move(done)] {
+        Trial* const there = options_.table->AtHand(attempt.trial);
+        if (there == nullptr || there->record.attempt != attempt.attempt) return;
+        done(*there, *stacks);
+      });
+}
+
+// Puts into its log where its processes are, and stops it after that: within kStacksTime.
+void AttemptGuard::TakeStacksAndStop(Trial& trial) {
+  if (!options_.background || trial.leaders.empty())
+    return options_.happened(trial, event::StopDue{});
+  const AttemptKey attempt{trial.record.number, trial.record.attempt};
+  const auto is_stopped = std::make_shared<bool>(false);
+  TakeStacks(trial, [this, is_stopped](Trial& silent, const std::string& stacks) {
+    KeepStacks(silent, silent.record.failure, stacks);
+    if (!std::exchange(*is_stopped, true)) options_.happened(silent, event::StopDue{});
+  });
+  options_.loop->RunAfter(kStacksTime, [this, attempt, is_stopped, alive = alive_] {
+    Trial* const silent = *alive ? options_.table->AtHand(attempt.trial) : nullptr;
+    if (silent == nullptr || silent->record.attempt != attempt.attempt) return;
+    if (!std::exchange(*is_stopped, true)) options_.happened(*silent, event::StopDue{});
+  });
+}
+
+void AttemptGuard::KeepStacks(const Trial& trial, const std::string& why,
+                              const std::string& stacks) {
+  if (stacks.empty()) return;
+  StoreBatch batch;
+  batch.logs.push_back({trial.record.number, absl::ToUnixMicros(options_.clock->Now()),
+                        absl::StrCat("yard: ", why, "; it was here:\n", stacks)});
+  const absl::Status stored = options_.store->Write(batch);
+  LOG_IF(ERROR, !stored.ok()) << stored;
+}
+
+}  // namespace trainer

@@ -1,0 +1,61 @@
+#ifndef TRAINER_TABLE_ATTEMPT_GUARD_H_
+#define TRAINER_TABLE_ATTEMPT_GUARD_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "trainer/attempt/room_waits.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trial_table.h"
+#include "trainer/trial/life.h"
+#include "trainer/trial/trial.h"
+
+namespace trainer {
+
+// Watches the attempts that run: their time budget, their heartbeat, and the run time after which
+// the launcher ends them. An attempt that is silent or out of time says first where it is: the
+// stacks of its processes go to its log. On the loop's thread.
+class AttemptGuard {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned, as the four below; all outlive it.
+    const runtime::Clock* clock = nullptr;
+    Store* store = nullptr;
+    TrialTable* table = nullptr;
+    const RoomWaits* room_waits = nullptr;
+    // Runs `work` on another thread and then `done` on the loop's, unless the trials have gone.
+    // Unset: no stacks are taken.
+    std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
+    // BudgetUsedUp, Silent or StopDue has happened to the trial.
+    std::function<void(Trial&, const Event&)> happened;
+  };
+  explicit AttemptGuard(Options options) : options_(std::move(options)) {}
+  ~AttemptGuard() { *alive_ = false; }
+  AttemptGuard(const AttemptGuard&) = delete;
+  AttemptGuard& operator=(const AttemptGuard&) = delete;
+
+  // From now on, until End().
+  void Begin(Trial& trial);
+  void End(Trial& trial);
+  // Puts into its log where its processes are, and says StopDue after that: soon, whether they say
+  // where they are or not.
+  void TakeStacksAndStop(Trial& trial);
+
+ private:
+  void Watch(Trial& trial);
+  void WatchRunTime(Trial& trial);
+  void TakeStacks(const Trial& trial, std::function<void(Trial&, const std::string&)> done);
+  void KeepStacks(const Trial& trial, const std::string& why, const std::string& stacks);
+
+  const Options options_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TABLE_ATTEMPT_GUARD_H_
