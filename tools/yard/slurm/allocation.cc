@@ -20,9 +20,12 @@ namespace {
 
 constexpr std::size_t kMostExcluded = 100;
 constexpr absl::Duration kNever = absl::Hours(24 * 360);
-constexpr absl::Duration kToLeave = absl::Seconds(40);      // Nodes, after a scancel.
-constexpr absl::Duration kToLeaveFast = absl::Seconds(15);  // When the yard stops.
-constexpr absl::Duration kUntilAsked = absl::Seconds(20);   // Nodes that do not come are asked why.
+constexpr absl::Duration kToLeave = absl::Seconds(40);       // Nodes, after a scancel.
+constexpr absl::Duration kToLeaveFast = absl::Seconds(15);   // When the yard stops.
+constexpr absl::Duration kLooksClosely = absl::Seconds(20);  // After its nodes have gone.
+constexpr absl::Duration kUntilAsked = absl::Seconds(20);  // Nodes that do not come are asked why.
+
+bool EndedByItself(std::string_view state) { return state == "COMPLETED" || state == "FAILED"; }
 
 std::string Shown(absl::string_view text) { return runtime::Printable(runtime::Std(text)); }
 
@@ -49,6 +52,12 @@ bool Allocation::HasAllocation() const {
 bool Allocation::IsLinked() const {
   return std::any_of(nodes_.begin(), nodes_.end(),
                      [](const AllocationNode& node) { return node.is_connected; });
+}
+
+bool Allocation::WantsNews(absl::Time now) {
+  const bool is_gone = HasAllocation() && state_.came && !IsLinked() &&
+                       life_ != SlurmLife::kEnded && now - away_since_ < kLooksClosely;
+  return std::exchange(wants_news_, false) || is_gone;
 }
 
 bool Allocation::HasTasks() const {
@@ -93,7 +102,9 @@ void Allocation::Stop(absl::Time now) {
   not_before_ = absl::InfinitePast();
 }
 
-void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bool is_wanted) {
+void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bool is_wanted,
+                           bool is_held) {
+  is_held_ = is_held;
   nodes_.clear();
   for (AllocationNode& node : nodes) {
     const std::string own = absl::StrCat(options_.pool, "-", state_.number, "-");
@@ -111,6 +122,7 @@ void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bo
   if (has_come && !state_.came) {
     state_.came = true;
     state_.failures = 0;
+    is_explained_ = false;
   }
   if (IsLinked()) {
     if (state_.phase == Phase::kWaiting) {
@@ -305,6 +317,11 @@ void Allocation::LookedUp(absl::Time now, const absl::StatusOr<std::vector<Queue
 void Allocation::Explained(absl::Time now, const std::string& why) {
   step_ = Step::kNothing;
   if (!HasAllocation() || IsLinked()) return;
+  if (state_.came) {
+    is_explained_ = true;
+    if (!why.empty()) state_.state = why;
+    return;
+  }
   if (life_ == SlurmLife::kEnded) {
     return End(now, /*by_itself=*/true,
                absl::StrCat(JobWords(), " ended before a node came: ", Shown(state_.state),
@@ -347,7 +364,8 @@ Allocation::Step Allocation::Next(absl::Time now) {
 }
 
 bool Allocation::IsOnceOver(absl::Time now) {
-  if (!pool_.once || is_wanted_ || !knows_nodes_ || state_.phase == Phase::kSubmitting) {
+  if (!pool_.once || is_wanted_ || is_held_ || !knows_nodes_ ||
+      state_.phase == Phase::kSubmitting) {
     return false;
   }
   const absl::Time until =
@@ -379,6 +397,7 @@ void Allocation::NewAllocation(bool is_change) {
   next.revision = state_.revision;
   next.asked_revision = pool_.revision;
   next.excluded = std::move(state_.excluded);
+  next.last_end = std::move(state_.last_end);
   next.failures = is_change ? 0 : state_.failures;
   state_ = std::move(next);
   Say(absl::StrCat("Slurm is asked for ", runtime::Counted(pool_.nodes, "node")));
@@ -419,6 +438,9 @@ Allocation::Step Allocation::NextAlive(absl::Time now) {
     if (life_ == SlurmLife::kEnded && !state_.came) return Begin(Step::kExplain);
     // A job that Slurm has put back into its queue will not have the nodes' tasks again.
     if (life_ == SlurmLife::kEnded || (life_ == SlurmLife::kPending && state_.came)) {
+      // (Nodes that were warned end by themselves, before Slurm ends the job. It forgets jobs
+      // soon.)
+      if (!is_explained_ && EndedByItself(state_.state)) return Begin(Step::kExplain);
       const absl::Time until = away_since_ + times.away_for;
       if (now >= until) {
         if (state_.state.starts_with("NODE_FAIL")) ExcludeFailedNode();
@@ -511,6 +533,7 @@ void Allocation::End(absl::Time now, bool by_itself, std::string why) {
   }
   state_.phase = Phase::kEnded;
   state_.end_us = 0;
+  state_.last_end = why;
   Say(std::move(why));
   is_cancelled_ = is_clear_ = false;
   cancels_ = 0;

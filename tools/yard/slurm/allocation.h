@@ -65,7 +65,7 @@ class Allocation {
     kSubmit,   // Calls sbatch.
     kLookUp,   // Looks for a job of its name.
     kConfirm,  // Asks slurmctld for the job of its id, which squeue has not listed.
-    kExplain,  // Finds out why a job has ended from which no node came.
+    kExplain,  // Finds out why no node came from a job, or why nodes that came have ended.
     kTell,     // Sets the nodes again: `words()` has changed.
     kDrain,    // No task starts on the nodes any more, and those there are restarted.
     kCancel,   // Cancels all jobs of its name.
@@ -87,12 +87,16 @@ class Allocation {
 
   // ---- News.
   void TakePool(SlurmPool pool);
-  // `is_wanted`: jobs that are not over have this pool.
-  void TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bool is_wanted);
+  // `is_wanted`: jobs that are not over have this pool. `is_held`: a pool that was made for them
+  // stays all the same, since there may be more; its allocation does not.
+  void TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bool is_wanted,
+                 bool is_held = false);
   // A good answer of squeue, of all jobs, that was asked for after the job had its id.
   void TakeQueue(absl::Time now, const std::vector<QueuedJob>& jobs);
   // squeue has failed: that is shown, and changes nothing.
   void TakeNoAnswer(absl::string_view why);
+  // The nodes' programs are in this directory.
+  void TakePrograms(std::string directory) { state_.programs = std::move(directory); }
   // The yard stops: what there is is given back.
   void Stop(absl::Time now);
   bool IsStopped() const;
@@ -100,8 +104,9 @@ class Allocation {
   bool HasAllocation() const;
   // A node of it is connected.
   bool IsLinked() const;
-  // Something has happened that Slurm knows more of; true once each time.
-  bool WantsNews() { return std::exchange(wants_news_, false); }
+  // Something has happened that Slurm knows more of: true once each time, and as long as its nodes
+  // are gone since a moment ago and Slurm has not said why. (It forgets ended jobs.)
+  bool WantsNews(absl::Time now);
   // Slurm's word may end it.
   bool DependsOnNews() const { return HasAllocation() && !IsLinked(); }
   // kForget is done.
@@ -114,7 +119,8 @@ class Allocation {
   void Submitted(absl::Time now, const Submission& submission);
   // kLookUp, kConfirm: as ReadQueue() says.
   void LookedUp(absl::Time now, const absl::StatusOr<std::vector<QueuedJob>>& jobs);
-  // kExplain: empty if nothing more is known.
+  // kExplain: empty if nothing more is known. A sentence if no node came, else Slurm's word for the
+  // end: "PREEMPTED".
   void Explained(absl::Time now, const std::string& why);
 
  private:
@@ -152,7 +158,7 @@ class Allocation {
   absl::Time submit_not_before_ = absl::InfinitePast();  // The next allocation.
   std::vector<AllocationNode> nodes_;
   bool knows_nodes_ = false;
-  bool is_wanted_ = false, was_wanted_ = false;
+  bool is_wanted_ = false, was_wanted_ = false, is_held_ = false;
   absl::Time away_since_ = absl::InfiniteFuture();
   absl::Time unused_since_ = absl::InfiniteFuture();
   absl::Time unwanted_since_ = absl::InfiniteFuture();

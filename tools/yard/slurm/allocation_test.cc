@@ -135,8 +135,8 @@ class World {
     if (!launcher_up) return;
     std::vector<AllocationNode> all;
     for (const auto& [name, node] : nodes) all.push_back(node);
-    keeper_->TakeNodes(now, all, is_wanted);
-    if (now < next_poll_ && !is_new_) return;
+    keeper_->TakeNodes(now, all, is_wanted, is_held);
+    if (now < next_poll_ && !is_new_ && !keeper_->WantsNews(now)) return;
     is_new_ = false;
     next_poll_ = now + absl::Seconds(10);
     if (!controller_up) return keeper_->TakeNoAnswer("connect failure");
@@ -286,7 +286,7 @@ class World {
   std::vector<Step> steps;
   Submission refusal;
   bool controller_up = true, launcher_up = true, is_answer_lost = false, is_queue_empty = false;
-  bool is_wanted = false;
+  bool is_wanted = false, is_held = false;
   int drains = 0;
 
  private:
@@ -493,6 +493,27 @@ TEST_F(AllocationTest, EachEndThatSlurmTellsEndsItOnceTheNodesAreAway) {
   }
 }
 
+// Its nodes end by themselves when they are warned, and the job is COMPLETED for Slurm.
+TEST_F(AllocationTest, APreemptionIsToldThoughTheNodesEndedInTime) {
+  MakeRun();
+  world_.is_wanted = true;
+  world_.explanation = "PREEMPTED";
+  world_.End(world_.OnlyJob(), "COMPLETED");
+  world_.Run(absl::Seconds(20));
+  EXPECT_EQ(world_.Count(Step::kExplain), 1);
+  EXPECT_EQ(world_.stored.number, 2u);
+  EXPECT_EQ(world_.stored.last_end, "Slurm: PREEMPTED (Slurm job 17)");
+  // It stays as long as no later one has ended.
+  world_.Start(world_.jobs.back());
+  world_.Run(absl::Seconds(20));
+  EXPECT_EQ(world_.stored.phase, Phase::kRunning);
+  EXPECT_EQ(world_.stored.last_end, "Slurm: PREEMPTED (Slurm job 17)");
+  world_.explanation.clear();
+  world_.End(world_.jobs.back(), "FAILED");
+  world_.Run(absl::Seconds(20));
+  EXPECT_EQ(world_.stored.last_end, "Slurm: FAILED (Slurm job 18)");
+}
+
 TEST_F(AllocationTest, StatesThatAreNoEndsEndNothing) {
   for (const char* const state : {"COMPLETING", "SUSPENDED", "SIGNALING", "STOPPED", "WHATEVER"}) {
     World world;
@@ -542,6 +563,19 @@ TEST_F(AllocationTest, TasksThatFindNoRoomBesideALostNodeGetAnotherAllocation) {
   world_.Run(absl::Minutes(3));
   EXPECT_EQ(world_.stored.number, 2u);
   EXPECT_THAT(world_.stored.excluded, ElementsAre("node1"));
+}
+
+TEST_F(AllocationTest, AnEndThatSlurmForgetsSoonIsSeen) {
+  MakeRun();
+  World::Job& job = world_.OnlyJob();
+  world_.End(job, "COMPLETING");
+  world_.Run(absl::Seconds(3));
+  job.state = "TIMEOUT";
+  world_.Run(absl::Seconds(4));
+  job.is_known = false;
+  world_.Run(absl::Seconds(20));
+  EXPECT_EQ(world_.stored.phase, Phase::kIdle);
+  EXPECT_EQ(world_.stored.last_end, "Slurm: TIMEOUT (Slurm job 17)");
 }
 
 TEST_F(AllocationTest, AJobThatSlurmHasForgottenIsLostInTime) {
@@ -712,6 +746,34 @@ TEST_F(AllocationTest, APoolForOneJobGoesWithTheJob) {
   world_.Run(absl::Seconds(90));
   EXPECT_TRUE(world_.keeper().IsForgotten());
   EXPECT_EQ(world_.OnlyJob().state, "CANCELLED");
+}
+
+// A sweep may rest: its pool stays, its allocation is given back, and the next trial has another.
+TEST_F(AllocationTest, APoolForASweepGoesWithTheSweep) {
+  SlurmPool pool = Pool();
+  pool.once = true;
+  pool.sweep = "s-abcde";
+  world_.SetPool(pool);
+  world_.is_wanted = world_.is_held = true;
+  world_.Turn();
+  world_.Start(world_.OnlyJob());
+  world_.Run(absl::Minutes(1));
+  world_.is_wanted = false;
+  world_.Run(absl::Minutes(5));
+  EXPECT_EQ(world_.stored.phase, Phase::kRunning);
+  world_.Run(absl::Hours(2));
+  EXPECT_FALSE(world_.keeper().IsForgotten());
+  EXPECT_EQ(world_.stored.phase, Phase::kIdle);
+  EXPECT_EQ(world_.OnlyJob().state, "CANCELLED");
+  world_.is_wanted = true;
+  world_.Turn();
+  EXPECT_EQ(world_.jobs.size(), 2u);
+  world_.Start(world_.jobs.back());
+  world_.Run(absl::Minutes(1));
+  EXPECT_EQ(world_.stored.phase, Phase::kRunning);
+  world_.is_wanted = world_.is_held = false;
+  world_.Run(absl::Minutes(2));
+  EXPECT_TRUE(world_.keeper().IsForgotten());
 }
 
 TEST_F(AllocationTest, APoolForOneJobThatNeverCameGoes) {

@@ -63,6 +63,16 @@ absl::StatusOr<std::set<std::string>> WantedPools(bus::Client* client, bool tria
   return pools;
 }
 
+absl::StatusOr<std::set<std::string>> LiveSweeps(bus::Client* client) {
+  msg::SweepsRequestT request;
+  request.live_only = true;
+  const auto live = client->Call<rpc::Trainer::Sweeps>(request, Patient());
+  if (!live.ok()) return live.status();
+  std::set<std::string> sweeps;
+  for (const auto& sweep : live->sweeps) sweeps.insert(sweep->id);
+  return sweeps;
+}
+
 // True if these are all tasks of the job.
 bool IsWhole(bus::Client* client, const std::string& job, const std::vector<std::string>& tasks) {
   msg::JobsRequestT request;
@@ -95,6 +105,7 @@ SlurmCalls CallsOf(bus::Client* client) {
   return {
       .nodes = [client] { return Nodes(client); },
       .wanted_pools = [client](bool trials) { return WantedPools(client, trials); },
+      .live_sweeps = [client] { return LiveSweeps(client); },
       .set_node =
           [client](const msg::SetNodeRequestT& request) {
             return client->Call<rpc::Launcher::SetNode>(request, Patient()).status();

@@ -1,8 +1,11 @@
 #include "tools/yard/slurm/shared_bundle.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "absl/status/status.h"
@@ -29,6 +32,14 @@ absl::Status Write(const Bundle& bundle, const std::string& directory) {
   return absl::OkStatus();
 }
 
+// b-0123456789abcdef, and such names with more behind a dot: copies that were not finished.
+bool IsNameOfBundle(std::string_view name) {
+  if (!name.starts_with("b-")) return false;
+  const std::string_view digits = name.substr(2, name.find('.') - 2);
+  return digits.size() == kDigits &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string SharedBundlePath(const std::string& digest, const std::string& directory) {
@@ -38,7 +49,10 @@ std::string SharedBundlePath(const std::string& digest, const std::string& direc
 // (It has its name once it is whole: a directory of that name is never half written.)
 absl::StatusOr<std::string> ShareBundle(const Bundle& bundle, const std::string& directory) {
   const std::string path = SharedBundlePath(bundle.digest, directory);
-  if (access((path + "/yard-node").c_str(), X_OK) == 0) return path;
+  if (access((path + "/yard-node").c_str(), X_OK) == 0) {
+    TouchSharedBundle(path);
+    return path;
+  }
   if (absl::Status made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
   const std::string fresh = absl::StrCat(path, ".", runtime::RandomName(""), ".new");
   std::error_code error;
@@ -52,6 +66,34 @@ absl::StatusOr<std::string> ShareBundle(const Bundle& bundle, const std::string&
   // (Another process was faster.)
   if (access((path + "/yard-node").c_str(), X_OK) == 0) return path;
   return absl::ErrnoToStatus(failed.value(), absl::StrCat("cannot make ", path));
+}
+
+void TouchSharedBundle(const std::string& path) {
+  (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+// (It loses its name first: a directory of that name is never half there.)
+std::vector<std::string> RemoveOldBundles(const std::string& directory,
+                                          const std::set<std::string>& kept, absl::Duration unused,
+                                          absl::Time now) {
+  std::vector<std::string> removed;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const std::string path = absl::StrCat(directory, "/", name);
+    if (!IsNameOfBundle(name) || kept.contains(path)) continue;
+    struct stat about {};
+    if (lstat(path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) continue;
+    if (about.st_uid != geteuid() || now - absl::TimeFromTimespec(about.st_mtim) < unused) continue;
+    const std::string old = absl::StrCat(path, ".", runtime::RandomName(""), ".old");
+    std::error_code failed;
+    std::filesystem::rename(path, old, failed);
+    if (failed) continue;
+    std::filesystem::remove_all(old, failed);
+    removed.push_back(path);
+  }
+  return removed;
 }
 
 }  // namespace yard

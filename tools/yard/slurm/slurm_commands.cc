@@ -380,4 +380,17 @@ int ReadExitCode(const absl::StatusOr<Captured>& answer) {
   return -1;
 }
 
+bool WasPreempted(const absl::StatusOr<Captured>& answer) {
+  if (!answer.ok() || answer->code != 0) return false;
+  for (const absl::string_view word : absl::StrSplit(answer->text, ' ')) {
+    absl::string_view value = word;
+    // (A time, in digits or as 2026-11-28T17:47:15; else None, N/A or Unknown.)
+    if (absl::ConsumePrefix(&value, "PreemptTime=")) {
+      return !value.empty() && absl::ascii_isdigit(static_cast<unsigned char>(value[0])) &&
+             value != "0";
+    }
+  }
+  return false;
+}
+
 }  // namespace yard

@@ -107,6 +107,9 @@ SlurmSettings ReadSettings(const absl::StatusOr<Captured>& answer);
 std::vector<std::string> ScontrolJobWords(const std::string& cluster, const std::string& id);
 // Exit code of the batch script; -1: unknown.
 int ReadExitCode(const absl::StatusOr<Captured>& answer);
+// True if Slurm has preempted the job, in whatever state it ended: a job that ends by itself in the
+// grace time of its preemption is COMPLETED.
+bool WasPreempted(const absl::StatusOr<Captured>& answer);
 
 }  // namespace yard
 

@@ -292,5 +292,18 @@ TEST(ExitCodeTest, IsThatOfTheScript) {
   EXPECT_EQ(ReadExitCode(Ended(0, "", "ExitCode=a:b")), -1);
 }
 
+TEST(SlurmCommandsTest, AJobWithAPreemptTimeWasPreempted) {
+  const auto was = [](const std::string& time) {
+    return WasPreempted(Ended(
+        0, "",
+        "JobId=17 JobState=COMPLETED PreemptEligibleTime=1795 PreemptTime=" + time + " X=1\n"));
+  };
+  EXPECT_TRUE(was("1795887900"));
+  EXPECT_TRUE(was("2026-11-28T17:47:15"));
+  for (const char* const never : {"None", "N/A", "Unknown", "", "0"}) EXPECT_FALSE(was(never));
+  EXPECT_FALSE(WasPreempted(Ended(1, "slurm_load_jobs error: Invalid job id specified\n")));
+  EXPECT_FALSE(WasPreempted(absl::UnavailableError("it hangs")));
+}
+
 }  // namespace
 }  // namespace yard

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -50,6 +51,8 @@ constexpr absl::Duration kSoon = absl::Seconds(1);
 constexpr absl::Duration kBetweenLooksAtLeast = absl::Seconds(2);
 constexpr absl::Duration kGraceLess = absl::Seconds(2);  // Than the time before Slurm kills.
 constexpr int kStepThreads = 4, kLookThreads = 2;
+// Longer than a few times of tidying, at each of which programs that are in use are touched.
+constexpr absl::Duration kUnused = absl::Hours(24), kBetweenTidying = absl::Hours(1);
 constexpr off_t kLastBytes = 4096;  // Limit of what is read of a file with errors.
 
 // A file in memory, to be read from its beginning.
@@ -194,6 +197,34 @@ class Keeper final : public SlurmKeeper {
           AskLauncher();
           Look();
           StepAll();
+          TidyBundles();
+        });
+  }
+
+  // Programs of other versions stay in the directories that the nodes see.
+  void TidyBundles() {
+    std::set<std::string> directories, used;
+    for (const auto& [name, kept] : pools_) {
+      directories.insert(kept.allocation->pool().directory);
+      if (kept.allocation->HasAllocation()) used.insert(kept.allocation->state().programs);
+    }
+    Background(
+        looks_.get(),
+        [directories, used] {
+          std::vector<std::string> removed;
+          for (const std::string& path : used) TouchSharedBundle(path);
+          for (const std::string& directory : directories) {
+            for (std::string& path : RemoveOldBundles(directory, used, kUnused, absl::Now())) {
+              removed.push_back(std::move(path));
+            }
+          }
+          return removed;
+        },
+        [this](const std::vector<std::string>& removed) {
+          for (const std::string& path : removed) {
+            options_.say(absl::StrCat("removed ", path, ", which was not used for a day"));
+          }
+          loop_->RunAfter(kBetweenTidying, [this] { TidyBundles(); });
         });
   }
 
@@ -263,23 +294,33 @@ class Keeper final : public SlurmKeeper {
     const bool with_trials = std::any_of(pools_.begin(), pools_.end(), [](const auto& kept) {
       return kept.second.allocation->pool().once;
     });
-    using Answer = std::pair<std::vector<msg::NodeT>, std::set<std::string>>;
+    const bool with_sweeps = std::any_of(pools_.begin(), pools_.end(), [](const auto& kept) {
+      return !kept.second.allocation->pool().sweep.empty();
+    });
+    struct Answer {
+      std::vector<msg::NodeT> nodes;
+      std::set<std::string> wanted, sweeps;
+    };
     Background(
         looks_.get(),
-        [this, with_trials]() -> absl::StatusOr<Answer> {
+        [this, with_trials, with_sweeps]() -> absl::StatusOr<Answer> {
           auto nodes = options_.calls.nodes();
           if (!nodes.ok()) return nodes.status();
           auto wanted = options_.calls.wanted_pools(with_trials);
           if (!wanted.ok()) return wanted.status();
-          return Answer(*std::move(nodes), *std::move(wanted));
+          absl::StatusOr<std::set<std::string>> sweeps = std::set<std::string>();
+          if (with_sweeps) sweeps = options_.calls.live_sweeps();
+          if (!sweeps.ok()) return sweeps.status();
+          return Answer{*std::move(nodes), *std::move(wanted), *std::move(sweeps)};
         },
-        [this](absl::StatusOr<Answer> answer) {
+        [this, with_sweeps](absl::StatusOr<Answer> answer) {
           asks_ = false;
           loop_->RunAfter(options_.between_calls, [this] { AskLauncher(); });
           // (Without an answer nothing is known to have changed.)
           if (!answer.ok()) return SayOnce("", answer.status().message());
-          known_nodes_ = std::move(answer->first);
-          wanted_ = std::move(answer->second);
+          known_nodes_ = std::move(answer->nodes);
+          wanted_ = std::move(answer->wanted);
+          if (with_sweeps) sweeps_ = std::move(answer->sweeps);
           knows_nodes_ = true;
           for (auto& [name, kept] : pools_) GiveNodes(name, kept);
           StepAll();
@@ -299,22 +340,25 @@ class Keeper final : public SlurmKeeper {
                      .since_us = node.since_us,
                      .tasks = node.tasks});
     }
-    kept.allocation->TakeNodes(absl::Now(), std::move(own), wanted_.contains(pool));
+    const std::string& sweep = kept.allocation->pool().sweep;
+    // (The sweep of a pool that was read a moment ago is not known yet.)
+    const bool is_held = !sweep.empty() && (!sweeps_ || sweeps_->contains(sweep));
+    kept.allocation->TakeNodes(absl::Now(), std::move(own), wanted_.contains(pool), is_held);
   }
 
   // ---- Looks.
 
   // Sees to it that squeue is called in time.
   void PlanLook() {
+    const absl::Time now = absl::Now();
     bool has_any = false, is_urgent = false, depends = false;
     for (auto& [name, kept] : pools_) {
       has_any = has_any || kept.allocation->HasAllocation();
       depends = depends || kept.allocation->DependsOnNews();
-      if (kept.allocation->WantsNews()) is_urgent = true;
+      if (kept.allocation->WantsNews(now)) is_urgent = true;
     }
     wants_look_ = wants_look_ || is_urgent;
     if (!has_any || looks_now_) return;
-    const absl::Time now = absl::Now();
     // Not all yards of a cluster at the same moment.
     const double jitter = 1 + 0.2 * static_cast<double>(runtime::RandomId() % 1000) / 1000;
     absl::Time next =
@@ -464,7 +508,14 @@ class Keeper final : public SlurmKeeper {
     switch (step) {
       case Step::kPrepare:
         return Background(
-            steps, [this, pool, state] { return Prepare(pool, state); }, done);
+            steps, [this, pool, state] { return Prepare(pool, state); },
+            [this, name, done](const absl::StatusOr<std::string>& programs) {
+              const auto found = pools_.find(name);
+              if (found != pools_.end() && programs.ok()) {
+                found->second.allocation->TakePrograms(*programs);
+              }
+              done(programs.status());
+            });
       case Step::kSubmit:
         return Background(
             steps, [this, pool, state] { return Submit(pool, state); },
@@ -539,7 +590,10 @@ class Keeper final : public SlurmKeeper {
     const runtime::MutexLock lock(bundle_mutex_);
     if (!digest_.empty()) {
       std::string path = SharedBundlePath(digest_, pool.directory);
-      if (access((path + "/yard-node").c_str(), X_OK) == 0) return path;
+      if (access((path + "/yard-node").c_str(), X_OK) == 0) {
+        TouchSharedBundle(path);
+        return path;
+      }
     }
     const auto bundle = options_.read_bundle();
     if (!bundle.ok()) return bundle.status();
@@ -547,9 +601,12 @@ class Keeper final : public SlurmKeeper {
     return ShareBundle(*bundle, pool.directory);
   }
 
-  absl::Status Prepare(const SlurmPool& pool, const SlurmPoolState& state) {
-    const auto programs = Programs(pool);
-    return programs.ok() ? nodes_.Prepare(pool, state) : programs.status();
+  // Returns the path of the programs of its nodes.
+  absl::StatusOr<std::string> Prepare(const SlurmPool& pool, const SlurmPoolState& state) {
+    auto programs = Programs(pool);
+    if (!programs.ok()) return programs.status();
+    if (absl::Status prepared = nodes_.Prepare(pool, state); !prepared.ok()) return prepared;
+    return programs;
   }
 
   // (Nothing that fails here before sbatch has made a job; to look once more is cheap.)
@@ -570,6 +627,10 @@ class Keeper final : public SlurmKeeper {
   }
 
   std::string Explain(const SlurmPool& pool, const SlurmPoolState& state) const {
+    if (state.came) {
+      const auto job = Command(ScontrolJobWords(state.cluster, state.slurm_id), kToAsk);
+      return WasPreempted(job) ? "PREEMPTED" : "";
+    }
     if (LifeOf(state.state) == SlurmLife::kEnded) {
       const int code =
           ReadExitCode(Command(ScontrolJobWords(state.cluster, state.slurm_id), kToAsk));
@@ -614,6 +675,8 @@ class Keeper final : public SlurmKeeper {
   std::map<std::string, std::string> said_of_;
   std::vector<msg::NodeT> known_nodes_;
   std::set<std::string> wanted_;
+  std::optional<std::set<std::string>>
+      sweeps_;  // That are not over; unknown before they are asked.
   bool knows_nodes_ = false, has_begun_ = false, is_stopping_ = false;
   bool asks_ = false, looks_now_ = false, wants_look_ = false;
   absl::Time last_look_ = absl::InfinitePast(), look_at_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -105,6 +106,10 @@ class FakeNodes {
               const runtime::MutexLock lock(mutex_);
               return wanted_;
             },
+            .live_sweeps = [this]() -> absl::StatusOr<std::set<std::string>> {
+              const runtime::MutexLock lock(mutex_);
+              return sweeps_;
+            },
             .set_node =
                 [this](const msg::SetNodeRequestT& request) {
                   const runtime::MutexLock lock(mutex_);
@@ -134,6 +139,10 @@ class FakeNodes {
   void Want(const std::string& pool) {
     const runtime::MutexLock lock(mutex_);
     wanted_.insert(pool);
+  }
+  void SetSweeps(std::set<std::string> sweeps) {
+    const runtime::MutexLock lock(mutex_);
+    sweeps_ = std::move(sweeps);
   }
   void Connect(const std::string& prefix, bool is_connected) {
     const runtime::MutexLock lock(mutex_);
@@ -168,7 +177,7 @@ class FakeNodes {
  private:
   mutable runtime::Mutex mutex_;
   std::map<std::string, msg::NodeT> nodes_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> wanted_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> wanted_ ABSL_GUARDED_BY(mutex_), sweeps_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> whys_ ABSL_GUARDED_BY(mutex_), restarted_ ABSL_GUARDED_BY(mutex_);
   bool is_down_ ABSL_GUARDED_BY(mutex_) = false;
   int looks_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -363,6 +372,46 @@ TEST_F(SlurmKeeperTest, AnIdThatWasLostIsFound) {
   Start();
   EXPECT_EQ(AwaitPhase(Phase::kWaiting).slurm_id, "17");
   EXPECT_EQ(Count("sbatch"), 1);
+}
+
+TEST_F(SlurmKeeperTest, ProgramsOfOtherVersionsGoUnlessAnAllocationUsesThem) {
+  const auto make_old = [&](const std::string& name) {
+    std::string path = folder_ + "/shared/" + name;
+    std::filesystem::create_directories(path);
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(48));
+    return path;
+  };
+  const std::string old = make_old("b-0000000000000000"), used = make_old("b-1111111111111111");
+  Write(Pool());
+  SlurmPoolState stored{.revision = 1, .number = 1, .phase = Phase::kWaiting};
+  stored.name = "y-lab-1-0a1b2c3d";
+  stored.slurm_id = "17";
+  stored.asked_revision = stored.tries = 1;
+  stored.programs = used;
+  ASSERT_TRUE(files_.WriteState("lab", stored).ok());
+  Start();
+  Await([&] { return !std::filesystem::exists(old); }, "the old one gone");
+  EXPECT_TRUE(std::filesystem::exists(used));
+  // An allocation that is asked for notes its programs.
+  Write(Pool("other"));
+  EXPECT_EQ(AwaitPhase(Phase::kWaiting, "other").programs, folder_ + "/shared/b-0123456789abcdef");
+}
+
+TEST_F(SlurmKeeperTest, APoolForASweepStaysUntilTheSweepIsOver) {
+  times_.once_before = times_.once_after = absl::Milliseconds(50);
+  SlurmPool pool = Pool();
+  pool.once = true;
+  pool.sweep = "s-abcde";
+  nodes_.SetSweeps({"s-abcde"});
+  Write(pool);
+  Start();
+  AwaitPhase(Phase::kWaiting);
+  Await([&, looks = nodes_.looks()] { return nodes_.looks() > looks + 20; }, "looks");
+  EXPECT_TRUE(files_.Read("lab").ok());
+  nodes_.SetSweeps({});
+  AwaitEnd();
+  EXPECT_TRUE(absl::IsNotFound(files_.Read("lab").status()));
 }
 
 TEST_F(SlurmKeeperTest, AKeeperThatTakesOverSubmitsNothingASecondTime) {

@@ -21,6 +21,8 @@ struct SlurmCalls {
   std::function<absl::StatusOr<std::vector<msg::NodeT>>()> nodes;
   // Pools of jobs that have not ended, and with `trials` those of such trials.
   std::function<absl::StatusOr<std::set<std::string>>(bool trials)> wanted_pools;
+  // Ids of the sweeps that are not over.
+  std::function<absl::StatusOr<std::set<std::string>>()> live_sweeps;
   std::function<absl::Status(const msg::SetNodeRequestT&)> set_node;
   // Its tasks are lost for this reason. OK if there is no such node.
   std::function<absl::Status(const std::string& node, const std::string& why)> remove_node;

@@ -278,6 +278,7 @@ absl::StatusOr<SlurmPool> SlurmPoolFiles::Read(const std::string& pool) const {
     fields.Integer("drain_seconds", read.drain_seconds);
     fields.Integer("idle_seconds", read.idle_seconds);
     fields.Bool("once", read.once);
+    fields.Text("sweep", read.sweep);
     fields.Bool("removing", read.removing);
     if (read.pool != pool) fields.Refuse("pool");
   });
@@ -314,6 +315,8 @@ absl::StatusOr<SlurmPoolState> SlurmPoolFiles::ReadState(const std::string& pool
     fields.Integer("asked_revision", read.asked_revision);
     fields.Integer("tries", read.tries);
     fields.Bool("came", read.came);
+    fields.Text("programs", read.programs);
+    fields.Text("last_end", read.last_end);
   });
   if (!status.ok()) return status;
   return read;
@@ -343,6 +346,7 @@ absl::Status SlurmPoolFiles::Write(const SlurmPool& pool) const {
                                          {"drain_seconds", pool.drain_seconds},
                                          {"idle_seconds", pool.idle_seconds},
                                          {"once", pool.once},
+                                         {"sweep", pool.sweep},
                                          {"removing", pool.removing}});
 }
 
@@ -370,7 +374,9 @@ absl::Status SlurmPoolFiles::WriteState(const std::string& pool,
                                          {"failures", state.failures},
                                          {"asked_revision", state.asked_revision},
                                          {"tries", state.tries},
-                                         {"came", state.came}});
+                                         {"came", state.came},
+                                         {"programs", state.programs},
+                                         {"last_end", shortened(state.last_end)}});
 }
 
 absl::Status SlurmPoolFiles::Remove(const std::string& pool, std::uint64_t revision) const {

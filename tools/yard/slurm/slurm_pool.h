@@ -38,6 +38,8 @@ struct SlurmPool {
   std::uint32_t idle_seconds = 600;
   // It was made for one job, or one sweep, and is removed after that.
   bool once = false;
+  // Id of the sweep that it was made for: it stays until that one is over. Empty: no sweep.
+  std::string sweep;
   bool removing = false;  // `yard pool rm`
 
   bool operator==(const SlurmPool&) const = default;
@@ -71,6 +73,8 @@ struct SlurmPoolState {
   std::uint64_t asked_revision = 0;   // The SlurmPool's with which it was asked for.
   std::uint32_t tries = 0;            // How often sbatch was called for it.
   bool came = false;                  // A node of it has connected.
+  std::string programs;               // Directory of its nodes' programs; empty: not copied yet.
+  std::string last_end;               // Why the newest allocation that is over has ended.
 
   bool operator==(const SlurmPoolState&) const = default;
 };

@@ -44,6 +44,7 @@ class SlurmPoolTest : public testing::Test {
             .drain_seconds = 120,
             .idle_seconds = 30,
             .once = true,
+            .sweep = "s-abcde",
             .removing = true};
   }
   static SlurmPoolState FullState() {
@@ -63,7 +64,9 @@ class SlurmPoolTest : public testing::Test {
             .failures = 2,
             .asked_revision = 4,
             .tries = 3,
-            .came = true};
+            .came = true,
+            .programs = "/shared/b-0123456789abcdef",
+            .last_end = "Slurm: TIMEOUT (Slurm job 12)"};
   }
   void WriteFile(const std::string& name, std::string_view text) const {
     std::filesystem::create_directories(files_.directory());

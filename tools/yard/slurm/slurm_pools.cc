@@ -231,6 +231,15 @@ absl::StatusOr<std::string> MakeOncePool(Context& context, const SlurmValues& va
   return pool->pool;
 }
 
+void KeepOncePool(const Context& context, const std::string& pool, const std::string& sweep) {
+  if (pool.empty()) return;
+  const SlurmPoolFiles files(context.locations.state_directory);
+  auto known = files.Read(pool);
+  if (!known.ok() || !known->once || known->removing) return;
+  known->sweep = sweep;
+  (void)files.Write(*known);
+}
+
 void EndOncePool(const Context& context, const std::string& pool) {
   if (pool.empty()) return;
   const SlurmPoolFiles files(context.locations.state_directory);

@@ -46,6 +46,9 @@ absl::Status RemoveSlurmPool(Context& context, const std::string& name);
 absl::StatusOr<std::string> MakeOncePool(Context& context, const SlurmValues& values,
                                          std::size_t tasks, const SaySlurm& say);
 
+// The pool stays until this sweep is over. Empty pool: none was made.
+void KeepOncePool(const Context& context, const std::string& pool, const std::string& sweep);
+
 // The job, or the sweep, of that pool has ended: its allocation is given back at once. Empty: none
 // was made. Waits for nothing: the keeper would do it by itself, some time later.
 void EndOncePool(const Context& context, const std::string& pool);

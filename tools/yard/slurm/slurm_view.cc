@@ -25,6 +25,11 @@ std::string TimeLeft(const SlurmPoolState& state, absl::Time now) {
   return ShortDuration(std::max(left, absl::ZeroDuration()));
 }
 
+std::string Why(const SlurmPoolState& state) {
+  if (!state.why.empty() || state.last_end.empty()) return state.why;
+  return absl::StrCat("the allocation before ended: ", state.last_end);
+}
+
 }  // namespace
 
 std::string SlurmLine(const KnownSlurmPool& known, absl::Time now) {
@@ -66,7 +71,7 @@ std::string SlurmTable(const std::vector<KnownSlurmPool>& pools, absl::Time now,
     table.AddRow({known.pool.pool, "slurm", shown(state.slurm_id),
                   known.pool.removing ? "removing" : std::string(NameOfPhase(state.phase)),
                   shown(state.reason), absl::StrCat(known.pool.nodes), shown(left),
-                  shown(state.node_list), state.why});
+                  shown(state.node_list), Why(state)});
   }
   return table.ToString(width);
 }
@@ -89,7 +94,8 @@ nlohmann::json SlurmPoolToJson(const KnownSlurmPool& known) {
       {"hosts", TextOrNull(state.node_list)},
       {"submitted", state.submitted_us == 0 ? nlohmann::json() : TimeToJson(state.submitted_us)},
       {"ends", state.end_us == 0 ? nlohmann::json() : TimeToJson(state.end_us)},
-      {"why", TextOrNull(state.why)}};
+      {"why", TextOrNull(state.why)},
+      {"last_end", TextOrNull(state.last_end)}};
 }
 
 }  // namespace yard

@@ -40,12 +40,15 @@ TEST(SlurmViewTest, ATableHasARowForEachPool) {
   const std::string table = SlurmTable({Known(Phase::kWaiting)}, kNow, 0);
   EXPECT_THAT(table, testing::ContainsRegex("lab +slurm +17 +waiting +Priority +2 +- +node"));
   EXPECT_THAT(SlurmTable({Known(Phase::kRunning)}, kNow, 0), HasSubstr("7 h"));
+  KnownSlurmPool second = Known(Phase::kRunning);
+  second.state.last_end = "Slurm: PREEMPTED (Slurm job 12)";
+  EXPECT_THAT(SlurmTable({second}, kNow, 0), HasSubstr("PREEMPTED (Slurm job 12)"));
 }
 
 TEST(SlurmViewTest, WhatIsNotKnownIsNullAsJson) {
   const nlohmann::json json = SlurmPoolToJson({.pool = {.pool = "lab"}, .state = {}});
   for (const char* const key : {"slurm_id", "cluster", "state", "reason", "hosts", "ends", "why",
-                                "submitted", "allocation"}) {
+                                "submitted", "allocation", "last_end"}) {
     EXPECT_TRUE(json[key].is_null()) << key;
   }
   EXPECT_EQ(SlurmPoolToJson(Known(Phase::kRunning))["hosts"], "node[1-2]");

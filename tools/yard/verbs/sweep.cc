@@ -228,6 +228,7 @@ class SweepVerb : public Verb {
       return reply.status();
     }
     if (reply->sweep == nullptr) return absl::InternalError("the trainer sent no sweep");
+    KeepOncePool(context, once_pool_, reply->sweep->id);
     return std::move(*reply->sweep);
   }
 
