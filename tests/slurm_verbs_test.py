@@ -107,6 +107,22 @@ class SlurmVerbsTest(yard_case.YardCase):
         self.assertIn("Slurm job %s: 1 node" % self.job_of(pool)["id"], err)
         self.await_true(lambda: not self.pools(), "the pool stays")
         self.assertEqual(self.job_of(pool)["state"], "CANCELLED")
+        # The job that keeps the pools ends with the last one, and is no news.
+        self.await_true(lambda: "slurm" not in self.names_in_ps(), self.names_in_ps)
+        self.assertIn("slurm", self.names_in_ps("--all"))
+
+    def names_in_ps(self, *words):
+        return {json.loads(line).get("name") for line in self.yard("ps", "--json", *words)[0].splitlines()}
+
+    def test_the_pool_of_a_sweep_notes_which_one_it_is(self):
+        pathlib.Path(self.directory, "rests.yaml").write_text(
+            "program: train.py\nmethod: random\nmetric: {name: loss, goal: minimize}\nrun_cap: 3\nparameters: {x: {values: [1, 2, 3]}}\n")
+        pathlib.Path(self.directory, "train.py").touch()
+        sweep = json.loads(self.yard("sweep", "rests.yaml", "--engine", "slurm", "--detach", "--json")[0])["id"]
+        [pool] = self.pools()
+        kept = json.loads(pathlib.Path(self.directory, "state/slurm/%s.json" % pool).read_text())
+        self.assertEqual((kept["once"], kept["sweep"]), (True, sweep))
+        self.yard("stop", sweep)
 
     def test_tasks_run_on_the_hosts_of_the_allocation(self):
         (self.slurm / "run").touch()

@@ -279,6 +279,16 @@ std::string NodeQueue::WhyNoRoom(const Unit& unit) const {
                       rooms.empty() ? "" : absl::StrCat("; ", absl::StrJoin(rooms, "; ")));
 }
 
+// ", which has 6 slots, and it needs 7": it waits until there are more nodes. Empty: it may fit.
+std::string NodeQueue::TooSmall(const Unit& unit) const {
+  if (CanEverFit(unit)) return "";
+  std::uint64_t has = 0, needs = 0;
+  for (const Node* const node : NodesOf(unit.pool)) has += node->slots;
+  for (const Need& need : unit.needs) needs += need.slots;
+  if (needs <= has) return ", which is too small";
+  return absl::StrCat(", which has ", runtime::Counted(has, "slot"), ", and it needs ", needs);
+}
+
 std::string NodeQueue::WhyWaiting(const std::string& job) const {
   const auto unit = std::find_if(queue_.begin(), queue_.end(),
                                  [&](const Unit& other) { return other.job == job; });
@@ -293,7 +303,7 @@ std::string NodeQueue::WhyWaiting(const std::string& job) const {
     return other.pool == unit->pool && CanEverFit(other);
   });
   if (before != unit) return absl::StrCat("waits for pool ", unit->pool, " behind ", before->job);
-  return absl::StrCat("waits for pool ", unit->pool, ": ", WhyNoRoom(*unit));
+  return absl::StrCat("waits for pool ", unit->pool, TooSmall(*unit), ": ", WhyNoRoom(*unit));
 }
 
 std::vector<std::string> NodeQueue::Waiting(std::size_t count) const {

@@ -127,6 +127,7 @@ class NodeQueue {
   // If nothing ran. (A node that has never connected may have anything.)
   bool CanEverFit(const Unit& unit) const;
   static std::string FreeOf(const Room& room, const Need& need);
+  std::string TooSmall(const Unit& unit) const;
   std::string WhyNoRoom(const Unit& unit) const;
 
   std::map<std::string, Node> nodes_;

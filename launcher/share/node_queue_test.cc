@@ -103,6 +103,16 @@ TEST_F(NodeQueueTest, AllTasksOfAJobGetTheirPlacesOrNone) {
   EXPECT_EQ(queue_.WhyWaiting("j-2"), "");
 }
 
+TEST_F(NodeQueueTest, ThatAPoolIsTooSmallIsSaid) {
+  Ask("j-1", 7);
+  EXPECT_THAT(Granted(), IsEmpty());
+  EXPECT_THAT(queue_.WhyWaiting("j-1"),
+              HasSubstr("waits for pool lab, which has 6 slots, and it needs 7: its 7 tasks "));
+  // (Enough slots, but not where the GPUs are.)
+  Ask("j-2", 1, {.gpus = 9});
+  EXPECT_THAT(queue_.WhyWaiting("j-2"), HasSubstr("waits for pool lab, which is too small: "));
+}
+
 TEST_F(NodeQueueTest, NobodyOvertakesAJobThatWaitsInItsPool) {
   queue_.Set({.name = "c", .pool = "other", .slots = 1});
   Ask("j-1", 5);

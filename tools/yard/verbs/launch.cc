@@ -255,6 +255,8 @@ class Launch : public Verb {
       const std::size_t tasks = job.tasks.size();
       screen.Say(absl::StrCat(Title(job), " started",
                               tasks > 1 ? absl::StrCat(": ", tasks, " tasks") : ""));
+      const bool waits = job.state == msg::TaskState::Pending && !job.reason.empty();
+      if (waits) screen.Say(absl::StrCat("it ", runtime::Printable(job.reason)));
     }
     HandleInterrupt(context, client, job.id, &screen);
     const absl::Duration begin = context.clock->Monotonic();

@@ -154,7 +154,7 @@ class Ps : public Verb {
     if (!names_.empty()) return ShowTasks(context, **client);
     auto jobs = (*client)->Call<rpc::Launcher::Jobs>({}, Patient());
     if (!jobs.ok()) return Fail(context, "ps", jobs.status());
-    if (!all_ && label_.empty()) std::erase_if(jobs->jobs, IsNotification);
+    if (!all_ && label_.empty()) std::erase_if(jobs->jobs, IsOfTheYard);
     Limit(&jobs->jobs);
     for (const auto& job : jobs->jobs) words_.Add(*job);
     if (tasks_) {
@@ -369,10 +369,13 @@ class Ps : public Verb {
     return HasEnded(thing.state);
   }
 
-  // The job of a `notify` command, which is of interest when nobody was told.
-  static bool IsNotification(const std::unique_ptr<msg::JobT>& job) {
-    return std::any_of(job->labels.begin(), job->labels.end(),
-                       [](const auto& label) { return label->key == "notify"; });
+  // The job of a `notify` command, which is of interest when nobody was told, or one that keeps the
+  // hosts of pools and has none left.
+  static bool IsOfTheYard(const std::unique_ptr<msg::JobT>& job) {
+    return std::any_of(job->labels.begin(), job->labels.end(), [&job](const auto& label) {
+      return label->key == "notify" ||
+             (label->key == "keeper" && job->state == msg::TaskState::Exited);
+    });
   }
 
   template <typename Things>
