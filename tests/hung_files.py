@@ -104,7 +104,7 @@ class HungFiles:
     def _attributes(self, number):
         node = self._nodes[number]
         is_directory = isinstance(node, dict)
-        mode = stat.S_IFDIR | 0o755 if is_directory else stat.S_IFREG | 0o644
+        mode = (stat.S_IFDIR if is_directory else stat.S_IFREG) | 0o755  # (Programs may be there.)
         size = 0 if is_directory else len(node)
         return struct.pack("<6Q10I", number, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 

@@ -30,6 +30,7 @@
 #include "launcher/gpu/gpu_meter.h"
 #include "launcher/node/node_stub.h"
 #include "launcher/node/node_worker.h"
+#include "launcher/node/own_programs.h"
 #include "launcher/node/slurm_place.h"
 #include "launcher/node/words/node_words.h"
 #include "launcher/process/process_table.h"
@@ -173,6 +174,15 @@ absl::Status MakeFolder(const launcher::SlurmPlace& place) {
                    absl::StrJoin(place.folders, ", "), ": ", last.message()));
 }
 
+// Shims start from this host's disk, where that is possible.
+void UseShimHere() {
+  if (!absl::GetFlag(FLAGS_shim).empty()) return;
+  const auto shim = runtime::FindBinary("launcher/yard-shim");
+  const auto copy = shim.ok() ? launcher::CopyProgram(*shim, absl::GetFlag(FLAGS_folder)) : shim;
+  if (copy.ok()) return absl::SetFlag(&FLAGS_shim, *copy);
+  fprintf(stderr, "%s: %s\n", kProgram, std::string(copy.status().message()).c_str());
+}
+
 // The worker has the key in a file.
 void ForgetKeys() {
   std::vector<std::string> names;
@@ -305,9 +315,11 @@ int main(int argc, char** argv) {
       kProgram, "Runs attempts on this host for a launcher elsewhere, until SIGTERM.", argc, argv);
   const auto place = OwnPlace();
   if (const auto end = runtime::EndAfterCheck(kProgram, place.status())) return *end;
+  if (*place) launcher::LoadOwnProgram();
   if (*place && absl::GetFlag(FLAGS_worker) == 0) {
     if (const auto end = runtime::EndAfterCheck(kProgram, MakeFolder(**place))) return *end;
     ForgetKeys();
+    UseShimHere();
   }
   const auto paths = TakePaths();
   if (const auto end = runtime::EndAfterCheck(kProgram, paths.status())) return *end;

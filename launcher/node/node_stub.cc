@@ -151,6 +151,7 @@ void Stub::RemoveFolder() {
   // No process has a socket there any more.
   std::filesystem::remove_all(options_.folder + "/sockets", error);
   std::filesystem::remove_all(options_.folder + "/work", error);
+  std::filesystem::remove(options_.folder + "/yard-shim", error);
   if (!std::filesystem::remove(options_.folder + "/attempts", error)) {
     return Say(absl::StrCat("kept ", options_.folder,
                             ": it has the ends of attempts that no launcher has acknowledged; the "
