@@ -48,7 +48,7 @@ class SlurmCase(farm_case.FarmCase):
             cls.wrap(name)
         cls.environment["PATH"] = "%s:%s" % (cls.commands, cls.environment["PATH"])
         cls.shared = pathlib.Path(cls.directory, "shared")
-        cls.shared.mkdir()
+        cls.shared.mkdir(exist_ok=True)
 
     @classmethod
     def wrap(cls, name, before=""):
@@ -107,10 +107,23 @@ class SlurmCase(farm_case.FarmCase):
             return []
         return [pid for host in self.farm.each() for pid in self.programs_on(host)]
 
-    def start_once(self, pool):
+    def node_processes(self, host, word):
+        """The processes of yard-node on a host that have such a word."""
+        found = []
+        for pid in self.farm.pids_on(host):
+            try:
+                words = pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")
+            except OSError:
+                continue
+            is_node = any(one.endswith(b"/yard-node") for one in words) and words[0] != b"srun"
+            if is_node and any(one.startswith(word) for one in words):
+                found.append(pid)
+        return found
+
+    def start_once(self, pool, **more):
         """A job that notes each start, and waits for the file `go`; returns its id and the file with the notes."""
         notes = self.shared / ("starts-" + pool)
         job = self.call("Launch", spec={
             "argv": ["/bin/sh", "-c", "echo start >> %s; while [ ! -e %s/go ]; do sleep 0.05; done" % (notes, self.shared)],
-            "working_directory": "/", "environment": ["PATH=/usr/bin:/bin"], "pool": pool})["job"]["id"]
+            "working_directory": "/", "environment": ["PATH=/usr/bin:/bin"], "pool": pool, **more})["job"]["id"]
         return job, notes

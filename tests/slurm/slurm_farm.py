@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Slurm cluster of N nodes on one machine, without systemd and without a line under /etc/slurm: README.md.
 
-Verbs: up down wipe status env on crash-node start-node cut-node mend-node crash-ctld stop-ctld start-ctld; `--help` has the flags.
+Verbs: up down wipe status env on crash-node start-node crash-slurmd cut-node mend-node crash-ctld stop-ctld start-ctld; `--help` has the flags.
 
 Every verb may be typed again: `up` of a farm that is up, or half up, does what is missing, and `down` of what is down does
 nothing. All files are in one directory, but for /run/netns and /etc/netns, which `down` clears.
@@ -88,6 +88,7 @@ AllowedSwapSpace=0
 ConstrainDevices=no
 """
 # The first process of a node starts slurmd and reaps. Its end is the node's loss of power.
+# A slurmd that is killed is started again, as by systemd.
 # (`ip netns exec` would mount a new /sys, without the control groups.)
 FIRST_PROCESS = """\
 hostname "$NODE"
@@ -95,10 +96,13 @@ for file in hosts hostname; do mount --bind "/etc/netns/$SPACE/$file" "/etc/$fil
 mount -t tmpfs -o mode=1777 tmpfs "$LOCAL"
 for path in "$@"; do mount -t tmpfs -o mode=700 tmpfs "$path"; done
 echo $$ > "$LOCAL/.booted"
-if [ -n "$SLURM_CONF" ]; then slurmd -f "$SLURM_CONF" -N "$NODE" -D > /dev/null 2>&1 & else sleep infinity & fi
-first=$!
-trap 'kill $first' TERM
-while kill -0 $first 2> /dev/null; do wait $first; done
+trap 'ended=1; kill $first' TERM
+while [ -z "$ended" ]; do
+    if [ -n "$SLURM_CONF" ]; then slurmd -f "$SLURM_CONF" -N "$NODE" -D > /dev/null 2>&1 & else sleep infinity & fi
+    first=$!
+    while kill -0 $first 2> /dev/null; do wait $first; done
+    sleep 0.2
+done
 """
 
 
@@ -390,6 +394,9 @@ class Farm:
     def crash_ctld(self):
         self._kill("slurmctld", 0)
 
+    def process_of_ctld(self):
+        return self._pid("slurmctld")
+
     def stop_ctld(self):
         self._kill("slurmctld", 20)
 
@@ -426,6 +433,26 @@ class Farm:
     def crash_node(self, node):
         """The node loses its power: all its processes are gone at once. (plain: slurmd alone; tasks go on.)"""
         self._kill(self._node_name(node), 0)
+
+    def crash_slurmd(self, node):
+        """kill -9 of slurmd alone, which is started again; its steps go on."""
+        if self.net == "plain":
+            self.crash_node(node)
+            self.start_node(node)
+            return
+        before = self._slurmds(node)
+        for pid in before:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: set(self._slurmds(node)) - set(before), 30, "slurmd of node%d does not start again" % node)
+
+    def _slurmds(self, node):
+        found = []
+        for pid in self.pids_on(node):
+            with contextlib.suppress(OSError):
+                if pathlib.Path("/proc/%d/comm" % pid).read_text() == "slurmd\n":
+                    found.append(pid)
+        return found
 
     def cut_node(self, node):
         self._needs_namespaces("cut-node")
@@ -547,7 +574,7 @@ def read_words():
                        ("env", "print the line to eval: SLURM_CONF"), ("start-ctld", "the controller comes back"),
                        ("crash-ctld", "kill -9 of the controller"), ("stop-ctld", "the controller stops in order")):
         verbs.add_parser(verb, help=text)
-    for verb, text in (("start-node", "a node boots"), ("crash-node", "a node loses its power"), ("cut-node", "its cable is pulled (netns)"),
+    for verb, text in (("start-node", "a node boots"), ("crash-node", "a node loses its power"), ("crash-slurmd", "kill -9 of its slurmd, which is started again"), ("cut-node", "its cable is pulled (netns)"),
                        ("mend-node", "its cable is back")):
         verbs.add_parser(verb, help=text).add_argument("node", type=int)
     on = verbs.add_parser("on", help="run a command as if typed on a node")

@@ -1,65 +1,17 @@
-"""Jobs go on over what a cluster does to them: suspension, and ends in each way in which Slurm keeps track of processes; and over kills
-of the yard."""
+"""Jobs go on over what a cluster does to them: it suspends them, takes their nodes away with a warning or without one, in each way in
+which Slurm keeps track of processes; and what a site does to their environment."""
 
 import json
-import os
 import pathlib
-import random
 import time
+import unittest
 
 from bazel.python import xml_runner
-from tests.slurm import farm_case, slurm_case
-
-KILLS = int(os.environ.get("KILLS", "20"))
-
-
-class FaultsCase(slurm_case.SlurmCase):
-    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MinJobAge=2", "KillWait=6", slurm_case.ROOM]}
-
-    def setUp(self):
-        super().setUp()
-        for path in self.shared.glob("*"):
-            if path.is_file():
-                path.unlink()
-
-    def allocation(self, pool="lab"):
-        """The number of the pool's newest job in Slurm's queue."""
-        return max((row[2] for name, row in self.queue().items() if name.startswith("y-%s-" % pool)), key=int)
-
-    def start_warned(self, name):
-        """A trial that saves when it is warned, and goes on in the next attempt (programs/warned.py)."""
-        process = self.start_yard("run", "--at", "lab", "--name", name, "--max_restarts", "1", "--", "python3",
-                                  farm_case.PROGRAMS + "/warned.py", str(self.shared))
-        self.await_true((self.shared / "steps-1").exists, self.keeper_log)
-        return process
-
-    def goes_on_after_a_warning(self, name, process):
-        """Its first attempt was warned and has saved, and the second one goes on from there."""
-        self.await_true((self.shared / "steps-2").exists, lambda: (self.trial_of(name), self.queue(), self.keeper_log()))
-        said = json.loads((self.shared / "stopped-1").read_text())
-        self.assertEqual((said["term"], said["stop"]), (True, "stop"), said)
-        self.assertEqual((self.shared / "steps-2").read_text().split()[0], str(said["step"] + 1))
-        (self.shared / "enough").touch()
-        self.finish(process)
-
-    def passes(self, seconds):
-        end = time.monotonic() + seconds
-        self.await_true(lambda: time.monotonic() > end, "time stands still")
-
-    def reports_go_on(self, name, count=20):
-        before = len(self.noted(name))
-        self.await_true(lambda: len(self.noted(name)) > before + count, lambda: (self.trial_of(name), self.keeper_log()))
-
-    def ends_whole(self, name, trial):
-        """The trial ends, in its first attempt, and each acknowledged report is kept once."""
-        pathlib.Path(self.directory, "enough").touch()
-        self.assertEqual(self.await_end(trial), "done")
-        self.assertEqual(self.noted(name), self.kept(name))
-        self.assertEqual(self.kept(name), list(range(1, len(self.kept(name)) + 1)))
-        self.assertEqual(self.trial_of(name)["attempt"], 1)
+from tests import hung_files
+from tests.slurm import farm_case, faults_case
 
 
-class SlurmSuspendedTest(FaultsCase):
+class SlurmSuspendedTest(faults_case.FaultsCase):
     def test_a_job_that_is_suspended_goes_on_when_it_is_resumed(self):
         self.make_pool("lab", nodes=1)
         self.await_nodes(count=1)
@@ -68,17 +20,180 @@ class SlurmSuspendedTest(FaultsCase):
         self.await_true(lambda: len(self.noted("rests")) > 5, self.keeper_log)
         number = self.allocation()
         self.slurm("scontrol", "suspend", number)
-        self.passes(12)
+        self.await_true(lambda: self.pool_row()["state"] == "SUSPENDED", self.pool_row)
         before = len(self.noted("rests"))
-        self.passes(1)
-        self.assertEqual(len(self.noted("rests")), before)  # It is.
+        self.passes(12)
+        self.assertEqual(len(self.noted("rests")), before)
         self.slurm("scontrol", "resume", number)
         self.reports_go_on("rests")
         self.ends_whole("rests", json.loads(out)["id"])
 
 
-class TrackedCase(FaultsCase):
-    """`yard stop` and scancel, in one of Slurm's ways to keep track of processes."""
+class SlurmWarningsTest(faults_case.FaultsCase):
+    """Slurm takes an allocation away, and warns its programs."""
+
+    def test_at_the_time_limit_a_program_is_warned_and_goes_on_in_the_next_allocation(self):
+        self.make_pool("lab", "--partition", "short", "--time", "1m", "--drain", "0s", nodes=1)
+        process = self.start_warned("limit")
+        self.await_second_attempt("limit")
+        self.assertRegex(self.pool_row()["last_end"], r"^Slurm: TIMEOUT \(Slurm job [0-9]+\)$")
+        self.goes_on_after_a_warning("limit", process)
+
+    def test_a_program_that_is_preempted_is_warned_and_goes_on_in_the_next_allocation(self):
+        self.make_pool("lab", "--partition", "low", nodes=3)
+        process = self.start_warned("preempted")
+        self.slurm("sbatch", "-J", "other", "-p", "main", "-D", "/", "-o", "/dev/null", "-N", "3", "--exclusive", "--wrap", "sleep 15")
+        self.addCleanup(self.slurm, "scancel", "-n", "other")
+        self.await_second_attempt("preempted")
+        self.assertRegex(self.pool_row()["last_end"], r"^Slurm: PREEMPTED \(Slurm job [0-9]+\)$")
+        self.goes_on_after_a_warning("preempted", process)
+
+
+class SlurmNodesTest(faults_case.FaultsCase):
+    """A node goes without a warning."""
+
+    node_lost_after = "1m"
+
+    def goes_on_elsewhere(self, name, host):
+        """The second attempt runs on another host, which was asked for without the first one."""
+        self.await_second_attempt(name)
+        self.assertNotEqual(self.host_of(name), host)
+        self.assertIn(" -x node%d " % host, self.calls_of("sbatch")[-1])
+        self.assertRegex(self.pool_row()["last_end"], r"^Slurm: NODE_FAIL \(Slurm job [0-9]+\)$")
+
+    def ends_in_the_second_attempt(self, name, process):
+        """Rows of the second attempt come after all of the first one's, which have all that was acknowledged there."""
+        (self.shared / "enough").touch()
+        self.finish(process)
+        steps = [json.loads(line)["step"] for line in pathlib.Path(self.directory, "runs", name, "result.json").read_text().splitlines()]
+        begins = [at for at, step in enumerate(steps) if step == 1]
+        self.assertEqual(len(begins), 2, steps)
+        first, second = steps[:begins[1]], steps[begins[1]:]
+        for steps, attempt in ((first, 1), (second, 2)):
+            self.assertEqual(steps, list(range(1, len(steps) + 1)))
+            self.assertEqual(steps[:len(self.steps(attempt))], self.steps(attempt))
+            # (The program may have ended between an answer and its note of it.)
+            self.assertLessEqual(len(steps) - len(self.steps(attempt)), 1)
+
+    @farm_case.needs_namespaces("a node that loses its power is named, and left out of the next allocation")
+    def test_a_node_that_loses_its_power_is_left_out_of_the_next_allocation(self):
+        self.make_pool("lab", nodes=1)
+        process = self.start_warned("power")
+        host = self.host_of("power")
+        self.farm.crash_node(host)
+        self.goes_on_elsewhere("power", host)
+        self.ends_in_the_second_attempt("power", process)
+
+    @farm_case.needs_namespaces("behind a cable that is cut for long the old attempt ends, and nothing of it counts any more")
+    def test_an_attempt_behind_a_cable_that_is_cut_for_long_is_replaced_and_killed_on_its_return(self):
+        self.make_pool("lab", nodes=1)
+        process = self.start_warned("cut")
+        host = self.host_of("cut")
+        self.farm.cut_node(host)
+        self.goes_on_elsewhere("cut", host)
+        self.assertTrue(self.programs_on(host))
+        acknowledged = self.steps(1)
+        self.farm.mend_node(host)
+        self.await_true(lambda: not self.programs_on(host), lambda: (self.programs_on(host), self.queue()))
+        self.assertEqual(self.steps(1), acknowledged)
+        self.assertFalse((self.shared / "stopped-1").exists(), "a checkpoint of the old attempt was taken")
+        self.ends_in_the_second_attempt("cut", process)
+
+
+class SlurmSitesTest(faults_case.FaultsCase):
+    """Jobs on a site that exports nothing, limits memory, and has not all directories on its nodes."""
+
+    farm_options = {**faults_case.FaultsCase.farm_options, "proctrack": "cgroup"}
+
+    def launch(self, argv, **more):
+        job = self.call("Launch", spec={"argv": argv, "working_directory": "/", "environment": ["PATH=/usr/bin:/bin"], "pool": "lab",
+                                        **more})["job"]["id"]
+        return self.await_state(job, "failed", "lost", "done")
+
+    def test_a_site_that_exports_nothing_runs_jobs(self):
+        self.environment.update({"SBATCH_EXPORT": "NONE", "SLURM_EXPORT_ENV": "NONE"})
+        try:
+            self.make_pool("lab", "--sbatch", "--export=NONE", nodes=1)
+        finally:
+            for name in ("SBATCH_EXPORT", "SLURM_EXPORT_ENV"):
+                del self.environment[name]
+        job = self.launch(["sh", "-c", "echo $PATH; command -v env"])
+        self.assertEqual(job["state"], "done", job)
+        self.assertEqual([line.partition("]: ")[2].strip() for line in self.output(job["id"]).splitlines()], ["/usr/bin:/bin", "/usr/bin/env"])
+
+    @farm_case.needs_namespaces("a working directory that a node does not have is named, and nothing runs")
+    def test_a_working_directory_that_a_node_does_not_have_is_named_and_nothing_runs(self):
+        self.make_pool("lab", nodes=1)
+        missing = pathlib.Path(self.directory, "state/only-here")
+        missing.mkdir(exist_ok=True)
+        ended = self.launch(["touch", str(self.shared / "ran")], working_directory=str(missing))
+        self.assertEqual(ended["state"], "failed", ended)
+        self.assertIn(str(missing), ended["tasks"][0]["attempts"][0]["reason"])
+        self.assertFalse((self.shared / "ran").exists())
+
+    @farm_case.needs_namespaces("a program that takes more memory than Slurm gave is killed, alone, and that is said")
+    def test_a_program_that_is_out_of_memory_ends_alone(self):
+        self.make_pool("lab", "--memory", "300MiB", nodes=1)
+        trial = self.run_trial("beside")
+        self.await_true(lambda: len(self.noted("beside")) > 5, self.keeper_log)
+        ended = self.launch(["python3", "-c", "x = bytearray(600 << 20)"])
+        self.assertEqual(ended["state"], "failed", ended)
+        attempt = ended["tasks"][0]["attempts"][0]
+        self.assertEqual(attempt["signal"], 9, attempt)
+        self.reports_go_on("beside")
+        self.ends_whole("beside", trial)
+
+
+class SlurmHungTest(faults_case.FaultsCase):
+    """The file system hangs that all hosts share, from which the nodes' programs were started."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not hung_files.may_mount():
+            raise unittest.SkipTest("only root may mount a file system, and only with /dev/fuse")
+        hung_files.leave_the_mounts_of_others()
+        super().setUpClass()
+
+    @classmethod
+    def before_up(cls):
+        shared = pathlib.Path(cls.directory, "shared")
+        shared.mkdir()
+        cls.files = hung_files.HungFiles(shared)
+        cls.addClassCleanup(cls.files.unmount)
+        super().before_up()
+
+    def launch(self, script):
+        return self.call("Launch", spec={"argv": ["sh", "-c", script], "working_directory": "/", "environment": ["PATH=/usr/bin:/bin"],
+                                         "pool": "lab"})["job"]["id"]
+
+    @farm_case.needs_namespaces("reports, output, stops and starts go on while the shared file system hangs for a minute")
+    def test_reports_output_stops_and_starts_go_on(self):
+        self.make_pool("lab", nodes=1, slots=6)
+        self.await_nodes(count=1)
+        trial = self.run_trial("on")
+        self.await_true(lambda: len(self.noted("on")) > 5, self.keeper_log)
+        ticks = self.launch("while :; do echo tick; sleep 0.1; done")
+        self.await_true(lambda: "tick" in self.output(ticks), "it does not start")
+        self.files.hang()
+        self.addCleanup(self.files.go_on)
+        begin = time.monotonic()
+        self.reports_go_on("on", 100)
+        said = self.output(ticks).count("tick")
+        self.await_true(lambda: self.output(ticks).count("tick") > said + 5, "the output has stopped")
+        started = self.launch("echo new; exit 3")
+        ended = self.await_state(started, "failed", "lost", "done")
+        self.assertEqual(ended["tasks"][0]["attempts"][0]["exit_code"], 3, ended)
+        self.assertIn("new", self.output(started))
+        self.yard("stop", ticks)
+        self.await_state(ticks, "failed", "done")
+        self.passes(60 - (time.monotonic() - begin))
+        self.reports_go_on("on")
+        self.files.go_on()
+        self.ends_whole("on", trial)
+
+
+class TrackedCase(faults_case.FaultsCase):
+    """`yard stop`, scancel, and a stub that is killed, in one of Slurm's ways to keep track of processes."""
 
     def test_a_scancel_warns_the_program(self):
         self.make_pool("lab", nodes=1)
@@ -97,27 +212,24 @@ class TrackedCase(FaultsCase):
         self.await_state(job, "failed", "done")
         self.assertEqual(self.left(), [])
 
+    @farm_case.needs_namespaces("a stub that is killed takes its attempts with it")
+    def test_a_stub_that_is_killed_leaves_no_process(self):
+        self.make_pool("lab", nodes=1)
+        job = json.loads(self.yard("launch", "--at", "lab", "--detach", "--json", "--", "sh", "-c", "setsid sleep 1000 & sleep 1000")[0])["id"]
+        self.await_true(lambda: len(self.left()) >= 3, self.left)
+        for host in self.farm.each():
+            self.kill_all(set(self.node_processes(host, b"--slurm")) - set(self.node_processes(host, b"--worker=")))
+        ended = self.await_state(job, "failed", "lost")
+        self.assertIn("lost", json.dumps(ended["tasks"][0]["attempts"][0]), ended)
+        self.await_true(lambda: not self.left(), self.left)
+
 
 class SlurmCgroupTest(TrackedCase):
-    farm_options = {**FaultsCase.farm_options, "proctrack": "cgroup"}
+    farm_options = {**faults_case.FaultsCase.farm_options, "proctrack": "cgroup"}
 
 
 class SlurmPgidTest(TrackedCase):
-    farm_options = {**FaultsCase.farm_options, "proctrack": "pgid"}
-
-
-class SlurmKillsTest(FaultsCase):
-    def test_every_acknowledged_report_is_kept_once_whatever_of_the_yard_is_killed(self):
-        self.make_pool("lab", nodes=1)
-        self.await_nodes(count=1)
-        trial = self.run_trial("kills")
-        self.await_true(lambda: len(self.noted("kills")) > 5, self.keeper_log)
-        dice = random.Random(KILLS)
-        for _ in range(KILLS):
-            self.kill_service(dice.choice(("gate", "trainer", "launcher")))
-            self.yard("up", *self.up_words)
-            self.reports_go_on("kills", dice.randrange(1, 30))
-        self.ends_whole("kills", trial)
+    farm_options = {**faults_case.FaultsCase.farm_options, "proctrack": "pgid"}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import re
 import time
 
 from bazel.python import xml_runner
-from tests.slurm import farm_case, slurm_case
+from tests.slurm import farm_case, slurm_case, submit_case
 
 RANKS = farm_case.PROGRAMS + "/ranks.py"
 ROOM = slurm_case.ROOM
@@ -192,19 +192,6 @@ class SlurmLifeTest(slurm_case.SlurmCase):
         self.assertEqual(self.noted("kept"), self.kept("kept")[:len(self.noted("kept"))])
         self.assertLessEqual(len(self.kept("kept")) - len(self.noted("kept")), 1)
 
-    def node_processes(self, host, word):
-        """The processes of yard-node on a host that have such a word."""
-        found = []
-        for pid in self.farm.pids_on(host):
-            try:
-                words = pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")
-            except OSError:
-                continue
-            is_node = any(one.endswith(b"/yard-node") for one in words) and words[0] != b"srun"
-            if is_node and any(one.startswith(word) for one in words):
-                found.append(pid)
-        return found
-
     def test_why_it_waits_is_said_and_that_it_waits_for_ever(self):
         self.slurm("sbatch", "-J", "other", "-D", "/", "-o", "/dev/null", "-N", "3", "--exclusive", "--wrap", "sleep 1000")
         self.addCleanup(self.slurm, "scancel", "-n", "other")
@@ -234,35 +221,7 @@ class SlurmLifeTest(slurm_case.SlurmCase):
         self.finish(process)
 
 
-class SubmitCase(slurm_case.SlurmCase):
-    """Kills around the submission: whatever is killed, the job of the yard starts once, and no second allocation stays."""
-
-    farm_options = {"nodes": 3, "memory": 4000, "lines": ["MessageTimeout=2", ROOM]}
-
-    def setUp(self):
-        super().setUp()
-        self.pool = "p%d" % len(self.calls_of("sbatch"))
-        self.killed = self.calls / ("killed-" + self.pool)
-        self.addCleanup(self.wrap, "sbatch")
-
-    def once(self, line):
-        """The next call of sbatch runs this line of shell, in the place of sbatch or before it."""
-        self.wrap("sbatch", "if mkdir %s; then %s; fi 2> /dev/null" % (self.killed, line))
-
-    def starts_once(self, after=lambda: None):
-        self.make_pool(self.pool, nodes=1)
-        job, notes = self.start_once(self.pool)
-        after()
-        self.await_true(notes.exists, lambda: (self.job(job), self.keeper_log(), self.queue()))
-        self.assertLessEqual(len([name for name in self.queue() if name.startswith("y-" + self.pool)]), 1, self.queue())
-        (self.shared / "go").touch()
-        self.addCleanup((self.shared / "go").unlink)
-        self.await_state(job, "done")
-        self.assertEqual(notes.read_text(), "start\n")
-        return job
-
-
-class SlurmSubmitTest(SubmitCase):
+class SlurmSubmitTest(submit_case.SubmitCase):
     def test_sbatch_is_killed_after_a_few_milliseconds(self):
         self.once('timeout -s KILL 0.008 /usr/bin/sbatch "$@"; exit 137')
         self.starts_once()
@@ -290,15 +249,6 @@ class SlurmSubmitTest(SubmitCase):
             self.await_true(lambda: self.calls_of("sbatch"), "sbatch is not called")
             self.kill_service("launcher")
             self.yard("up", *self.up_words)
-        self.starts_once(kill)
-
-
-class SlurmControllerTest(SubmitCase):
-    def test_the_controller_is_killed_soon_after_the_submission(self):
-        def kill():
-            self.await_true(lambda: any(name.startswith("y-" + self.pool) for name in self.queue()), self.queue)
-            self.farm.crash_ctld()
-            self.farm.start_ctld()
         self.starts_once(kill)
 
 
