@@ -1,20 +1,15 @@
 #include "trainer/table/trials.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/call/call_retry.h"
 #include "bus/json/annotations.h"
 #include "bus/schema/launcher_generated.h"
-#include "eventlog/event.h"
 #include "glog/logging.h"
 #include "runtime/file/own_directory.h"
 #include "runtime/text/printable.h"
@@ -25,11 +20,9 @@
 #include "trainer/attempt/program_runner.h"
 #include "trainer/attempt/room_waits.h"
 #include "trainer/attempt/trial_resources.h"
-#include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/function/function_main.h"
 #include "trainer/report/metric_statistics.h"
 #include "trainer/report/output_format.h"
-#include "trainer/run/experiment_id.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/run/run_annotations.h"
 #include "trainer/run/run_configuration.h"
@@ -39,21 +32,20 @@
 #include "trainer/store/trial_record.h"
 #include "trainer/table/attempt_guard.h"
 #include "trainer/table/ended_trials.h"
+#include "trainer/table/launch_queue.h"
+#include "trainer/table/new_trials.h"
 #include "trainer/table/system_curves.h"
 #include "trainer/table/trial_files.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_removals.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
-#include "trainer/trial/attach_request.h"
 #include "trainer/trial/life.h"
 #include "trainer/trial/trial.h"
 #include "trainer/trial/trial_message.h"
 #include "trainer/trial/trial_order.h"
 #include "trainer/trial/trial_output.h"
-#include "trainer/trial/trial_queue.h"
 #include "trainer/trial/trial_reports.h"
-#include "trainer/trial/trial_request.h"
 #include "trainer/trial/trial_state.h"
 
 // Always true between two callbacks:
@@ -81,9 +73,6 @@ constexpr absl::Duration kAtHand = absl::Milliseconds(200);
 // Where more than so many are, the next end does not wait for that.
 constexpr std::uint64_t kMostAtHand = 16;
 
-// Trials whose names differ in the number at their end alone.
-constexpr int kMostSameNames = 10'000;
-
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
          status.code() == absl::StatusCode::kUnavailable;
@@ -101,6 +90,8 @@ class TrialsImpl : public Trials {
       : options_(std::move(options)),
         table_({options_.store, [this](const TrialRecord& record) { return LoadReports(record); },
                 [this] { PutAsideLater(); }}),
+        new_trials_({&table_, options_.clock, options_.logdir, options_.hostname,
+                     [this](const std::string& id) { return Get(id); }}),
         nonces_(options_.loop, options_.clock),
         sync_({options_.loop, options_.clock, options_.store->path(),
                BackgroundOf(this, options_.sync_background),
@@ -115,14 +106,20 @@ class TrialsImpl : public Trials {
         holds_({.loop = options_.loop,
                 .clock = options_.clock,
                 .min_free = options_.min_free,
-                .again = [this] { StartNext(); }}),
-        slots_(options_.slots),
-        view_({&table_, &room_waits_, &holds_, [this] { return static_cast<std::size_t>(slots_); },
-               [this] { return static_cast<std::size_t>(running_.load()); },
+                .again = [this] { queue_.StartNext(); }}),
+        view_({&table_, &room_waits_, &holds_,
+               [this] { return static_cast<std::size_t>(queue_.slots()); },
+               [this] { return static_cast<std::size_t>(queue_.used()); },
                [this](const Trial& trial) {
-                 const TrialOrder order = OrderOfTrial(trial);
+                 const TrialOrder order = queue_.OrderOfTrial(trial);
                  return order.state == TrialOrder::State::kWaits ? order.words : std::string();
                }}),
+        queue_({options_.loop, &table_, &view_, &holds_, options_.slots,
+                [this](Trial& trial) { Start(trial); },
+                [this](Trial& trial, const std::string& why) {
+                  (void)Feed(trial, event::CannotStart{why});
+                },
+                [this] { StartNextLater(); }}),
         news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
                options_.on_event,
                [this](const TrialRecord& record) {
@@ -141,7 +138,6 @@ class TrialsImpl : public Trials {
                    [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
   ~TrialsImpl() override {
     options_.loop->Cancel(store_timer_);
-    options_.loop->Cancel(launch_timer_);
     options_.loop->Cancel(aside_timer_);
     for (auto& [number, trial] : table_.at_hand()) {
       options_.loop->Cancel(trial.stop_timer);
@@ -178,7 +174,7 @@ class TrialsImpl : public Trials {
       if (!HasEnded(trial.record)) (void)Feed(trial, event::TakenUp{});
     }
     curves_.Watch();
-    StartNext();
+    queue_.StartNext();
     files_.CheckEnded();
   }
 
@@ -189,16 +185,9 @@ class TrialsImpl : public Trials {
     if (const EndedTrial* const ended = table_.ended().ByRequest(request_id)) {
       return table_.MessageOf(*ended);
     }
-    const std::string id = table_.FreeId();
-    auto spec = NewSpec(request, id);
-    if (!spec.ok()) return spec.status();
-    if (auto status = CheckStart(*spec); !status.ok()) return status;
-    for (const auto& after : spec->options.after) {
-      auto other = Find(after->trial);
-      if (!other.ok()) return other.status();
-      after->trial = *std::move(other);
-    }
-    TrialRecord record = NewRecord(id, request_id, *std::move(spec));
+    auto made = new_trials_.FromRequest(request_id, request);
+    if (!made.ok()) return made.status();
+    TrialRecord record = *std::move(made);
     record.trace = trace;
     if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) {
       record = Decide(std::move(record), {}, {}, event::PauseAsked{why}, Now()).record;
@@ -210,7 +199,7 @@ class TrialsImpl : public Trials {
     if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     Trial& trial = table_.At(*number);
     news_.Announce(trial);
-    StartNext();
+    queue_.StartNext();
     return view_.Shown(trial);
   }
 
@@ -344,15 +333,15 @@ class TrialsImpl : public Trials {
     const auto changed = ChangeAnnotations(trial, request);
     if (!changed.ok()) return changed.status();
     if (*changed) news_.Announce(trial);
-    if (*changed && request.set_priority) StartNext();
+    if (*changed && request.set_priority) queue_.StartNext();
     return view_.Shown(trial);
   }
 
   void SetSlots(int slots) override {
-    slots_ = slots;
-    StartNext();
+    queue_.SetSlots(slots);
+    queue_.StartNext();
   }
-  int slots() const override { return slots_; }
+  int slots() const override { return queue_.slots(); }
 
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
     const auto number = table_.NumberOf(id);
@@ -392,7 +381,7 @@ class TrialsImpl : public Trials {
   void Forget(ObserverId observer) override { news_.Forget(observer); }
 
   Stats GetStats() const override {
-    return {table_.count(), live_.load(), running_.load(), reports_.load(), store_errors_.load()};
+    return {table_.count(), live_.load(), queue_.used(), reports_.load(), store_errors_.load()};
   }
 
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override {
@@ -407,7 +396,7 @@ class TrialsImpl : public Trials {
                                           : table_.ended().ByRequest(attach.nonce) != nullptr;
     if (is_over) return absl::PermissionDeniedError("its trial has ended");
     if (known != nullptr) return BeginAttached(table_.At(known->record.number));
-    auto made = NewAttached(attach);
+    auto made = new_trials_.FromAttached(attach);
     if (!made.ok()) return made.status();
     auto number = options_.store->Insert(*made);
     if (!number.ok()) return number.status();
@@ -581,87 +570,7 @@ class TrialsImpl : public Trials {
            AttemptNonces::kLateReports;
   }
 
-  // Under the first name that is free, where any will do.
-  absl::StatusOr<TrialSpec> NewSpec(const msg::RunTrialRequestT& request, const std::string& id) {
-    auto spec = SpecFrom(request, id, options_.logdir);
-    if (!spec.ok()) return spec.status();
-    absl::Status is_free = CheckNameIsFree(*spec);
-    const std::string name = spec->name, directory = spec->run_directory;
-    for (int number = 2; absl::IsAlreadyExists(is_free) && request.again && number < kMostSameNames;
-         ++number) {
-      spec->name = absl::StrCat(name, ".", number);
-      spec->run_directory = absl::StrCat(directory, ".", number);
-      is_free = CheckNameIsFree(*spec);
-    }
-    if (is_free.ok()) is_free = CheckRunName(spec->name);
-    if (!is_free.ok()) return is_free;
-    return spec;
-  }
-
-  absl::Status CheckNameIsFree(const TrialSpec& spec) const {
-    const auto holder = table_.HolderOf(spec.run_directory);
-    if (holder) {
-      return absl::AlreadyExistsError(absl::StrCat(
-          "the name ", spec.name, " is taken by trial ", holder->id, " (",
-          msg::EnumNameTrialState(holder->state), "): choose another --name, none, or --again"));
-    }
-    return CheckDirectoryIsFree(spec.run_directory);
-  }
-
-  // The start's source must be there when the trial is asked for. The spec names a source trial by
-  // its id.
-  absl::Status CheckStart(TrialSpec& spec) {
-    if (!spec.options.restore.empty()) {
-      return FindCheckpointDirectory(spec.options.restore).status();
-    }
-    if (spec.options.from.empty()) return absl::OkStatus();
-    auto from = Find(spec.options.from);
-    if (!from.ok()) return from.status();
-    spec.options.from = *std::move(from);
-    const auto trial = Get(spec.options.from);
-    if (!trial.ok()) return trial.status();
-    if (!trial->checkpoint.empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("trial ", spec.options.from, " has no checkpoint to start from"));
-  }
-
-  TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) {
-    TrialRecord record;
-    record.run.trial_id = id;
-    record.run.experiment_id = NewExperimentId();
-    record.run.hostname = options_.hostname;
-    record.run.created_us = NowMicros();
-    record.run.event_file =
-        eventlog::EventFileName(record.run.created_us / 1'000'000, options_.hostname, getpid(), 0);
-    record.request_id = request_id;
-    record.spec = std::move(spec);
-    record.nonce = runtime::RandomHex128();
-    record.job_request_id = runtime::RandomHex128();
-    return record;
-  }
-
   // ---- Trials of attached processes.
-
-  absl::StatusOr<TrialRecord> NewAttached(const AttachRequest& attach) {
-    if (attach.pid <= 0) return absl::InvalidArgumentError("an attached process needs a pid");
-    auto request = RequestOf(attach);
-    if (!request.ok()) return request.status();
-    if (!request->name.empty()) {
-      if (auto status = CheckRunName(request->name); !status.ok()) return status;
-    }
-    request->name = FreeName(request->name, [this](const std::string& name) {
-      const std::string directory = absl::StrCat(options_.logdir, "/", name);
-      return !table_.HolderOf(directory) && CheckDirectoryIsFree(directory).ok();
-    });
-    const std::string id = table_.FreeId();
-    auto spec = SpecFrom(*request, id, options_.logdir);
-    if (!spec.ok()) return spec.status();
-    if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
-    spec->options.attached_pid = static_cast<std::uint32_t>(attach.pid);
-    TrialRecord record = NewRecord(id, attach.nonce, *std::move(spec));
-    record.nonce = attach.nonce;
-    return record;
-  }
 
   // Its process runs already, so it does. (A trainer may have been killed before it came to that.)
   absl::StatusOr<AttemptKey> BeginAttached(Trial& trial) {
@@ -795,10 +704,10 @@ class TrialsImpl : public Trials {
     if (store_timer_ != 0) return;
     store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
       store_timer_ = 0;
-      without_room_.clear();
+      queue_.TryAllAgain();
       files_.FinishLate();
       if (!unsaved_.empty()) SaveUnsaved();
-      StartNext();
+      queue_.StartNext();
     });
   }
 
@@ -1097,7 +1006,7 @@ class TrialsImpl : public Trials {
 
   void Carry(Trial& trial, const action::Launch&) {
     MakeRunner(trial);
-    running_ = running_ + 1;
+    queue_.AddUsed(1);
     trial.errors_before.reset();
     if (!trial.attempt.launch_in_doubt) trial.errors_before = ErrorSizesOf(trial.record);
     msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
@@ -1180,72 +1089,6 @@ class TrialsImpl : public Trials {
 
   // ---- The queue.
 
-  // Starts the next trial that waits, if there is a slot, nothing else is being launched and the
-  // launcher did not just refuse.
-  void StartNext() {
-    std::uint64_t running = 0;
-    Trial* next = nullptr;       // The next one that needs a slot of this host.
-    Trial* elsewhere = nullptr;  // The next one with a pool, which has its own slots.
-    std::vector<std::pair<std::int64_t, std::string>> failed;  // They waited in vain.
-    const AwaitedResources awaited = view_.Awaited();
-    for (auto& [number, trial] : table_.at_hand()) {
-      if (IsAttached(trial.record)) continue;
-      // A trial whose start is still being read has its slot already.
-      const bool is_elsewhere = !trial.record.spec.options.pool.empty();
-      if (!is_elsewhere && (trial.runner != nullptr || trial.reports->waits_for_start())) ++running;
-      if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
-      if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
-      if (without_room_.count(number) != 0) continue;
-      const TrialOrder order = OrderOfTrial(trial);
-      if (order.state == TrialOrder::State::kFailed) failed.emplace_back(number, order.words);
-      if (order.state != TrialOrder::State::kCame) continue;
-      if (!WhyBehind(trial.record.spec.options, awaited).empty()) continue;
-      if (!holds_.WhyHeld(trial.record).empty()) {
-        holds_.Await(trial.record);
-        continue;
-      }
-      Trial*& best = is_elsewhere ? elsewhere : next;
-      if (best == nullptr || StartsBefore(InQueue(trial), InQueue(*best))) best = &trial;
-    }
-    running_ = running;
-    if (!failed.empty()) {
-      StartNextLater();
-      for (const auto& [number, why] : failed) {
-        (void)Feed(table_.At(number), event::CannotStart{why});
-      }
-      return;
-    }
-    if (launch_timer_ != 0) return;
-    if (running >= static_cast<std::uint64_t>(slots_)) next = nullptr;
-    if (next == nullptr ||
-        (elsewhere != nullptr && StartsBefore(InQueue(*elsewhere), InQueue(*next)))) {
-      next = elsewhere;
-    }
-    if (next != nullptr) Start(*next);
-  }
-
-  // A trial that has begun once waits for no other any more.
-  TrialOrder OrderOfTrial(const Trial& trial) const {
-    const TrialRecord& record = trial.record;
-    if (record.spec.options.after.empty() || record.started_us != 0 || record.launching) return {};
-    return OrderOf(record.spec.options,
-                   [this](const std::string& id) -> std::optional<AwaitedTrial> {
-                     if (const Trial* const other = table_.AtHand(id)) {
-                       return AwaitedTrial{.name = other->record.spec.name,
-                                           .state = other->record.state,
-                                           .has_begun = other->record.started_us != 0,
-                                           .reason = other->record.reason};
-                     }
-                     const EndedTrial* const ended = table_.ended().ById(id);
-                     if (ended == nullptr) return std::nullopt;
-                     const auto message = table_.MessageOf(*ended);
-                     return AwaitedTrial{.name = std::string(ended->name()),
-                                         .state = ended->state(),
-                                         .has_begun = !message.ok() || message->started_us != 0,
-                                         .reason = message.ok() ? message->reason : std::string()};
-                   });
-  }
-
   void Start(Trial& trial) {
     // A launch that is in doubt has its directory, and perhaps a job that a failure here would
     // lose.
@@ -1258,7 +1101,7 @@ class TrialsImpl : public Trials {
       if (absl::IsResourceExhausted(prepared)) {
         // Those behind it may need less.
         WaitForRoom(trial, true);
-        without_room_.insert(trial.record.number);
+        queue_.SkipForRoom(trial.record.number);
         StartNextLater();
       }
       return TryStoreLater();
@@ -1331,7 +1174,7 @@ class TrialsImpl : public Trials {
   void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
     Fault("after launch");
     if (!job.ok() && MayTryAgain(job.status())) return OnNoRoom(trial, job.status());
-    refused_launches_ = 0;
+    queue_.OnAnswered();
     if (!job.ok()) {
       AttemptEnd end;
       end.reason = absl::StrCat("cannot start: ", job.status().message());
@@ -1340,7 +1183,7 @@ class TrialsImpl : public Trials {
     }
     (void)Feed(trial, event::LaunchAnswered{*std::move(job)});
     FollowOutput(trial);
-    StartNext();
+    queue_.StartNext();
   }
 
   // The launcher gives its tasks what they asked for, or says why not yet.
@@ -1376,14 +1219,8 @@ class TrialsImpl : public Trials {
 
   // The launcher refused, for now. The trial waits again, as what it is: the first in the row.
   void OnNoRoom(Trial& trial, const absl::Status& status) {
-    options_.loop->Cancel(std::exchange(launch_timer_, 0));
-    const absl::Duration pause = bus::GrowingPause(++refused_launches_, bus::CallRetry::kFirstPause,
-                                                   bus::CallRetry::kLongestPause);
-    launch_timer_ = options_.loop->RunAfter(pause, [this] {
-      launch_timer_ = 0;
-      StartNext();
-    });
-    running_ = running_ - 1;
+    queue_.OnRefused();
+    queue_.AddUsed(-1);
     (void)Feed(trial,
                event::LaunchRefused{std::string(status.message()), absl::IsUnavailable(status)});
   }
@@ -1522,7 +1359,7 @@ class TrialsImpl : public Trials {
     options_.loop->Post([this, alive = alive_] {
       if (!*alive) return;
       ForgetOldTrials();
-      StartNext();
+      queue_.StartNext();
     });
   }
 
@@ -1533,13 +1370,14 @@ class TrialsImpl : public Trials {
   const Options options_;
   TrialTable table_;
   runtime::EventLoop::TimerId aside_timer_ = 0;
+  const NewTrials new_trials_;
   AttemptNonces nonces_;
   StoreSync sync_;
   std::set<std::int64_t> unsaved_;
   RoomWaits room_waits_;
   StartHolds holds_;
-  int slots_;
   const TrialView view_;
+  LaunchQueue queue_;
   TrialNews news_;
   TrialFiles files_;
   SystemCurves curves_;
@@ -1549,13 +1387,9 @@ class TrialsImpl : public Trials {
   std::function<void(const AttemptKey&, const std::string&)> over_;
   std::set<AttemptKey> connected_;  // Attempts whose shims have a connection.
   runtime::EventLoop::TimerId store_timer_ = 0;
-  // Nothing is launched before it fires: the launcher refused.
-  runtime::EventLoop::TimerId launch_timer_ = 0;
-  int refused_launches_ = 0;             // In a row.
-  bool tidies_ = false;                  // Soon.
-  std::set<std::int64_t> without_room_;  // Could not be started for that; until the next try.
+  bool tidies_ = false;  // Soon.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::atomic<std::uint64_t> live_{0}, running_{0}, reports_{0}, store_errors_{0};
+  std::atomic<std::uint64_t> live_{0}, reports_{0}, store_errors_{0};
 };
 
 }  // namespace

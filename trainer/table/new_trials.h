@@ -1,0 +1,51 @@
+#ifndef TRAINER_TABLE_NEW_TRIALS_H_
+#define TRAINER_TABLE_NEW_TRIALS_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
+#include "runtime/clock.h"
+#include "trainer/report/line_receiver.h"
+#include "trainer/store/trial_record.h"
+#include "trainer/table/trial_table.h"
+
+namespace trainer {
+
+// Makes the records of new trials: checks what is asked for, chooses the name, and finds the trials
+// that are named. Stores nothing and makes no directory. On the loop's thread; blocks for the disk.
+class NewTrials {
+ public:
+  struct Options {
+    const TrialTable* table = nullptr;  // Not owned, as the clock; both outlive it.
+    const runtime::Clock* clock = nullptr;
+    std::string logdir;  // As in Trials::Options, as the next.
+    std::string hostname;
+    // As Trials::Get().
+    std::function<absl::StatusOr<msg::TrialT>(const std::string& id)> get;
+  };
+  explicit NewTrials(Options options) : options_(std::move(options)) {}
+
+  // As Trials::Run().
+  absl::StatusOr<TrialRecord> FromRequest(const std::string& request_id,
+                                          const msg::RunTrialRequestT& request) const;
+  // Of a process that has attached itself: as LineReceiver::Attach().
+  absl::StatusOr<TrialRecord> FromAttached(const AttachRequest& attach) const;
+
+ private:
+  absl::StatusOr<TrialSpec> NewSpec(const msg::RunTrialRequestT& request,
+                                    const std::string& id) const;
+  absl::Status CheckNameIsFree(const TrialSpec& spec) const;
+  absl::Status FindOthers(TrialSpec& spec) const;
+  absl::Status CheckStart(TrialSpec& spec) const;
+  TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) const;
+
+  const Options options_;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TABLE_NEW_TRIALS_H_
