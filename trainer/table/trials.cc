@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/json/annotations.h"
 #include "bus/schema/launcher_generated.h"
 #include "glog/logging.h"
 #include "runtime/file/own_directory.h"
@@ -21,13 +20,10 @@
 #include "trainer/attempt/room_waits.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/function/function_main.h"
-#include "trainer/report/metric_statistics.h"
 #include "trainer/report/output_format.h"
 #include "trainer/run/failure_text.h"
-#include "trainer/run/run_annotations.h"
 #include "trainer/run/run_configuration.h"
 #include "trainer/run/run_mode.h"
-#include "trainer/run/run_provenance.h"
 #include "trainer/store/store_sync.h"
 #include "trainer/store/trial_record.h"
 #include "trainer/table/attempt_guard.h"
@@ -35,21 +31,24 @@
 #include "trainer/table/launch_queue.h"
 #include "trainer/table/new_trials.h"
 #include "trainer/table/system_curves.h"
+#include "trainer/table/trial_annotations.h"
+#include "trainer/table/trial_details.h"
 #include "trainer/table/trial_files.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_removals.h"
+#include "trainer/table/trial_saves.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
 #include "trainer/trial/life.h"
 #include "trainer/trial/trial.h"
-#include "trainer/trial/trial_message.h"
 #include "trainer/trial/trial_order.h"
 #include "trainer/trial/trial_output.h"
 #include "trainer/trial/trial_reports.h"
 #include "trainer/trial/trial_state.h"
 
 // Always true between two callbacks:
-// - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
+// - `record` in memory is what the store has, but for trials that are unsaved (trial_saves.h),
+// which are behind there
 //   after an error of the disk and written again by a timer.
 // - what becomes of a trial is decided by Decide() (trial/life.h) alone, and carried out by
 //   CarryOut() in the order of its actions: what comes before the record is stored may be done
@@ -99,6 +98,8 @@ class TrialsImpl : public Trials {
                  const absl::Status status = Store::Sync(path);
                  LOG_IF(ERROR, !status.ok()) << status;
                }}),
+        saves_({options_.store, &table_, [this] { sync_.Soon(); }, [this] { ++store_errors_; },
+                [this] { TryStoreLater(); }}),
         room_waits_(options_.loop,
                     [this](const std::vector<AttemptKey>& attempts) {
                       for (const AttemptKey& attempt : attempts) Want(attempt);
@@ -128,8 +129,11 @@ class TrialsImpl : public Trials {
                  if (is_judged) options_.judge->Changed(record);
                }}),
         files_({options_.loop, options_.clock, options_.store, &table_, &news_,
-                [this](std::int64_t number) { return unsaved_.contains(number); },
+                [this](std::int64_t number) { return saves_.IsUnsaved(number); },
                 [this] { TryStoreLater(); }, [this] { ++store_errors_; }, options_.fault}),
+        annotations_({options_.store, [this] { sync_.Soon(); }, [this] { ++store_errors_; },
+                      options_.fault}),
+        details_({options_.loop, options_.store, &table_, &view_}),
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
         guard_({options_.loop, options_.clock, options_.store, &table_, &room_waits_,
                 BackgroundOf(this, options_.background),
@@ -245,13 +249,7 @@ class TrialsImpl : public Trials {
 
   void Details(const std::string& id,
                std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) override {
-    const auto found = table_.ById(id);
-    if (!found.ok()) return done(found.status());
-    Trial* const trial = *found;
-    auto statistics = trial->statistics;
-    if (statistics == nullptr) statistics = std::make_shared<MetricStatistics>();
-    if (!HasEnded(trial->record)) trial->statistics = statistics;
-    FinishDetails(id, std::move(statistics), std::move(done));
+    details_.Gather(id, std::move(done));
   }
 
   absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id, const std::string& trace) override {
@@ -330,7 +328,7 @@ class TrialsImpl : public Trials {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot set the priority of trial ", id, ": it ", StateWords(trial.record)));
     }
-    const auto changed = ChangeAnnotations(trial, request);
+    const auto changed = annotations_.Change(trial, request);
     if (!changed.ok()) return changed.status();
     if (*changed) news_.Announce(trial);
     if (*changed && request.set_priority) queue_.StartNext();
@@ -553,7 +551,7 @@ class TrialsImpl : public Trials {
     for (auto place = table_.at_hand().begin(); place != table_.at_hand().end();) {
       const auto& [number, trial] = *place++;
       if (!HasEnded(trial.record)) continue;
-      const bool is_behind = unsaved_.count(number) != 0 || files_.IsLate(number) ||
+      const bool is_behind = saves_.IsUnsaved(number) || files_.IsLate(number) ||
                              trial.reports->saves() || trial.end.has_value();
       if (is_behind) {
         PutAsideLater();
@@ -604,42 +602,11 @@ class TrialsImpl : public Trials {
 
   // ---- Keeping it.
 
-  // The change stands once it is stored.
-  absl::Status SaveNow(Trial& trial, TrialRecord changed, std::vector<AnsweredLine> lines = {}) {
-    StoreBatch batch;
-    batch.trials.push_back(changed);
-    batch.lines = std::move(lines);
-    auto status = options_.store->Write(batch);
-    if (!status.ok()) {
-      ++store_errors_;
-      return status;
-    }
-    trial.record = std::move(changed);
-    sync_.Soon();
-    return status;
-  }
-
-  // True if anything has changed.
-  absl::StatusOr<bool> ChangeAnnotations(Trial& trial, const msg::AnnotateRequestT& request) {
-    const msg::TrialOptionsT& options = trial.record.spec.options;
-    const bus::Annotations before = AnnotationsOf(options);
-    auto wanted = bus::Annotated(before, request);
-    if (!wanted.ok()) return wanted.status();
-    const int priority = request.set_priority ? request.priority : options.priority;
-    if (*wanted == before && priority == options.priority) return false;
-    msg::TrialOptionsT after;
-    CopyAnnotations(options, &after);
-    if (*wanted != before) SetAnnotations(*std::move(wanted), &after);
-    after.priority = priority;
-    if (auto status = KeepAnnotations(trial, after); !status.ok()) return status;
-    return true;
-  }
-
   // A line of its program asks for it.
   absl::Status AnnotateByItself(std::int64_t number, const msg::AnnotateRequestT& request) {
     Trial* const trial = table_.AtHand(number);
     if (trial == nullptr) return absl::InternalError("the trial was put aside");
-    const auto changed = ChangeAnnotations(*trial, request);
+    const auto changed = annotations_.Change(*trial, request);
     if (!changed.ok()) return changed.status();
     if (!*changed) return absl::OkStatus();
     options_.loop->Post([this, number, alive = alive_] {
@@ -649,64 +616,13 @@ class TrialsImpl : public Trials {
     return absl::OkStatus();
   }
 
-  // Annotations are stored and written to the directory; if one of the two fails, neither is kept.
-  absl::Status KeepAnnotations(Trial& trial, const msg::TrialOptionsT& after) {
-    msg::TrialOptionsT& options = trial.record.spec.options;
-    msg::TrialOptionsT before;
-    CopyAnnotations(options, &before);
-    if (auto status = options_.store->Annotate(trial.record.number, after); !status.ok()) {
-      ++store_errors_;
-      return status;
-    }
-    Fault("annotated");
-    auto written = BringAnnotationsUpToDate(trial.record.spec.run_directory, after);
-    if (!written.ok()) {
-      const absl::Status undone = options_.store->Annotate(trial.record.number, before);
-      if (undone.ok()) return written;
-      LOG(ERROR) << "trial " << trial.record.id() << ": " << undone;
-    }
-    CopyAnnotations(after, &options);
-    sync_.Soon();
-    return written;
-  }
-  // As SaveNow(), but a full disk stops nobody from stopping: it is stored later.
-  absl::Status SaveOrder(Trial& trial, TrialRecord changed) {
-    const absl::Status status = SaveNow(trial, changed);
-    if (!absl::IsResourceExhausted(status)) return status;
-    LOG(ERROR) << status;
-    trial.record = std::move(changed);
-    unsaved_.insert(trial.record.number);
-    TryStoreLater();
-    return absl::OkStatus();
-  }
-
-  // For what has happened already: stored later if it cannot be stored now.
-  void SaveSometime(Trial& trial, TrialRecord changed) {
-    trial.record = std::move(changed);
-    unsaved_.insert(trial.record.number);
-    SaveUnsaved();
-  }
-
-  void SaveUnsaved() {
-    StoreBatch batch;
-    for (const std::int64_t number : unsaved_) batch.trials.push_back(table_.At(number).record);
-    const absl::Status status = options_.store->Write(batch);
-    if (status.ok()) {
-      sync_.Soon();
-      return unsaved_.clear();
-    }
-    ++store_errors_;
-    LOG_EVERY_N(ERROR, 20) << status;
-    TryStoreLater();
-  }
-
   void TryStoreLater() {
     if (store_timer_ != 0) return;
     store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
       store_timer_ = 0;
       queue_.TryAllAgain();
       files_.FinishLate();
-      if (!unsaved_.empty()) SaveUnsaved();
+      saves_.Retry();
       queue_.StartNext();
     });
   }
@@ -876,37 +792,6 @@ class TrialsImpl : public Trials {
     if (is_news) (void)Feed(trial, event::LinesStored{was_to_end, progress.verdict});
   }
 
-  // ---- Details.
-
-  // Adds what the statistics lack. Between two pieces others have their turn.
-  void FinishDetails(const std::string& id, std::shared_ptr<MetricStatistics> statistics,
-                     std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) {
-    auto rows = RowsAfter(id, statistics->rows());
-    if (!rows.ok()) return done(rows.status());
-    if (rows->empty()) {
-      const auto trial = table_.ById(id);
-      if (!trial.ok()) return done(trial.status());
-      return done(DetailsOf(**trial, *statistics));
-    }
-    for (const ResultRow& row : *rows) statistics->Add(row);
-    options_.loop->Post([this, id, statistics, done, alive = alive_] {
-      if (*alive) FinishDetails(id, statistics, done);
-    });
-  }
-
-  absl::StatusOr<msg::TrialDetailsReplyT> DetailsOf(const Trial& trial,
-                                                    const MetricStatistics& statistics) const {
-    const auto checkpoints = options_.store->Checkpoints(trial.record.number);
-    if (!checkpoints.ok()) return checkpoints.status();
-    auto details = DetailsMessage(trial.record, view_.Whole(trial), statistics, *checkpoints,
-                                  trial.reports->events().waiting());
-    // Once it is in the run's directory, the record does not have it any more.
-    if (details.options != nullptr && details.options->provenance_diff.empty()) {
-      details.options->provenance_diff = ReadUncommittedDiff(trial.record.spec.run_directory);
-    }
-    return details;
-  }
-
   static std::string WhyOver(const TrialRecord& record) {
     return absl::StrCat("trial ", record.id(), " ", StateWords(record),
                         record.reason.empty() ? "" : ": ", record.reason);
@@ -970,7 +855,7 @@ class TrialsImpl : public Trials {
     Held held;
     for (const Action& action : decision.actions) {
       if (const auto* const store = std::get_if<action::Store>(&action)) {
-        auto status = StoreAs(store->how, trial, std::move(decision.record), lines);
+        auto status = saves_.Save(store->how, trial, std::move(decision.record), lines);
         if (!status.ok()) return status;
         trial.attempt = decision.attempt;
         if (!store->point.empty()) Fault(store->point);
@@ -983,13 +868,6 @@ class TrialsImpl : public Trials {
     for (const auto& [other, actions] : held) {
       for (const Action& action : actions) Carry(*other, action);
     }
-    return absl::OkStatus();
-  }
-  absl::Status StoreAs(Keep how, Trial& trial, TrialRecord record,
-                       const std::vector<AnsweredLine>& lines) {
-    if (how == Keep::kNow) return SaveNow(trial, std::move(record), lines);
-    if (how == Keep::kAtOnce) return SaveOrder(trial, std::move(record));
-    SaveSometime(trial, std::move(record));
     return absl::OkStatus();
   }
   void Carry(Trial& trial, const Action& action) {
@@ -1325,7 +1203,7 @@ class TrialsImpl : public Trials {
       });
       trial.record = std::move(decision.record);
       trial.attempt = decision.attempt;
-      unsaved_.insert(number);
+      saves_.Mark(number);
       held.emplace_back(&trial, std::move(decision.actions));
     }
     return held;
@@ -1336,7 +1214,7 @@ class TrialsImpl : public Trials {
   // An ended trial leaves nothing in memory.
   void Drop(std::int64_t number) {
     if (const Trial* const trial = table_.AtHand(number)) nonces_.Forget(trial->record.nonce);
-    unsaved_.erase(number);
+    saves_.Drop(number);
     files_.Drop(number);
     news_.Drop(number);
     room_waits_.Remove(number);
@@ -1346,7 +1224,7 @@ class TrialsImpl : public Trials {
   // Not from inside a callback of a runner.
   void ForgetOldTrials() {
     const std::uint64_t ended = table_.count() - live_;
-    if (ended <= options_.keep_trials || !unsaved_.empty()) return;
+    if (ended <= options_.keep_trials || !saves_.empty()) return;
     PutAsideThatHaveEnded();
     const absl::Status forgotten = removals_.ForgetOldest(ended - options_.keep_trials);
     if (forgotten.ok()) return;
@@ -1373,13 +1251,15 @@ class TrialsImpl : public Trials {
   const NewTrials new_trials_;
   AttemptNonces nonces_;
   StoreSync sync_;
-  std::set<std::int64_t> unsaved_;
+  TrialSaves saves_;
   RoomWaits room_waits_;
   StartHolds holds_;
   const TrialView view_;
   LaunchQueue queue_;
   TrialNews news_;
   TrialFiles files_;
+  TrialAnnotations annotations_;
+  TrialDetails details_;
   SystemCurves curves_;
   AttemptGuard guard_;
   TrialRemovals removals_;

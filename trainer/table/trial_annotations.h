@@ -1,0 +1,39 @@
+#ifndef TRAINER_TABLE_TRIAL_ANNOTATIONS_H_
+#define TRAINER_TABLE_TRIAL_ANNOTATIONS_H_
+
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
+#include "trainer/store/store.h"
+#include "trainer/trial/trial.h"
+
+namespace trainer {
+
+// Changes what people say of a trial, and its priority: in the store, in its directory and in its
+// record. On the loop's thread, which it blocks for the disk.
+class TrialAnnotations {
+ public:
+  struct Options {
+    Store* store = nullptr;           // Not owned; outlives it.
+    std::function<void()> on_stored;  // It is to survive a loss of power soon.
+    std::function<void()> on_store_error;
+    std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
+  };
+  explicit TrialAnnotations(Options options) : options_(std::move(options)) {}
+
+  // True if anything has changed. InvalidArgument: what would come of it is refused.
+  absl::StatusOr<bool> Change(Trial& trial, const msg::AnnotateRequestT& request);
+
+ private:
+  absl::Status Keep(Trial& trial, const msg::TrialOptionsT& after);
+
+  const Options options_;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TABLE_TRIAL_ANNOTATIONS_H_

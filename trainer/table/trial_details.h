@@ -1,0 +1,51 @@
+#ifndef TRAINER_TABLE_TRIAL_DETAILS_H_
+#define TRAINER_TABLE_TRIAL_DETAILS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
+#include "runtime/event_loop.h"
+#include "trainer/report/metric_statistics.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trial_table.h"
+#include "trainer/table/trial_view.h"
+#include "trainer/trial/trial.h"
+
+namespace trainer {
+
+// Gathers everything that is known of a trial. The statistics of its metrics are kept while it
+// lives, so only rows that are new are read. On the loop's thread, which it blocks for the disk, a
+// piece at a time.
+class TrialDetails {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
+    Store* store = nullptr;
+    TrialTable* table = nullptr;
+    const TrialView* view = nullptr;
+  };
+  using Done = std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)>;
+  explicit TrialDetails(Options options) : options_(std::move(options)) {}
+  ~TrialDetails() { *alive_ = false; }
+  TrialDetails(const TrialDetails&) = delete;
+  TrialDetails& operator=(const TrialDetails&) = delete;
+
+  // As Trials::Details().
+  void Gather(const std::string& id, Done done);
+
+ private:
+  void Finish(const std::string& id, std::shared_ptr<MetricStatistics> statistics, Done done);
+  absl::StatusOr<msg::TrialDetailsReplyT> DetailsOf(const Trial& trial,
+                                                    const MetricStatistics& statistics) const;
+
+  const Options options_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TABLE_TRIAL_DETAILS_H_
