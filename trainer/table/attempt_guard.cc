@@ -41,14 +41,14 @@ void AttemptGuard::Begin(Trial& trial) {
 }
 
 void AttemptGuard::End(Trial& trial) {
-  options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-  options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+  trial.watch_timer.Cancel();
+  trial.stacks_timer.Cancel();
 }
 
 // Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
 // either can be the next time.
 void AttemptGuard::Watch(Trial& trial) {
-  options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+  trial.watch_timer.Cancel();
   const TrialRecord& record = trial.record;
   if (IsToLeave(trial) || WaitsForResources(record)) return;
   const absl::Duration now = options_.clock->Monotonic();
@@ -72,9 +72,8 @@ void AttemptGuard::Watch(Trial& trial) {
   const absl::Duration wait = watch.look_after;
   if (wait == absl::InfiniteDuration()) return;
   const std::int64_t number = record.number;
-  trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
+  trial.watch_timer.Start(options_.loop, wait, [this, number, due = now + wait] {
     Trial& watched = options_.table->At(number);
-    watched.watch_timer = 0;
     // If this process itself was held up, so are the lines that tell of life: count anew.
     const absl::Duration then = options_.clock->Monotonic();
     const absl::Duration held_up = then - due;
@@ -86,17 +85,16 @@ void AttemptGuard::Watch(Trial& trial) {
 
 // The launcher ends an attempt that runs for too long, at once: what it does is said before that.
 void AttemptGuard::WatchRunTime(Trial& trial) {
-  options_.loop->Cancel(std::exchange(trial.stacks_timer, 0));
+  trial.stacks_timer.Cancel();
   const auto limit =
       absl::Milliseconds(static_cast<std::int64_t>(trial.record.spec.options.max_run_time_ms));
   if (limit == absl::ZeroDuration() || !trial.attempt.running_since) return;
   const absl::Duration lead = std::min(kStacksTime / 2, limit / 4);
   const absl::Duration ran = options_.clock->Monotonic() - *trial.attempt.running_since;
   if (ran > limit - lead) return;
-  trial.stacks_timer =
-      options_.loop->RunAfter(limit - lead - ran, [this, number = trial.record.number, limit] {
+  trial.stacks_timer.Start(
+      options_.loop, limit - lead - ran, [this, number = trial.record.number, limit] {
         Trial& late = options_.table->At(number);
-        late.stacks_timer = 0;
         if (!options_.background || late.leaders.empty() || IsToLeave(late)) return;
         const std::string why =
             absl::StrCat("its time of ", absl::FormatDuration(limit), " is over");

@@ -45,7 +45,7 @@ void LaunchQueue::StartNext() {
     }
     return;
   }
-  if (launch_timer_ != 0) return;
+  if (launch_timer_.is_set()) return;
   if (running >= static_cast<std::uint64_t>(slots_)) next = nullptr;
   if (next == nullptr ||
       (elsewhere != nullptr && StartsBefore(InQueue(*elsewhere), InQueue(*next)))) {
@@ -75,13 +75,9 @@ TrialOrder LaunchQueue::OrderOfTrial(const Trial& trial) const {
 }
 
 void LaunchQueue::OnRefused() {
-  options_.loop->Cancel(std::exchange(launch_timer_, 0));
   const absl::Duration pause = bus::GrowingPause(++refused_launches_, bus::CallRetry::kFirstPause,
                                                  bus::CallRetry::kLongestPause);
-  launch_timer_ = options_.loop->RunAfter(pause, [this] {
-    launch_timer_ = 0;
-    StartNext();
-  });
+  launch_timer_.Start(options_.loop, pause, [this] { StartNext(); });
 }
 
 }  // namespace trainer

@@ -11,6 +11,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/attempt/start_holds.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
@@ -36,9 +37,6 @@ class LaunchQueue {
     std::function<void()> look_again;  // StartNext() is to be called in a later turn of the loop.
   };
   explicit LaunchQueue(Options options) : options_(std::move(options)), slots_(options_.slots) {}
-  ~LaunchQueue() { options_.loop->Cancel(launch_timer_); }
-  LaunchQueue(const LaunchQueue&) = delete;
-  LaunchQueue& operator=(const LaunchQueue&) = delete;
 
   // Starts the next trial that waits, if there is one.
   void StartNext();
@@ -65,7 +63,7 @@ class LaunchQueue {
   int slots_;
   std::atomic<std::uint64_t> used_{0};
   // Nothing is launched before it fires: the launcher refused.
-  runtime::EventLoop::TimerId launch_timer_ = 0;
+  runtime::Timer launch_timer_;
   int refused_launches_ = 0;             // In a row.
   std::set<std::int64_t> without_room_;  // Could not be started for that; until the next try.
 };

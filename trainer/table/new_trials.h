@@ -32,7 +32,7 @@ class NewTrials {
   // As Trials::Run().
   absl::StatusOr<TrialRecord> FromRequest(const std::string& request_id,
                                           const msg::RunTrialRequestT& request) const;
-  // Of a process that has attached itself: as LineReceiver::Attach().
+  // For a process that has attached itself: as LineReceiver::Attach().
   absl::StatusOr<TrialRecord> FromAttached(const AttachRequest& attach) const;
 
  private:

@@ -13,6 +13,7 @@
 #include "runtime/file/own_directory.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
+#include "runtime/timer.h"
 #include "trainer/attempt/attached_runner.h"
 #include "trainer/attempt/attempt_nonces.h"
 #include "trainer/attempt/output_reader.h"
@@ -140,17 +141,7 @@ class TrialsImpl : public Trials {
                 [this](Trial& trial, const Event& event) { (void)Feed(trial, event); }}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
                    [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
-  ~TrialsImpl() override {
-    options_.loop->Cancel(store_timer_);
-    options_.loop->Cancel(aside_timer_);
-    for (auto& [number, trial] : table_.at_hand()) {
-      options_.loop->Cancel(trial.stop_timer);
-      options_.loop->Cancel(trial.restart_timer);
-      options_.loop->Cancel(trial.watch_timer);
-      options_.loop->Cancel(trial.stacks_timer);
-    }
-    *alive_ = false;
-  }
+  ~TrialsImpl() override { *alive_ = false; }
 
   absl::Status Load() {
     std::vector<TrialRecord> live;
@@ -537,10 +528,8 @@ class TrialsImpl : public Trials {
 
   // Soon. For one that has ended or was recalled.
   void PutAsideLater(absl::Duration delay = kAtHand) {
-    if (aside_timer_ != 0 && delay == kAtHand) return;
-    options_.loop->Cancel(aside_timer_);
-    aside_timer_ = options_.loop->RunAfter(delay, [this] {
-      aside_timer_ = 0;
+    if (aside_timer_.is_set() && delay == kAtHand) return;
+    aside_timer_.Start(options_.loop, delay, [this] {
       PutAsideThatHaveEnded();
       ForgetOldTrials();
     });
@@ -617,9 +606,8 @@ class TrialsImpl : public Trials {
   }
 
   void TryStoreLater() {
-    if (store_timer_ != 0) return;
-    store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
-      store_timer_ = 0;
+    if (store_timer_.is_set()) return;
+    store_timer_.Start(options_.loop, kStoreRetry, [this] {
       queue_.TryAllAgain();
       files_.FinishLate();
       saves_.Retry();
@@ -698,7 +686,7 @@ class TrialsImpl : public Trials {
     touched.insert(trial->record.number);
     // Its word may come before the launcher's.
     if (WaitsForResources(trial->record)) (void)Feed(*trial, event::Granted{NowMicros()});
-    if (trial->watch_timer != 0) trial->last_heard = options_.clock->Monotonic();
+    if (trial->watch_timer.is_set()) trial->last_heard = options_.clock->Monotonic();
     auto answer = trial->reports->Take(line, trial->record, now, batch);
     // Nobody would call for it again.
     if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {
@@ -910,21 +898,19 @@ class TrialsImpl : public Trials {
   }
   void Carry(Trial& trial, const action::TakeStacks&) { guard_.TakeStacksAndStop(trial); }
 
-  runtime::EventLoop::TimerId& TimerOf(Trial& trial, TrialTimer timer) {
+  static runtime::Timer& TimerOf(Trial& trial, TrialTimer timer) {
     return timer == TrialTimer::kStop ? trial.stop_timer : trial.restart_timer;
   }
   void Carry(Trial& trial, const action::SetTimer& set) {
-    options_.loop->Cancel(TimerOf(trial, set.timer));
-    TimerOf(trial, set.timer) =
-        options_.loop->RunAfter(set.delay, [this, number = trial.record.number, timer = set.timer] {
-          Trial& due = table_.At(number);
-          TimerOf(due, timer) = 0;
+    TimerOf(trial, set.timer)
+        .Start(options_.loop, set.delay, [this, number = trial.record.number, timer = set.timer] {
           const bool is_stop = timer == TrialTimer::kStop;
-          (void)Feed(due, is_stop ? Event(event::StopDue{}) : Event(event::RestartDue{}));
+          (void)Feed(table_.At(number),
+                     is_stop ? Event(event::StopDue{}) : Event(event::RestartDue{}));
         });
   }
   void Carry(Trial& trial, const action::CancelTimer& cancel) {
-    options_.loop->Cancel(std::exchange(TimerOf(trial, cancel.timer), 0));
+    TimerOf(trial, cancel.timer).Cancel();
   }
   void Carry(Trial& trial, const action::Watch&) {
     guard_.Begin(trial);
@@ -1105,17 +1091,15 @@ class TrialsImpl : public Trials {
 
   // Without room its reports are waited for only so long.
   void GiveUpOutputAfter(Trial& trial, absl::Duration grace) {
-    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    trial.stop_timer = options_.loop->RunAfter(grace, [this, number = trial.record.number] {
-      Trial& late = table_.At(number);
-      late.stop_timer = 0;
+    trial.stop_timer.Start(options_.loop, grace, [this, number = trial.record.number] {
+      const Trial& late = table_.At(number);
       if (late.output != nullptr) late.output->GiveUp();
     });
   }
 
   void OnEnded(Trial& trial, AttemptEnd end) {
     if (trial.output != nullptr) {
-      const bool waits_for_ever = IsToLeave(trial) && trial.stop_timer == 0;
+      const bool waits_for_ever = IsToLeave(trial) && !trial.stop_timer.is_set();
       if (waits_for_ever) GiveUpOutputAfter(trial, GraceOf(trial.record));
       // Output that the attempt has written counts before its end.
       return trial.output->Finish(
@@ -1157,8 +1141,8 @@ class TrialsImpl : public Trials {
   // Drops the parts that only a live trial needs. Its nonce stays, for a report that is late.
   void Forget(Trial& trial) {
     WaitNoMoreForRoom(trial);
-    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
+    trial.stop_timer.Cancel();
+    trial.restart_timer.Cancel();
     guard_.End(trial);
     trial.statistics.reset();
     trial.errors_before.reset();
@@ -1247,7 +1231,7 @@ class TrialsImpl : public Trials {
 
   const Options options_;
   TrialTable table_;
-  runtime::EventLoop::TimerId aside_timer_ = 0;
+  runtime::Timer aside_timer_;
   const NewTrials new_trials_;
   AttemptNonces nonces_;
   StoreSync sync_;
@@ -1266,7 +1250,7 @@ class TrialsImpl : public Trials {
   std::function<void(const AttemptKey&)> wanted_;
   std::function<void(const AttemptKey&, const std::string&)> over_;
   std::set<AttemptKey> connected_;  // Attempts whose shims have a connection.
-  runtime::EventLoop::TimerId store_timer_ = 0;
+  runtime::Timer store_timer_;
   bool tidies_ = false;  // Soon.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::atomic<std::uint64_t> live_{0}, reports_{0}, store_errors_{0};

@@ -11,7 +11,7 @@
 
 #include "absl/time/time.h"
 #include "bus/schema/trainer_generated.h"
-#include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/attempt/output_reader.h"
 #include "trainer/attempt/program_runner.h"
 #include "trainer/report/metric_statistics.h"
@@ -25,7 +25,7 @@
 namespace trainer {
 
 // A trial at hand, whole: its record as the store has it, and the state that only a running trainer
-// knows. Cancel its timers before destroying it. On the loop's thread.
+// knows. On the loop's thread.
 struct Trial {
   TrialRecord record;
   AttemptStatus attempt;
@@ -33,22 +33,22 @@ struct Trial {
   std::shared_ptr<ProgramRunner> runner;
   std::unique_ptr<OutputReader> output;  // While an attempt runs that reports by its output.
   std::int64_t lost_output = 0;          // Bytes of the attempt's that were not stored.
-  runtime::EventLoop::TimerId stop_timer = 0;
+  runtime::Timer stop_timer;
   std::string stop_trace;  // Empty: that of the trial.
   // The main processes of the attempt's tasks, as the launcher has told them.
   std::vector<pid_t> leaders;
   std::string node;  // Where its first task runs, likewise; empty: on this host.
   // While the next attempt is held back.
-  runtime::EventLoop::TimerId restart_timer = 0;
+  runtime::Timer restart_timer;
   bool config_behind = false;     // params.json lacks a change that is stored.
   std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
   // At the launch of the attempt; unset: another trainer launched it.
   std::optional<ErrorSizes> errors_before;
   std::int64_t changed_us = 0;
   // For what an attempt must not do: go on for too long, or be silent.
-  runtime::EventLoop::TimerId watch_timer = 0;
+  runtime::Timer watch_timer;
   // Before its max_run_time is over, to say where it is then.
-  runtime::EventLoop::TimerId stacks_timer = 0;
+  runtime::Timer stacks_timer;
   absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
   std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
   absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
