@@ -175,12 +175,12 @@ TEST_F(ScalarAnswerTest, NamesPatternsAndStepsSelect) {
 }
 
 TEST_F(ScalarAnswerTest, ARunThatAQueryCannotDecideOnIsCountedNotRead) {
-  source_.Read("a", Need::kCounts);
+  source_.ReadFiles("a", Need::kCounts);
   auto request = Selecting([](auto* s) { s->query = "last:loss < 1"; });
   EXPECT_THAT(Series(request), ElementsAre("a loss: 1 2", "a speed: 2"));
   EXPECT_THAT(source_.wanted(), ElementsAre("a"));
   EXPECT_EQ(Scalars(request)[0].undecided_runs, 1u);
-  source_.Read("b/c", Need::kCounts);
+  source_.ReadFiles("b/c", Need::kCounts);
   EXPECT_EQ(Scalars(request)[0].undecided_runs, 0u);
 }
 
@@ -192,7 +192,7 @@ TEST_F(ScalarAnswerTest, WhatIsOnlyWantedFromMemoryIsNotRead) {
   Scalars(request);
   EXPECT_EQ(error_.code(), absl::StatusCode::kFailedPrecondition) << error_;
   EXPECT_THAT(source_.wanted(), IsEmpty());
-  source_.Read("a", Need::kPoints);
+  source_.ReadFiles("a", Need::kPoints);
   EXPECT_THAT(Series(request), ElementsAre("a loss: 1 2", "a speed: 2"));
 }
 
@@ -306,8 +306,8 @@ TEST_F(ScalarAnswerTest, SeriesOfARunWhoseTagsWereFoundInPartAreIncomplete) {
   // Its tags are looked for, and those of the other run are waited for meanwhile.
   ASSERT_TRUE(absl::IsUnavailable((*maker)->Next().status()));
   ASSERT_TRUE((*maker)->OnReady([] {}));
-  source_.Read("r", Need::kPoints);
-  source_.Read("z", Need::kPoints);
+  source_.ReadFiles("r", Need::kPoints);
+  source_.ReadFiles("z", Need::kPoints);
   const auto part = (*maker)->Next();
   ASSERT_TRUE(part.ok()) << part.status();
   ASSERT_EQ(part->reply.series.size(), 2u);
@@ -355,7 +355,7 @@ TEST_F(ScalarAnswerTest, WhatWasPurgedOfAPartOfTheSeriesIsPurgedOfAllOfIt) {
   source_.set_step_bytes(1);
   source_.Scan();
   // Then the restart at the end is known, and points before it are read again after the answer.
-  source_.Read("r", Need::kCounts);
+  source_.ReadFiles("r", Need::kCounts);
   source_.BeginToLoad("r");
   auto request = Selecting([](auto* s) {
     s->runs = {"r"};
@@ -365,7 +365,7 @@ TEST_F(ScalarAnswerTest, WhatWasPurgedOfAPartOfTheSeriesIsPurgedOfAllOfIt) {
   ASSERT_EQ(part.size(), 1u) << error_;
   EXPECT_TRUE(part[0].series.at(0)->incomplete);
   EXPECT_EQ(part[0].series[0]->kept_points, 10u);
-  source_.Read("r", Need::kPoints);
+  source_.ReadFiles("r", Need::kPoints);
   const auto all = Scalars(request);
   ASSERT_EQ(all.size(), 1u) << error_;
   EXPECT_FALSE(all[0].series.at(0)->incomplete);
@@ -373,8 +373,8 @@ TEST_F(ScalarAnswerTest, WhatWasPurgedOfAPartOfTheSeriesIsPurgedOfAllOfIt) {
 }
 
 TEST_F(ScalarAnswerTest, ARunThatGoesMeanwhileIsLeftOut) {
-  source_.Read("a", Need::kPoints);
-  source_.Read("b/c", Need::kCounts);
+  source_.ReadFiles("a", Need::kPoints);
+  source_.ReadFiles("b/c", Need::kCounts);
   auto maker = MakeScalarAnswer({}, &source_);
   ASSERT_TRUE(maker.ok());
   // Its tags are known; its points are not in memory yet.
@@ -483,7 +483,7 @@ TEST_F(ValueAnswerTest, ManyComeInParts) {
 
 TEST_F(ValueAnswerTest, WhatIsNotThereAnyMoreIsCountedAndTheRestIsThere) {
   Write(Text(1, "first") + Text(2, "second"));
-  source_.Read("r", Need::kPoints);
+  source_.ReadFiles("r", Need::kPoints);
   // Somebody writes over it, unnoticed.
   const std::string path = source_.root() + "/r" + kFile;
   std::string content;
@@ -552,7 +552,7 @@ TEST_F(ValueAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
   EXPECT_TRUE(part[0].incomplete);
   EXPECT_EQ(part[0].total, 1u);
   EXPECT_THAT(source_.wanted(), IsEmpty());
-  source_.Read("r", Need::kPoints);
+  source_.ReadFiles("r", Need::kPoints);
   const auto all = Values({});
   ASSERT_EQ(all.size(), 1u) << error_;
   EXPECT_FALSE(all[0].incomplete);
@@ -602,7 +602,7 @@ TEST_F(RunAnswersTest, AFileIsAsLargeAsWhatWasReadOfIt) {
   source_.Scan();
   // It grows, and is read before it is listed again.
   source_.Append(std::string("r") + kFile, point);
-  source_.Read("r", RunSource::Need::kCounts);
+  source_.ReadFiles("r", RunSource::Need::kCounts);
   msg::FilesRequestT request;
   request.run = "r";
   const auto reply = Only(MakeFilesAnswer(request, &source_));

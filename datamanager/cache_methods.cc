@@ -92,7 +92,7 @@ void Reload(const CacheMethods& methods,
   if (!request.run.empty()) {
     const auto name = methods.catalog->FindName(request.run);
     if (!name.ok()) return writer->Finish(name.status());
-    const absl::Status again = methods.catalog->LookAgain(*name);
+    const absl::Status again = methods.catalog->Recheck(*name);
     if (!again.ok()) return writer->Finish(again);
     return methods.catalog->WhenLoaded(finish);
   }

@@ -154,10 +154,10 @@ int Run() {
       {.tree = std::move(tree), .reload_interval = absl::GetFlag(FLAGS_reload_interval)},
       {.scan_began = [&catalog] { catalog.ScanBegan(); },
        .found =
-           [&catalog](datamanager::RunFollower::Look look, const auto& delta, auto runs,
+           [&catalog](datamanager::RunFollower::Scope scope, const auto& delta, auto runs,
                       const auto& unreadable) {
              catalog.Found(delta, runs, unreadable,
-                           look == datamanager::RunFollower::Look::kListing);
+                           scope == datamanager::RunFollower::Scope::kListing);
            },
        .grown = [&catalog](const auto& run, const auto& files) { catalog.Grown(run, files); }});
   if (!follower.ok()) return runtime::ReportAndExitCode("datamanager", follower.status());
@@ -218,7 +218,7 @@ int Run() {
     // (A pool that has too much to do is asked again.)
     (void)pool->Submit([&catalog] {
       catalog.EndLingering();
-      catalog.ReadOnLater();
+      catalog.ReadDeferred();
       catalog.WriteIndexes(datamanager::RunIndexes::Which::kDue, kWritesFor);
       return absl::OkStatus();
     });

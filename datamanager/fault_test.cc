@@ -34,7 +34,7 @@
 #include "datamanager/find/run_tree.h"
 #include "datamanager/fixtures/fake_run_source.h"
 #include "datamanager/read/run_data.h"
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 #include "eventlog/crc32c.h"
 #include "eventlog/event.h"
 #include "eventlog/file_faults.h"
@@ -203,28 +203,28 @@ class FaultTest : public testing::TestWithParam<Row> {
   }
   ~FaultTest() override { std::filesystem::remove_all(directory_); }
 
-  std::unique_ptr<RunReader> Reader() const {
+  std::unique_ptr<RunFilesReader> Reader() const {
     ListedRun run;
     run.name = "run";
     run.directory = directory_;
     ListedFile file;
     file.name = "x.tfevents";
     file.kind = FileKind::kTensorBoard;
-    file.state = *DirectorySource::Real()->Look(path_);
+    file.state = *DirectorySource::Real()->Stat(path_);
     run.files = {file};
-    auto reader =
-        std::make_unique<RunReader>(std::make_shared<const ListedRun>(run), RunReader::Options());
+    auto reader = std::make_unique<RunFilesReader>(std::make_shared<const ListedRun>(run),
+                                                   RunFilesReader::Options());
     reader->KeepPoints();
     return reader;
   }
-  absl::Status ReadAll(RunReader& reader) {
-    RunReader::Step step;
+  absl::Status ReadAll(RunFilesReader& reader) {
+    RunFilesReader::Step step;
     do {
       step = reader.ReadOn(&buffer_, false);
     } while (step.more && step.status.ok());
     return step.status;
   }
-  static int PointsIn(const RunReader& reader) {
+  static int PointsIn(const RunFilesReader& reader) {
     std::size_t points = 0;
     for (const RunData::TagId id : reader.data().TagsByName()) {
       points += reader.data().tag(id).points.size();
@@ -251,7 +251,7 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
     EXPECT_EQ(PointsIn(*reader), row.points_in);
     EXPECT_TRUE(reader->data().files()[0].faults.empty());
     row.damage(path_);
-    reader->LookAtAll();
+    reader->RecheckAll();
     EXPECT_EQ(ReadAll(*reader), absl::OkStatus());
   }
   EXPECT_EQ(PointsIn(*reader), row.points_out);
@@ -260,7 +260,7 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
   EXPECT_EQ(faults.all().size(), 1u) << "and nothing else is said";
   if (row.repair != nullptr) {
     row.repair(path_);
-    reader->LookAtAll();
+    reader->RecheckAll();
     EXPECT_EQ(ReadAll(*reader), absl::OkStatus());
     EXPECT_EQ(PointsIn(*reader), row.points_in);
     return;
@@ -283,15 +283,15 @@ TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
   source.Scan();
   {
     const auto held = row.hinder != nullptr ? row.hinder() : nullptr;
-    source.Read("run", RunSource::Need::kCounts);
+    source.ReadFiles("run", RunSource::Need::kCounts);
   }
   if (row.hinder != nullptr) {
     // Until it has been read, there is nothing to tell.
-    source.Read("run", RunSource::Need::kCounts);
+    source.ReadFiles("run", RunSource::Need::kCounts);
   }
   if (row.damage != nullptr) {
     row.damage(source.root() + "/run/x.tfevents");
-    source.Read("run", RunSource::Need::kCounts);
+    source.ReadFiles("run", RunSource::Need::kCounts);
   }
   msg::FilesRequestT request;
   request.run = "run";
@@ -322,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::ValuesIn(Rows()),
 // Lists some directories no more.
 class FailingSource : public DirectorySource {
  public:
-  absl::StatusOr<FileState> Look(const std::string& path) override { return Real()->Look(path); }
+  absl::StatusOr<FileStat> Stat(const std::string& path) override { return Real()->Stat(path); }
   absl::Status List(const std::string& path, const OnEntry& on_entry) override {
     if (!ending_.empty() && path.ends_with(ending_)) {
       return absl::PermissionDeniedError("cannot list " + path);

@@ -10,9 +10,9 @@
 #include "bus/schema/datamanager_methods.h"
 #include "datamanager/answer/answer.h"
 #include "datamanager/answer/listing_pages.h"
-#include "datamanager/answer/looking_maker.h"
+#include "datamanager/answer/run_answer_maker.h"
+#include "datamanager/answer_calls.h"
 #include "datamanager/catalog/run_source.h"
-#include "datamanager/serve.h"
 #include "runtime/text/utf8.h"
 
 namespace datamanager {
@@ -44,21 +44,21 @@ absl::StatusOr<msg::RunsReplyT> Runs(RunCatalog& catalog, const msg::RunsRequest
 
 // Answers with what `page` makes of one run, once enough of it has been read.
 template <typename Reply, typename Request>
-class PageAnswer : public LookingMaker<Reply> {
+class PageAnswer : public RunAnswerMaker<Reply> {
  public:
-  using typename LookingMaker<Reply>::Part;
+  using typename RunAnswerMaker<Reply>::Part;
   using Page = absl::StatusOr<Reply> (*)(const RunSource::View& view, const Request& request);
 
   PageAnswer(RunSource::Request run, const Request& request, Page page, RunSource* source)
-      : LookingMaker<Reply>(source), run_(std::move(run)), request_(request), page_(page) {}
+      : RunAnswerMaker<Reply>(source), run_(std::move(run)), request_(request), page_(page) {}
 
   absl::StatusOr<Part> Next() override {
     absl::StatusOr<Reply> reply = absl::InternalError("nobody looked");
-    const absl::Status looked = this->Look(run_, [&](const RunSource::View& view) {
+    const absl::Status read = this->Read(run_, [&](const RunSource::View& view) {
       reply = page_(view, request_);
       return reply.status();
     });
-    if (!looked.ok()) return looked;
+    if (!read.ok()) return read;
     return Part{*std::move(reply), true};
   }
 
@@ -74,15 +74,16 @@ void ServePage(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* 
                typename PageAnswer<typename M::ReplyT, typename M::RequestT>::Page page) {
   using Reply = typename M::ReplyT;
   using Request = typename M::RequestT;
-  Serve<M>(service, pool,
-           [=](const Request& request) -> absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> {
-             auto run = catalog->FindName(request.run);
-             if (!run.ok()) return run.status();
-             return std::make_unique<PageAnswer<Reply, Request>>(
-                 RunSource::Request{
-                     .run = *std::move(run), .need = need, .cached_only = request.cached_only},
-                 request, page, catalog);
-           });
+  AnswerCalls<M>(
+      service, pool,
+      [=](const Request& request) -> absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> {
+        auto run = catalog->FindName(request.run);
+        if (!run.ok()) return run.status();
+        return std::make_unique<PageAnswer<Reply, Request>>(
+            RunSource::Request{
+                .run = *std::move(run), .need = need, .cached_only = request.cached_only},
+            request, page, catalog);
+      });
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     request.run = args[2];
     request.need = RunSource::Need::kPoints;
     request.whole = true;
-    const absl::Status answered = (*catalog)->LookWithin(
+    const absl::Status answered = (*catalog)->ReadWithin(
         absl::Minutes(1), request, [](const RunSource::View&) { return absl::OkStatus(); });
     if (!answered.ok()) {
       std::fprintf(stderr, "load_once: %s\n", answered.ToString().c_str());

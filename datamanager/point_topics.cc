@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "bus/call/record_page.h"
 #include "bus/wire/topic.h"
-#include "datamanager/answer/looking_maker.h"
+#include "datamanager/answer/run_answer_maker.h"
 #include "datamanager/catalog/run_source.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
@@ -35,14 +35,14 @@ msg::PointsT ToMessage(const std::string& run, const std::string& tag,
   return message;
 }
 
-struct Wanted {
+struct TopicRequest {
   std::string topic;
   std::vector<PointPosition> known;  // One for each lane that is named.
 };
 
 // Each topic once, in the order of the request.
-std::vector<Wanted> WantedBy(const msg::SinceRequestT& request) {
-  std::vector<Wanted> all;
+std::vector<TopicRequest> TopicRequestsOf(const msg::SinceRequestT& request) {
+  std::vector<TopicRequest> all;
   std::map<std::string_view, std::size_t> index;
   for (const auto& place : request.places) {
     const auto [known, fresh] = index.try_emplace(place->topic, all.size());
@@ -71,20 +71,20 @@ class FirstCall {
 };
 
 // One page. It waits for a run only while it has nothing to tell.
-class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
+class SinceAnswer : public RunAnswerMaker<msg::SinceReplyT> {
  public:
   SinceAnswer(const msg::SinceRequestT& request, RunCatalog* catalog, runtime::EventLoop* loop)
-      : LookingMaker(catalog),
+      : RunAnswerMaker(catalog),
         catalog_(*catalog),
         loop_(loop),
-        wanted_(WantedBy(request)),
+        requests_(TopicRequestsOf(request)),
         since_(static_cast<double>(request.since_us) / 1e6) {}
 
   absl::StatusOr<Part> Next() override {
     Page page;
     bool whole = true;
-    for (; next_ < wanted_.size() && whole; ++next_) {
-      const absl::StatusOr<bool> added = Add(wanted_[next_], page);
+    for (; next_ < requests_.size() && whole; ++next_) {
+      const absl::StatusOr<bool> added = Add(requests_[next_], page);
       if (!added.ok() && !page.any) return Late(added.status());
       whole = added.ok() && *added;
     }
@@ -98,7 +98,7 @@ class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
     runtime::EventLoop* const loop = loop_;
     const absl::Duration rest = until_ - catalog_.Monotonic();
     const auto first = std::make_shared<FirstCall>(std::move(ready));
-    if (!LookingMaker::OnReady([first] { (*first)(); })) return false;
+    if (!RunAnswerMaker::OnReady([first] { (*first)(); })) return false;
     loop->RunAfter(rest, [weak = std::weak_ptr<FirstCall>(first)] {
       if (const auto waits = weak.lock(); waits != nullptr) (*waits)();
     });
@@ -112,39 +112,39 @@ class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
   };
 
   // False: the page is full. Unavailable: the run is being read, OnReady() waits for it.
-  absl::StatusOr<bool> Add(const Wanted& wanted, Page& page) {
-    std::vector<PointPosition> known = wanted.known;
+  absl::StatusOr<bool> Add(const TopicRequest& request, Page& page) {
+    std::vector<PointPosition> known = request.known;
     bool passes = since_ > 0;  // Nothing of that time has been found yet.
     bool passed = false;
     for (;;) {
       std::optional<RunSource::Request> wait_for;
-      const auto stretch = catalog_.topics().PointsAfter(
-          wanted.topic, known, kPointsOfARecordedEvent, &wait_for, since_);
-      if (!stretch.ok()) {
-        const absl::Status looked =
-            Look(*wait_for, [](const RunSource::View&) { return absl::OkStatus(); });
+      const auto range = catalog_.topics().PointsAfter(request.topic, known,
+                                                       kPointsOfARecordedEvent, &wait_for, since_);
+      if (!range.ok()) {
+        const absl::Status read =
+            Read(*wait_for, [](const RunSource::View&) { return absl::OkStatus(); });
         // A run that has gone meanwhile has no points.
-        if (!looked.ok() && !absl::IsNotFound(looked)) return looked;
+        if (!read.ok() && !absl::IsNotFound(read)) return read;
         continue;
       }
-      const std::span<const Point> points = stretch->points;
+      const std::span<const Point> points = range->points;
       const std::size_t earlier = passes ? CountEarlier(points) : 0;
-      const PointPosition next = {stretch->generation, stretch->first + earlier};
+      const PointPosition next = {range->generation, range->first + earlier};
       if (earlier > 0 && earlier == points.size()) {
         passed = true;
         known = {next};
         continue;
       }
-      const bool begins = passes && (passed || earlier > 0 || stretch->passed);
-      if (begins && !page.page.AddBeginning(wanted.topic, next.generation, next.position)) {
+      const bool begins = passes && (passed || earlier > 0 || range->passed);
+      if (begins && !page.page.AddBeginning(request.topic, next.generation, next.position)) {
         return false;
       }
       page.any = page.any || begins;
       passes = false;
       if (points.empty()) return true;
       const auto rest = points.subspan(earlier);
-      if (!page.page.Add(wanted.topic, SpanOf(next.generation, next.position, rest.size()),
-                         ToMessage(stretch->run, stretch->tag, rest))) {
+      if (!page.page.Add(request.topic, SpanOf(next.generation, next.position, rest.size()),
+                         ToMessage(range->run, range->tag, rest))) {
         return false;
       }
       page.any = true;
@@ -165,10 +165,10 @@ class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
 
   RunCatalog& catalog_;
   runtime::EventLoop* const loop_;
-  const std::vector<Wanted> wanted_;
+  const std::vector<TopicRequest> requests_;
   const double since_;  // Seconds since 1970; 0: all.
   const absl::Duration until_ = catalog_.Monotonic() + kSinceWithin;
-  std::size_t next_ = 0;  // Index in wanted_: the places before it have nothing to tell.
+  std::size_t next_ = 0;  // Index in requests_: the places before it have nothing to tell.
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "datamanager/answer/run_answers.h"
 #include "datamanager/answer/scalar_answer.h"
 #include "datamanager/answer/value_answer.h"
-#include "datamanager/serve.h"
+#include "datamanager/answer_calls.h"
 
 namespace datamanager {
 
@@ -15,14 +15,14 @@ void AddQueryMethods(bus::Service* service, RunSource* source, runtime::ThreadPo
   const auto from = [source](auto make) {
     return [source, make](const auto& request) { return make(request, source); };
   };
-  Serve<Datamanager::ReadScalars>(service, pool, from(&MakeScalarAnswer));
-  Serve<Datamanager::ReadValues>(service, pool, from(&MakeValueAnswer));
-  Serve<Datamanager::ReadBlob>(service, pool, from(&MakeBlobAnswer));
-  Serve<Datamanager::ReadGraph>(service, pool, from(&MakeGraphAnswer));
-  Serve<Datamanager::HParams>(service, pool, from(&MakeHParamsAnswer));
-  Serve<Datamanager::Importance>(service, pool, from(&MakeImportanceAnswer));
-  Serve<Datamanager::Lineage>(service, pool, from(&MakeLineageAnswer));
-  Serve<Datamanager::Files>(service, pool, from(&MakeFilesAnswer));
+  AnswerCalls<Datamanager::ReadScalars>(service, pool, from(&MakeScalarAnswer));
+  AnswerCalls<Datamanager::ReadValues>(service, pool, from(&MakeValueAnswer));
+  AnswerCalls<Datamanager::ReadBlob>(service, pool, from(&MakeBlobAnswer));
+  AnswerCalls<Datamanager::ReadGraph>(service, pool, from(&MakeGraphAnswer));
+  AnswerCalls<Datamanager::HParams>(service, pool, from(&MakeHParamsAnswer));
+  AnswerCalls<Datamanager::Importance>(service, pool, from(&MakeImportanceAnswer));
+  AnswerCalls<Datamanager::Lineage>(service, pool, from(&MakeLineageAnswer));
+  AnswerCalls<Datamanager::Files>(service, pool, from(&MakeFilesAnswer));
 }
 
 }  // namespace datamanager

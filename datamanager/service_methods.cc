@@ -8,6 +8,7 @@
 #include "bus/call/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "datamanager/answer/query_terms.h"
+#include "datamanager/answer_calls.h"
 #include "datamanager/catalog/run_catalog.h"
 #include "datamanager/catalog/run_source.h"
 #include "datamanager/listing_methods.h"
@@ -15,7 +16,6 @@
 #include "datamanager/query/run_query.h"
 #include "datamanager/query_methods.h"
 #include "datamanager/read/run_data.h"
-#include "datamanager/serve.h"
 #include "runtime/text/utf8.h"
 
 namespace datamanager {
@@ -27,7 +27,7 @@ void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
   if (!name.ok()) return;
   const RunSource::Request request = {
       .run = *name, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true};
-  (void)catalog.Look(request, [&](const RunSource::View& view) {
+  (void)catalog.Read(request, [&](const RunSource::View& view) {
     for (const RunData::TagId id : view.data.TagsByName()) {
       if (!names.Add("tag", runtime::LossyUtf8(view.data.tag_name(id)), view.data.tag(id).plugin()))
         break;
@@ -75,7 +75,7 @@ void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool*
   service->Handle<rpc::Common::Ends>([catalog](const bus::CallContext&, const auto& request) {
     return EndsOfPoints(*catalog, request);
   });
-  Serve<rpc::Common::Since>(service, pool, [catalog, loop](const auto& request) {
+  AnswerCalls<rpc::Common::Since>(service, pool, [catalog, loop](const auto& request) {
     return MakePointsSince(request, catalog, loop);
   });
 }

@@ -77,7 +77,7 @@ class Scan {
         read_(read) {}
 
   FileScanResult Run() {
-    const OpenFileBound::Place place(options_.open_files);
+    const OpenFileBound::Slot place(options_.open_files);
     result_.outcome = Read();
     if (result_.outcome != ScanOutcome::kRead && result_.outcome != ScanOutcome::kUnchanged) {
       faults_.Count(FaultOf(result_.outcome), position_.record.offset);

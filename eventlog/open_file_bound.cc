@@ -18,14 +18,14 @@ int OpenFileBound::For(int threads, std::uint64_t file_limit) {
   return static_cast<int>(std::max<std::uint64_t>(2, std::min(wanted, left)));
 }
 
-OpenFileBound::Place::Place(OpenFileBound* bound) : bound_(bound) {
+OpenFileBound::Slot::Slot(OpenFileBound* bound) : bound_(bound) {
   if (bound_ == nullptr) return;
   runtime::MutexLock lock(bound_->mutex_);
   while (bound_->free_ == 0) bound_->free_again_.Wait(bound_->mutex_);
   --bound_->free_;
 }
 
-OpenFileBound::Place::~Place() {
+OpenFileBound::Slot::~Slot() {
   if (bound_ == nullptr) return;
   runtime::MutexLock lock(bound_->mutex_);
   ++bound_->free_;

@@ -21,12 +21,12 @@ class OpenFileBound {
   static int For(int threads, std::uint64_t file_limit);
 
   // Holds a place while it lives; made, it waits until there is one.
-  class Place {
+  class Slot {
    public:
-    explicit Place(OpenFileBound* bound);  // Null: no bound.
-    ~Place();
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
+    explicit Slot(OpenFileBound* bound);  // Null: no bound.
+    ~Slot();
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
 
    private:
     OpenFileBound* const bound_;

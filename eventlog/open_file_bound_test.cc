@@ -31,7 +31,7 @@ TEST(OpenFileBoundTest, NeverMoreThanItsPlacesAndAllAreUsed) {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 200; ++turn) {
-        const OpenFileBound::Place place(&bound);
+        const OpenFileBound::Slot place(&bound);
         runtime::MutexLock lock(mutex);
         most = std::max(most, ++inside);
         changed.SignalAll();
@@ -46,9 +46,9 @@ TEST(OpenFileBoundTest, NeverMoreThanItsPlacesAndAllAreUsed) {
 }
 
 TEST(OpenFileBoundTest, WithoutABoundThereIsAlwaysAPlace) {
-  const OpenFileBound::Place first(nullptr), second(nullptr);
+  const OpenFileBound::Slot first(nullptr), second(nullptr);
   OpenFileBound none(0);  // Is one.
-  const OpenFileBound::Place third(&none);
+  const OpenFileBound::Slot third(&none);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "datamanager/answer/looking_maker.h"
+#include "datamanager/answer/run_answer_maker.h"
 #include "datamanager/answer/run_facts_of.h"
 #include "datamanager/answer/series_selection.h"
 #include "datamanager/brief/run_parameters.h"
 #include "datamanager/query/run_facts.h"
-#include "datamanager/query/selection.h"
+#include "datamanager/query/run_selection.h"
 #include "datamanager/read/run_data.h"
 #include "datamanager/series/scalar_summary.h"
 #include "nlohmann/json.hpp"
@@ -53,11 +53,11 @@ tuning::Config ConfigOf(std::span<const ConfigFacts> facts) {
   return config;
 }
 
-class ImportanceAnswer : public LookingMaker<msg::ImportanceReplyT> {
+class ImportanceAnswer : public RunAnswerMaker<msg::ImportanceReplyT> {
  public:
   ImportanceAnswer(std::vector<std::string> runs, const msg::ImportanceRequestT& request,
                    RunSource* source)
-      : LookingMaker(source),
+      : RunAnswerMaker(source),
         runs_(std::move(runs)),
         text_(request.value),
         value_(ValueOf(request.value)),
@@ -80,15 +80,15 @@ class ImportanceAnswer : public LookingMaker<msg::ImportanceReplyT> {
   absl::Status Take(const std::string& run) {
     double value = kNone;
     std::vector<tuning::Config> config;
-    const absl::Status looked =
-        Look({.run = run, .take_part = true}, [&](const RunSource::View& view) {
+    const absl::Status read =
+        Read({.run = run, .take_part = true}, [&](const RunSource::View& view) {
           const auto id = view.data.FindTag(value_.tag);
           if (!id) return absl::OkStatus();
           const ScalarSummary& summary = view.data.tag(*id).summary;
           if (summary.points > 0) value = summary.*value_.number;
           return absl::OkStatus();
         });
-    if (!looked.ok()) return looked;
+    if (!read.ok()) return read;
     if (!std::isfinite(value)) return absl::OkStatus();
     const auto item = source().Brief(run);
     if (!item.ok()) return item.status();
@@ -160,7 +160,7 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ImportanceReplyT>>> MakeImportan
   SelectionRequest wanted = SelectionOf(request.selection.get());
   wanted.tags.clear();
   wanted.tag_pattern.clear();
-  const auto selection = Selection::Make(std::move(wanted));
+  const auto selection = RunSelection::Make(std::move(wanted));
   if (!selection.ok()) return selection.status();
   auto selected = SelectRuns(*selection, *source);
   if (!selected.ok()) return selected.status();

@@ -21,8 +21,8 @@ inline constexpr std::size_t kMostCompared = 10'000;
 
 // Answers in one part. Waits until the tags of a run are known; a run that cannot be read is
 // selected, but not counted. If the importance cannot be computed, the call is no error: `reason`
-// says why. Errors: those of Selection::FindRuns(); InvalidArgument: no value is named. `source` is
-// not owned, and outlives the maker.
+// says why. Errors: those of RunSelection::FindRuns(); InvalidArgument: no value is named. `source`
+// is not owned, and outlives the maker.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ImportanceReplyT>>> MakeImportanceAnswer(
     const msg::ImportanceRequestT& request, RunSource* source);
 

@@ -111,8 +111,8 @@ absl::Status CheckKind(const std::string& kind) {
 }
 
 // Calls `use` with the data that was read of the run until now, if any was read.
-void LookNow(RunSource& source, const std::string& run, const RunSource::Use& use) {
-  (void)source.Look({.run = run,
+void ReadNow(RunSource& source, const std::string& run, const RunSource::ReadFunction& use) {
+  (void)source.Read({.run = run,
                      .need = RunSource::Need::kCounts,
                      .cached_only = true,
                      .take_part = true,
@@ -131,15 +131,15 @@ Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief,
            std::span<const std::string> names, RunSource& source) {
   RunFacts facts = brief.Facts(info.state);
   PluginFacts plugin;
-  if (query.LooksAtParameters()) plugin = PluginFactsOf(source, names, info.listed->name);
+  if (query.NeedsParameters()) plugin = PluginFactsOf(source, names, info.listed->name);
   facts.hparams = plugin.config.facts();
   facts.may_have_more_hparams = plugin.may_have_more;
   facts.update_us = info.update_us;
   facts.bytes = info.bytes;
   const std::int64_t now_us = source.NowUs();
-  if (!query.LooksIntoFiles()) return query.Ask(facts, now_us);
+  if (!query.NeedsFiles()) return query.Ask(facts, now_us);
   std::optional<Answer> answer;
-  LookNow(source, info.listed->name, [&](const RunSource::View& view) {
+  ReadNow(source, info.listed->name, [&](const RunSource::View& view) {
     const std::vector<TagFacts> tags = TagFactsOf(view.data);
     AddCounts(view.data, tags, &facts);
     answer = query.Ask(facts, now_us);
@@ -191,7 +191,7 @@ void AddCells(const msg::RunsRequestT& request, const BriefFacts& brief,
       [&](const std::string& name) { return FindParameter(brief.parameters(), name) == nullptr; });
   PluginFacts plugin;
   if (needs_files || !request.metrics.empty()) {
-    LookNow(source, run->name, [&](const RunSource::View& view) {
+    ReadNow(source, run->name, [&](const RunSource::View& view) {
       AddMetrics(request.metrics, view.data, run);
       if (needs_files) plugin.config = PluginParameters(SessionStartOf(view.data));
       return absl::OkStatus();
@@ -360,7 +360,7 @@ class SortedRuns {
     bus::RunRow row;
     if (by_.IsMetric()) {
       row.run = std::make_unique<msg::RunT>();
-      LookNow(source_, info.listed->name, [&](const RunSource::View& view) {
+      ReadNow(source_, info.listed->name, [&](const RunSource::View& view) {
         AddMetrics(key_.metrics, view.data, row.run.get());
         return absl::OkStatus();
       });
@@ -412,7 +412,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
   }
   std::vector<std::string> names;
   if (!request.parameters.empty() || (sorted.has_value() && sorted->needs_names()) ||
-      (query.has_value() && query->LooksAtParameters())) {
+      (query.has_value() && query->NeedsParameters())) {
     auto all = source.Names();
     if (!all.ok()) return all.status();
     names = *std::move(all);
@@ -452,7 +452,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     }
     auto run = RunWithCells(request, info, names, source);
     if (request.with_plugins) {
-      LookNow(source, name, [&](const RunSource::View& view) {
+      ReadNow(source, name, [&](const RunSource::View& view) {
         run->plugins = PluginsOf(view.data, &room_for_names);
         return absl::OkStatus();
       });

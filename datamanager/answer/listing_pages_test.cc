@@ -136,7 +136,7 @@ TEST_F(ListingPagesTest, RunsAreInTheOrderOfAColumnPartByPart) {
     source_.Append(std::string(run) + kFile, Scalar(1, "val", value));
   }
   Make({"c", "a", "none", "b"});
-  for (const char* run : {"a", "b", "c", "none"}) source_.Read(run, Need::kCounts);
+  for (const char* run : {"a", "b", "c", "none"}) source_.ReadFiles(run, Need::kCounts);
   const auto part = [&](const std::string& sort, std::uint32_t skip, std::uint32_t limit) {
     const auto page = Page([&](auto* request) {
       request->sort = sort;
@@ -187,7 +187,7 @@ TEST_F(ListingPagesTest, AQueryAboutFilesIsPutToWhatWasRead) {
   const auto before = Page(ask);
   EXPECT_THAT(NamesOf(before), IsEmpty());
   EXPECT_EQ(before->undecided, 2u);
-  source_.Read("b", Need::kCounts);
+  source_.ReadFiles("b", Need::kCounts);
   const auto after = Page(ask);
   EXPECT_THAT(NamesOf(after), ElementsAre("b"));
   EXPECT_EQ(after->undecided, 1u);
@@ -203,7 +203,7 @@ TEST_F(ListingPagesTest, SummariesOfMetricsAreThoseThatWereRead) {
   const auto before = Page(ask);
   ASSERT_THAT(NamesOf(before), ElementsAre("a", "b"));
   EXPECT_THAT(before->runs[0]->metrics, IsEmpty());
-  source_.Read("a", Need::kCounts);
+  source_.ReadFiles("a", Need::kCounts);
   const auto after = Page(ask);
   ASSERT_EQ(after->runs[0]->metrics.size(), 1u) << "it has no accuracy";
   const msg::MetricSummaryT& loss = *after->runs[0]->metrics[0];
@@ -226,7 +226,7 @@ TEST_F(ListingPagesTest, ParametersComeFromTheTrialElseFromTheFiles) {
       source_.item("c")
           .Set<RunConfig>(kConfigKey, std::make_shared<RunConfig>(*RunConfig::Parse(kConfig)))
           .ok());
-  for (const char* name : {"a", "b", "b/1700000000.5", "c"}) source_.Read(name, Need::kCounts);
+  for (const char* name : {"a", "b", "b/1700000000.5", "c"}) source_.ReadFiles(name, Need::kCounts);
   const auto page = Page([](msg::RunsRequestT* request) {
     request->parameters = {"lr", "net/act", "none"};
   });
@@ -278,7 +278,7 @@ TEST_F(ListingPagesTest, WhatPeopleSayGoesOverWhatTheTrialWasStartedWith) {
 TEST_F(ListingPagesTest, EveryKnownPluginHasAList) {
   source_.Append(std::string("r") + kFile, Text("note", ""));
   Make({"r"});
-  source_.Read("r", Need::kCounts);
+  source_.ReadFiles("r", Need::kCounts);
   const auto page = Page([](auto* r) { r->with_plugins = true; });
   ASSERT_EQ(page->runs.size(), 1u);
   const auto& plugins = page->runs[0]->plugins;
@@ -342,13 +342,13 @@ class RunPagesTest : public ListingPagesTest {
   absl::StatusOr<Reply> Of(absl::StatusOr<Reply> (*page)(const RunSource::View&, const Request&),
                            const Request& request) {
     absl::StatusOr<Reply> reply = absl::UnknownError("not called");
-    source_.Read("r", Need::kPoints);
-    const absl::Status looked =
-        source_.Look({.run = "r", .need = Need::kPoints}, [&](const RunSource::View& view) {
+    source_.ReadFiles("r", Need::kPoints);
+    const absl::Status read =
+        source_.Read({.run = "r", .need = Need::kPoints}, [&](const RunSource::View& view) {
           reply = page(view, request);
           return absl::OkStatus();
         });
-    EXPECT_TRUE(looked.ok()) << looked;
+    EXPECT_TRUE(read.ok()) << read;
     return reply;
   }
 };
@@ -438,8 +438,8 @@ TEST_F(RunPagesTest, NoPageIsLargerThanAMessage) {
   // The lists of plugins, of two runs.
   source_.Append(std::string("s") + kFile, bytes);
   source_.Scan();
-  source_.Read("r", Need::kCounts);
-  source_.Read("s", Need::kCounts);
+  source_.ReadFiles("r", Need::kCounts);
+  source_.ReadFiles("s", Need::kCounts);
   for (const char* name : {"r", "s"}) {
     RunInfo info;
     info.listed = source_.item(name).run();

@@ -37,7 +37,7 @@ void ForEachName(RunSource& source, std::span<const std::string> names, const st
   const PluginFacts plugin = PluginFactsOf(source, names, run);
   for (const ConfigFacts& fact : plugin.config.facts()) visit(Term::Kind::kParameter, fact.name);
   for (const std::string& label : brief.said().labels) visit(Term::Kind::kLabel, label);
-  (void)source.Look(
+  (void)source.Read(
       {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true},
       [&](const RunSource::View& view) {
         for (const TagFacts& tag : TagFactsOf(view.data)) {

@@ -52,7 +52,7 @@ class QueryTermsTest : public ::testing::Test {
     source_.Append(std::string("a/1") + kFile, Start("dropout"));
     source_.Append(std::string("unread") + kFile, Scalar("recall"));
     source_.Scan();
-    for (const char* run : {"a", "a/1"}) source_.Read(run, RunSource::Need::kCounts);
+    for (const char* run : {"a", "a/1"}) source_.ReadFiles(run, RunSource::Need::kCounts);
     auto config = RunConfig::Parse(R"({"lr": 0.1, "net": {"depth": 3}})");
     EXPECT_TRUE(source_.item("a")
                     .Set(kConfigKey, std::make_shared<const RunConfig>(*std::move(config)))

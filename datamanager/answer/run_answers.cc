@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "datamanager/answer/graph_page.h"
 #include "datamanager/answer/hparams_messages.h"
-#include "datamanager/answer/looking_maker.h"
+#include "datamanager/answer/run_answer_maker.h"
 #include "datamanager/answer/run_facts_of.h"
 #include "datamanager/answer/series_selection.h"
 #include "datamanager/brief/brief_cache.h"
@@ -23,7 +23,7 @@
 #include "datamanager/find/file_kind.h"
 #include "datamanager/find/listed_run.h"
 #include "datamanager/query/run_facts.h"
-#include "datamanager/query/selection.h"
+#include "datamanager/query/run_selection.h"
 #include "datamanager/read/file_bytes.h"
 #include "datamanager/series/value_series.h"
 #include "eventlog/event.h"
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<std::string>> SelectFrom(const msg::SelectionT* selec
   // Only runs are asked about.
   request.tags.clear();
   request.tag_pattern.clear();
-  const auto made = Selection::Make(std::move(request));
+  const auto made = RunSelection::Make(std::move(request));
   if (!made.ok()) return made.status();
   auto selected = SelectRuns(*made, source);
   if (!selected.ok()) return selected.status();
@@ -84,12 +84,12 @@ absl::StatusOr<std::vector<std::string>> SelectFrom(const msg::SelectionT* selec
 
 // Answers about runs one by one, each with a table of its own, until the page is full.
 template <typename Reply, typename Table>
-class RunsAnswer : public LookingMaker<Reply> {
+class RunsAnswer : public RunAnswerMaker<Reply> {
  public:
-  using typename LookingMaker<Reply>::Part;
+  using typename RunAnswerMaker<Reply>::Part;
 
   RunsAnswer(std::vector<std::string> runs, std::uint32_t limit, RunSource* source)
-      : LookingMaker<Reply>(source), runs_(std::move(runs)), limit_(limit) {}
+      : RunAnswerMaker<Reply>(source), runs_(std::move(runs)), limit_(limit) {}
 
   absl::StatusOr<Part> Next() override {
     while (next_ < runs_.size() && bytes_ < kMaxPageBytes &&
@@ -143,8 +143,8 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
       table->run = std::move(run);
       return absl::OkStatus();
     };
-    const absl::Status looked =
-        Look({.run = table->run, .whole = true}, [&](const RunSource::View& view) {
+    const absl::Status read =
+        Read({.run = table->run, .whole = true}, [&](const RunSource::View& view) {
           const auto content = [&](std::string_view tag) -> std::string_view {
             const auto id = view.data.FindTag(tag);
             if (!id.has_value()) return {};
@@ -161,7 +161,7 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
         });
     // If the run's files cannot be read, its brief and the plugin's parameters of the run below it
     // are still known.
-    return absl::IsDataLoss(looked) ? fill() : looked;
+    return absl::IsDataLoss(read) ? fill() : read;
   }
 
   // Reads the plugin's parameters from a run below `run`; `plugin` is empty unless exactly one has
@@ -174,14 +174,14 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
     }
     int with_some = 0;
     for (const std::string& below : RunsBelow(names_, run)) {
-      const absl::Status looked = Look({.run = below}, [&](const RunSource::View& view) {
+      const absl::Status read = Read({.run = below}, [&](const RunSource::View& view) {
         RunConfig config = PluginParameters(SessionStartOf(view.data));
         if (config.facts().empty()) return absl::OkStatus();
         ++with_some;
         *plugin = std::move(config);
         return absl::OkStatus();
       });
-      if (absl::IsUnavailable(looked)) return looked;
+      if (absl::IsUnavailable(read)) return read;
     }
     if (with_some > 1) *plugin = RunConfig();
     return absl::OkStatus();
@@ -226,20 +226,23 @@ class LineageAnswer : public RunsAnswer<msg::LineageReplyT, msg::RunLineageT> {
   }
 };
 
-class FilesAnswer : public LookingMaker<msg::FilesReplyT> {
+class FilesAnswer : public RunAnswerMaker<msg::FilesReplyT> {
  public:
   FilesAnswer(std::string run, const msg::FilesRequestT& request, RunSource* source)
-      : LookingMaker(source), run_(std::move(run)), after_(request.after), limit_(request.limit) {}
+      : RunAnswerMaker(source),
+        run_(std::move(run)),
+        after_(request.after),
+        limit_(request.limit) {}
 
   absl::StatusOr<Part> Next() override {
     Part part{{}, true};
     msg::FilesReplyT& reply = part.reply;
     reply.run = run_;
-    absl::Status looked = Look({.run = run_, .take_part = true}, [&](const RunSource::View& view) {
+    absl::Status read = Read({.run = run_, .take_part = true}, [&](const RunSource::View& view) {
       reply.generation = view.data.generation();
       return Fill(view.listed, view.data, &reply);
     });
-    if (!looked.ok()) return looked;
+    if (!read.ok()) return read;
     return part;
   }
 
@@ -282,11 +285,11 @@ class FilesAnswer : public LookingMaker<msg::FilesReplyT> {
   const std::uint32_t limit_;
 };
 
-class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
+class GraphAnswer : public RunAnswerMaker<msg::ReadGraphReplyT> {
  public:
   GraphAnswer(std::string run, ListedRunPtr listed, const msg::ReadGraphRequestT& request,
               RunSource* source)
-      : LookingMaker(source),
+      : RunAnswerMaker(source),
         run_(std::move(run)),
         listed_(std::move(listed)),
         tag_(request.tag),
@@ -320,19 +323,19 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
 
   absl::Status FromEvents(msg::ReadGraphReplyT* reply) {
     std::optional<Event> event;
-    const absl::Status looked = Look(
+    const absl::Status read = Read(
         {.run = run_, .need = RunSource::Need::kPoints, .cached_only = cached_only_, .whole = true},
         [&](const RunSource::View& view) {
           event = NewestGraph(view.data);
           return absl::OkStatus();
         });
-    if (!looked.ok()) return looked;
+    if (!read.ok()) return read;
     if (!event.has_value()) {
       return absl::NotFoundError(absl::StrCat("run ", run_, " has no graph"));
     }
     const ValuePlace& place = event->place;
     if (place.length > kMaxGraphBytes) return TooLarge(place.length);
-    const auto bytes = ReadStretch(
+    const auto bytes = ReadFileRange(
         absl::StrCat(listed_->directory, "/", event->file),
         {.offset = place.offset, .length = place.length, .crc = place.crc}, source().open_files());
     if (!bytes.ok()) return bytes.status();

@@ -84,7 +84,7 @@ PluginFacts PluginFactsOf(RunSource& source, std::span<const std::string> names,
   const auto read = [&](const std::string& name) {
     RunConfig config;
     bool counted = false;
-    (void)source.Look(
+    (void)source.Read(
         {.run = name, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true},
         [&](const RunSource::View& view) {
           counted = view.data.counted();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "datamanager/answer/looking_maker.h"
+#include "datamanager/answer/run_answer_maker.h"
 #include "datamanager/answer/scalar_messages.h"
 #include "datamanager/answer/series_selection.h"
 #include "datamanager/read/run_data.h"
@@ -27,10 +27,10 @@ struct Question {
   PointPages::Options points;
 };
 
-class ScalarAnswer : public LookingMaker<Reply> {
+class ScalarAnswer : public RunAnswerMaker<Reply> {
  public:
   ScalarAnswer(const Question& question, SeriesSelection selection, RunSource* source)
-      : LookingMaker(source), question_(question), selection_(std::move(selection)) {}
+      : RunAnswerMaker(source), question_(question), selection_(std::move(selection)) {}
 
   absl::StatusOr<Part> Next() override {
     if (!found_) {
@@ -60,21 +60,21 @@ class ScalarAnswer : public LookingMaker<Reply> {
     const SeriesSelection::Series& series = selection_.series()[next_];
     auto message = std::make_unique<msg::ScalarsReplyT>();
     bool more = false;
-    const absl::Status looked = Look({.run = selection_.runs()[series.run],
-                                      .need = RunSource::Need::kPoints,
-                                      .cached_only = question_.cached_only,
-                                      .whole = question_.whole},
-                                     [&](const RunSource::View& view) {
-                                       message->tag = series.tag;
-                                       message->run = view.listed.name;
-                                       return Fill(view, message.get(), &more);
-                                     });
-    if (absl::IsNotFound(looked)) {
+    const absl::Status read = Read({.run = selection_.runs()[series.run],
+                                    .need = RunSource::Need::kPoints,
+                                    .cached_only = question_.cached_only,
+                                    .whole = question_.whole},
+                                   [&](const RunSource::View& view) {
+                                     message->tag = series.tag;
+                                     message->run = view.listed.name;
+                                     return Fill(view, message.get(), &more);
+                                   });
+    if (absl::IsNotFound(read)) {
       // The run has gone since it was selected.
       Finish();
       return absl::OkStatus();
     }
-    if (!looked.ok()) return looked;
+    if (!read.ok()) return read;
     entries += message->steps.size() + 1;
     if (message->packed != nullptr) entries += message->packed->columns;
     reply.series.push_back(std::move(message));

@@ -13,7 +13,7 @@ namespace datamanager {
 namespace {
 
 // Asks the selection's query of a run, as far as the run is known now.
-Answer AskRun(const Selection& selection, RunSource& source, std::span<const std::string> names,
+Answer AskRun(const RunSelection& selection, RunSource& source, std::span<const std::string> names,
               const std::string& run) {
   if (!selection.HasQuery()) return Answer::kYes;
   const auto item = source.Brief(run);
@@ -21,14 +21,14 @@ Answer AskRun(const Selection& selection, RunSource& source, std::span<const std
   if (!item.ok()) return Answer::kNo;
   const BriefFacts brief(**item);
   PluginFacts plugin;
-  if (selection.LooksAtParameters()) plugin = PluginFactsOf(source, names, run);
+  if (selection.NeedsParameters()) plugin = PluginFactsOf(source, names, run);
   const auto ask = [&](RunFacts facts) {
     facts.hparams = plugin.config.facts();
     facts.may_have_more_hparams = plugin.may_have_more;
     return selection.Ask(facts, source.NowUs());
   };
   Answer answer = Answer::kUnknown;
-  const absl::Status looked = source.Look(
+  const absl::Status read = source.Read(
       {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true},
       [&](const RunSource::View& view) {
         RunFacts facts = brief.Facts(view.state);
@@ -37,7 +37,7 @@ Answer AskRun(const Selection& selection, RunSource& source, std::span<const std
         answer = ask(facts);
         return absl::OkStatus();
       });
-  if (looked.ok()) return answer;
+  if (read.ok()) return answer;
   return ask(brief.Facts(CacheState::kNotCached));
 }
 
@@ -53,7 +53,7 @@ SelectionRequest SelectionOf(const msg::SelectionT* selection) {
           .plugin = selection->plugin};
 }
 
-absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& source) {
+absl::StatusOr<SelectedRuns> SelectRuns(const RunSelection& selection, RunSource& source) {
   const auto names = source.Names();
   if (!names.ok()) return names.status();
   const std::vector<std::string_view> views(names->begin(), names->end());
@@ -78,19 +78,19 @@ absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& s
 
 absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& source) {
   if (run.empty()) return absl::InvalidArgumentError("no run is named");
-  const auto selection = Selection::Make({.runs = {run}});
+  const auto selection = RunSelection::Make({.runs = {run}});
   if (!selection.ok()) return selection.status();
   auto found = SelectRuns(*selection, source);
   if (!found.ok()) return found.status();
   return std::move(found->runs.front());
 }
 
-SeriesSelection::SeriesSelection(Selection selection, Kind kind, RunSource* source)
+SeriesSelection::SeriesSelection(RunSelection selection, Kind kind, RunSource* source)
     : selection_(std::move(selection)), kind_(kind), source_(source) {}
 
 absl::StatusOr<SeriesSelection> SeriesSelection::Make(const msg::SelectionT* selection, Kind kind,
                                                       RunSource* source) {
-  auto made = Selection::Make(SelectionOf(selection));
+  auto made = RunSelection::Make(SelectionOf(selection));
   if (!made.ok()) return made.status();
   SeriesSelection series(*std::move(made), kind, source);
   if (selection != nullptr) {
@@ -110,7 +110,7 @@ absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
   waiting_ = RunSource::Request{
       .run = run, .cached_only = cached_only_, .whole = whole_ || awaited_.contains(run)};
   bool in_part = false;
-  const absl::Status looked = source_->Look(*waiting_, [&](const RunSource::View& view) {
+  const absl::Status read = source_->Read(*waiting_, [&](const RunSource::View& view) {
     in_part = !view.data.counted();
     for (const RunData::TagId id : view.data.TagsByName()) {
       const RunData::Tag& tag = view.data.tag(id);
@@ -119,15 +119,15 @@ absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
     }
     return absl::OkStatus();
   });
-  if (absl::IsUnavailable(looked)) {
+  if (absl::IsUnavailable(read)) {
     waiting_->whole = true;
     awaited_.insert(run);
   }
   // A run that has gone meanwhile has no tags; nor has one that cannot be read.
-  if (absl::IsDataLoss(looked)) {
-    if (unreadable_count_++ == 0) unreadable_ = looked;
-  } else if (!looked.ok() && !absl::IsNotFound(looked)) {
-    return looked;
+  if (absl::IsDataLoss(read)) {
+    if (unreadable_count_++ == 0) unreadable_ = read;
+  } else if (!read.ok() && !absl::IsNotFound(read)) {
+    return read;
   }
   if (in_part) in_part_.insert(tags_.size());
   tag_count_ += tags.size();

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/datamanager_generated.h"
 #include "datamanager/catalog/run_source.h"
-#include "datamanager/query/selection.h"
+#include "datamanager/query/run_selection.h"
 #include "datamanager/read/run_data.h"
 
 namespace datamanager {
@@ -31,8 +31,8 @@ struct SelectedRuns {
   std::vector<std::string> runs;
   std::uint64_t undecided = 0;
 };
-// Errors: those of Selection::FindRuns(); Unavailable before the first scan has ended.
-absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& source);
+// Errors: those of RunSelection::FindRuns(); Unavailable before the first scan has ended.
+absl::StatusOr<SelectedRuns> SelectRuns(const RunSelection& selection, RunSource& source);
 // The whole name of the run that is meant by a name or a unique prefix of one. Errors: likewise;
 // InvalidArgument: the name is empty.
 absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& source);
@@ -54,8 +54,8 @@ class SeriesSelection {
                                               RunSource* source);
 
   // Goes on until all runs and tags are known. Unavailable: wait until waiting() is read, then call
-  // Find() again. Other errors: those of Selection; ResourceExhausted over kMaxTags or
-  // Selection::kMaxSeries; DataLoss if a run cannot be read and no other has anything that is
+  // Find() again. Other errors: those of RunSelection; ResourceExhausted over kMaxTags or
+  // RunSelection::kMaxSeries; DataLoss if a run cannot be read and no other has anything that is
   // selected.
   absl::Status Find();
   // The request to pass to RunSource::WhenReady() after Unavailable. Nothing before the end of the
@@ -76,14 +76,14 @@ class SeriesSelection {
     std::string plugin;
   };
 
-  SeriesSelection(Selection selection, Kind kind, RunSource* source);
+  SeriesSelection(RunSelection selection, Kind kind, RunSource* source);
   bool Counts(const RunData::Tag& tag) const;
   absl::Status FindTagsOf(const std::string& run);
   // True if a run that is still being read may add to `selected`: the search for tags begins anew,
   // and waits for that run.
   bool AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries>>& selected);
 
-  Selection selection_;
+  RunSelection selection_;
   Kind kind_;
   bool cached_only_ = false;
   bool whole_ = false;

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "datamanager/answer/looking_maker.h"
+#include "datamanager/answer/run_answer_maker.h"
 #include "datamanager/answer/scalar_messages.h"
 #include "datamanager/answer/series_selection.h"
 #include "datamanager/answer/value_messages.h"
@@ -53,10 +53,10 @@ struct Values {
   std::size_t next = 0;
 };
 
-class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
+class ValueAnswer : public RunAnswerMaker<msg::ReadValuesReplyT> {
  public:
   ValueAnswer(Question question, SeriesSelection selection, RunSource* source)
-      : LookingMaker(source), question_(std::move(question)), selection_(std::move(selection)) {}
+      : RunAnswerMaker(source), question_(std::move(question)), selection_(std::move(selection)) {}
 
   absl::StatusOr<Part> Next() override {
     if (!found_) {
@@ -86,19 +86,19 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
     const SeriesSelection::Series& series = selection_.series()[next_];
     Values values;
     values.tag = series.tag;
-    const absl::Status looked =
-        Look({.run = selection_.runs()[series.run],
+    const absl::Status read =
+        Read({.run = selection_.runs()[series.run],
               .need = RunSource::Need::kPoints,
               .cached_only = question_.cached_only,
               .whole = question_.whole},
              [&](const RunSource::View& view) { return Select(view, &values); });
-    if (looked.ok()) {
+    if (read.ok()) {
       values_ = std::move(values);
-    } else if (absl::IsNotFound(looked)) {
+    } else if (absl::IsNotFound(read)) {
       // The run has gone since it was selected.
       ++next_;
     } else {
-      return looked;
+      return read;
     }
     return absl::OkStatus();
   }
@@ -185,7 +185,7 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
           absl::StrCat("a value of ", place.length, " bytes; over ", kMaxDecodedBytes,
                        " they can be read as they are, by reference"));
     }
-    const auto bytes = ReadStretch(
+    const auto bytes = ReadFileRange(
         absl::StrCat(values_->directory, "/", file),
         {.offset = place.offset, .length = place.length, .crc = place.crc}, source().open_files());
     if (!bytes.ok()) return bytes.status();
@@ -202,7 +202,7 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
 
 class BlobAnswer : public AnswerMaker<msg::ReadBlobReplyT> {
  public:
-  BlobAnswer(StretchReader reader, std::uint64_t length)
+  BlobAnswer(FileRangeReader reader, std::uint64_t length)
       : reader_(std::move(reader)), length_(length) {}
 
   bool OnReady(std::function<void()>) override { return false; }
@@ -219,7 +219,7 @@ class BlobAnswer : public AnswerMaker<msg::ReadBlobReplyT> {
   }
 
  private:
-  StretchReader reader_;
+  FileRangeReader reader_;
   const std::uint64_t length_;
 };
 
@@ -271,7 +271,7 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ReadBlobReplyT>>> MakeBlobAnswer
   if (!run.ok()) return run.status();
   auto path = PathOf(*run, request.blob->file, *source);
   if (!path.ok()) return path.status();
-  auto reader = StretchReader::Open(
+  auto reader = FileRangeReader::Open(
       *std::move(path),
       {.offset = request.blob->offset, .length = request.blob->length, .crc = request.blob->crc},
       source->open_files());

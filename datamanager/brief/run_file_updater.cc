@@ -12,7 +12,7 @@ namespace {
 // The file as it was last seen, and the outcome of reading it.
 struct Seen {
   ListedRunPtr run;
-  std::optional<FileState> file;  // Nothing: the run had no such file.
+  std::optional<FileStat> file;  // Nothing: the run had no such file.
   absl::Status outcome;
 };
 
@@ -29,7 +29,7 @@ class FileUpdate {
     const ListedRunPtr run = item.run();
     if (*seen != nullptr && (*seen)->run == run) return (*seen)->outcome;
     const std::string path = absl::StrCat(run->directory, "/", file_.name);
-    const auto state = file_.source->Look(path);
+    const auto state = file_.source->Stat(path);
     if (!state.ok() && !absl::IsNotFound(state.status())) return TryAgain(item, state.status());
     Seen now{run, std::nullopt, absl::OkStatus()};
     if (state.ok()) now.file = *state;
@@ -48,8 +48,8 @@ class FileUpdate {
   }
 
  private:
-  absl::Status Check(const std::string& path, const FileState& state) const {
-    if (state.type != FileState::Type::kRegular) {
+  absl::Status Check(const std::string& path, const FileStat& state) const {
+    if (state.type != FileStat::Type::kRegular) {
       return absl::FailedPreconditionError(absl::StrCat("cannot read ", path, ": it is no file"));
     }
     if (state.bytes <= file_.limit) return absl::OkStatus();

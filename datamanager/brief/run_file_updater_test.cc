@@ -36,10 +36,10 @@ absl::StatusOr<int> ParseNumber(std::string_view text) {
 
 class CountingSource : public DirectorySource {
  public:
-  absl::StatusOr<FileState> Look(const std::string& path) override {
+  absl::StatusOr<FileStat> Stat(const std::string& path) override {
     ++looks;
     if (!failure.ok()) return failure;
-    return Real()->Look(path);
+    return Real()->Stat(path);
   }
   absl::Status List(const std::string& path, const OnEntry& on_entry) override {
     return Real()->List(path, on_entry);

@@ -28,7 +28,7 @@ struct CatalogOptions {
   int open_files = 16;   // Event files, at once.
   std::uint64_t step_bytes = std::uint64_t{4} << 20;
   std::uint64_t part_bytes = std::uint64_t{4} << 20;  // Size of the parts of large files, see
-                                                      // RunReader.
+                                                      // RunFilesReader.
   // Called once for each point that was not there yet when its run was counted for the first
   // time; of runs that come after the first scan, for each. Each call goes on where the last one
   // of the tag ended, unless the generation of the run has risen: then its points begin again at

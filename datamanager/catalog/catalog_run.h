@@ -18,7 +18,7 @@
 #include "datamanager/catalog/detail_cache.h"
 #include "datamanager/catalog/tag_levels.h"
 #include "datamanager/find/listed_run.h"
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 #include "runtime/mutex.h"
 
 namespace datamanager {
@@ -32,9 +32,9 @@ class CatalogRun {
  public:
   // Guarded by the run's lock.
   struct State {
-    State(const ListedRunPtr& listed, RunReader::Options options) : reader(listed, options) {}
+    State(const ListedRunPtr& listed, RunFilesReader::Options options) : reader(listed, options) {}
 
-    RunReader reader;
+    RunFilesReader reader;
     TagLevels levels;
     // The points read until the run is counted were there before anybody could follow it.
     bool history = false;
@@ -55,7 +55,7 @@ class CatalogRun {
     bool in_vain() const { return !failure.ok() && !reader.Unreadable().ok(); }
   };
 
-  CatalogRun(const ListedRunPtr& listed, RunReader::Options options, bool history)
+  CatalogRun(const ListedRunPtr& listed, RunFilesReader::Options options, bool history)
       : name(listed->name), state_(listed, options) {
     state_.history = history;
     file_bytes = state_.reader.total_bytes();
@@ -107,7 +107,7 @@ class CatalogRun {
   }
 
   // Unavailable, with the progress.
-  absl::Status BeingRead(const RunReader& reader) const {
+  absl::Status BeingRead(const RunFilesReader& reader) const {
     return absl::UnavailableError(absl::StrCat("run ", name, " is being read, ",
                                                reader.data().read_bytes(), " of ",
                                                reader.total_bytes(), " bytes until now"));

@@ -111,7 +111,7 @@ class DetailCache {
   }
   // The whole detail, to add what the run has grown by; null if the run has no whole detail. Does
   // not count as an access.
-  Lease Whole(const std::string& run) {
+  Lease Loaded(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     const auto it = records_.find(run);
     return it == records_.end() ? nullptr : LeaseOf(it->second.current);
@@ -142,12 +142,12 @@ class DetailCache {
     Record& record = RecordOf(run);
     if (record.loading != nullptr) {
       Take(record, &Record::loading, &garbage);
-      Happen(record, CacheEvent::kLoadGivenUp);
+      OnEvent(record, CacheEvent::kLoadGivenUp);
     }
     record.loading = std::make_shared<Slot>();
     record.loading->detail = std::move(detail);
     record.loading->record = &record;
-    Happen(record, CacheEvent::kLoadBegan);
+    OnEvent(record, CacheEvent::kLoadBegan);
     Reorder(record);
     return LeaseOf(record.loading);
   }
@@ -167,7 +167,7 @@ class DetailCache {
     bytes_ -= slot->bytes;
     slot->kept = false;
     if (slot == record.current) {
-      Happen(record, CacheEvent::kEvicted);
+      OnEvent(record, CacheEvent::kEvicted);
       ++evicted_;
     }
     return false;
@@ -181,7 +181,7 @@ class DetailCache {
     if (record == nullptr) return;
     Take(*record, &Record::current, &garbage);
     record->current = std::exchange(record->loading, nullptr);
-    Happen(*record, record->current->kept ? CacheEvent::kLoadKept : CacheEvent::kLoadNotKept);
+    OnEvent(*record, record->current->kept ? CacheEvent::kLoadKept : CacheEvent::kLoadNotKept);
     SetRead(*record);
   }
   // Ends a load for which there is no room. The detail that was cached before stays.
@@ -191,7 +191,7 @@ class DetailCache {
     Record* const record = LoadingRecord(lease);
     if (record == nullptr) return;
     Take(*record, &Record::loading, &garbage);
-    Happen(*record, CacheEvent::kLoadGivenUp);
+    OnEvent(*record, CacheEvent::kLoadGivenUp);
   }
   // Ends a load that failed. The detail that was cached before stays.
   void FailLoad(const Lease& lease, absl::Status why) {
@@ -317,18 +317,18 @@ class DetailCache {
     garbage->push_back(std::exchange(slot, nullptr));
     Reorder(record);
   }
-  void Happen(Record& record, CacheEvent event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void OnEvent(Record& record, CacheEvent event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     --states_[static_cast<std::size_t>(record.status.now)];
     record.status = After(record.status, event);
     ++states_[static_cast<std::size_t>(record.status.now)];
   }
   void SetFailed(Record& record, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    Happen(record, CacheEvent::kReadFailed);
+    OnEvent(record, CacheEvent::kReadFailed);
     record.why = std::move(why);
     ++record.failures;
   }
   void SetRead(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    Happen(record, CacheEvent::kRead);
+    OnEvent(record, CacheEvent::kRead);
     record.why = absl::OkStatus();
     record.failures = 0;
   }
@@ -343,7 +343,7 @@ class DetailCache {
       const SlotPtr& current = place.record->current;
       if (current == nullptr || !current->kept || current->leases > 0) continue;
       Take(*place.record, &Record::current, garbage);
-      Happen(*place.record, CacheEvent::kEvicted);
+      OnEvent(*place.record, CacheEvent::kEvicted);
       ++evicted_;
     }
   }

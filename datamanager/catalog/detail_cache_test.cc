@@ -59,14 +59,14 @@ TEST_F(DetailCacheTest, ALoadGoesFromNotCachedOverCachingToCached) {
   EXPECT_EQ(cache_.Get("a"), nullptr);
   const Cache::Lease load = Begin("a");
   EXPECT_EQ(StateOf("a"), CacheState::kCaching);
-  EXPECT_EQ(cache_.Whole("a"), nullptr);
+  EXPECT_EQ(cache_.Loaded("a"), nullptr);
   EXPECT_EQ(cache_.Get("a")->run, "a");  // The part that is there so far.
   EXPECT_TRUE(cache_.SetBytes(load, 60));
   EXPECT_EQ(cache_.StatusOf("a").bytes, 60U);
   EXPECT_EQ(cache_.GetStats().caching, 1U);
   cache_.EndLoad(load);
   EXPECT_EQ(StateOf("a"), CacheState::kCached);
-  EXPECT_EQ(cache_.Whole("a").get(), load.get());
+  EXPECT_EQ(cache_.Loaded("a").get(), load.get());
   EXPECT_EQ(cache_.GetStats().caching, 0U);
   EXPECT_EQ(cache_.GetStats().cached, 1U);
 }
@@ -170,7 +170,7 @@ TEST_F(DetailCacheTest, ARunThatIsTooLargeIsServedAndNotKept) {
 
 TEST_F(DetailCacheTest, ACachedRunThatGrowsTooLargeGoesWhenNobodyReadsIt) {
   ASSERT_TRUE(Load("a", 60));
-  Cache::Lease growth = cache_.Whole("a");
+  Cache::Lease growth = cache_.Loaded("a");
   EXPECT_TRUE(cache_.SetBytes(growth, 100));
   EXPECT_FALSE(cache_.SetBytes(growth, 101));
   EXPECT_EQ(StateOf("a"), CacheState::kNotCached);
@@ -196,7 +196,7 @@ TEST_F(DetailCacheTest, AnOldRunFindsNoRoomAmongNewerOnes) {
 
 TEST_F(DetailCacheTest, AFailedReloadRestoresWhatWasThere) {
   ASSERT_TRUE(Load("a", 40));
-  const Cache::Lease before = cache_.Whole("a");
+  const Cache::Lease before = cache_.Loaded("a");
   {
     const Cache::Lease load = Begin("a");
     EXPECT_TRUE(cache_.SetBytes(load, 90));  // Both, for a while.
@@ -256,7 +256,7 @@ TEST_F(DetailCacheTest, OfTwoLoadsTheSecondCounts) {
   cache_.EndLoad(first);
   EXPECT_EQ(StateOf("a"), CacheState::kCaching);
   cache_.EndLoad(second);
-  EXPECT_EQ(cache_.Whole("a").get(), second.get());
+  EXPECT_EQ(cache_.Loaded("a").get(), second.get());
 }
 
 TEST_F(DetailCacheTest, OfARemovedRunNothingIsKnown) {

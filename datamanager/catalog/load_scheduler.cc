@@ -17,7 +17,7 @@
 #include "runtime/thread.h"
 
 // Work on a run comes in cycles: steps until one says that it is done, or fails. A job is all that
-// is known of one run, from the first want to the end of the last cycle:
+// is known of one run, from the first request to the end of the last cycle:
 // - It is in ready_ if nobody is in a step of it and it is to be picked; in helpable_ if somebody
 //   is, and there is a part for another thread; in retries_ if it has failed and nobody wants it
 //   now; else all its hands are in steps.
@@ -143,7 +143,7 @@ class Scheduler final : public LoadScheduler {
                    .failures = failures_};
     for (const auto& [run, job] : jobs_) {
       if (job->retry_at.has_value()) continue;
-      switch (job->wants.urgency) {
+      switch (job->demand.urgency) {
         case Urgency::kAsked:
           ++stats.asked;
           break;
@@ -162,7 +162,7 @@ class Scheduler final : public LoadScheduler {
   }
 
  private:
-  struct Wants {
+  struct Demand {
     Urgency urgency;
     Need need;
     bool asked;
@@ -188,7 +188,7 @@ class Scheduler final : public LoadScheduler {
   };
   struct Job {
     std::string run;
-    Wants wants;
+    Demand demand;
     std::optional<Place> place;              // In ready_.
     std::optional<absl::Duration> retry_at;  // In retries_.
     int failures = 0;                        // In a row.
@@ -199,14 +199,14 @@ class Scheduler final : public LoadScheduler {
     int running = 0;  // Steps.
     int hands = 1;
     bool forgotten = false;
-    std::optional<Want> done_for;
+    std::optional<LoadRequest> done_for;
     absl::Status problem;
     absl::Status error;
     std::shared_ptr<void> hold;
     Barriers of_cycle;
 
-    std::optional<Wants> later;        // Wanted since it began.
-    std::optional<Wants> asked_later;  // The same; its last step may do.
+    std::optional<Demand> later;        // Wanted since it began.
+    std::optional<Demand> asked_later;  // The same; its last step may do.
     Barriers of_next_cycle;
   };
   struct Waiter {
@@ -215,15 +215,15 @@ class Scheduler final : public LoadScheduler {
     std::function<void(const absl::Status&)> done;
   };
 
-  static void Merge(const Wants& more, Wants* wants) {
-    wants->urgency = std::min(wants->urgency, more.urgency);
-    wants->need = std::max(wants->need, more.need);
-    wants->asked |= more.asked;
-    wants->newest = std::max(wants->newest, more.newest);
+  static void Merge(const Demand& more, Demand* demand) {
+    demand->urgency = std::min(demand->urgency, more.urgency);
+    demand->need = std::max(demand->need, more.need);
+    demand->asked |= more.asked;
+    demand->newest = std::max(demand->newest, more.newest);
   }
-  static void Merge(const Wants& more, std::optional<Wants>* wants) {
-    if (!wants->has_value()) *wants = kNothing;
-    Merge(more, &**wants);
+  static void Merge(const Demand& more, std::optional<Demand>* demand) {
+    if (!demand->has_value()) *demand = kNothing;
+    Merge(more, &**demand);
   }
 
   Job& JobOf(const std::string& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -231,38 +231,39 @@ class Scheduler final : public LoadScheduler {
     if (job == nullptr) {
       job = std::make_unique<Job>();
       job->run = run;
-      job->wants = kNothing;
+      job->demand = kNothing;
     }
     return *job;
   }
 
-  void Add(Job& job, const Wants& wants) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Add(Job& job, const Demand& demand) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (job.begun) {
-      Merge(wants, wants.asked && !job.forgotten ? &job.asked_later : &job.later);
+      Merge(demand, demand.asked && !job.forgotten ? &job.asked_later : &job.later);
       if (job.forgotten) return;
     }
-    const Urgency before = job.wants.urgency;
-    Merge(wants, &job.wants);
+    const Urgency before = job.demand.urgency;
+    Merge(demand, &job.demand);
     if (job.retry_at.has_value()) {
-      if (wants.urgency > Urgency::kChanged) return;
+      if (demand.urgency > Urgency::kChanged) return;
       StopRetry(job);
     }
     if (job.running > 0) return;
     // A run that is as urgent as before keeps its turn.
-    if (job.place.has_value() && job.wants.urgency == before && before <= Urgency::kChanged) return;
+    if (job.place.has_value() && job.demand.urgency == before && before <= Urgency::kChanged)
+      return;
     Enqueue(job);
   }
 
   void Enqueue(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Dequeue(job);
     std::int64_t order = 0;
-    if (job.wants.urgency == Urgency::kAsked) {
+    if (job.demand.urgency == Urgency::kAsked) {
       order = job.begun ? 1 : 0;
-    } else if (job.wants.urgency > Urgency::kChanged) {
+    } else if (job.demand.urgency > Urgency::kChanged) {
       order =
-          std::numeric_limits<std::int64_t>::max() - std::max<std::int64_t>(job.wants.newest, 0);
+          std::numeric_limits<std::int64_t>::max() - std::max<std::int64_t>(job.demand.newest, 0);
     }
-    job.place = Place{job.wants.urgency, order, ++turns_, &job};
+    job.place = Place{job.demand.urgency, order, ++turns_, &job};
     ready_.insert(*job.place);
     FindThread();
   }
@@ -295,7 +296,7 @@ class Scheduler final : public LoadScheduler {
   Job* Pick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Job* helped = nullptr;
     for (Job* const job : helpable_) {
-      if (helped == nullptr || job->wants.urgency < helped->wants.urgency) helped = job;
+      if (helped == nullptr || job->demand.urgency < helped->demand.urgency) helped = job;
     }
     if (ready_.empty()) return helped;
     auto first = ready_.begin();
@@ -305,7 +306,7 @@ class Scheduler final : public LoadScheduler {
       if (changed != ready_.end() && changed->urgency == Urgency::kChanged) first = changed;
     }
     const bool help = helped != nullptr && first->urgency > Urgency::kChanged &&
-                      helped->wants.urgency < first->urgency;
+                      helped->demand.urgency < first->urgency;
     return help ? helped : first->job;
   }
 
@@ -313,7 +314,7 @@ class Scheduler final : public LoadScheduler {
     for (;;) {
       Job* job = nullptr;
       std::string run;
-      Want want;
+      LoadRequest request;
       {
         MutexLock lock(mutex_);
         while (!stopping_ && (job = Pick()) == nullptr) {
@@ -321,20 +322,20 @@ class Scheduler final : public LoadScheduler {
         }
         if (stopping_) return;
         run = job->run;
-        want = BeginStep(*job);
+        request = BeginStep(*job);
       }
-      absl::StatusOr<Progress> progress = options_.step(run, want);
+      absl::StatusOr<Progress> progress = options_.step(run, request);
       std::shared_ptr<void> hold;
       Calls calls;
       {
         MutexLock lock(mutex_);
-        EndStep(*job, want, std::move(progress), &hold, &calls);
+        EndStep(*job, request, std::move(progress), &hold, &calls);
       }
       for (const auto& call : calls) call();
     }
   }
 
-  Want BeginStep(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  LoadRequest BeginStep(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Dequeue(job);
     if (!job.begun) {
       job.begun = true;
@@ -345,17 +346,17 @@ class Scheduler final : public LoadScheduler {
     ++busy_;
     ++steps_;
     ShowPart(job);
-    return {.need = job.wants.need, .asked = job.wants.asked};
+    return {.need = job.demand.need, .asked = job.demand.asked};
   }
 
-  void EndStep(Job& job, Want want, absl::StatusOr<Progress> progress, std::shared_ptr<void>* hold,
-               Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void EndStep(Job& job, LoadRequest request, absl::StatusOr<Progress> progress,
+               std::shared_ptr<void>* hold, Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     --job.running;
     --busy_;
     if (!progress.ok()) {
       job.error = progress.status();
     } else if (progress->done) {
-      job.done_for = want;
+      job.done_for = request;
       job.hold = std::move(progress->hold);
       job.problem = std::move(progress->problem);
     } else {
@@ -385,9 +386,9 @@ class Scheduler final : public LoadScheduler {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Status error = std::exchange(job.error, absl::OkStatus());
     const absl::Status problem = std::exchange(job.problem, absl::OkStatus());
-    const std::optional<Want> done_for = std::exchange(job.done_for, std::nullopt);
+    const std::optional<LoadRequest> done_for = std::exchange(job.done_for, std::nullopt);
     *hold = std::exchange(job.hold, nullptr);
-    const std::optional<Wants> asked_later = std::exchange(job.asked_later, std::nullopt);
+    const std::optional<Demand> asked_later = std::exchange(job.asked_later, std::nullopt);
     job.begun = false;
     Release(&job.of_cycle, calls);
     if (std::exchange(job.forgotten, false)) {
@@ -414,7 +415,7 @@ class Scheduler final : public LoadScheduler {
       Release(&job.of_next_cycle, calls);
       return Erase(job);
     }
-    job.wants = *std::exchange(job.later, std::nullopt);
+    job.demand = *std::exchange(job.later, std::nullopt);
     Enqueue(job);
   }
 
@@ -425,8 +426,8 @@ class Scheduler final : public LoadScheduler {
 
   void TryAgainLater(Job& job, Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Release(&job.of_next_cycle, calls);
-    job.wants.asked = false;
-    job.wants.urgency = job.wants.need == Need::kCache ? Urgency::kUnasked : Urgency::kCount;
+    job.demand.asked = false;
+    job.demand.urgency = job.demand.need == Need::kCache ? Urgency::kUnasked : Urgency::kCount;
     job.retry_at = options_.clock->Monotonic() + RetryPause(job.failures);
     retries_.insert({*job.retry_at, &job});
     time_.Signal();
@@ -491,8 +492,8 @@ class Scheduler final : public LoadScheduler {
     return due;
   }
 
-  static constexpr Wants kNothing = {Urgency::kUnasked, Need::kRefresh, false,
-                                     std::numeric_limits<std::int64_t>::min()};
+  static constexpr Demand kNothing = {Urgency::kUnasked, Need::kRefresh, false,
+                                      std::numeric_limits<std::int64_t>::min()};
 
   const Options options_;
   mutable Mutex mutex_;

@@ -46,7 +46,7 @@ class LoadScheduler {
     kRefresh,  // Its new data: then the run is counted, and still cached if it was.
     kCache,    // The same, and all its points are in memory (if they find room).
   };
-  struct Want {
+  struct LoadRequest {
     Need need = Need::kRefresh;
     // Somebody asks: points are to be loaded whether they can be kept or not. Otherwise a load for
     // which there is no room is done, as there is nothing to do.
@@ -69,7 +69,7 @@ class LoadScheduler {
   // Reads a little of a run: some 4 MiB or 5 ms. One step of a run at a time, unless `hands` said
   // otherwise. An error ends the work on the run for now; it is tried again, see RetryPause(), or
   // when it is asked for or has changed. NotFound: the run is gone; it is forgotten.
-  using Step = std::function<absl::StatusOr<Progress>(const std::string& run, Want want)>;
+  using Step = std::function<absl::StatusOr<Progress>(const std::string& run, LoadRequest request)>;
 
   struct Options {
     // At most so many steps at once, 1..kMaxThreads. Threads are started when there is work for

@@ -28,7 +28,7 @@ namespace {
 using runtime::MutexLock;
 using Urgency = LoadScheduler::Urgency;
 using Need = LoadScheduler::Need;
-using Want = LoadScheduler::Want;
+using LoadRequest = LoadScheduler::LoadRequest;
 using Progress = LoadScheduler::Progress;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
@@ -37,10 +37,10 @@ constexpr absl::Duration kPatience = absl::Seconds(30);
 // until it is told how the step ends; others need as many steps as they were given, or one.
 class FakeLoads {
  public:
-  absl::StatusOr<Progress> Step(const std::string& run, Want want) {
+  absl::StatusOr<Progress> Step(const std::string& run, LoadRequest request) {
     MutexLock lock(mutex_);
     log_.push_back(run);
-    wants_[run] = want;
+    requests_[run] = request;
     ++in_step_[run];
     changed_.SignalAll();
     absl::StatusOr<Progress> progress = Progress{.done = true, .hands = 1, .hold = nullptr};
@@ -102,9 +102,9 @@ class FakeLoads {
     MutexLock lock(mutex_);
     return log_;
   }
-  Want want(const std::string& run) {
+  LoadRequest request(const std::string& run) {
     MutexLock lock(mutex_);
-    return wants_[run];
+    return requests_[run];
   }
 
  private:
@@ -122,7 +122,7 @@ class FakeLoads {
   runtime::CondVar changed_;
   bool all_go_on_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Want> wants_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, LoadRequest> requests_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> in_step_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> steps_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::deque<absl::StatusOr<Progress>>> ends_ ABSL_GUARDED_BY(mutex_);
@@ -171,10 +171,12 @@ class Answer {
 class LoadSchedulerTest : public testing::Test {
  protected:
   void Start(int threads) {
-    auto scheduler = LoadScheduler::Create(
-        {.threads = threads, .clock = &clock_, .step = [this](const std::string& run, Want want) {
-           return loads_.Step(run, want);
-         }});
+    auto scheduler =
+        LoadScheduler::Create({.threads = threads,
+                               .clock = &clock_,
+                               .step = [this](const std::string& run, LoadRequest request) {
+                                 return loads_.Step(run, request);
+                               }});
     ASSERT_TRUE(scheduler.ok()) << scheduler.status();
     scheduler_ = *std::move(scheduler);
   }
@@ -221,7 +223,7 @@ TEST_F(LoadSchedulerTest, SaysWhatARunIsReadFor) {
     scheduler_->Schedule("a", urgency, 0);
     scheduler_->WhenLoaded(loaded.Bare());
     EXPECT_TRUE(loaded.Await().has_value());
-    return loads_.want("a");
+    return loads_.request("a");
   };
   EXPECT_EQ(want(Urgency::kAsked).need, Need::kCache);
   EXPECT_TRUE(want(Urgency::kAsked).asked);
@@ -259,7 +261,7 @@ TEST_F(LoadSchedulerTest, ALoadThatIsAskedForMeanwhileBecomesUrgent) {
   loads_.More(".large");
   ASSERT_TRUE(loads_.AwaitSteps(2));
   EXPECT_EQ(loads_.log(), (Log{".large", ".large"}));
-  EXPECT_TRUE(loads_.want(".large").asked);
+  EXPECT_TRUE(loads_.request(".large").asked);
   Answer loaded;
   scheduler_->WhenLoaded(loaded.Bare());
   loads_.Done(".large");
@@ -335,7 +337,7 @@ TEST_F(LoadSchedulerTest, AStepThatOnlyCountedDoesNotAnswerWhoWantsPoints) {
   loads_.Done(".a");
   ASSERT_TRUE(loads_.AwaitSteps(2));
   EXPECT_EQ(answer.calls(), 0);
-  EXPECT_EQ(loads_.want(".a").need, Need::kCache);
+  EXPECT_EQ(loads_.request(".a").need, Need::kCache);
   loads_.Done(".a");
   EXPECT_EQ(answer.Await(), absl::OkStatus());
 }
@@ -373,8 +375,8 @@ TEST_F(LoadSchedulerTest, AFailedLoadIsTriedAgainAfterGrowingPauses) {
     loads_.End(".a", absl::UnavailableError("no descriptor"));
     clock_.Advance(absl::Milliseconds(1));
     ASSERT_TRUE(loads_.AwaitSteps(++steps));
-    EXPECT_EQ(loads_.want(".a").need, Need::kCache);
-    EXPECT_FALSE(loads_.want(".a").asked);
+    EXPECT_EQ(loads_.request(".a").need, Need::kCache);
+    EXPECT_FALSE(loads_.request(".a").asked);
     Answer settled;
     scheduler_->WhenLoaded(settled.Bare());
     ASSERT_TRUE(settled.Await().has_value());
@@ -400,7 +402,7 @@ TEST_F(LoadSchedulerTest, AFailedRunIsReadWhenItChangesButNotForEveryScan) {
   EXPECT_EQ(nothing.calls(), 1);  // At once: there is no work.
   scheduler_->Schedule(".a", Urgency::kChanged, 0);
   ASSERT_TRUE(loads_.AwaitSteps(2));
-  EXPECT_EQ(loads_.want(".a").need, Need::kCache);  // As the rest is wanted, too.
+  EXPECT_EQ(loads_.request(".a").need, Need::kCache);  // As the rest is wanted, too.
   loads_.Done(".a");
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "datamanager/catalog/use_of_run.h"
+#include "datamanager/catalog/read_loaded.h"
 #include "datamanager/read/run_data.h"
 
 // Always true:
@@ -158,10 +158,10 @@ void RunCatalog::Grown(const std::string& name, std::span<const std::string> fil
   loader_->ReadChanged(name);
 }
 
-absl::Status RunCatalog::LookAgain(const std::string& name) {
+absl::Status RunCatalog::Recheck(const std::string& name) {
   const CatalogRunPtr run = table_.Find(name);
   if (run == nullptr) return NoLongerThere(name);
-  run->With([](CatalogRun::State& state) { state.reader.LookAtAll(); });
+  run->With([](CatalogRun::State& state) { state.reader.RecheckAll(); });
   loader_->ReadChanged(name);
   return absl::OkStatus();
 }
@@ -234,7 +234,7 @@ absl::StatusOr<std::shared_ptr<BriefItem>> RunCatalog::Brief(const std::string& 
   return item;
 }
 
-absl::Status RunCatalog::Look(const Request& request, const Use& use) {
+absl::Status RunCatalog::Read(const Request& request, const ReadFunction& use) {
   EndLingering();
   const CatalogRunPtr run = table_.Find(request.run);
   if (run == nullptr) {
@@ -257,7 +257,7 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
     };
     std::optional<absl::Status> used;
     if (request.take_part || state.reader.Unreadable().ok()) {
-      used = UseWhatIsThere(request, cached, state.reader, use);
+      used = ReadLoaded(request, cached, state.reader, use);
     } else if (state.failure.ok()) {
       return unreadable(state.reader.Unreadable());  // The run will not be readable as it is now.
     }
@@ -303,10 +303,11 @@ void RunCatalog::WhenReady(const Request& request, std::function<void()> ready) 
   loader_->WhenLoaded(run->name, std::move(ready));
 }
 
-absl::Status RunCatalog::LookWithin(absl::Duration timeout, Request request, const Use& use) {
+absl::Status RunCatalog::ReadWithin(absl::Duration timeout, Request request,
+                                    const ReadFunction& use) {
   const absl::Duration deadline = options_.clock->Monotonic() + timeout;
   for (;;) {
-    const absl::Status status = Look(request, use);
+    const absl::Status status = Read(request, use);
     if (!absl::IsUnavailable(status) || !scanned()) return status;
     request.whole = true;
     const auto latch = std::make_shared<Latch>();

@@ -100,13 +100,13 @@ class RunCatalog : public RunSource {
   // These files of a run may have grown. Never waits for a run.
   void Grown(const std::string& run, std::span<const std::string> files);
   // Any of them may. NotFound.
-  absl::Status LookAgain(const std::string& run);
+  absl::Status Recheck(const std::string& run);
   // Gives back the memory of what was served without room for it, when nobody has asked for more of
   // it for some seconds. To be called now and then.
   void EndLingering() { loader_->EndLingering(); }
   // Reads on for a while in files in which nothing but damage was found for long. To be called now
   // and then.
-  void ReadOnLater() { loader_->ReadOnLater(); }
+  void ReadDeferred() { loader_->ReadDeferred(); }
   // Writes indexes of runs, for `timeout` and one run more at most. Blocks.
   void WriteIndexes(RunIndexes::Which which, absl::Duration timeout) {
     loader_->WriteIndexes(which, timeout);
@@ -139,14 +139,14 @@ class RunCatalog : public RunSource {
 
   absl::StatusOr<std::vector<std::string>> Names() const override { return table_.Names(); }
   absl::StatusOr<std::shared_ptr<BriefItem>> Brief(const std::string& run) const override;
-  absl::Status Look(const Request& request, const Use& use) override;
+  absl::Status Read(const Request& request, const ReadFunction& use) override;
   void WhenReady(const Request& request, std::function<void()> ready) override;
   eventlog::OpenFileBound* open_files() const override { return &open_files_; }
   std::int64_t NowUs() const override { return absl::ToUnixMicros(options_.clock->Now()); }
   absl::Duration Monotonic() const { return options_.clock->Monotonic(); }
-  // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded. Cancelled: the
+  // Read(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded. Cancelled: the
   // process ends.
-  absl::Status LookWithin(absl::Duration timeout, Request request, const Use& use);
+  absl::Status ReadWithin(absl::Duration timeout, Request request, const ReadFunction& use);
 
   // Loads the run before what nobody asks for, and counts as an access; returns at once.
   absl::Status CacheRun(const std::string& run);
@@ -183,7 +183,7 @@ class RunCatalog : public RunSource {
   // While it is decided which runs there are. Taken before all others.
   runtime::Mutex listing_mutex_;
   runtime::Mutex waiting_mutex_;
-  std::set<std::shared_ptr<Latch>> waiting_ ABSL_GUARDED_BY(waiting_mutex_);  // In LookWithin().
+  std::set<std::shared_ptr<Latch>> waiting_ ABSL_GUARDED_BY(waiting_mutex_);  // In ReadWithin().
 
   RunTable table_;
   std::unique_ptr<RunLoader> loader_;  // Ends before the table: its steps use all of the above.

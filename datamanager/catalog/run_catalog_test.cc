@@ -166,7 +166,7 @@ class RunCatalogTest : public testing::Test {
       return absl::OkStatus();
     };
     const absl::Status status =
-        waits ? catalog.LookWithin(kLong, request, use) : catalog.Look(request, use);
+        waits ? catalog.ReadWithin(kLong, request, use) : catalog.Read(request, use);
     return status.ok() ? text : std::string(absl::StatusCodeToString(status.code()));
   }
   // "a cached, b not cached".
@@ -270,7 +270,7 @@ TEST_F(RunCatalogTest, ANameMayBeAPrefixThatIsUnique) {
   EXPECT_EQ(catalog->FindName("").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(catalog->FindName(std::string_view("other\0", 6)).status().code(),
             absl::StatusCode::kNotFound);
-  EXPECT_EQ(PointsOf(*catalog, Points("oth")), "NOT_FOUND") << "Look() takes whole names";
+  EXPECT_EQ(PointsOf(*catalog, Points("oth")), "NOT_FOUND") << "Read() takes whole names";
 }
 
 TEST_F(RunCatalogTest, AnnouncesWhatComesAfterTheFirstScan) {
@@ -385,7 +385,7 @@ TEST_F(RunCatalogTest, RoomThatBecomesFreeIsTakenByTheNextNewest) {
   EXPECT_EQ(States(*catalog), "r0 not cached, r1 cached, r2 cached");
   // A look at what has changed does, too.
   std::filesystem::remove_all(root_ + "/r2");
-  const RunTree::Delta delta = tree_->Rescan(RunTree::Look::kChanged);
+  const RunTree::Delta delta = tree_->Rescan(RunTree::Scope::kChanged);
   catalog->Found(delta, tree_->runs());
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   EXPECT_EQ(States(*catalog), "r0 cached, r1 cached");
@@ -437,7 +437,7 @@ TEST_F(RunCatalogTest, CountsNeedNoPoints) {
   RunSource::Request request;
   request.run = "r";
   std::uint64_t points = 0;
-  EXPECT_EQ(catalog->LookWithin(kLong, request,
+  EXPECT_EQ(catalog->ReadWithin(kLong, request,
                                 [&](const RunSource::View& view) {
                                   points = view.data.points();
                                   EXPECT_FALSE(view.incomplete);
@@ -499,7 +499,7 @@ TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone
   const auto catalog = MakeCatalog();
   // No scan of everything is announced.
   const auto look = [&] {
-    const RunTree::Delta delta = tree_->Rescan(RunTree::Look::kChanged);
+    const RunTree::Delta delta = tree_->Rescan(RunTree::Scope::kChanged);
     catalog->Found(delta, tree_->runs());
     EXPECT_TRUE(catalog->AwaitLoaded(kLong));
     return catalog->GetScanStatus().state;
@@ -530,12 +530,12 @@ TEST_F(RunCatalogTest, ARunThatCannotBeReadHasFailedAndIsTriedAgain) {
   RunSource::Request points = Points("r");
   const absl::Status unreadable = absl::DataLossError(
       absl::StrCat("run r cannot be read: ", catalog->Describe("r")->why.message()));
-  EXPECT_EQ(catalog->Look(points, [](const auto&) { return absl::OkStatus(); }), unreadable);
+  EXPECT_EQ(catalog->Read(points, [](const auto&) { return absl::OkStatus(); }), unreadable);
   points.cached_only = true;
   EXPECT_EQ(PointsOf(*catalog, points), "FAILED_PRECONDITION");
   RunSource::Request counts;
   counts.run = "r";
-  EXPECT_EQ(catalog->Look(counts, [](const auto&) { return absl::OkStatus(); }), unreadable);
+  EXPECT_EQ(catalog->Read(counts, [](const auto&) { return absl::OkStatus(); }), unreadable);
   Heal("r");
   AwaitRetry(*catalog, clock, "r");
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kCached);
@@ -554,7 +554,7 @@ TEST_F(RunCatalogTest, ARunWhoseFilesAreNoEventFilesCannotBeRead) {
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   const std::string why = PathOf("r") + " is no event file: it does not begin with a record";
   EXPECT_EQ(catalog->Describe("r")->why.message(), why);
-  EXPECT_EQ(catalog->Look(Points("r"), [](const auto&) { return absl::OkStatus(); }),
+  EXPECT_EQ(catalog->Read(Points("r"), [](const auto&) { return absl::OkStatus(); }),
             absl::DataLossError("run r cannot be read: " + why));
   // Beside one that is, it costs nothing.
   Report("s", 1, 5);
@@ -621,13 +621,13 @@ TEST_F(RunCatalogTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
     EXPECT_THAT(points, HasSubstr(", incomplete"));
     EXPECT_GT(std::stoi(points), 0);
     EXPECT_LT(std::stoi(points), kMany);
-    EXPECT_EQ(catalog->Look(part, [](const auto&) { return absl::NotFoundError("no tag"); }).code(),
+    EXPECT_EQ(catalog->Read(part, [](const auto&) { return absl::NotFoundError("no tag"); }).code(),
               cached_only ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kUnavailable);
   }
   EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "UNAVAILABLE") << "all of it is wanted";
   LetTheLoadGoOn(*catalog);
   EXPECT_EQ(PointsOf(*catalog, part), absl::StrCat(kMany));
-  EXPECT_EQ(catalog->Look(part, [](const auto&) { return absl::NotFoundError("no tag"); }),
+  EXPECT_EQ(catalog->Read(part, [](const auto&) { return absl::NotFoundError("no tag"); }),
             absl::NotFoundError("no tag"));
 }
 
@@ -668,7 +668,7 @@ TEST_F(RunCatalogTest, NobodyWaitsAnyLongerWhenTheProcessEnds) {
   HoldTheLoad(*catalog);
   absl::Status waited;
   runtime::Thread reader("reader", [&] {
-    waited = catalog->LookWithin(kLong, Points("r"), [](const auto&) { return absl::OkStatus(); });
+    waited = catalog->ReadWithin(kLong, Points("r"), [](const auto&) { return absl::OkStatus(); });
   });
   catalog->Stop();
   reader.Join();
@@ -749,7 +749,7 @@ TEST_F(RunCatalogTest, AFileThatIsHardlyWorthReadingIsReadNowAndThen) {
   const auto catalog = MakeCatalog();
   Scan(*catalog);
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "3, incomplete");
-  catalog->ReadOnLater();
+  catalog->ReadDeferred();
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "4");
 }
@@ -797,7 +797,7 @@ TEST_F(RunCatalogTest, ALargeFileIsReadOnSeveralThreads) {
   EXPECT_GE(catalog->GetStats().loads.threads, 2) << "there is but one run to be read";
   EXPECT_EQ(catalog->Describe("large")->last_step, kPoints - 1);
   std::vector<Point> points;
-  EXPECT_EQ(catalog->LookWithin(
+  EXPECT_EQ(catalog->ReadWithin(
                 kLong, Points("large"),
                 [&](const RunSource::View& view) {
                   view.data.tag(*view.data.FindTag("loss")).points.Read(0, kPoints, &points);

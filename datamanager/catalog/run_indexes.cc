@@ -29,7 +29,7 @@ bool HoldsAllPoints(const IndexReader& index) {
 
 // An index that is being made, some tags at a time.
 struct RunIndexes::Made {
-  explicit Made(const RunReader& reader)
+  explicit Made(const RunFilesReader& reader)
       : extent(ExtentOf(reader)), run(reader.run()), writer(reader.ToIndex()) {}
 
   // True if all tags are there.
@@ -66,7 +66,7 @@ std::optional<IndexReader> RunIndexes::Read(const ListedRun& run, IndexPart part
   return *std::move(index);
 }
 
-bool RunIndexes::HasPointsOf(const RunReader& reader) const {
+bool RunIndexes::HasPointsOf(const RunFilesReader& reader) const {
   const RunData& data = reader.data();
   MutexLock lock(mutex_);
   const auto known = extents_.find(reader.run()->name);
@@ -83,12 +83,12 @@ void RunIndexes::Refuse(const ListedRun& run, const absl::Status& why) {
   refused_.insert(run.name);
 }
 
-RunIndexes::Extent RunIndexes::ExtentOf(const RunReader& reader) {
+RunIndexes::Extent RunIndexes::ExtentOf(const RunFilesReader& reader) {
   const RunData& data = reader.data();
   return {data.generation(), data.read_bytes(), data.cached()};
 }
 
-void RunIndexes::Stepped(const RunReader& reader, const RunReader::Step& step) {
+void RunIndexes::Stepped(const RunFilesReader& reader, const RunFilesReader::Step& step) {
   const std::string& run = reader.run()->name;
   if (!step.index.ok()) Refuse(*reader.run(), step.index);
   MutexLock lock(mutex_);
@@ -140,7 +140,7 @@ std::unique_ptr<RunIndexes::Made> RunIndexes::Make(const std::string& run,
   bool ended = false;
   bool whole = false;
   while (!ended) {
-    const bool there = with_reader(run, [&](const RunReader& reader) {
+    const bool there = with_reader(run, [&](const RunFilesReader& reader) {
       ended = !reader.idle() || (made != nullptr && ExtentOf(reader) != made->extent);
       if (ended) return;
       if (made == nullptr) made = std::make_unique<Made>(reader);

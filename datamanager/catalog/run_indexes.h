@@ -16,7 +16,7 @@
 #include "datamanager/find/listed_run.h"
 #include "datamanager/index/index_file.h"
 #include "datamanager/index/index_store.h"
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 #include "runtime/mutex.h"
 
 namespace datamanager {
@@ -42,19 +42,19 @@ class RunIndexes {
   };
   // Calls `use` with what was read of the run, while nobody changes it. False: there is no such
   // run.
-  using WithReader =
-      std::function<bool(const std::string& run, const std::function<void(const RunReader&)>& use)>;
+  using WithReader = std::function<bool(const std::string& run,
+                                        const std::function<void(const RunFilesReader&)>& use)>;
 
   explicit RunIndexes(std::unique_ptr<IndexStore> store) : store_(std::move(store)) {}
 
   // Nothing if the run has no index, or none of any use. Blocks on the disk.
   std::optional<IndexReader> Read(const ListedRun& run, IndexPart part);
   // Whether it has the points of all that was read of the run, and of no more.
-  bool HasPointsOf(const RunReader& reader) const;
+  bool HasPointsOf(const RunFilesReader& reader) const;
   // It was read and is of no use.
   void Refuse(const ListedRun& run, const absl::Status& why);
   // A step of reading the run has ended. Does not block unless an index is refused.
-  void Stepped(const RunReader& reader, const RunReader::Step& step);
+  void Stepped(const RunFilesReader& reader, const RunFilesReader::Step& step);
   // The run is gone, or is to be read anew.
   void Forget(const ListedRun& run);
   // There are no runs but these.
@@ -77,7 +77,7 @@ class RunIndexes {
   };
   struct Made;
 
-  static Extent ExtentOf(const RunReader& reader);
+  static Extent ExtentOf(const RunFilesReader& reader);
   // Null if it changes while it is made; then it is due again as soon as it was read.
   std::unique_ptr<Made> Make(const std::string& run, const WithReader& with_reader);
   void WriteOne(const std::string& run, const WithReader& with_reader);

@@ -32,7 +32,7 @@
 #include "datamanager/index/index_file.h"
 #include "datamanager/index/index_store.h"
 #include "datamanager/read/run_data.h"
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 #include "datamanager/series/columns.h"
 #include "datamanager/series/overlap_policy.h"
 #include "datamanager/series/scalar_columns.h"
@@ -220,7 +220,7 @@ class RunIndexesTest : public testing::Test {
     RunSource::Request request;
     request.run = "exp";
     request.need = options.need;
-    const absl::Status status = catalog->LookWithin(kLong, request, [&](const auto& view) {
+    const absl::Status status = catalog->ReadWithin(kLong, request, [&](const auto& view) {
       session.known = Describe(view.data);
       session.generation = view.data.generation();
       return absl::OkStatus();
@@ -457,11 +457,11 @@ TEST_F(RunIndexesTest, OneOfARunThatGrowsWhileItIsMadeIsNotWritten) {
   RunTree tree(options);
   tree.Rescan();
   RunIndexes indexes(*IndexStore::Open({.directory = root_ + "/index", .byte_budget = 1 << 30}));
-  RunReader reader(tree.runs()[0], {});
+  RunFilesReader reader(tree.runs()[0], {});
   eventlog::ReadBuffer buffer;
   const auto read = [&] {
     for (bool more = true; more;) {
-      const RunReader::Step step = reader.ReadOn(&buffer, false);
+      const RunFilesReader::Step step = reader.ReadOn(&buffer, false);
       indexes.Stepped(reader, step);
       more = step.more;
     }
@@ -471,7 +471,7 @@ TEST_F(RunIndexesTest, OneOfARunThatGrowsWhileItIsMadeIsNotWritten) {
   const auto with_reader = [&](const std::string&, const auto& use) {
     if (++turns == 2) {
       Write(PathOf("exp"), Steps(0, 10), std::ios::app);
-      reader.LookAtAll();
+      reader.RecheckAll();
       read();
     }
     use(reader);

@@ -50,8 +50,8 @@ absl::StatusOr<std::unique_ptr<RunLoader>> RunLoader::Create(const CatalogOption
   auto scheduler = LoadScheduler::Create(
       {.threads = options.load_threads,
        .clock = options.clock,
-       .step = [self = loader.get()](const std::string& run, LoadScheduler::Want want) {
-         return self->Step(run, want);
+       .step = [self = loader.get()](const std::string& run, LoadScheduler::LoadRequest request) {
+         return self->Step(run, request);
        }});
   if (!scheduler.ok()) return scheduler.status();
   loader->scheduler_ = *std::move(scheduler);
@@ -77,11 +77,11 @@ RunLoader::~RunLoader() {
 CatalogRunPtr RunLoader::NewRun(const ListedRunPtr& listed, std::uint64_t generation,
                                 bool history) {
   return std::make_shared<CatalogRun>(listed,
-                                      RunReader::Options{.generation = generation,
-                                                         .step_bytes = options_.step_bytes,
-                                                         .open_files = open_files_,
-                                                         .hands = options_.load_threads,
-                                                         .part_bytes = options_.part_bytes},
+                                      RunFilesReader::Options{.generation = generation,
+                                                              .step_bytes = options_.step_bytes,
+                                                              .open_files = open_files_,
+                                                              .hands = options_.load_threads,
+                                                              .part_bytes = options_.part_bytes},
                                       history);
 }
 
@@ -145,22 +145,22 @@ void RunLoader::LoadIfRoom(const CatalogRun& run) {
   scheduler_->Schedule(run.name, LoadScheduler::Urgency::kUnasked, cached.newest_us);
 }
 
-void RunLoader::ReadOnLater() {
+void RunLoader::ReadDeferred() {
   std::set<std::string> runs;
   {
     MutexLock lock(mutex_);
-    runs.swap(later_);
+    runs.swap(deferred_);
   }
   for (const std::string& name : runs) {
     const CatalogRunPtr run = table_.Find(name);
     if (run == nullptr) continue;
-    run->With([](CatalogRun::State& state) { state.reader.LookAtLater(); });
+    run->With([](CatalogRun::State& state) { state.reader.ReadDeferred(); });
     scheduler_->Schedule(name, LoadScheduler::Urgency::kCount, 0);
   }
 }
 
 void RunLoader::SetBytes(CatalogRun& run, std::uint64_t bytes) {
-  const PointsCache::Lease kept = cache_.Whole(run.name);
+  const PointsCache::Lease kept = cache_.Loaded(run.name);
   if (kept != nullptr && !cache_.SetBytes(kept, bytes)) run.NoteNoRoom(bytes);
 }
 
@@ -168,7 +168,7 @@ void RunLoader::WhenLoaded(const std::string& name, std::function<void()> ready)
   scheduler_->Ask(name, Monotonic() + kLongestLoad,
                   [this, name, ready = std::move(ready)](const absl::Status&) {
                     if (cache_.StatusOf(name).state != CacheState::kCached) {
-                      Linger(name, cache_.Whole(name));
+                      Linger(name, cache_.Loaded(name));
                     }
                     ready();
                   });
@@ -223,7 +223,7 @@ RunLoader::Stats RunLoader::GetStats() const {
 }
 
 void RunLoader::BeginLoad(const CatalogRunPtr& run, bool asked) {
-  if (run->loading != nullptr || cache_.Whole(run->name) != nullptr) return;
+  if (run->loading != nullptr || cache_.Loaded(run->name) != nullptr) return;
   const std::uint64_t expected = run->ExpectedBytes();
   const bool too_soon = Monotonic() < run->load_unasked_at;
   if (!asked && (too_soon || !cache_.HasRoom(run->name, expected))) return;
@@ -264,22 +264,22 @@ void RunLoader::TakePointsOfIndex(CatalogRun& run) {
 }
 
 absl::StatusOr<LoadScheduler::Progress> RunLoader::Step(const std::string& name,
-                                                        LoadScheduler::Want want) {
+                                                        LoadScheduler::LoadRequest request) {
   const CatalogRunPtr run = table_.Find(name);
   if (run == nullptr) return NoLongerThere(name);
-  RunReader::Part part;
+  RunFilesReader::Part part;
   const bool leads = run->With([&](CatalogRun::State& state) {
     if (!state.gone) part = state.reader.TakePart();
     return part.part == nullptr && !std::exchange(state.led, true);
   });
   if (part.part != nullptr) return ReadPart(*run, std::move(part));
   if (!leads) return LoadScheduler::Progress{};
-  auto progress = LeadStep(run, want);
+  auto progress = LeadStep(run, request);
   run->With([](CatalogRun::State& state) { state.led = false; });
   return progress;
 }
 
-LoadScheduler::Progress RunLoader::ReadPart(CatalogRun& run, RunReader::Part part) {
+LoadScheduler::Progress RunLoader::ReadPart(CatalogRun& run, RunFilesReader::Part part) {
   event_bytes_read_ += part.part->ReadOn(&OwnBuffer());
   LoadScheduler::Progress progress;
   run.WithStep([&](CatalogRun::State& state) {
@@ -291,9 +291,9 @@ LoadScheduler::Progress RunLoader::ReadPart(CatalogRun& run, RunReader::Part par
 }
 
 absl::StatusOr<LoadScheduler::Progress> RunLoader::LeadStep(const CatalogRunPtr& run,
-                                                            LoadScheduler::Want want) {
+                                                            LoadScheduler::LoadRequest request) {
   const bool loading = run->loading != nullptr;
-  if (want.need == LoadScheduler::Need::kCache) BeginLoad(run, want.asked);
+  if (request.need == LoadScheduler::Need::kCache) BeginLoad(run, request.asked);
   if (options_.indexes != nullptr) {
     if (!std::exchange(run->index_looked_for, true)) {
       BeginFromIndex(*run);
@@ -304,16 +304,16 @@ absl::StatusOr<LoadScheduler::Progress> RunLoader::LeadStep(const CatalogRunPtr&
   const StepResult result = ReadOn(*run);
   for (const auto& ready : result.counted) ready();
   cache_.SetReserved(known_bytes_);
-  if (result.later) {
+  if (result.deferred) {
     MutexLock lock(mutex_);
-    later_.insert(run->name);
+    deferred_.insert(run->name);
   }
   // It may be gone by now, or another one of that name.
   if (result.gone || table_.Find(run->name) != run) {
     if (run->loading != nullptr) cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
     return NoLongerThere(run->name);
   }
-  return EndStep(*run, want, result);
+  return EndStep(*run, request, result);
 }
 
 RunLoader::StepResult RunLoader::ReadOn(CatalogRun& run) {
@@ -322,9 +322,9 @@ RunLoader::StepResult RunLoader::ReadOn(CatalogRun& run) {
   run.WithStep([&](CatalogRun::State& state) {
     result.gone = state.gone;
     if (state.gone) return;
-    state.reader.LookAt(grown);
+    state.reader.Recheck(grown);
     RunData& data = state.reader.data();
-    RunReader::Step& step = result.step;
+    RunFilesReader::Step& step = result.step;
     step = state.reader.ReadOn(&OwnBuffer(), !state.history && options_.on_points != nullptr);
     if (options_.on_points != nullptr) {
       for (const RunData::Fresh& fresh : step.fresh) {
@@ -346,16 +346,16 @@ RunLoader::StepResult RunLoader::ReadOn(CatalogRun& run) {
     event_bytes_read_ += step.read_bytes;
     if (options_.indexes != nullptr) options_.indexes->Stepped(state.reader, step);
     result.hands = state.reader.hands();
-    result.later = state.reader.has_later();
+    result.deferred = state.reader.has_deferred();
   });
   return result;
 }
 
 absl::StatusOr<LoadScheduler::Progress> RunLoader::EndStep(CatalogRun& run,
-                                                           LoadScheduler::Want want,
+                                                           LoadScheduler::LoadRequest request,
                                                            const StepResult& result) {
-  const RunReader::Step& step = result.step;
-  const PointsCache::Lease kept = run.loading != nullptr ? run.loading : cache_.Whole(run.name);
+  const RunFilesReader::Step& step = result.step;
+  const PointsCache::Lease kept = run.loading != nullptr ? run.loading : cache_.Loaded(run.name);
   if (!step.status.ok()) {
     if (run.loading != nullptr) {
       cache_.FailLoad(std::exchange(run.loading, nullptr), step.status);
@@ -369,7 +369,7 @@ absl::StatusOr<LoadScheduler::Progress> RunLoader::EndStep(CatalogRun& run,
   if (run.loading != nullptr && !(step.more && has_room)) {
     run.load_unasked_at = Monotonic() + kLoadsUnaskedEvery;
   }
-  if (!has_room && !want.asked && run.loading != nullptr) {
+  if (!has_room && !request.asked && run.loading != nullptr) {
     cache_.GiveUpLoad(std::exchange(run.loading, nullptr));
     return LoadScheduler::Progress{};
   }

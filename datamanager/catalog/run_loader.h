@@ -22,7 +22,7 @@
 #include "datamanager/catalog/run_indexes.h"
 #include "datamanager/catalog/run_table.h"
 #include "datamanager/find/listed_run.h"
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 #include "eventlog/open_file_bound.h"
 #include "runtime/mutex.h"
 
@@ -66,7 +66,7 @@ class RunLoader {
   // Loads those of the runs that are not in memory and have room, the newest first.
   void LoadAllWithRoom(std::span<const ListedRunPtr> runs);
   // Reads on for a while in files in which nothing but damage was found for long.
-  void ReadOnLater();
+  void ReadDeferred();
 
   // --- Questions ---
 
@@ -90,11 +90,11 @@ class RunLoader {
  private:
   // Work that a step leaves to be done without the run's lock.
   struct StepResult {
-    RunReader::Step step;
+    RunFilesReader::Step step;
     std::vector<std::function<void()>> counted;  // To be called.
     std::uint64_t bytes = 0;                     // Size of the points.
     int hands = 1;
-    bool gone = false, later = false;
+    bool gone = false, deferred = false;
   };
 
   RunLoader(const CatalogOptions& options, const RunTable* table,
@@ -104,13 +104,15 @@ class RunLoader {
   absl::Duration Monotonic() const { return options_.clock->Monotonic(); }
   // A step of reading a run. One thread leads a run; others read parts of a large file without the
   // run's lock.
-  absl::StatusOr<LoadScheduler::Progress> Step(const std::string& name, LoadScheduler::Want want);
-  LoadScheduler::Progress ReadPart(CatalogRun& run, RunReader::Part part);
+  absl::StatusOr<LoadScheduler::Progress> Step(const std::string& name,
+                                               LoadScheduler::LoadRequest request);
+  LoadScheduler::Progress ReadPart(CatalogRun& run, RunFilesReader::Part part);
   absl::StatusOr<LoadScheduler::Progress> LeadStep(const CatalogRunPtr& run,
-                                                   LoadScheduler::Want want);
+                                                   LoadScheduler::LoadRequest request);
   StepResult ReadOn(CatalogRun& run);
   // Accounts for the step in the cache, and says whether another is needed.
-  absl::StatusOr<LoadScheduler::Progress> EndStep(CatalogRun& run, LoadScheduler::Want want,
+  absl::StatusOr<LoadScheduler::Progress> EndStep(CatalogRun& run,
+                                                  LoadScheduler::LoadRequest request,
                                                   const StepResult& result);
   // Goes on from what an earlier process has stored of the run, if it was there then.
   void BeginFromIndex(CatalogRun& run);
@@ -133,7 +135,7 @@ class RunLoader {
   PointsCache cache_;
 
   runtime::Mutex mutex_;
-  std::set<std::string> later_ ABSL_GUARDED_BY(mutex_);  // Runs with files for ReadOnLater().
+  std::set<std::string> deferred_ ABSL_GUARDED_BY(mutex_);  // Runs with files for ReadDeferred().
   // Until when (of clock->Monotonic()) what is held.
   std::map<std::string, std::pair<absl::Duration, std::shared_ptr<void>>> lingering_
       ABSL_GUARDED_BY(mutex_);

@@ -55,7 +55,7 @@ class RunSource {
     CacheState state = CacheState::kNotCached;
     bool incomplete = false;  // More is being read: of the files, or of what was counted in them.
   };
-  using Use = std::function<absl::Status(const View& view)>;
+  using ReadFunction = std::function<absl::Status(const View& view)>;
 
   virtual ~RunSource() = default;
 
@@ -69,8 +69,8 @@ class RunSource {
   // calling it: NotFound, there is no such run; FailedPrecondition, `cached_only` and what is
   // needed is not there; Unavailable, it is being read now, because of this call if it was not
   // before; DataLoss, it cannot be read.
-  virtual absl::Status Look(const Request& request, const Use& use) = 0;
-  // Calls `ready` once, on any thread, when Look() of the same request may answer something else
+  virtual absl::Status Read(const Request& request, const ReadFunction& use) = 0;
+  // Calls `ready` once, on any thread, when Read() of the same request may answer something else
   // than Unavailable; at once if it may now.
   virtual void WhenReady(const Request& request, std::function<void()> ready) = 0;
 

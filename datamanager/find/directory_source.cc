@@ -39,9 +39,9 @@ std::int64_t Nanoseconds(const statx_timestamp& time) {
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-FileState::Type TypeOf(mode_t mode) {
-  if (S_ISREG(mode)) return FileState::Type::kRegular;
-  return S_ISDIR(mode) ? FileState::Type::kDirectory : FileState::Type::kOther;
+FileStat::Type TypeOf(mode_t mode) {
+  if (S_ISREG(mode)) return FileStat::Type::kRegular;
+  return S_ISDIR(mode) ? FileStat::Type::kDirectory : FileStat::Type::kOther;
 }
 
 DirectorySource::Entry EntryOf(mode_t mode) {
@@ -67,7 +67,7 @@ class RealDirectorySource : public DirectorySource {
   RealDirectorySource(std::string path, runtime::UniqueFd directory)
       : below_(std::move(path)), directory_(std::move(directory)) {}
 
-  absl::StatusOr<FileState> Look(const std::string& path) override {
+  absl::StatusOr<FileStat> Stat(const std::string& path) override {
     struct statx info;
     const bool is_below = directory_.valid() && path.size() > below_.size() &&
                           path[below_.size()] != '/' && absl::StartsWith(path, below_);
@@ -75,7 +75,7 @@ class RealDirectorySource : public DirectorySource {
               AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &info) != 0) {
       return Error("look at", path, errno);
     }
-    FileState state;
+    FileStat state;
     state.type = TypeOf(info.stx_mode);
     state.identity.device = makedev(info.stx_dev_major, info.stx_dev_minor);
     state.identity.inode = info.stx_ino;

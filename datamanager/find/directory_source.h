@@ -24,7 +24,7 @@ struct FileIdentity {
 
 // The state of a file or directory. Times in nanoseconds since 1970, those that do not fit (before
 // 1678, after 2261) as the nearest that does.
-struct FileState {
+struct FileStat {
   enum class Type : std::uint8_t { kRegular, kDirectory, kOther };
 
   Type type = Type::kOther;
@@ -33,7 +33,7 @@ struct FileState {
   std::int64_t changed_ns = 0;  // Change time of the inode; nobody can set it back.
   std::uint64_t bytes = 0;
 
-  bool operator==(const FileState&) const = default;
+  bool operator==(const FileStat&) const = default;
 };
 
 // Looks at directories; the seam through which a test counts what is asked of the system, and lets
@@ -54,7 +54,7 @@ class DirectorySource {
   virtual ~DirectorySource() = default;
 
   // Links are followed. One system call.
-  virtual absl::StatusOr<FileState> Look(const std::string& path) = 0;
+  virtual absl::StatusOr<FileStat> Stat(const std::string& path) = 0;
   // The same for paths that begin with that of a directory, cheaper as the system need not find its
   // way to it each time: for one scan, as it stays at what has that path now. Null: the source has
   // no cheaper way, or cannot open the directory.

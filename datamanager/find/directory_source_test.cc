@@ -35,10 +35,10 @@ class DirectorySourceTest : public testing::Test {
   void Write(const std::string& name, const std::string& content) {
     std::ofstream(Path(name)) << content;
   }
-  FileState Look(const std::string& name) {
-    auto state = source_->Look(Path(name));
+  FileStat Stat(const std::string& name) {
+    auto state = source_->Stat(Path(name));
     EXPECT_TRUE(state.ok()) << state.status();
-    return state.ok() ? *state : FileState();
+    return state.ok() ? *state : FileStat();
   }
 
   DirectorySource* const source_ = DirectorySource::Real();
@@ -50,13 +50,13 @@ TEST_F(DirectorySourceTest, LooksAtFilesAndDirectoriesAlsoThroughLinks) {
   std::filesystem::create_directory(Path("directory"));
   std::filesystem::create_symlink("file", Path("link"));
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
-  const FileState file = Look("file");
-  EXPECT_EQ(file.type, FileState::Type::kRegular);
+  const FileStat file = Stat("file");
+  EXPECT_EQ(file.type, FileStat::Type::kRegular);
   EXPECT_EQ(file.bytes, 5u);
-  EXPECT_EQ(Look("link"), file);
-  EXPECT_EQ(Look("directory").type, FileState::Type::kDirectory);
-  EXPECT_NE(Look("directory").identity, file.identity);
-  EXPECT_EQ(Look("pipe").type, FileState::Type::kOther);
+  EXPECT_EQ(Stat("link"), file);
+  EXPECT_EQ(Stat("directory").type, FileStat::Type::kDirectory);
+  EXPECT_NE(Stat("directory").identity, file.identity);
+  EXPECT_EQ(Stat("pipe").type, FileStat::Type::kOther);
 }
 
 TEST_F(DirectorySourceTest, TimesAreNanosecondsAndThoseThatDoNotFitTheNearest) {
@@ -66,15 +66,15 @@ TEST_F(DirectorySourceTest, TimesAreNanosecondsAndThoseThatDoNotFitTheNearest) {
     ASSERT_EQ(utimensat(AT_FDCWD, Path("file").c_str(), times, 0), 0);
   };
   set(1'700'000'000, 123'456'789);
-  EXPECT_EQ(Look("file").modified_ns, 1'700'000'000'123'456'789);
+  EXPECT_EQ(Stat("file").modified_ns, 1'700'000'000'123'456'789);
   set(-5, 0);
-  EXPECT_EQ(Look("file").modified_ns, -5'000'000'000);
+  EXPECT_EQ(Stat("file").modified_ns, -5'000'000'000);
   // The year 2300; ext4 and others keep it.
   set(10'413'792'000, 0);
   struct stat info;
   ASSERT_EQ(stat(Path("file").c_str(), &info), 0);
   if (info.st_mtim.tv_sec == 10'413'792'000) {
-    EXPECT_EQ(Look("file").modified_ns, std::numeric_limits<std::int64_t>::max());
+    EXPECT_EQ(Stat("file").modified_ns, std::numeric_limits<std::int64_t>::max());
   }
 }
 
@@ -105,7 +105,7 @@ TEST_F(DirectorySourceTest, FromBelowADirectoryEverythingLooksTheSame) {
     for (const std::string& path :
          {root_, root_ + "/", Path("directory"), Path("directory/file"), Path("/directory/file"),
           Path("nowhere"), Path("directory/file/x"), outside}) {
-      const auto there = source_->Look(path), here = below->Look(path);
+      const auto there = source_->Stat(path), here = below->Stat(path);
       EXPECT_EQ(here.status(), there.status());
       if (here.ok() && there.ok()) {
         EXPECT_EQ(*here, *there) << path;
@@ -121,7 +121,7 @@ TEST_F(DirectorySourceTest, ErrorsNameThePathAndTheReason) {
   std::filesystem::create_symlink("loop", Path("loop"));
   const auto unused = [](std::string_view, Entry) { FAIL(); };
   for (const std::string name : {"nowhere", "file/below", "loop"}) {
-    const absl::Status status = source_->Look(Path(name)).status();
+    const absl::Status status = source_->Stat(Path(name)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("cannot look at " + Path(name) + ": "));
     EXPECT_EQ(source_->List(Path(name), unused).code(), absl::StatusCode::kNotFound);
@@ -129,7 +129,7 @@ TEST_F(DirectorySourceTest, ErrorsNameThePathAndTheReason) {
   const absl::Status no_directory = source_->List(Path("file"), unused);
   EXPECT_EQ(no_directory.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(no_directory.message()), HasSubstr("cannot list " + Path("file") + ": "));
-  const absl::Status too_long = source_->Look(Path(std::string(5000, 'a'))).status();
+  const absl::Status too_long = source_->Stat(Path(std::string(5000, 'a'))).status();
   EXPECT_EQ(too_long.code(), absl::StatusCode::kInvalidArgument) << too_long;
 }
 

@@ -75,7 +75,7 @@ class DirectoryWatcherTest : public testing::Test {
   DirectoryWatcher::Outcome Watch(const std::vector<std::string>& directories) {
     std::vector<DirectoryWatcher::Directory> watched;
     for (const std::string& directory : directories) {
-      const auto state = DirectorySource::Real()->Look(directory);
+      const auto state = DirectorySource::Real()->Stat(directory);
       watched.push_back({directory, state.ok() ? state->identity : FileIdentity()});
     }
     DirectoryWatcher::Outcome outcome;

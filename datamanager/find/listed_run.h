@@ -24,7 +24,7 @@ struct ListedFile {
   // first.
   std::int64_t create_us = 0;
   bool create_from_name = false;
-  FileState state;
+  FileStat state;
 
   bool operator==(const ListedFile&) const = default;
 };

@@ -131,17 +131,17 @@ class Follower final : public RunFollower {
       if (task.whole) {
         *looked_into_ = 0;
         if (callbacks_.scan_began) callbacks_.scan_began();
-        Tell(Look::kWhole, tree_.Rescan(RunTree::Look::kAll));
+        Tell(Scope::kAll, tree_.Rescan(RunTree::Scope::kAll));
       }
-      if (task.directories) Tell(Look::kPart, tree_.Rescan(RunTree::Look::kChanged));
-      if (!task.runs.empty()) Tell(Look::kPart, LookAt(task.runs));
-      if (!task.told_runs.empty()) Tell(Look::kListing, LookAt(task.told_runs));
+      if (task.directories) Tell(Scope::kPartial, tree_.Rescan(RunTree::Scope::kChanged));
+      if (!task.runs.empty()) Tell(Scope::kPartial, RescanRuns(task.runs));
+      if (!task.told_runs.empty()) Tell(Scope::kListing, RescanRuns(task.told_runs));
       for (const auto& call : End(task, begin)) call();
     }
   }
 
-  RunTree::Delta LookAt(const std::set<std::string>& runs) {
-    return tree_.LookAt(std::vector<std::string>(runs.begin(), runs.end()));
+  RunTree::Delta RescanRuns(const std::set<std::string>& runs) {
+    return tree_.RescanRuns(std::vector<std::string>(runs.begin(), runs.end()));
   }
 
   void Wait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -157,7 +157,7 @@ class Follower final : public RunFollower {
 
   bool Take(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Duration now = options_.clock->Monotonic();
-    if (now >= next_period_) WantPeriodic(now);
+    if (now >= next_period_) SchedulePeriodic(now);
     if (wanted_.whole) {
       *task = std::exchange(wanted_, {});
       task->directories = false;  // All of it is seen then.
@@ -176,7 +176,7 @@ class Follower final : public RunFollower {
     return task->directories || !task->runs.empty() || !task->told_runs.empty();
   }
 
-  void WantPeriodic(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void SchedulePeriodic(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     next_period_ = now + options_.reload_interval;
     ++periods_;
     if (!watches_ || periods_ % kWholeEvery == 0) {
@@ -194,18 +194,18 @@ class Follower final : public RunFollower {
     wanted_.periodic = true;
   }
 
-  void Tell(Look look, const RunTree::Delta& delta) {
+  void Tell(Scope scope, const RunTree::Delta& delta) {
     const bool changed = !delta.added.empty() || !delta.recreated.empty() ||
                          !delta.changed.empty() || !delta.removed.empty() ||
                          tree_.unreadable() != told_unreadable_;
     told_unreadable_ = tree_.unreadable();
-    if (callbacks_.found && (changed || look == Look::kWhole)) {
-      callbacks_.found(look, delta, tree_.runs(), tree_.unreadable());
+    if (callbacks_.found && (changed || scope == Scope::kAll)) {
+      callbacks_.found(scope, delta, tree_.runs(), tree_.unreadable());
     }
-    if (!watches_ || look == Look::kListing) return;
+    if (!watches_ || scope == Scope::kListing) return;
     // Directories that could not be watched are tried again each time that everything is looked at.
     std::vector<DirectoryWatcher::Directory> directories;
-    const bool watch = delta.directories || look == Look::kWhole;
+    const bool watch = delta.directories || scope == Scope::kAll;
     if (watch) directories = Watchable();
     loop_->Post([this, alive = alive_, delta, watch, directories = std::move(directories)] {
       if (!*alive) return;

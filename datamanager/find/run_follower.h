@@ -37,9 +37,9 @@ class RunFollower {
   static constexpr int kWholeEvery = 20;
 
   // The scope of a look at the tree.
-  enum class Look : std::uint8_t {
-    kWhole,    // Everything.
-    kPart,     // Directories that have changed, or what is not watched.
+  enum class Scope : std::uint8_t {
+    kAll,      // Everything.
+    kPartial,  // Directories that have changed, or what is not watched.
     kListing,  // Growth that was told before: only the listing is new.
   };
   struct Callbacks {
@@ -48,7 +48,7 @@ class RunFollower {
     // On the follower's thread, after each look that has changed something (of the runs, or of what
     // is unreadable), and each at everything.
     // `runs` are all there are, sorted by name, `unreadable` is as of the last scan. May block.
-    std::function<void(Look look, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+    std::function<void(Scope scope, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                        const RunTree::Unreadable& unreadable)>
         found;
     // On the loop's thread: these files of a run that was found have grown, or may have. Base

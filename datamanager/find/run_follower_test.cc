@@ -43,7 +43,7 @@ using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
 using ::testing::SizeIs;
-using Look = RunFollower::Look;
+using Scope = RunFollower::Scope;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr char kFile[] = "events.out.tfevents.1700000000.host";
@@ -51,7 +51,7 @@ constexpr char kFile[] = "events.out.tfevents.1700000000.host";
 // The system's files, counted.
 class CountingSource : public DirectorySource {
  public:
-  absl::StatusOr<FileState> Look(const std::string& path) override {
+  absl::StatusOr<FileStat> Stat(const std::string& path) override {
     {
       MutexLock lock(mutex_);
       ++looks_[path];
@@ -59,7 +59,7 @@ class CountingSource : public DirectorySource {
       changed_.SignalAll();
       EXPECT_TRUE(Await([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !holds_; }));
     }
-    return DirectorySource::Real()->Look(path);
+    return DirectorySource::Real()->Stat(path);
   }
   absl::Status List(const std::string& path, const OnEntry& on_entry) override {
     {
@@ -148,14 +148,14 @@ class RunFollowerTest : public testing::Test {
                ++began_;
              },
          .found =
-             [this](Look look, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+             [this](Scope scope, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                     const RunTree::Unreadable& unreadable) {
                MutexLock lock(mutex_);
-               ++found_[look];
+               ++found_[scope];
                root_unreadable_ = unreadable.root;
                runs_.clear();
                for (const ListedRunPtr& run : runs) runs_[run->name] = run->bytes;
-               if (look != Look::kListing) {
+               if (scope != Scope::kListing) {
                  for (const auto& changed : delta.changed) ++looked_at_[changed.run->name];
                }
                changed_.SignalAll();
@@ -218,9 +218,9 @@ class RunFollowerTest : public testing::Test {
     std::filesystem::create_directories(root_ + "/" + run);
     std::ofstream(root_ + "/" + run + "/" + kFile, std::ios::app) << bytes;
   }
-  int Found(Look look) {
+  int Found(Scope scope) {
     MutexLock lock(mutex_);
-    return found_[look];
+    return found_[scope];
   }
 
   std::string base_;
@@ -234,7 +234,7 @@ class RunFollowerTest : public testing::Test {
   runtime::CondVar changed_;
   int began_ ABSL_GUARDED_BY(mutex_) = 0;
   bool root_unreadable_ ABSL_GUARDED_BY(mutex_) = false;
-  std::map<Look, int> found_ ABSL_GUARDED_BY(mutex_);
+  std::map<Scope, int> found_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::uint64_t> runs_ ABSL_GUARDED_BY(mutex_);  // Bytes by name.
   std::map<std::string, int> looked_at_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> grown_ ABSL_GUARDED_BY(mutex_);
@@ -247,7 +247,7 @@ TEST_F(RunFollowerTest, TellsGrowthAtOnceAndListsItLater) {
   Append("r", "2");
   ASSERT_TRUE(AwaitGrown("r"));
   EXPECT_TRUE(AwaitBytes("r", 2));
-  EXPECT_GE(Found(Look::kListing), 1);
+  EXPECT_GE(Found(Scope::kListing), 1);
 }
 
 TEST_F(RunFollowerTest, OneAppendAmongAThousandRunsCostsOneLook) {
@@ -352,8 +352,8 @@ TEST_F(RunFollowerTest, WithEverythingWatchedItRestsBetweenWholeScans) {
   AwaitQuiet();
   ASSERT_TRUE(clock_.AwaitWaiters(1));
   // To a moment right after a look at everything.
-  const int before = Found(Look::kWhole);
-  while (Found(Look::kWhole) == before) {
+  const int before = Found(Scope::kAll);
+  while (Found(Scope::kAll) == before) {
     clock_.Advance(absl::Seconds(3));
     ASSERT_TRUE(clock_.AwaitWaiters(1));
   }
@@ -365,7 +365,7 @@ TEST_F(RunFollowerTest, WithEverythingWatchedItRestsBetweenWholeScans) {
   EXPECT_THAT(source_.looks(), IsEmpty());
   clock_.Advance(absl::Seconds(3));
   EXPECT_TRUE(
-      Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return found_[Look::kWhole] == before + 2; }));
+      Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return found_[Scope::kAll] == before + 2; }));
 }
 
 TEST_F(RunFollowerTest, WhatCannotBeWatchedIsLookedAtEachTime) {
@@ -402,12 +402,12 @@ TEST_F(RunFollowerTest, AFileBehindALinkIsLookedAtEachTime) {
   AwaitQuiet();
   ASSERT_TRUE(AwaitRun("linked"));
   ASSERT_TRUE(clock_.AwaitWaiters(1));
-  const int whole = Found(Look::kWhole);
+  const int whole = Found(Scope::kAll);
   source_.Forget();
   std::ofstream(file, std::ios::app) << "2";
   clock_.Advance(absl::Seconds(3));
   EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return runs_["linked"] == 2; }));
-  EXPECT_EQ(Found(Look::kWhole), whole);
+  EXPECT_EQ(Found(Scope::kAll), whole);
   EXPECT_THAT(source_.looks(), Not(Contains(Key(root_ + "/seen/" + kFile))));
 }
 
@@ -439,7 +439,7 @@ TEST_F(RunFollowerTest, AnIntervalOfZeroLooksOnce) {
   Append("late");
   clock_.Advance(absl::Hours(1));
   EXPECT_FALSE(clock_.AwaitWaiters(1, absl::Milliseconds(1)));  // It waits for nothing.
-  EXPECT_EQ(Found(Look::kWhole), 1);
+  EXPECT_EQ(Found(Scope::kAll), 1);
   AwaitQuiet();
   EXPECT_TRUE(AwaitRun("late"));
 }
@@ -451,7 +451,7 @@ TEST_F(RunFollowerTest, AReloadJoinsOneThatIsAboutToBegin) {
   Start(std::move(options));
   ASSERT_TRUE(AwaitRun("r"));
   AwaitQuiet();
-  const int before = Found(Look::kWhole);
+  const int before = Found(Scope::kAll);
   // The follower's thread is held in the end of one while two more are wanted.
   bool first_joins = true;
   bool second_joins = false;
@@ -471,7 +471,7 @@ TEST_F(RunFollowerTest, AReloadJoinsOneThatIsAboutToBegin) {
   ASSERT_TRUE(Await([&] { return done == 2; }));
   EXPECT_FALSE(first_joins);
   EXPECT_TRUE(second_joins);
-  EXPECT_EQ(Found(Look::kWhole), before + 2);
+  EXPECT_EQ(Found(Scope::kAll), before + 2);
   MutexLock lock(mutex_);
   EXPECT_EQ(began_, before + 2);
 }
@@ -483,7 +483,7 @@ TEST_F(RunFollowerTest, AReloadJoinsOneThatIsUnderWay) {
   Start(std::move(options));
   ASSERT_TRUE(AwaitRun("r"));
   AwaitQuiet();
-  const int before = Found(Look::kWhole);
+  const int before = Found(Scope::kAll);
   int done = 0;
   const auto count = [&] {
     MutexLock lock(mutex_);
@@ -500,7 +500,7 @@ TEST_F(RunFollowerTest, AReloadJoinsOneThatIsUnderWay) {
   }
   source_.LetGo();
   ASSERT_TRUE(Await([&] { return done == 2; }));
-  EXPECT_EQ(Found(Look::kWhole), before + 1);
+  EXPECT_EQ(Found(Scope::kAll), before + 1);
   MutexLock lock(mutex_);
   EXPECT_EQ(began_, before + 1);
 }

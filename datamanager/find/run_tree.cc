@@ -58,14 +58,14 @@ bool AnyMatches(const std::vector<NamePattern>& patterns, std::string_view name)
                      [name](const NamePattern& pattern) { return pattern.Matches(name); });
 }
 
-std::int64_t CreatedUs(const FileState& state) {
+std::int64_t CreatedUs(const FileStat& state) {
   return (state.identity.born_ns != 0 ? state.identity.born_ns : state.changed_ns) / 1000;
 }
 
 enum class Outcome { kSame, kChanged, kGone, kFailed };
 
 // Takes what was seen of a file.
-Outcome Take(const FileState& state, ListedFile* file) {
+Outcome Take(const FileStat& state, ListedFile* file) {
   if (file->kind != FileKind::kNone && file->state == state) return Outcome::kSame;
   const FileName name = ParseFileName(file->name);
   const bool first = file->kind == FileKind::kNone || file->state.identity != state.identity;
@@ -144,7 +144,7 @@ struct RunTree::Node {
   }
   void Forget() {
     known = false;
-    state = FileState();
+    state = FileStat();
     children.clear();
     links.clear();
     files.clear();
@@ -156,7 +156,7 @@ struct RunTree::Node {
   const std::string path;    // Below the root; empty for itself.
 
   bool known = false;
-  FileState state;                              // Before it was listed.
+  FileStat state;                               // Before it was listed.
   bool settled = false;                         // A change from now on changes its times.
   std::vector<std::unique_ptr<Node>> children;  // Sorted by name, as the next two.
   std::vector<Link> links;
@@ -166,17 +166,17 @@ struct RunTree::Node {
 
   // State of the scan that is running.
   Seen seen = Seen::kNotYet;
-  FileState now;
+  FileStat now;
   absl::Status why;      // Why something of it could not be read.
   bool touched = false;  // Something about it has changed.
 };
 
 class RunTree::Scan {
  public:
-  Scan(RunTree* tree, Look look)
+  Scan(RunTree* tree, Scope scope)
       : tree_(tree),
         options_(tree->options_),
-        look_(look),
+        scope_(scope),
         now_ns_(absl::ToUnixNanos(tree->options_.clock->Now())) {}
 
   Delta Run() {
@@ -193,14 +193,14 @@ class RunTree::Scan {
   }
 
   // The files of one directory that was listed before, as far as they are still there.
-  bool LookAtKnownFiles(Node& node) {
+  bool StatKnownFiles(Node& node) {
     bool changed = false;
     for (ListedFile& file : node.files) {
-      changed |= LookAtFile(node, &file) == Outcome::kChanged;
+      changed |= StatFile(node, &file) == Outcome::kChanged;
     }
     for (Node::Link& link : node.links) {
       if (!link.file.has_value()) continue;
-      changed |= LookAtFile(node, &*link.file) == Outcome::kChanged;
+      changed |= StatFile(node, &*link.file) == Outcome::kChanged;
     }
     return changed;
   }
@@ -244,12 +244,12 @@ class RunTree::Scan {
     std::vector<Node*> behind_links;
     while (!level.empty()) {
       ForEach(level, [this](Node& node) {
-        if (node.seen == Node::Seen::kNotYet) LookAtDirectory(node);
+        if (node.seen == Node::Seen::kNotYet) StatDirectory(node);
       });
       level.erase(
           std::remove_if(level.begin(), level.end(), [this](Node* node) { return !Claim(*node); }),
           level.end());
-      ForEach(level, [this](Node& node) { LookInto(node); });
+      ForEach(level, [this](Node& node) { ListAndStat(node); });
       live_.insert(live_.end(), level.begin(), level.end());
       level = Below(level, &behind_links);
       if (level.empty()) {
@@ -302,8 +302,8 @@ class RunTree::Scan {
     for (const auto& helper : helpers) helper->Join();
   }
 
-  void See(const absl::StatusOr<FileState>& state, Node& node) const {
-    if (state.ok() && state->type == FileState::Type::kDirectory) {
+  void See(const absl::StatusOr<FileStat>& state, Node& node) const {
+    if (state.ok() && state->type == FileStat::Type::kDirectory) {
       node.seen = Node::Seen::kThere;
       node.now = *state;
     } else if (state.ok() || absl::IsNotFound(state.status())) {
@@ -314,8 +314,8 @@ class RunTree::Scan {
     }
   }
 
-  void LookAtDirectory(Node& node) {
-    const auto state = source_->Look(FullPath(node));
+  void StatDirectory(Node& node) {
+    const auto state = source_->Stat(FullPath(node));
     See(state, node);
     if (node.parent != nullptr) return;
     root_failed_ = node.seen == Node::Seen::kFailed;
@@ -343,7 +343,7 @@ class RunTree::Scan {
     return counts;
   }
 
-  void LookInto(Node& node) {
+  void ListAndStat(Node& node) {
     if (options_.looked_into != nullptr) ++*options_.looked_into;
     const bool failed = node.seen == Node::Seen::kFailed;
     if (node.known && node.state.identity != node.now.identity) {
@@ -355,10 +355,10 @@ class RunTree::Scan {
                            node.state.changed_ns == node.now.changed_ns;
     const bool listed = !failed && !as_before && List(node);
     if (node.parent == nullptr) root_failed_ = failed || (!as_before && !listed);
-    if (listed || (look_ == Look::kAll && !failed)) LookAtFiles(node);
+    if (listed || (scope_ == Scope::kAll && !failed)) StatFiles(node);
     // A directory that could not be seen is tried again; links are, anyway.
     if (!node.why.ok()) node.settled = false;
-    LookAtLinks(node);
+    StatLinks(node);
   }
 
   bool IsExcluded(const Node& directory, const std::string& name) const {
@@ -475,26 +475,26 @@ class RunTree::Scan {
         });
   }
 
-  static Outcome TakeState(const absl::StatusOr<FileState>& state, ListedFile* file) {
+  static Outcome TakeState(const absl::StatusOr<FileStat>& state, ListedFile* file) {
     if (!state.ok()) {
       return absl::IsNotFound(state.status()) ? Outcome::kGone : Outcome::kFailed;
     }
-    if (state->type != FileState::Type::kRegular) return Outcome::kGone;
+    if (state->type != FileStat::Type::kRegular) return Outcome::kGone;
     return Take(*state, file);
   }
 
-  Outcome LookAtFile(const Node& node, ListedFile* file) const {
-    return TakeState(source_->Look(Join(FullPath(node), file->name)), file);
+  Outcome StatFile(const Node& node, ListedFile* file) const {
+    return TakeState(source_->Stat(Join(FullPath(node), file->name)), file);
   }
 
-  void LookAtFiles(Node& node) {
+  void StatFiles(Node& node) {
     if (node.files.empty()) return;
     std::string path = Join(FullPath(node), "");
     const std::size_t length = path.size();
     for (auto file = node.files.begin(); file != node.files.end();) {
       path.resize(length);
       path += file->name;
-      const auto state = source_->Look(path);
+      const auto state = source_->Stat(path);
       const Outcome outcome = TakeState(state, &*file);
       if (outcome == Outcome::kFailed) node.why = state.status();
       // A file that was never seen is nothing yet.
@@ -504,11 +504,11 @@ class RunTree::Scan {
     }
   }
 
-  void LookAtLinks(Node& node) {
+  void StatLinks(Node& node) {
     if (node.links.empty()) return;
     const std::string directory = FullPath(node);
     for (Node::Link& link : node.links) {
-      const auto state = source_->Look(Join(directory, link.name));
+      const auto state = source_->Stat(Join(directory, link.name));
       if (!state.ok() && !absl::IsNotFound(state.status())) {
         if (link.node == nullptr) {
           node.why = state.status();
@@ -518,14 +518,14 @@ class RunTree::Scan {
         }
         continue;
       }
-      LookAtDirectoryBehind(state, node, link);
-      LookAtFileBehind(state, node, link);
+      TakeLinkedDirectory(state, node, link);
+      TakeLinkedFile(state, node, link);
     }
   }
 
-  void LookAtDirectoryBehind(const absl::StatusOr<FileState>& state, Node& node,
-                             Node::Link& link) const {
-    const bool leads = state.ok() && state->type == FileState::Type::kDirectory && !link.excluded;
+  void TakeLinkedDirectory(const absl::StatusOr<FileStat>& state, Node& node,
+                           Node::Link& link) const {
+    const bool leads = state.ok() && state->type == FileStat::Type::kDirectory && !link.excluded;
     if (leads && link.node == nullptr) {
       link.node = std::make_unique<Node>(&node, Join(node.path, link.name));
     } else if (!leads && link.node != nullptr) {
@@ -537,8 +537,7 @@ class RunTree::Scan {
     See(state, *link.node);
   }
 
-  void LookAtFileBehind(const absl::StatusOr<FileState>& state, Node& node,
-                        Node::Link& link) const {
+  void TakeLinkedFile(const absl::StatusOr<FileStat>& state, Node& node, Node::Link& link) const {
     if (ParseFileName(link.name).kind == FileKind::kNone) return;
     ListedFile file = link.file.has_value() ? *link.file : ListedFile();
     file.name = link.name;
@@ -688,7 +687,7 @@ class RunTree::Scan {
 
   RunTree* const tree_;
   const Options& options_;
-  const Look look_;
+  const Scope scope_;
   DirectorySource* source_ = options_.source;  // Not owned.
   const std::int64_t now_ns_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed_;  // Device and inode.
@@ -707,10 +706,10 @@ RunTree::RunTree(Options options)
 
 RunTree::~RunTree() = default;
 
-RunTree::Delta RunTree::Rescan(Look look) { return Scan(this, look).Run(); }
+RunTree::Delta RunTree::Rescan(Scope scope) { return Scan(this, scope).Run(); }
 
-RunTree::Delta RunTree::LookAt(std::span<const std::string> runs) {
-  Scan scan(this, Look::kAll);
+RunTree::Delta RunTree::RescanRuns(std::span<const std::string> runs) {
+  Scan scan(this, Scope::kAll);
   Delta delta;
   for (const std::string& name : std::set<std::string>(runs.begin(), runs.end())) {
     const auto found = std::lower_bound(
@@ -718,7 +717,7 @@ RunTree::Delta RunTree::LookAt(std::span<const std::string> runs) {
         [](const ListedRunPtr& run, const std::string& wanted) { return run->name < wanted; });
     if (found == runs_.end() || (*found)->name != name) continue;
     Node& node = *nodes_[static_cast<std::size_t>(found - runs_.begin())];
-    if (!scan.LookAtKnownFiles(node)) continue;
+    if (!scan.StatKnownFiles(node)) continue;
     node.run = Scan::Describe(node, name, (*found)->directory, (*found)->profile);
     delta.changed.push_back({node.run, ChangedFiles(**found, *node.run)});
     *found = node.run;

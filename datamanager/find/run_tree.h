@@ -55,7 +55,7 @@ class RunTree {
     std::atomic<std::size_t>* looked_into = nullptr;
   };
   // Selects the files that are looked at.
-  enum class Look : std::uint8_t {
+  enum class Scope : std::uint8_t {
     kAll,      // Every file of every run, in case it has grown.
     kChanged,  // Files of directories that have changed: if somebody else says which files grow.
   };
@@ -95,10 +95,10 @@ class RunTree {
   RunTree& operator=(const RunTree&) = delete;
 
   // A root that is missing holds no runs and is unreadable.
-  Delta Rescan(Look look = Look::kAll);
+  Delta Rescan(Scope scope = Scope::kAll);
   // Looks at the files of these runs alone, those that were known; other names are passed over.
   // Files that came or went are left to the next Rescan.
-  Delta LookAt(std::span<const std::string> runs);
+  Delta RescanRuns(std::span<const std::string> runs);
 
   // As of the last call, sorted by name. Runs that have not changed keep their objects.
   std::span<const ListedRunPtr> runs() const { return runs_; }

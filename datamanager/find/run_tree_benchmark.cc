@@ -70,9 +70,9 @@ BENCHMARK(BM_FirstScan)->ArgName("threads")->Arg(1)->Arg(2)->Unit(benchmark::kMi
 void BM_NothingNew(benchmark::State& state) {
   RunTree tree(Options(state));
   tree.Rescan();
-  const auto look = state.range(1) == 0 ? RunTree::Look::kChanged : RunTree::Look::kAll;
+  const auto scope = state.range(1) == 0 ? RunTree::Scope::kChanged : RunTree::Scope::kAll;
   for (auto _ : state) {
-    if (!tree.Rescan(look).changed.empty()) state.SkipWithError("something has changed");
+    if (!tree.Rescan(scope).changed.empty()) state.SkipWithError("something has changed");
   }
 }
 BENCHMARK(BM_NothingNew)

@@ -45,7 +45,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
-using Look = RunTree::Look;
+using Scope = RunTree::Scope;
 
 constexpr std::string_view kEvents = "events.out.tfevents.1700000000.host";
 constexpr std::int64_t kNamed = 1'700'000'000'000'000;
@@ -53,8 +53,8 @@ constexpr std::int64_t kNamed = 1'700'000'000'000'000;
 // The system's files, with counts, failures and states of a test's own.
 class TestSource : public DirectorySource {
  public:
-  absl::StatusOr<FileState> Look(const std::string& path) override {
-    auto state = DirectorySource::Real()->Look(path);
+  absl::StatusOr<FileStat> Stat(const std::string& path) override {
+    auto state = DirectorySource::Real()->Stat(path);
     runtime::MutexLock lock(mutex_);
     ++looks_[path];
     if (const auto failure = failures_.find(path); failure != failures_.end()) {
@@ -90,7 +90,7 @@ class TestSource : public DirectorySource {
     runtime::MutexLock lock(mutex_);
     return lists_;
   }
-  void FailLook(const std::string& path, const absl::Status& status) {
+  void FailStat(const std::string& path, const absl::Status& status) {
     runtime::MutexLock lock(mutex_);
     failures_[path] = status;
   }
@@ -500,20 +500,20 @@ TEST_F(RunTreeTest, NothingNewCostsOneLookADirectoryAndNoListing) {
   RunTree tree(Options(4));
   tree.Rescan();
   source_.Forget();
-  EXPECT_TRUE(IsNothing(tree.Rescan(Look::kChanged)));
+  EXPECT_TRUE(IsNothing(tree.Rescan(Scope::kChanged)));
   EXPECT_THAT(source_.looks(), SizeIs(1 + 7 + 100));
   for (const auto& [path, looks] : source_.looks()) EXPECT_EQ(looks, 1) << path;
   EXPECT_THAT(source_.lists(), IsEmpty());
 
   source_.Forget();
-  EXPECT_TRUE(IsNothing(tree.Rescan(Look::kAll)));
+  EXPECT_TRUE(IsNothing(tree.Rescan(Scope::kAll)));
   EXPECT_THAT(source_.looks(), SizeIs(1 + 7 + 100 + 100));
   for (const auto& [path, looks] : source_.looks()) EXPECT_EQ(looks, 1) << path;
   EXPECT_THAT(source_.lists(), IsEmpty());
 
   AddRun("group3/new");
   source_.Forget();
-  EXPECT_THAT(tree.Rescan(Look::kChanged).added, SizeIs(1));
+  EXPECT_THAT(tree.Rescan(Scope::kChanged).added, SizeIs(1));
   EXPECT_THAT(source_.lists(), ElementsAre(Pair(Path("group3"), 1), Pair(Path("group3/new"), 1)));
   EXPECT_THAT(source_.looks(), SizeIs(1 + 7 + 101 + 1));
 }
@@ -541,7 +541,7 @@ TEST_F(RunTreeTest, WhatCannotBeReadStaysAsItWasAndIsTold) {
   const struct {
     const char* what;
     absl::Status status;
-    bool look;
+    bool stat;
   } kRows[] = {
       {"listing is not allowed", absl::PermissionDeniedError("cannot list r"), false},
       {"no descriptor is left", absl::ResourceExhaustedError("cannot list r"), false},
@@ -553,10 +553,10 @@ TEST_F(RunTreeTest, WhatCannotBeReadStaysAsItWasAndIsTold) {
     RunTree tree(Options());
     tree.Rescan();
     const std::string row_name =
-        absl::StrCat(row.look ? 1 : 0, "-", static_cast<int>(row.status.code()));
+        absl::StrCat(row.stat ? 1 : 0, "-", static_cast<int>(row.status.code()));
     Write("r/" + row_name);
-    if (row.look) {
-      source_.FailLook(Path("r"), row.status);
+    if (row.stat) {
+      source_.FailStat(Path("r"), row.status);
     } else {
       source_.FailList(Path("r"), row.status);
     }
@@ -586,20 +586,20 @@ TEST_F(RunTreeTest, ARootThatCannotBeLookedIntoIsSaidToBeSo) {
   Write("x.tfevents");
   Age();
   const absl::Status why = absl::PermissionDeniedError("no");
-  for (const bool look : {false, true}) {
-    SCOPED_TRACE(look);
+  for (const bool stat : {false, true}) {
+    SCOPED_TRACE(stat);
     RunTree fresh(Options());
     RunTree tree(Options());
     tree.Rescan();
     EXPECT_FALSE(tree.unreadable().root);
-    if (look) {
-      source_.FailLook(root_, why);
+    if (stat) {
+      source_.FailStat(root_, why);
     } else {
       source_.FailList(root_, why);
     }
     fresh.Rescan();
     EXPECT_TRUE(fresh.unreadable().root);
-    Write(absl::StrCat(look, ".tfevents"));
+    Write(absl::StrCat(stat, ".tfevents"));
     EXPECT_TRUE(IsNothing(tree.Rescan()));
     EXPECT_TRUE(tree.unreadable().root);
     EXPECT_THAT(Names(tree.runs()), UnorderedElementsAre(".", "r"));
@@ -610,7 +610,7 @@ TEST_F(RunTreeTest, ARootThatCannotBeLookedIntoIsSaidToBeSo) {
     Age();
   }
   // A file of it, or a directory below it, is less.
-  source_.FailLook(Path("x.tfevents"), why);
+  source_.FailStat(Path("x.tfevents"), why);
   source_.FailList(Path("r"), why);
   RunTree tree(Options());
   tree.Rescan();
@@ -621,13 +621,13 @@ TEST_F(RunTreeTest, ARootThatCannotBeLookedIntoIsSaidToBeSo) {
 TEST_F(RunTreeTest, AFileThatCannotBeLookedAtIsTriedAgain) {
   const std::string file = Path(AddRun("r"));
   Age();
-  source_.FailLook(file, absl::PermissionDeniedError("cannot look at it"));
+  source_.FailStat(file, absl::PermissionDeniedError("cannot look at it"));
   RunTree tree(Options());
   EXPECT_THAT(tree.Rescan().added, IsEmpty());
   EXPECT_EQ(tree.unreadable().count, 1u);
   source_.Heal();
   EXPECT_THAT(tree.Rescan().added, SizeIs(1));
-  source_.FailLook(file, absl::PermissionDeniedError("cannot look at it"));
+  source_.FailStat(file, absl::PermissionDeniedError("cannot look at it"));
   EXPECT_TRUE(IsNothing(tree.Rescan()));
   EXPECT_EQ(tree.unreadable().count, 1u);
 }
@@ -712,7 +712,7 @@ TEST_F(RunTreeTest, LooksAtRunsThatAreNamed) {
   Write(b, "123");
   source_.Forget();
   const std::vector<std::string> names = {"b", "unknown", "b"};
-  const RunTree::Delta delta = tree.LookAt(names);
+  const RunTree::Delta delta = tree.RescanRuns(names);
   ASSERT_THAT(delta.changed, SizeIs(1));
   EXPECT_EQ(delta.changed[0].run->bytes, 3u);
   EXPECT_THAT(delta.changed[0].files, ElementsAre(kEvents));
@@ -720,14 +720,14 @@ TEST_F(RunTreeTest, LooksAtRunsThatAreNamed) {
   EXPECT_EQ(before->bytes, 0u);
   EXPECT_THAT(source_.looks(), ElementsAre(Pair(Path(b), 1)));
   EXPECT_THAT(source_.lists(), IsEmpty());
-  EXPECT_TRUE(IsNothing(tree.LookAt(names)));
+  EXPECT_TRUE(IsNothing(tree.RescanRuns(names)));
   // The next scan does not tell it again, and tells the other.
   const RunTree::Delta rest = tree.Rescan();
   ASSERT_THAT(rest.changed, SizeIs(1));
   EXPECT_EQ(rest.changed[0].run->name, "a");
-  // LookAt() leaves a run that went to the next scan.
+  // RescanRuns() leaves a run that went to the next scan.
   Remove(b);
-  EXPECT_TRUE(IsNothing(tree.LookAt(names)));
+  EXPECT_TRUE(IsNothing(tree.RescanRuns(names)));
   EXPECT_THAT(tree.Rescan().removed, ElementsAre("b"));
 }
 

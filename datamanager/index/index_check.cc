@@ -25,7 +25,7 @@ absl::string_view WhatIsWrong(const IndexedFile& file, const ListedRun& run) {
   if (static_cast<std::uint8_t>(listed->kind) != file.format)
     return "is of another kind than when it was indexed";
   if (!read) return "";
-  const FileState& now = listed->state;
+  const FileStat& now = listed->state;
   if (now.bytes < std::max(file.position.record.offset, file.position.size))
     return "is shorter than when it was indexed";
   const FilePosition& then = file.position;

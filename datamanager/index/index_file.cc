@@ -208,12 +208,12 @@ IndexedFile GetFile(Bytes& bytes) {
   return file;
 }
 
-// Stretches cover each file as far as it was read, and no further.
+// Ranges cover each file as far as it was read, and no further.
 bool Cover(const IndexedRun& run) {
   std::vector<std::uint64_t> read(run.files.size(), 0);
-  for (const IndexedStretch& stretch : run.stretches) {
-    if (stretch.file >= read.size() || stretch.end <= read[stretch.file]) return false;
-    read[stretch.file] = stretch.end;
+  for (const IndexedRange& range : run.ranges) {
+    if (range.file >= read.size() || range.end <= read[range.file]) return false;
+    read[range.file] = range.end;
   }
   for (std::size_t i = 0; i < read.size(); ++i) {
     if (read[i] != run.files[i].position.record.offset) return false;
@@ -249,10 +249,10 @@ void PutRun(std::string& out, const IndexedRun& run) {
   PutFixed(out, run.start_time);
   Put(out, run.files.size());
   for (const IndexedFile& file : run.files) PutFile(out, file);
-  Put(out, run.stretches.size());
-  for (const IndexedStretch& stretch : run.stretches) {
-    Put(out, stretch.file);
-    Put(out, stretch.end);
+  Put(out, run.ranges.size());
+  for (const IndexedRange& range : run.ranges) {
+    Put(out, range.file);
+    Put(out, range.end);
   }
   PutFixed(out, run.purges.file_version);
   PutSigned(out, run.purges.recent_step);
@@ -270,10 +270,10 @@ IndexedRun GetRun(Bytes& bytes) {
   run.start_time = bytes.Fixed<double>();
   bytes.Each([&] { run.files.push_back(GetFile(bytes)); });
   bytes.Each([&] {
-    IndexedStretch stretch;
-    stretch.file = bytes.Small<std::uint32_t>();
-    stretch.end = bytes.Number();
-    run.stretches.push_back(stretch);
+    IndexedRange range;
+    range.file = bytes.Small<std::uint32_t>();
+    range.end = bytes.Number();
+    run.ranges.push_back(range);
   });
   if (!Cover(run)) bytes.Refuse();
   run.purges.file_version = bytes.Fixed<double>();
@@ -326,7 +326,7 @@ void PutMarks(std::string& out, const SeriesMarks& marks) {
     Put(out, (purge.restart ? 1u : 0u) | (purge.by_version ? 2u : 0u));
   }
   Put(out, marks.parts().size());
-  for (const FilePart& part : marks.parts()) {
+  for (const FileSpan& part : marks.parts()) {
     Put(out, part.first);
     Put(out, part.age);
   }
@@ -348,7 +348,7 @@ SeriesMarks GetMarks(Bytes& bytes) {
     rare.purges.push_back(purge);
   });
   bytes.Each([&] {
-    FilePart part;
+    FileSpan part;
     part.first = bytes.Number();
     part.age = bytes.Small<std::uint32_t>();
     const bool follows =

@@ -63,11 +63,11 @@ struct IndexedFile {
 };
 
 // Records of one file that were read before those of another.
-struct IndexedStretch {
+struct IndexedRange {
   std::uint32_t file = 0;  // Place in IndexedRun::files.
   std::uint64_t end = 0;   // Offset behind them.
 
-  bool operator==(const IndexedStretch&) const = default;
+  bool operator==(const IndexedRange&) const = default;
 };
 
 struct IndexedRun {
@@ -75,7 +75,7 @@ struct IndexedRun {
   std::uint64_t generation = 0;
   double start_time = std::numeric_limits<double>::quiet_NaN();  // NaN: nobody knows.
   std::vector<IndexedFile> files;
-  std::vector<IndexedStretch> stretches;
+  std::vector<IndexedRange> ranges;
   PurgeLog::State purges;
 
   bool operator==(const IndexedRun&) const = default;

@@ -71,7 +71,7 @@ IndexedRun ARun() {
   file.position = {.record = {.offset = 200, .state = State::kAfterTooLong}, .inode = 1};
   file.faults.clear();
   run.files.push_back(file);
-  run.stretches = {{0, 100}, {1, 200}, {0, 123000}};
+  run.ranges = {{0, 100}, {1, 200}, {0, 123000}};
   run.purges = {.file_version = 2,
                 .recent_step = -5,
                 .started = true,
@@ -339,10 +339,10 @@ TEST_F(IndexFileTest, PlacesThatAreNotThereAreRefused) {
     void (*change)(IndexedRun&, std::vector<Series>&);
   };
   const Row rows[] = {
-      {"a stretch of no file", [](IndexedRun& run, auto&) { run.stretches[0].file = 2; }},
-      {"an empty stretch", [](IndexedRun& run, auto&) { run.stretches[2].end = 100; }},
-      {"more than was read", [](IndexedRun& run, auto&) { ++run.stretches[2].end; }},
-      {"less than was read", [](IndexedRun& run, auto&) { run.stretches.pop_back(); }},
+      {"a range of no file", [](IndexedRun& run, auto&) { run.ranges[0].file = 2; }},
+      {"an empty range", [](IndexedRun& run, auto&) { run.ranges[2].end = 100; }},
+      {"more than was read", [](IndexedRun& run, auto&) { ++run.ranges[2].end; }},
+      {"less than was read", [](IndexedRun& run, auto&) { run.ranges.pop_back(); }},
       {"a head behind the place",
        [](IndexedRun& run, auto&) { run.files[1].position.head_bytes = 201; }},
       {"a longer head than any",

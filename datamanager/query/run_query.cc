@@ -356,7 +356,7 @@ Answer RunQuery::AskOne(const Condition& condition, const RunFacts& run, std::in
   return AnswerOf(runtime::Holds(condition.comparison, *value, number));
 }
 
-bool RunQuery::LooksIntoFiles() const {
+bool RunQuery::NeedsFiles() const {
   bool looks = false;
   root_->ForEach([&](const Condition& condition) {
     looks |= IsInFiles(condition.subject) || condition.subject == Subject::kConfig;
@@ -364,7 +364,7 @@ bool RunQuery::LooksIntoFiles() const {
   return looks;
 }
 
-bool RunQuery::LooksAtParameters() const {
+bool RunQuery::NeedsParameters() const {
   bool looks = false;
   root_->ForEach(
       [&](const Condition& condition) { looks |= condition.subject == Subject::kConfig; });

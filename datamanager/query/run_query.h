@@ -36,9 +36,9 @@ class RunQuery : public runtime::QueryLimits {
   Answer Ask(const RunFacts& run, std::int64_t now_us) const;
 
   // False: what every run shows without reading its files (RunFacts::counted) is enough.
-  bool LooksIntoFiles() const;
+  bool NeedsFiles() const;
   // It asks about RunFacts::config and hparams.
-  bool LooksAtParameters() const;
+  bool NeedsParameters() const;
 
   // The tags, parameters and labels that the query names, each once.
   struct Term {

@@ -261,10 +261,10 @@ TEST(RunQueryTest, OnlyANumberThatIsNearAFloatMeansThatFloat) {
 TEST(RunQueryTest, KnowsWhetherItLooksIntoFiles) {
   for (const char* query : {"loss<1", "name:a & !(state:failed | steps>1)", "tag:a", "plugin:a",
                             "points>1", "tags>1", "faults>1", "min:a<1", "label:a | config.a=1"}) {
-    EXPECT_TRUE(RunQuery::Parse(query)->LooksIntoFiles()) << query;
+    EXPECT_TRUE(RunQuery::Parse(query)->NeedsFiles()) << query;
   }
   for (const char* query : {"name:a", "label:a", "!(age<1d & bytes>1 & files>1)", "state:cached"}) {
-    EXPECT_FALSE(RunQuery::Parse(query)->LooksIntoFiles()) << query;
+    EXPECT_FALSE(RunQuery::Parse(query)->NeedsFiles()) << query;
   }
 }
 

@@ -24,25 +24,25 @@ absl::Status OpenError(const std::string& path, int error) {
                                              : absl::UnavailableError(message);
 }
 
-absl::Status NotThere(const std::string& path, const FileStretch& stretch) {
-  return absl::DataLossError(absl::StrCat(path, " does not hold the value of ", stretch.length,
-                                          " bytes at ", stretch.offset,
+absl::Status NotThere(const std::string& path, const FileRange& range) {
+  return absl::DataLossError(absl::StrCat(path, " does not hold the value of ", range.length,
+                                          " bytes at ", range.offset,
                                           " any more; ask for the run's values again"));
 }
 
-absl::Status CheckLength(const FileStretch& stretch) {
-  if (stretch.length <= kMaxStretchBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a value of ", stretch.length,
-                                                 " bytes: none is longer than ", kMaxStretchBytes));
+absl::Status CheckLength(const FileRange& range) {
+  if (range.length <= kMaxRangeBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a value of ", range.length, " bytes: none is longer than ", kMaxRangeBytes));
 }
 
-// `size` bytes at the offset `first` of the stretch.
-absl::StatusOr<std::string> ReadPart(const std::string& path, const FileStretch& stretch,
+// `size` bytes at the offset `first` of the range.
+absl::StatusOr<std::string> ReadPart(const std::string& path, const FileRange& range,
                                      std::uint64_t first, std::size_t size,
                                      eventlog::OpenFileBound* open_files) {
   // No file reaches as far, and off_t is signed.
-  if (stretch.offset > (std::uint64_t{1} << 62)) return NotThere(path, stretch);
-  const eventlog::OpenFileBound::Place place(open_files);
+  if (range.offset > (std::uint64_t{1} << 62)) return NotThere(path, range);
+  const eventlog::OpenFileBound::Slot place(open_files);
   // Not to wait for a writer if somebody has put a FIFO there.
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return OpenError(path, errno);
@@ -52,11 +52,11 @@ absl::StatusOr<std::string> ReadPart(const std::string& path, const FileStretch&
     const std::size_t before = bytes.size();
     bytes.resize(std::min(size, before + kCheckedAtOnce));
     const ssize_t got = pread(file.get(), bytes.data() + before, bytes.size() - before,
-                              static_cast<off_t>(stretch.offset + first + before));
+                              static_cast<off_t>(range.offset + first + before));
     if (got < 0 && errno != EINTR) {
       return absl::UnavailableError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
     }
-    if (got == 0) return NotThere(path, stretch);
+    if (got == 0) return NotThere(path, range);
     bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   }
   return bytes;
@@ -64,36 +64,36 @@ absl::StatusOr<std::string> ReadPart(const std::string& path, const FileStretch&
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadStretch(const std::string& path, const FileStretch& stretch,
-                                        eventlog::OpenFileBound* open_files) {
-  if (absl::Status good = CheckLength(stretch); !good.ok()) return good;
-  auto bytes = ReadPart(path, stretch, 0, stretch.length, open_files);
-  if (bytes.ok() && eventlog::Crc32c(*bytes) != stretch.crc) return NotThere(path, stretch);
+absl::StatusOr<std::string> ReadFileRange(const std::string& path, const FileRange& range,
+                                          eventlog::OpenFileBound* open_files) {
+  if (absl::Status good = CheckLength(range); !good.ok()) return good;
+  auto bytes = ReadPart(path, range, 0, range.length, open_files);
+  if (bytes.ok() && eventlog::Crc32c(*bytes) != range.crc) return NotThere(path, range);
   return bytes;
 }
 
-StretchReader::StretchReader(std::string path, const FileStretch& stretch,
-                             eventlog::OpenFileBound* open_files)
-    : path_(std::move(path)), stretch_(stretch), open_files_(open_files) {}
+FileRangeReader::FileRangeReader(std::string path, const FileRange& range,
+                                 eventlog::OpenFileBound* open_files)
+    : path_(std::move(path)), range_(range), open_files_(open_files) {}
 
-absl::StatusOr<StretchReader> StretchReader::Open(std::string path, const FileStretch& stretch,
-                                                  eventlog::OpenFileBound* open_files) {
-  if (absl::Status good = CheckLength(stretch); !good.ok()) return good;
-  StretchReader check(path, stretch, open_files);
+absl::StatusOr<FileRangeReader> FileRangeReader::Open(std::string path, const FileRange& range,
+                                                      eventlog::OpenFileBound* open_files) {
+  if (absl::Status good = CheckLength(range); !good.ok()) return good;
+  FileRangeReader check(path, range, open_files);
   do {
     const auto bytes = check.Next(kCheckedAtOnce);
     if (!bytes.ok()) return bytes.status();
-  } while (check.done_ < stretch.length);
-  return StretchReader(std::move(path), stretch, open_files);
+  } while (check.done_ < range.length);
+  return FileRangeReader(std::move(path), range, open_files);
 }
 
-absl::StatusOr<std::string> StretchReader::Next(std::size_t limit) {
-  const auto size = std::min<std::uint64_t>(limit, stretch_.length - done_);
-  auto bytes = ReadPart(path_, stretch_, done_, size, open_files_);
+absl::StatusOr<std::string> FileRangeReader::Next(std::size_t limit) {
+  const auto size = std::min<std::uint64_t>(limit, range_.length - done_);
+  auto bytes = ReadPart(path_, range_, done_, size, open_files_);
   if (!bytes.ok()) return bytes;
   done_ += size;
   crc_ = eventlog::ExtendCrc32c(crc_, *bytes);
-  if (done_ == stretch_.length && crc_ != stretch_.crc) return NotThere(path_, stretch_);
+  if (done_ == range_.length && crc_ != range_.crc) return NotThere(path_, range_);
   return bytes;
 }
 

@@ -19,41 +19,41 @@
 
 namespace datamanager {
 
-// A stretch of a file, and the CRC-32C (not masked) that it had when it was found.
-struct FileStretch {
+// A range of a file, and the CRC-32C (not masked) that it had when it was found.
+struct FileRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
 };
 
 // Nothing longer is one value of an event.
-inline constexpr std::uint64_t kMaxStretchBytes = std::uint64_t{512} << 20;
+inline constexpr std::uint64_t kMaxRangeBytes = std::uint64_t{512} << 20;
 
-// All of the stretch. DataLoss: the file does not hold these bytes there any more, or ends before;
+// All of the range. DataLoss: the file does not hold these bytes there any more, or ends before;
 // NotFound: it is gone; Unavailable: it cannot be opened for now, to be tried again;
-// InvalidArgument: the stretch is over kMaxStretchBytes. `open_files`: not owned; null: no bound.
-absl::StatusOr<std::string> ReadStretch(const std::string& path, const FileStretch& stretch,
-                                        eventlog::OpenFileBound* open_files);
+// InvalidArgument: the range is over kMaxRangeBytes. `open_files`: not owned; null: no bound.
+absl::StatusOr<std::string> ReadFileRange(const std::string& path, const FileRange& range,
+                                          eventlog::OpenFileBound* open_files);
 
 // The same in pieces, for what is too large for a message. All of it is read once before the first
 // piece is handed out, so that nobody sees bytes that are not those, and again piece by piece. One
 // thread at a time.
-class StretchReader {
+class FileRangeReader {
  public:
-  static absl::StatusOr<StretchReader> Open(std::string path, const FileStretch& stretch,
-                                            eventlog::OpenFileBound* open_files);
+  static absl::StatusOr<FileRangeReader> Open(std::string path, const FileRange& range,
+                                              eventlog::OpenFileBound* open_files);
 
   // The next bytes, at most `limit` (> 0); none at the end. DataLoss also if they have changed
   // since Open().
   absl::StatusOr<std::string> Next(std::size_t limit);
-  // Offset in the stretch at which Next() begins.
+  // Offset in the range at which Next() begins.
   std::uint64_t offset() const { return done_; }
 
  private:
-  StretchReader(std::string path, const FileStretch& stretch, eventlog::OpenFileBound* open_files);
+  FileRangeReader(std::string path, const FileRange& range, eventlog::OpenFileBound* open_files);
 
   std::string path_;
-  FileStretch stretch_;
+  FileRange range_;
   eventlog::OpenFileBound* open_files_;
   std::uint64_t done_ = 0;
   std::uint32_t crc_ = 0;  // Checksum of the bytes handed out.

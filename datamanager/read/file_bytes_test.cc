@@ -19,14 +19,14 @@ namespace {
 class FileBytesTest : public ::testing::Test {
  protected:
   void Write(std::string_view content) { std::ofstream(path_, std::ios::binary) << content; }
-  // A stretch of the content that stands there now.
-  FileStretch Stretch(std::string_view content, std::uint64_t offset, std::uint64_t length) {
+  // A range of the content that stands there now.
+  FileRange RangeOf(std::string_view content, std::uint64_t offset, std::uint64_t length) {
     return {.offset = offset,
             .length = length,
             .crc = eventlog::Crc32c(content.substr(offset, length))};
   }
-  absl::StatusOr<std::string> Read(const FileStretch& stretch) {
-    return ReadStretch(path_, stretch, nullptr);
+  absl::StatusOr<std::string> Read(const FileRange& range) {
+    return ReadFileRange(path_, range, nullptr);
   }
 
   const std::string path_ = ::testing::TempDir() + "file_bytes_" + std::to_string(getpid());
@@ -35,38 +35,38 @@ class FileBytesTest : public ::testing::Test {
 TEST_F(FileBytesTest, ReadsWhatStandsThere) {
   const std::string content = "before value behind";
   Write(content);
-  const auto bytes = Read(Stretch(content, 7, 5));
+  const auto bytes = Read(RangeOf(content, 7, 5));
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(*bytes, "value");
   // Also nothing, where the file ends.
-  EXPECT_EQ(Read(Stretch(content, content.size(), 0)).value_or("?"), "");
+  EXPECT_EQ(Read(RangeOf(content, content.size(), 0)).value_or("?"), "");
 }
 
 TEST_F(FileBytesTest, OtherBytesAreNotGivenOut) {
   const std::string content = "before value behind";
   Write(content);
-  const FileStretch stretch = Stretch(content, 7, 5);
+  const FileRange range = RangeOf(content, 7, 5);
   Write("before VALUE behind");
-  EXPECT_EQ(Read(stretch).status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(StretchReader::Open(path_, stretch, nullptr).status().code(),
+  EXPECT_EQ(Read(range).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(FileRangeReader::Open(path_, range, nullptr).status().code(),
             absl::StatusCode::kDataLoss);
   Write("before va");
-  EXPECT_EQ(Read(stretch).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Read(range).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(Read({.offset = ~std::uint64_t{0}, .length = 5}).status().code(),
             absl::StatusCode::kDataLoss);
-  EXPECT_EQ(Read({.offset = 0, .length = kMaxStretchBytes + 1}).status().code(),
+  EXPECT_EQ(Read({.offset = 0, .length = kMaxRangeBytes + 1}).status().code(),
             absl::StatusCode::kInvalidArgument);
   // The promise of a long value costs no memory: the file has nine bytes.
-  EXPECT_EQ(Read({.offset = 0, .length = kMaxStretchBytes}).status().code(),
+  EXPECT_EQ(Read({.offset = 0, .length = kMaxRangeBytes}).status().code(),
             absl::StatusCode::kDataLoss);
   unlink(path_.c_str());
-  EXPECT_EQ(Read(stretch).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Read(range).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(FileBytesTest, AFifoHoldsNobody) {
   const std::string fifo = path_ + ".fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_FALSE(ReadStretch(fifo, {.offset = 0, .length = 1}, nullptr).ok());
+  EXPECT_FALSE(ReadFileRange(fifo, {.offset = 0, .length = 1}, nullptr).ok());
   unlink(fifo.c_str());
 }
 
@@ -74,7 +74,7 @@ TEST_F(FileBytesTest, PiecesMakeTheWhole) {
   std::string content;
   for (int i = 0; i < 1000; ++i) content += static_cast<char>(i * 7);
   Write(content);
-  auto reader = StretchReader::Open(path_, Stretch(content, 10, 900), nullptr);
+  auto reader = FileRangeReader::Open(path_, RangeOf(content, 10, 900), nullptr);
   ASSERT_TRUE(reader.ok()) << reader.status();
   std::string whole;
   for (;;) {
@@ -91,7 +91,7 @@ TEST_F(FileBytesTest, PiecesMakeTheWhole) {
 TEST_F(FileBytesTest, WhatChangesBetweenTwoPiecesIsNoticed) {
   const std::string content(1000, 'a');
   Write(content);
-  auto reader = StretchReader::Open(path_, Stretch(content, 0, 1000), nullptr);
+  auto reader = FileRangeReader::Open(path_, RangeOf(content, 0, 1000), nullptr);
   ASSERT_TRUE(reader.ok()) << reader.status();
   ASSERT_TRUE(reader->Next(600).ok());
   Write(std::string(1000, 'b'));

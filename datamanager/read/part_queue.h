@@ -11,7 +11,7 @@
 
 namespace datamanager {
 
-// Cuts a stretch of a file into parts, hands them out to readers, and has them in order when they
+// Cuts a range of a file into parts, hands them out to readers, and has them in order when they
 // come back. Only so many are ahead of the first that is not complete, which bounds the memory of
 // parts that wait for one before them. Knows nothing of what a part is, but that it says when it is
 // complete(). Not thread safe.

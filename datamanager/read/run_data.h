@@ -172,7 +172,7 @@ class RunData {
   std::size_t cached_bytes() const { return cached_bytes_; }
   std::size_t Bytes() const;
 
-  // --- For the reader of the files (run_reader.h) ---
+  // --- For the reader of the files (run_files_reader.h) ---
 
   eventlog::TagTable& names() { return *names_; }
   PurgeLog& purges() { return purges_; }

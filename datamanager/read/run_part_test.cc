@@ -24,7 +24,7 @@
 #include "datamanager/find/file_kind.h"
 #include "datamanager/find/listed_run.h"
 #include "datamanager/read/run_data.h"
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 #include "datamanager/series/columns.h"
 #include "datamanager/series/overlap_policy.h"
 #include "datamanager/series/scalar_summary.h"
@@ -71,7 +71,7 @@ std::string SessionStart(std::int64_t step) {
 }
 
 // All that is known of a run, as text; equal texts mean equal data.
-std::string Describe(const RunReader& reader) {
+std::string Describe(const RunFilesReader& reader) {
   const RunData& data = reader.data();
   std::vector<std::string> lines;
   const auto line = [&lines](const auto&... parts) { lines.push_back(absl::StrCat(parts...)); };
@@ -82,7 +82,7 @@ std::string Describe(const RunReader& reader) {
     for (const Purge& purge : marks.purges()) {
       line("  purge ", purge.before, " ", purge.from_step, " ", purge.restart, purge.by_version);
     }
-    for (const FilePart& part : marks.parts()) line("  file ", part.first, " ", part.age);
+    for (const FileSpan& part : marks.parts()) line("  file ", part.first, " ", part.age);
   };
   for (RunData::TagId id = 0; id < data.tag_count(); ++id) {
     const RunData::Tag& tag = data.tag(id);
@@ -110,7 +110,7 @@ std::string Describe(const RunReader& reader) {
            " ", fault.first_offset, " ", fault.last_offset);
     }
   }
-  const PurgeLog::State& state = const_cast<RunReader&>(reader).data().purges().state();
+  const PurgeLog::State& state = const_cast<RunFilesReader&>(reader).data().purges().state();
   line(state.file_version, " ", state.recent_step, " ", state.started, state.started_by_version,
        " ", state.restarts, " ", state.all.size(), " ", state.by_version.size());
   line(data.points(), " ", data.values(), " ", data.last_step().value_or(0), " ", data.start_time(),
@@ -129,12 +129,12 @@ class RunPartTest : public testing::Test {
   void Write(const std::string& name, const std::string& bytes) const {
     std::ofstream(directory_ + "/" + name, std::ios::binary | std::ios::trunc) << bytes;
   }
-  std::unique_ptr<RunReader> Reader(RunReader::Options options, bool keep = true) const {
+  std::unique_ptr<RunFilesReader> Reader(RunFilesReader::Options options, bool keep = true) const {
     ListedRun run;
     run.name = "run";
     run.directory = directory_;
     for (const char* name : {"a.tfevents.1", "b.tfevents.2", "c.tfevents.3"}) {
-      const auto state = DirectorySource::Real()->Look(directory_ + "/" + name);
+      const auto state = DirectorySource::Real()->Stat(directory_ + "/" + name);
       if (!state.ok()) continue;
       ListedFile file;
       file.name = name;
@@ -143,7 +143,7 @@ class RunPartTest : public testing::Test {
       file.state = *state;
       run.files.push_back(file);
     }
-    auto reader = std::make_unique<RunReader>(std::make_shared<const ListedRun>(run), options);
+    auto reader = std::make_unique<RunFilesReader>(std::make_shared<const ListedRun>(run), options);
     if (keep) reader->KeepPoints();
     return reader;
   }
@@ -159,19 +159,19 @@ class RunPartTest : public testing::Test {
   };
   // As threads might, in one of the orders that are possible. `read_whole`: bytes that were read
   // outside of parts.
-  std::unique_ptr<RunReader> ReadInParts(Cut cut, std::uint32_t seed, bool keep = true) {
+  std::unique_ptr<RunFilesReader> ReadInParts(Cut cut, std::uint32_t seed, bool keep = true) {
     auto reader =
         Reader({.step_bytes = cut.step_bytes, .hands = 3, .part_bytes = cut.part_bytes}, keep);
     GoOn(*reader, seed);
     return reader;
   }
-  void GoOn(RunReader& reader, std::uint32_t seed) {
+  void GoOn(RunFilesReader& reader, std::uint32_t seed) {
     std::mt19937 random(seed);
-    std::vector<RunReader::Part> out;
+    std::vector<RunFilesReader::Part> out;
     read_whole_ = parts_ = 0;
     for (bool more = true; more || !out.empty();) {
       if (random() % 2 == 0 && out.size() < 3) {
-        RunReader::Part part = reader.TakePart();
+        RunFilesReader::Part part = reader.TakePart();
         if (part.part != nullptr) {
           ++parts_;
           out.push_back(std::move(part));
@@ -185,7 +185,7 @@ class RunPartTest : public testing::Test {
         out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
         continue;
       }
-      const RunReader::Step step = reader.ReadOn(&buffer_, false);
+      const RunFilesReader::Step step = reader.ReadOn(&buffer_, false);
       ASSERT_TRUE(step.status.ok()) << step.status;
       read_whole_ += step.read_bytes;
       more = step.more;
@@ -224,7 +224,7 @@ TEST_F(RunPartTest, PartsAreThereAfterALittle) {
   for (int step = 0; step < 10'000; ++step) bytes += Scalar(step, "loss", step);
   Write("a.tfevents.1", bytes);
   const auto reader = Reader({.step_bytes = 160'000, .hands = 2, .part_bytes = 160'000});
-  const RunReader::Step step = reader->ReadOn(&buffer_, false);
+  const RunFilesReader::Step step = reader->ReadOn(&buffer_, false);
   EXPECT_TRUE(step.more);
   EXPECT_LT(step.read_bytes, 20'000u);
   EXPECT_EQ(reader->hands(), 2);
@@ -248,7 +248,7 @@ TEST_F(RunPartTest, PointsThatAreGivenUpMeanwhileAreCounted) {
   Write("a.tfevents.1", bytes);
   const auto reader = Reader({.step_bytes = 10'000, .hands = 2, .part_bytes = 20'000});
   reader->ReadOn(&buffer_, false);
-  RunReader::Part part = reader->TakePart();
+  RunFilesReader::Part part = reader->TakePart();
   ASSERT_NE(part.part, nullptr);
   while (!part.part->complete()) part.part->ReadOn(&buffer_);
   reader->DropPoints();
@@ -267,7 +267,7 @@ TEST_F(RunPartTest, AFileThatIsReplacedMeanwhileIsReadAnew) {
   Write("a.tfevents.1", bytes);
   const auto reader = Reader({.step_bytes = 10'000, .hands = 2, .part_bytes = 20'000});
   reader->ReadOn(&buffer_, false);
-  RunReader::Part part = reader->TakePart();
+  RunFilesReader::Part part = reader->TakePart();
   ASSERT_NE(part.part, nullptr);
   part.part->ReadOn(&buffer_);
   Write("new", other);

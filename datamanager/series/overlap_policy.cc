@@ -53,8 +53,8 @@ std::vector<bool> PurgedByPoints(std::span<const std::int64_t> steps) {
 // The smallest steps of later points by the age of their files: a Fenwick tree over ages.
 class SmallestOfNewer {
  public:
-  explicit SmallestOfNewer(std::span<const FilePart> parts) {
-    for (const FilePart& part : parts) ages_.push_back(part.age);
+  explicit SmallestOfNewer(std::span<const FileSpan> parts) {
+    for (const FileSpan& part : parts) ages_.push_back(part.age);
     std::sort(ages_.begin(), ages_.end());
     ages_.erase(std::unique(ages_.begin(), ages_.end()), ages_.end());
     smallest_.resize(ages_.size() + 1, kNone);
@@ -85,7 +85,7 @@ class SmallestOfNewer {
 
 // Larger steps of older files; the points of the same step are left to OnlyTheLast().
 std::vector<bool> PurgedByNewerFiles(std::span<const std::int64_t> steps,
-                                     std::span<const FilePart> parts) {
+                                     std::span<const FileSpan> parts) {
   std::vector<bool> dropped(steps.size());
   SmallestOfNewer later(parts);
   std::size_t part = parts.size();
@@ -138,7 +138,7 @@ SeriesMarks::Rare& Of(SeriesMarks* marks) {
 void NoteAge(const ScalarSummary& before, std::uint32_t age, SeriesMarks* marks) {
   const std::uint32_t last = std::exchange(marks->age, age);
   if (last == age || before.points == 0) return;
-  std::vector<FilePart>& parts = Of(marks).parts;
+  std::vector<FileSpan>& parts = Of(marks).parts;
   if (parts.empty()) parts.push_back({.first = 0, .age = last});
   parts.push_back({.first = before.points, .age = age});
 }
@@ -160,7 +160,7 @@ bool Follows(const Purge& purge, Overlap policy) {
 
 std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
                                       std::span<const Purge> purges,
-                                      std::span<const FilePart> parts, Overlap policy,
+                                      std::span<const FileSpan> parts, Overlap policy,
                                       std::span<const double> wall_times) {
   std::vector<std::uint64_t> places(steps.size());
   std::iota(places.begin(), places.end(), std::uint64_t{0});
@@ -195,7 +195,7 @@ std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
 std::size_t SeriesMarks::Bytes() const {
   if (rare == nullptr) return 0;
   return sizeof(Rare) + rare->purges.capacity() * sizeof(Purge) +
-         rare->parts.capacity() * sizeof(FilePart);
+         rare->parts.capacity() * sizeof(FileSpan);
 }
 
 std::size_t PurgeLog::Bytes() const {

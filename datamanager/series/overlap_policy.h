@@ -54,11 +54,11 @@ struct Purge {
 bool Follows(const Purge& purge, Overlap policy);
 
 // The points from place `first` on are of a file of this age: a larger number is newer.
-struct FilePart {
+struct FileSpan {
   std::uint64_t first = 0;
   std::uint32_t age = 0;
 
-  bool operator==(const FilePart&) const = default;
+  bool operator==(const FileSpan&) const = default;
 };
 
 // Places of `steps` (of a series in file order) that `policy` keeps, in the order of steps; equal
@@ -67,7 +67,7 @@ struct FilePart {
 // all are equal. Takes O(n log n), and 24 bytes a point for the moment.
 std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
                                       std::span<const Purge> purges,
-                                      std::span<const FilePart> parts, Overlap policy,
+                                      std::span<const FileSpan> parts, Overlap policy,
                                       std::span<const double> wall_times = {});
 
 // Marks of one series that the policies need besides its steps; PurgeLog fills them in. 16 bytes
@@ -75,7 +75,7 @@ std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
 struct SeriesMarks {
   struct Rare {
     std::vector<Purge> purges;
-    std::vector<FilePart> parts;  // One for each time that another file went on.
+    std::vector<FileSpan> parts;  // One for each time that another file went on.
   };
   std::unique_ptr<Rare> rare;
   std::uint32_t age = 0;  // Age of the file of the newest point.
@@ -84,8 +84,8 @@ struct SeriesMarks {
   std::span<const Purge> purges() const {
     return rare == nullptr ? std::span<const Purge>() : rare->purges;
   }
-  std::span<const FilePart> parts() const {
-    return rare == nullptr ? std::span<const FilePart>() : rare->parts;
+  std::span<const FileSpan> parts() const {
+    return rare == nullptr ? std::span<const FileSpan>() : rare->parts;
   }
   SeriesMarks Copy() const {
     return {rare == nullptr ? nullptr : std::make_unique<Rare>(*rare), age, restarts_seen};

@@ -55,8 +55,8 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
     purge.before -= std::min(purge.before, size);
     rebased.push_back(purge);
   }
-  std::vector<FilePart> parts;
-  for (FilePart part : marks.parts()) {
+  std::vector<FileSpan> parts;
+  for (FileSpan part : marks.parts()) {
     // The last one of the parts that began before goes on.
     if (part.first <= size) parts.clear();
     part.first -= std::min(part.first, size);

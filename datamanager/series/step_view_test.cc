@@ -43,7 +43,7 @@ class Series {
     kept.Read(0, kept.size(), &points);
     return points;
   }
-  std::vector<Point> Want(Overlap policy) {
+  std::vector<Point> Expected(Overlap policy) {
     log_.CatchUp(summary_, &marks_);
     std::vector<std::int64_t> steps;
     std::vector<double> times;
@@ -107,11 +107,11 @@ TEST(StepViewTest, WhatHasGrownIsMergedIn) {
         series.Add(step, i / 100, static_cast<double>(random() % 8));
         step += random() % 4 == 0 ? 0 : 1;
         if (random() % 20 == 0) {
-          ASSERT_EQ(series.Get(view, policy), series.Want(policy));
+          ASSERT_EQ(series.Get(view, policy), series.Expected(policy));
         }
       }
-      ASSERT_EQ(series.Get(view, policy), series.Want(policy));
-      ASSERT_EQ(series.Get(view, policy), series.Want(policy)) << "asked again";
+      ASSERT_EQ(series.Get(view, policy), series.Expected(policy));
+      ASSERT_EQ(series.Get(view, policy), series.Expected(policy)) << "asked again";
     }
   }
 }
@@ -123,7 +123,7 @@ TEST(StepViewTest, AnotherPolicyIsAnotherView) {
   StepView view;
   for (int twice = 0; twice < 2; ++twice) {
     for (const Overlap policy : kAll) {
-      EXPECT_EQ(series.Get(view, policy), series.Want(policy)) << static_cast<int>(policy);
+      EXPECT_EQ(series.Get(view, policy), series.Expected(policy)) << static_cast<int>(policy);
     }
   }
 }
@@ -137,7 +137,7 @@ TEST(StepViewTest, MemoryIsCountedAndGivenBack) {
   EXPECT_LT(view.Bytes(), 1000u * 14);
   view.Drop();
   EXPECT_EQ(view.Bytes(), 0u);
-  EXPECT_EQ(series.Get(view, Overlap::kRaw), series.Want(Overlap::kRaw));
+  EXPECT_EQ(series.Get(view, Overlap::kRaw), series.Expected(Overlap::kRaw));
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ absl::StatusOr<std::unique_ptr<RunFollower>> Follow(const ServerFlags& flags, in
       loop, {.tree = std::move(tree), .reload_interval = flags.reload},
       {.scan_began = [catalog] { catalog->ScanBegan(); },
        .found =
-           [catalog, says = flags.verbose > 0](RunFollower::Look look, const auto& delta, auto runs,
-                                               const auto& unreadable) mutable {
-             catalog->Found(delta, runs, unreadable, look == RunFollower::Look::kListing);
+           [catalog, says = flags.verbose > 0](RunFollower::Scope scope, const auto& delta,
+                                               auto runs, const auto& unreadable) mutable {
+             catalog->Found(delta, runs, unreadable, scope == RunFollower::Scope::kListing);
              if (std::exchange(says, false)) catalog->WhenLoaded([catalog] { Say(*catalog); });
            },
        .grown = [catalog](const auto& run, const auto& files) { catalog->Grown(run, files); }});

@@ -7,8 +7,8 @@
 namespace datamanager::tensorboard {
 namespace {
 
-// The median of a stretch of fewer points would say nothing.
-constexpr std::uint64_t kLeastStretch = 16;
+// The median of a bucket of fewer points would say nothing.
+constexpr std::uint64_t kLeastBucket = 16;
 constexpr std::uint64_t kMostOutstanding = 20;
 constexpr std::uint64_t kOneOutstandingOf = 50;
 // The first, the last, the least, the greatest, the first that is not finite, the one before it.
@@ -29,10 +29,10 @@ PointChoice::PointChoice(Series series, std::uint64_t limit) : series_(series), 
   // The stride includes the first point, which is a must. (It may lack the last point if several
   // points have that step.)
   stride_ = limit_ - (kMusts - 1) - most_outstanding_;
-  stretches_ = std::clamp<std::uint64_t>(series_.points / kLeastStretch, 1, limit_);
+  buckets_ = std::clamp<std::uint64_t>(series_.points / kLeastBucket, 1, limit_);
   AimByStep();
   AimByPlace();
-  AimAtStretchEnd();
+  AimAtBucketEnd();
 }
 
 void PointChoice::Add(std::span<const Point> points) {
@@ -47,8 +47,8 @@ void PointChoice::AddOne(const Point& point) {
     NoteExtremes(chosen);
     if (stride_ > 0) NoteStride(chosen);
     if (most_outstanding_ > 0) {
-      if (std::isfinite(point.value)) in_stretch_.push_back(chosen);
-      if (next_ + 1 >= stretch_end_) EndStretch();
+      if (std::isfinite(point.value)) in_bucket_.push_back(chosen);
+      if (next_ + 1 >= bucket_end_) EndBucket();
     }
   }
   before_ = point;
@@ -78,9 +78,9 @@ void PointChoice::AimByPlace() {
   aim_place_ = static_cast<std::uint64_t>(place / (stride_ - 1));
 }
 
-void PointChoice::AimAtStretchEnd() {
-  const auto end = static_cast<unsigned __int128>(series_.points) * (stretch_ + 1);
-  stretch_end_ = static_cast<std::uint64_t>(end / stretches_);
+void PointChoice::AimAtBucketEnd() {
+  const auto end = static_cast<unsigned __int128>(series_.points) * (bucket_ + 1);
+  bucket_end_ = static_cast<std::uint64_t>(end / buckets_);
 }
 
 void PointChoice::NoteStride(const Chosen& chosen) {
@@ -98,26 +98,25 @@ void PointChoice::NoteStride(const Chosen& chosen) {
   }
 }
 
-void PointChoice::EndStretch() {
-  ++stretch_;
-  AimAtStretchEnd();
-  if (!in_stretch_.empty()) {
+void PointChoice::EndBucket() {
+  ++bucket_;
+  AimAtBucketEnd();
+  if (!in_bucket_.empty()) {
     const auto value_of = [](const Chosen& chosen) { return chosen.point.value; };
     numbers_.clear();
-    for (const Chosen& chosen : in_stretch_) numbers_.push_back(value_of(chosen));
+    for (const Chosen& chosen : in_bucket_) numbers_.push_back(value_of(chosen));
     const double median = Median(numbers_);
     for (double& number : numbers_) number = std::abs(number - median);
     // Where most values are the same, what a float rounds does not stand out.
     const double unit = Median(numbers_) + 1e-7 * std::abs(median);
     const auto less = [&](const Chosen& a, const Chosen& b) { return value_of(a) < value_of(b); };
-    const auto [least, greatest] =
-        std::minmax_element(in_stretch_.begin(), in_stretch_.end(), less);
+    const auto [least, greatest] = std::minmax_element(in_bucket_.begin(), in_bucket_.end(), less);
     for (const auto& end : {least, greatest}) {
       const double distance = std::abs(value_of(*end) - median);
       if (distance > 0) Offer({distance / unit, distance, *end});
     }
   }
-  in_stretch_.clear();
+  in_bucket_.clear();
 }
 
 void PointChoice::Offer(const Candidate& candidate) {

@@ -3,7 +3,7 @@
 
 // Chooses the points of a series that TensorBoard gets when it asks for fewer than the series has.
 // TensorBoard draws a thin line through the points it gets and a thick one that is their moving
-// average, so both must be like those of all points: the least and the greatest of each stretch,
+// average, so both must be like those of all points: the least and the greatest of each bucket,
 // which a plot of columns shows, would pull the thick line away from the mean of a noisy series.
 // Most points are therefore an even stride, and a few are points that a viewer must not miss.
 //
@@ -28,13 +28,13 @@ namespace datamanager::tensorboard {
 //   the last; the first; the greatest and the least; the first that is not finite, and the one
 //   before it;
 //   one of each 50, 20 at most, that stand out: points whose distance from the median of their
-//   stretch is largest, in units of the median distance there;
+//   bucket is largest, in units of the median distance there;
 //   the rest at an even stride of steps, so that series that were written together keep the same
 //   steps; if steps are so uneven that this stride finds too few points, at an even stride of
 //   places.
 //
 // The same points give the same answer. It may have fewer points than `limit`, if one is chosen for
-// two reasons. Keeps O(limit) points, and a stretch.
+// two reasons. Keeps O(limit) points, and a bucket.
 class PointChoice {
  public:
   // Describes all points that will come.
@@ -66,19 +66,19 @@ class PointChoice {
   void AddOne(const Point& point);
   void NoteExtremes(const Chosen& chosen);
   void NoteStride(const Chosen& chosen);
-  void EndStretch();
+  void EndBucket();
   void Offer(const Candidate& candidate);
-  // Set the next step and place of the strides, and the end of the stretch. They divide, so they
+  // Set the next step and place of the strides, and the end of the bucket. They divide, so they
   // are not called for each point.
   void AimByStep();
   void AimByPlace();
-  void AimAtStretchEnd();
+  void AimAtBucketEnd();
 
   const Series series_;
   const std::uint64_t limit_;
   std::uint64_t most_outstanding_ = 0;
   std::uint64_t stride_ = 0;  // Points of it; with the first and the last.
-  std::uint64_t stretches_ = 0;
+  std::uint64_t buckets_ = 0;
 
   std::uint64_t next_ = 0;  // Place.
   Point before_;            // The point that came last.
@@ -86,10 +86,10 @@ class PointChoice {
   std::uint64_t next_by_step_ = 0, next_by_place_ = 0;  // Next numbers of the two strides.
   std::int64_t aim_step_ = 0;                           // Step that next_by_step_ stands for.
   std::uint64_t aim_place_ = 0;                         // Place that next_by_place_ stands for.
-  std::uint64_t stretch_end_ = 0;                       // Place behind the stretch.
+  std::uint64_t bucket_end_ = 0;                        // Place behind the bucket.
   std::vector<Chosen> by_step_, by_place_;
-  std::uint64_t stretch_ = 0;
-  std::vector<Chosen> in_stretch_;      // Finite ones.
+  std::uint64_t bucket_ = 0;
+  std::vector<Chosen> in_bucket_;       // Finite ones.
   std::vector<double> numbers_;         // Room for medians.
   std::vector<Candidate> outstanding_;  // A heap, the least on top.
 };

@@ -126,7 +126,7 @@ TEST(PointChoiceTest, KeepsTwentySpikesOfOneSeries) {
 }
 
 TEST(PointChoiceTest, DoesNotMoveTheSmoothedLine) {
-  // Skewed noise: of the least and the greatest of each stretch the line would be 0.3 too high.
+  // Skewed noise: of the least and the greatest of each bucket the line would be 0.3 too high.
   std::mt19937 random(4);
   std::exponential_distribution<double> noise(5);
   const auto mean = [](std::int64_t i) {

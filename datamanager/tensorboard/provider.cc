@@ -22,7 +22,7 @@
 #include "datamanager/tensorboard/choice_cache.h"
 #include "datamanager/tensorboard/point_choice.h"
 #include "datamanager/tensorboard/provider_messages.h"
-#include "datamanager/tensorboard/run_looks.h"
+#include "datamanager/tensorboard/run_access.h"
 #include "datamanager/tensorboard/shown_values.h"
 #include "datamanager/tensorboard/stored_values.h"
 #include "datamanager/tensorboard/trial_hparams.h"
@@ -94,8 +94,8 @@ class RealProvider : public Provider {
  public:
   explicit RealProvider(Options options)
       : options_(std::move(options)),
-        looks_(options_.catalog, options_.list_patience, options_.read_patience),
-        stored_({.looks = &looks_,
+        access_(options_.catalog, options_.list_patience, options_.read_patience),
+        stored_({.access = &access_,
                  .overlap = options_.overlap,
                  .most_bytes = options_.most_answer_bytes - options_.most_answer_bytes / 16}) {}
 
@@ -125,7 +125,7 @@ class RealProvider : public Provider {
 
   // Runs that have something, the oldest first: the order of their colours.
   std::vector<Run> Runs(const NameFilter& filter = {}) {
-    looks_.AwaitScan();
+    access_.AwaitScan();
     std::vector<Run> runs;
     const auto add = [&runs](const RunCatalog::RunInfo& info) {
       if (!std::isnan(info.start_time)) runs.push_back({info.listed->name, info.start_time});
@@ -163,7 +163,7 @@ class RealProvider : public Provider {
   }
 
   GrpcAnswer ListRuns() {
-    std::vector<RunRow> rows;
+    std::vector<RunEntry> rows;
     for (Run& run : Runs()) rows.push_back({std::move(run.name), run.start_time});
     return Message(RunsMessage(rows));
   }
@@ -171,14 +171,14 @@ class RealProvider : public Provider {
   GrpcAnswer ListPlugins() {
     std::set<std::string> names;
     for (const Run& run : Runs()) {
-      looks_.Now(run.name, [&](const View& view) {
+      access_.ReadKnown(run.name, [&](const View& view) {
         const bool mindspore = HasMindSpore(view.listed);
         // (Also of tags without a value: a plugin may read its files itself, or all are damaged.)
         for (RunData::TagId id = 0; id < view.data.tag_count(); ++id) {
           names.insert(runtime::LossyUtf8(ShownPlugin(view.data.tag(id), mindspore)));
         }
       });
-      if (TrialHParams::ParametersOf(looks_.catalog(), run.name) != nullptr)
+      if (TrialHParams::ParametersOf(access_.catalog(), run.name) != nullptr)
         names.insert("hparams");
     }
     names.erase("");
@@ -208,25 +208,25 @@ class RealProvider : public Provider {
     answer->BeginRun(run);
     if (data_class != DataClass::kScalar) LoadPlaces(run, request, data_class);
     TrialHParams trial;
-    looks_.Now(run, [&](const View& view) {
+    access_.ReadKnown(run, [&](const View& view) {
       trial = TrialHParams(view, request, data_class);
       ForEachTag(view, request, data_class, [&](RunData::TagId id, const RunData::Tag& tag) {
         AddInfo(view, id, tag, data_class, answer);
       });
     });
-    trial.AddTo(looks_.catalog(), run, request, answer);
+    trial.AddTo(access_.catalog(), run, request, answer);
   }
 
   // A list needs the places of values that are no scalars; a run that was only counted does not
   // know them.
   void LoadPlaces(const std::string& run, const SeriesRequest& request, DataClass data_class) {
     bool missing = false;
-    looks_.Now(run, [&](const View& view) {
+    access_.ReadKnown(run, [&](const View& view) {
       ForEachTag(view, request, data_class, [&](RunData::TagId, const RunData::Tag& tag) {
         missing = missing || tag.values->places.size() == 0;
       });
     });
-    if (missing) looks_.Whole(run, looks_.ListDeadline(), [](const View&) {});
+    if (missing) access_.ReadAll(run, access_.ListDeadline(), [](const View&) {});
   }
 
   void AddInfo(const View& view, RunData::TagId id, const RunData::Tag& tag, DataClass data_class,
@@ -251,7 +251,7 @@ class RealProvider : public Provider {
 
   // Most points of a series that a request to read wants. TensorBoard's plugins know the numbers
   // that the user has set and ask for them, except that they ask for 0 if the user has set "all".
-  std::uint64_t Wanted(const SeriesRequest& request) const {
+  std::uint64_t PointLimit(const SeriesRequest& request) const {
     const auto wanted = static_cast<std::uint64_t>(request.num_points.value_or(0));
     const auto said = options_.samples.find(request.plugin);
     const bool all = said != options_.samples.end() && !said->second.has_value();
@@ -262,7 +262,7 @@ class RealProvider : public Provider {
                             DataClass data_class) {
     std::uint64_t series = 0;
     for (const std::string& run : runs) {
-      looks_.Now(run, [&](const View& view) {
+      access_.ReadKnown(run, [&](const View& view) {
         ForEachTag(view, request, data_class, [&](auto, const auto&) { ++series; });
       });
     }
@@ -271,13 +271,13 @@ class RealProvider : public Provider {
 
   void ReadScalars(std::span<const std::string> runs, const SeriesRequest& request,
                    SeriesMessage* answer) {
-    const absl::Duration deadline = looks_.ReadDeadline();
+    const absl::Duration deadline = access_.ReadDeadline();
     const std::uint64_t each =
-        PointsOfEach(Wanted(request), CountSeries(runs, request, DataClass::kScalar),
+        PointsOfEach(PointLimit(request), CountSeries(runs, request, DataClass::kScalar),
                      options_.samples.contains(request.plugin));
     for (const std::string& run : runs) {
       answer->BeginRun(run);
-      looks_.Whole(run, deadline, [&](const View& view) {
+      access_.ReadAll(run, deadline, [&](const View& view) {
         ForEachTag(view, request, DataClass::kScalar, [&](RunData::TagId id, const auto&) {
           answer->AddPoints(runtime::LossyUtf8(view.data.tag_name(id)),
                             *ChosenPoints(run, view, id, each));
@@ -326,15 +326,15 @@ class RealProvider : public Provider {
   // Tensors and blob sequences.
   void ReadStored(std::span<const std::string> runs, const SeriesRequest& request,
                   DataClass data_class, SeriesMessage* answer) {
-    const absl::Duration deadline = looks_.ReadDeadline();
+    const absl::Duration deadline = access_.ReadDeadline();
     for (const std::string& run : runs) {
       answer->BeginRun(run);
-      stored_.AddRun(run, request, data_class, Wanted(request), deadline, answer);
+      stored_.AddRun(run, request, data_class, PointLimit(request), deadline, answer);
     }
   }
 
   const Options options_;
-  const RunLooks looks_;
+  const RunAccess access_;
   const StoredValues stored_;
   ChoiceCache choices_{kChoiceBytes};
 };

@@ -232,10 +232,10 @@ std::string PluginsMessage(const std::set<std::string>& names) {
   return bytes;
 }
 
-std::string RunsMessage(std::span<const RunRow> runs) {
+std::string RunsMessage(std::span<const RunEntry> runs) {
   std::string bytes;
   pbf_writer message(bytes);
-  for (const RunRow& row : runs) {
+  for (const RunEntry& row : runs) {
     pbf_writer run(message, 1);
     run.add_string(2, row.name);
     run.add_double(3, row.start_time);

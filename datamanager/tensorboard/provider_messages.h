@@ -30,7 +30,7 @@ struct NameFilter {
   bool all = true;
   std::set<std::string, std::less<>> names;
 
-  bool Wants(std::string_view name) const { return all || names.contains(name); }
+  bool Includes(std::string_view name) const { return all || names.contains(name); }
 };
 
 // The request of all six methods that list or read series.
@@ -72,11 +72,11 @@ absl::StatusOr<BlobKey> DecodeBlobKey(std::string_view text);
 
 std::string ExperimentMessage(std::string_view data_location);
 std::string PluginsMessage(const std::set<std::string>& names);
-struct RunRow {
+struct RunEntry {
   std::string name;
   double start_time = 0;  // Seconds since 1970.
 };
-std::string RunsMessage(std::span<const RunRow> runs);
+std::string RunsMessage(std::span<const RunEntry> runs);
 std::string BlobMessage(std::string_view data);
 
 // Facts about a series in the answer of a list.

@@ -39,10 +39,10 @@ TEST(SeriesRequestTest, ReadsEveryField) {
   EXPECT_EQ(request->plugin, "scalars");
   EXPECT_FALSE(request->runs.all);
   EXPECT_THAT(request->runs.names, ElementsAre("a", "b"));
-  EXPECT_TRUE(request->runs.Wants("a"));
-  EXPECT_FALSE(request->runs.Wants("c"));
+  EXPECT_TRUE(request->runs.Includes("a"));
+  EXPECT_FALSE(request->runs.Includes("c"));
   EXPECT_FALSE(request->tags.all);
-  EXPECT_FALSE(request->tags.Wants(""));
+  EXPECT_FALSE(request->tags.Includes(""));
   EXPECT_EQ(request->num_points, 1000);
 }
 
@@ -50,8 +50,8 @@ TEST(SeriesRequestTest, WhatIsNotThereFiltersNothing) {
   const auto request = ParseSeriesRequest("");
   ASSERT_TRUE(request.ok()) << request.status();
   EXPECT_EQ(request->plugin, "");
-  EXPECT_TRUE(request->runs.Wants("a"));
-  EXPECT_TRUE(request->tags.Wants("a"));
+  EXPECT_TRUE(request->runs.Includes("a"));
+  EXPECT_TRUE(request->tags.Includes("a"));
   EXPECT_EQ(request->num_points, std::nullopt);
   // An empty downsample asks for nothing, which is not the same as none.
   EXPECT_EQ(ParseSeriesRequest(Raw("\x22\x00"))->num_points, 0);
@@ -110,7 +110,7 @@ TEST(BlobKeyTest, RefusesWhatIsNone) {
 
 TEST(AnswersTest, RunsHaveTheirNumbers) {
   // Run.name is field 2: 1 was another field once.
-  const std::vector<RunRow> runs = {{"a", 1.5}};
+  const std::vector<RunEntry> runs = {{"a", 1.5}};
   EXPECT_EQ(RunsMessage(runs), Raw("\x0a\x0c\x12\x01"
                                    "a\x19\x00\x00\x00\x00\x00\x00\xf8\x3f"));
   EXPECT_EQ(PluginsMessage({"a", "b"}), Bytes("\x0a\x03\x0a\x01"

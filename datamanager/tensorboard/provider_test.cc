@@ -205,7 +205,7 @@ TEST_F(ProviderTest, ListsRunsByTheirStart) {
   Append("early", Scalar(1, "loss", 1));
   Append("header", eventlog::RenderFileHeader(1));
   Start();
-  const std::vector<RunRow> runs = {{"early", 101}, {"late", 105}};
+  const std::vector<RunEntry> runs = {{"early", 101}, {"late", 105}};
   EXPECT_EQ(MessageOf("ListRuns", ""), RunsMessage(runs));
   EXPECT_EQ(MessageOf("GetExperiment", ""), ExperimentMessage("runs"));
   EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"scalars"}));

@@ -68,9 +68,9 @@ std::vector<std::size_t> Choose(const StoredSeries& series, std::uint64_t wanted
 absl::StatusOr<std::string> ReadValue(const RunCatalog& catalog, const std::string& directory,
                                       const std::string& file, const ValuePlace& place) {
   if (place.length == 0) return std::string();
-  return ReadStretch(absl::StrCat(directory, "/", file),
-                     {.offset = place.offset, .length = place.length, .crc = place.crc},
-                     catalog.open_files());
+  return ReadFileRange(absl::StrCat(directory, "/", file),
+                       {.offset = place.offset, .length = place.length, .crc = place.crc},
+                       catalog.open_files());
 }
 
 absl::StatusOr<std::string> BlobKeys(const std::string& run, const StoredSeries& series,
@@ -89,10 +89,10 @@ absl::StatusOr<std::string> BlobKeys(const std::string& run, const StoredSeries&
   return BlobSequence(keys);
 }
 
-absl::StatusOr<std::string> FindBlob(const RunLooks& looks, const BlobKey& key) {
+absl::StatusOr<std::string> FindBlob(const RunAccess& access, const BlobKey& key) {
   std::optional<ValuePlace> found;
   std::string directory, plugin;
-  looks.Whole(key.run, looks.ReadDeadline(), [&](const View& view) {
+  access.ReadAll(key.run, access.ReadDeadline(), [&](const View& view) {
     const auto id = view.data.FindTag(key.tag);
     if (!id.has_value() || view.data.tag(*id).values == nullptr) return;
     for (const ValuePlace& place : view.data.tag(*id).values->places.all()) {
@@ -105,7 +105,7 @@ absl::StatusOr<std::string> FindBlob(const RunLooks& looks, const BlobKey& key) 
     plugin = std::string(view.data.tag(*id).plugin());
   });
   if (!found.has_value()) return absl::NotFoundError("this blob is not there any more");
-  const auto bytes = ReadValue(looks.catalog(), directory, key.file, *found);
+  const auto bytes = ReadValue(access.catalog(), directory, key.file, *found);
   if (absl::IsDataLoss(bytes.status())) return absl::NotFoundError(bytes.status().message());
   if (!bytes.ok()) return bytes.status();
   return BlobAt(found->form, plugin, *bytes, key.index);
@@ -118,7 +118,7 @@ void StoredValues::AddRun(const std::string& run, const SeriesRequest& request,
                           SeriesMessage* answer) const {
   TrialHParams trial;
   std::vector<StoredSeries> all;
-  options_.looks->Whole(run, deadline, [&](const View& view) {
+  options_.access->ReadAll(run, deadline, [&](const View& view) {
     trial = TrialHParams(view, request, data_class);
     ForEachTag(view, request, data_class, [&](RunData::TagId id, const RunData::Tag& tag) {
       all.push_back(Store(view, id, tag, options_.overlap));
@@ -131,7 +131,7 @@ void StoredValues::AddRun(const std::string& run, const SeriesRequest& request,
     for (const std::size_t i : Choose(series, wanted, data_class, room)) {
       const ValuePlace& place = series.places[i];
       const auto bytes =
-          ReadValue(options_.looks->catalog(), series.directory, series.files[place.file], place);
+          ReadValue(options_.access->catalog(), series.directory, series.files[place.file], place);
       if (!bytes.ok()) continue;
       auto value = data_class == DataClass::kTensor ? TensorOf(place.form, *bytes)
                                                     : BlobKeys(run, series, place, *bytes);
@@ -143,7 +143,7 @@ void StoredValues::AddRun(const std::string& run, const SeriesRequest& request,
     }
     answer->AddValues(runtime::LossyUtf8(series.tag), values);
   }
-  trial.AddTo(options_.looks->catalog(), run, request, answer);
+  trial.AddTo(options_.access->catalog(), run, request, answer);
 }
 
 GrpcAnswer StoredValues::ReadBlob(std::string_view message) const {
@@ -151,7 +151,7 @@ GrpcAnswer StoredValues::ReadBlob(std::string_view message) const {
   if (!text.ok()) return {text.status(), {}};
   const auto key = DecodeBlobKey(*text);
   if (!key.ok()) return {key.status(), {}};
-  const auto blob = FindBlob(*options_.looks, *key);
+  const auto blob = FindBlob(*options_.access, *key);
   if (!blob.ok()) return {blob.status(), {}};
   GrpcAnswer answer;
   for (std::size_t at = 0; at == 0 || at < blob->size(); at += kChunk) {

@@ -9,7 +9,7 @@
 #include "datamanager/series/overlap_policy.h"
 #include "datamanager/tensorboard/grpc_framing.h"
 #include "datamanager/tensorboard/provider_messages.h"
-#include "datamanager/tensorboard/run_looks.h"
+#include "datamanager/tensorboard/run_access.h"
 #include "eventlog/event.h"
 
 namespace datamanager::tensorboard {
@@ -19,7 +19,7 @@ namespace datamanager::tensorboard {
 class StoredValues {
  public:
   struct Options {
-    const RunLooks* looks = nullptr;  // Not owned.
+    const RunAccess* access = nullptr;  // Not owned.
     Overlap overlap = Overlap::kLastWrite;
     // Most bytes of the values in an answer: each series has fewer values where that is needed, or
     // none.

@@ -51,9 +51,9 @@ TrialHParams::TrialHParams(const RunSource::View& view, const SeriesRequest& req
     : lacks_start_(!view.data.FindTag(kHParamsStartTag).has_value()),
       start_time_(view.data.start_time()) {
   const bool wants = data_class == eventlog::DataClass::kTensor && request.plugin == "hparams";
-  adds_start_ = wants && lacks_start_ && request.tags.Wants(kHParamsStartTag);
-  adds_end_ =
-      wants && request.tags.Wants(kHParamsEndTag) && !view.data.FindTag(kHParamsEndTag).has_value();
+  adds_start_ = wants && lacks_start_ && request.tags.Includes(kHParamsStartTag);
+  adds_end_ = wants && request.tags.Includes(kHParamsEndTag) &&
+              !view.data.FindTag(kHParamsEndTag).has_value();
 }
 
 std::unique_ptr<const BriefFacts> TrialHParams::ParametersOf(const RunCatalog& catalog,

@@ -1,13 +1,13 @@
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 
 // Always true between two calls:
-// - stretches_ covers what was read of each file, in the order in which it was read; none of them
+// - ranges_ covers what was read of each file, in the order in which it was read; none of them
 //   is empty.
 // - As long as index_ is there, no file is looked at, and data_ has its tags before next_tag_, or,
 // if
 //   it was counted, their points.
 // - data_.level(): what is new goes into the columns at once (if points are kept at all). If not,
-//   again_ has read the stretches before again_.stretch, and that one in part.
+//   again_ has read the ranges before again_.range, and that one in part.
 // - As long as parts_ is not empty, its file is to be looked at, and was read up to the first part
 //   at most, or into it, if the part before does not fit.
 
@@ -56,31 +56,31 @@ std::uint32_t AgeOf(const ListedFile& file) {
 
 }  // namespace
 
-RunReader::RunReader(ListedRunPtr run, Options options)
+RunFilesReader::RunFilesReader(ListedRunPtr run, Options options)
     : options_(options), run_(std::move(run)), data_(options.generation) {
   for (const ListedFile& file : run_->files) AddFile(file);
 }
 
-std::string RunReader::PathOf(const RunFileData& file) const {
+std::string RunFilesReader::PathOf(const RunFileData& file) const {
   return absl::StrCat(run_->directory, "/", file.listed.name);
 }
 
-void RunReader::AddFile(const ListedFile& listed) {
+void RunFilesReader::AddFile(const ListedFile& listed) {
   const auto number = static_cast<std::uint32_t>(data_.files().size());
   RunFileData& file = data_.mutable_files().emplace_back();
   file.listed = listed;
   file.age = AgeOf(listed);
   numbers_.emplace(listed.name, number);
-  if (HoldsEvents(listed.kind)) WantLook(listed.name, number);
+  if (HoldsEvents(listed.kind)) Enqueue(listed.name, number);
 }
 
-void RunReader::WantLook(const std::string& name, std::uint32_t number) {
-  if (!later_.contains(name)) looks_.emplace(name, number);
+void RunFilesReader::Enqueue(const std::string& name, std::uint32_t number) {
+  if (!deferred_.contains(name)) pending_.emplace(name, number);
 }
 
-void RunReader::LookAtLater() { looks_.merge(std::exchange(later_, {})); }
+void RunFilesReader::ReadDeferred() { pending_.merge(std::exchange(deferred_, {})); }
 
-void RunReader::SetRun(ListedRunPtr run) {
+void RunFilesReader::SetRun(ListedRunPtr run) {
   run_ = std::move(run);
   std::vector<bool> listed(data_.files().size(), false);
   for (const ListedFile& file : run_->files) {
@@ -95,28 +95,28 @@ void RunReader::SetRun(ListedRunPtr run) {
     data.listed = file;
     data.age = AgeOf(file);
     data.gone = false;
-    if (HoldsEvents(file.kind)) WantLook(file.name, known->second);
+    if (HoldsEvents(file.kind)) Enqueue(file.name, known->second);
   }
   for (std::uint32_t number = 0; number < listed.size(); ++number) {
     RunFileData& file = data_.mutable_files()[number];
     if (listed[number] || file.gone) continue;
     file.gone = true;
-    looks_.erase(file.listed.name);
-    later_.erase(file.listed.name);
+    pending_.erase(file.listed.name);
+    deferred_.erase(file.listed.name);
     file.faults.Count(FaultKind::kVanished, file.position.record.offset);
     if (file.position.record.offset > 0) begin_anew_ = true;
   }
 }
 
-absl::Status RunReader::BeginFrom(IndexReader index) {
+absl::Status RunFilesReader::BeginFrom(IndexReader index) {
   const IndexedRun& run = index.run();
   if (absl::Status status = CheckIndex(run, *run_); !status.ok()) return status;
   data_.BeginFrom(run);
   std::vector<RunFileData>& files = data_.mutable_files();
   files.clear();
   numbers_.clear();
-  looks_.clear();
-  later_.clear();
+  pending_.clear();
+  deferred_.clear();
   for (const IndexedFile& known : run.files) {
     RunFileData& file = files.emplace_back();
     file.listed.name = known.name;
@@ -131,7 +131,7 @@ absl::Status RunReader::BeginFrom(IndexReader index) {
     file.gone = true;  // SetRun() finds those that are there.
     numbers_.emplace(known.name, files.size() - 1);
   }
-  stretches_ = run.stretches;
+  ranges_ = run.ranges;
   SetRun(run_);
   from_index_ = true;
   index_bytes_ = data_.read_bytes();
@@ -140,27 +140,27 @@ absl::Status RunReader::BeginFrom(IndexReader index) {
   return absl::OkStatus();
 }
 
-void RunReader::TakePoints(IndexReader index) {
+void RunFilesReader::TakePoints(IndexReader index) {
   const IndexedRun& run = index.run();
   const bool wanted = data_.counted() && data_.keeps_points() && !data_.level() &&
                       !index_.has_value() && again_.positions.empty();
   const bool fits = index.whole() && run.generation == data_.generation() &&
-                    run.stretches == stretches_ && index.tags().size() == data_.tag_count();
+                    run.ranges == ranges_ && index.tags().size() == data_.tag_count();
   if (!wanted || !fits) return;
   index_bytes_ = data_.read_bytes();
   next_tag_ = 0;
   index_ = std::move(index);
 }
 
-IndexedRun RunReader::ToIndex() const {
+IndexedRun RunFilesReader::ToIndex() const {
   IndexedRun run;
   run.directory = run_->directory;
   run.generation = data_.generation();
   run.start_time = data_.start_time();
-  run.stretches = stretches_;
+  run.ranges = ranges_;
   run.purges = data_.purges().state();
   for (const RunFileData& file : data_.files()) {
-    const FileState& state = file.listed.state;
+    const FileStat& state = file.listed.state;
     // If the listing is older than what was read, its time may be too early: then the index will be
     // refused, not believed.
     run.files.push_back({.name = file.listed.name,
@@ -177,30 +177,30 @@ IndexedRun RunReader::ToIndex() const {
   return run;
 }
 
-void RunReader::LookAtAll() {
+void RunFilesReader::RecheckAll() {
   for (const auto& [name, number] : numbers_) {
     const RunFileData& file = data_.file(number);
-    if (!file.gone && HoldsEvents(file.listed.kind)) WantLook(name, number);
+    if (!file.gone && HoldsEvents(file.listed.kind)) Enqueue(name, number);
   }
 }
 
-void RunReader::LookAt(std::span<const std::string> names) {
+void RunFilesReader::Recheck(std::span<const std::string> names) {
   for (const std::string& name : names) {
     const auto known = numbers_.find(name);
     if (known == numbers_.end()) continue;
     const RunFileData& file = data_.file(known->second);
-    if (!file.gone && HoldsEvents(file.listed.kind)) WantLook(name, known->second);
+    if (!file.gone && HoldsEvents(file.listed.kind)) Enqueue(name, known->second);
   }
 }
 
-absl::Status RunReader::Problem() const {
+absl::Status RunFilesReader::Problem() const {
   for (const RunFileData& file : data_.files()) {
     if (MayBeReadLater(file)) return file.problem;
   }
   return absl::OkStatus();
 }
 
-absl::Status RunReader::Unreadable() const {
+absl::Status RunFilesReader::Unreadable() const {
   absl::Status first;
   for (const RunFileData& file : data_.files()) {
     if (file.gone || !HoldsEvents(file.listed.kind)) continue;
@@ -214,27 +214,27 @@ absl::Status RunReader::Unreadable() const {
   return first;
 }
 
-void RunReader::LookAtProblems() {
+void RunFilesReader::RecheckProblems() {
   for (const auto& [name, number] : numbers_) {
-    if (MayBeReadLater(data_.file(number))) looks_.emplace(name, number);
+    if (MayBeReadLater(data_.file(number))) pending_.emplace(name, number);
   }
 }
 
-void RunReader::KeepPoints() {
+void RunFilesReader::KeepPoints() {
   if (data_.keeps_points()) return;
   data_.KeepPoints();
   again_ = {};
   parts_.Clear();
 }
 
-void RunReader::DropPoints() {
+void RunFilesReader::DropPoints() {
   data_.DropPoints();
   if (data_.counted()) index_.reset();
   again_ = {};
   parts_.Clear();
 }
 
-std::uint64_t RunReader::total_bytes() const {
+std::uint64_t RunFilesReader::total_bytes() const {
   std::uint64_t bytes = 0;
   for (const RunFileData& file : data_.files()) {
     if (!file.gone && HoldsEvents(file.listed.kind)) bytes += file.listed.state.bytes;
@@ -242,10 +242,10 @@ std::uint64_t RunReader::total_bytes() const {
   return bytes;
 }
 
-bool RunReader::behind() const {
+bool RunFilesReader::behind() const {
   if (begin_anew_ || index_.has_value() || !data_.counted() || !data_.level()) return true;
-  if (has_later()) return true;
-  return std::any_of(looks_.begin(), looks_.end(), [this](const auto& look) {
+  if (has_deferred()) return true;
+  return std::any_of(pending_.begin(), pending_.end(), [this](const auto& look) {
     const RunFileData& file = data_.file(look.second);
     const std::uint64_t read = file.DoneBytes();
     // The size is told at the end of what was there.
@@ -253,10 +253,10 @@ bool RunReader::behind() const {
   });
 }
 
-RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
+RunFilesReader::Step RunFilesReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   Step step;
   joined_ = 0;
-  if (!under_way_) LookAtProblems();
+  if (!under_way_) RecheckProblems();
   data_.BeginChanges(collect);
   if (begin_anew_) BeginAnew(&step);
   Budget budget{.left = options_.step_bytes, .collect = collect};
@@ -265,7 +265,7 @@ RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
     if (WaitsForParts()) break;
     if (index_.has_value()) {
       TakeTags(&budget, &step);
-    } else if (!looks_.empty()) {
+    } else if (!pending_.empty()) {
       ReadNew(buffer, &budget, &step);
     } else if (!data_.counted()) {
       SetCounted(&step);
@@ -282,7 +282,7 @@ RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   return step;
 }
 
-void RunReader::BeginAnew(Step* step) {
+void RunFilesReader::BeginAnew(Step* step) {
   begin_anew_ = false;
   if (std::exchange(from_index_, false) && step->index.ok()) {
     step->index = absl::FailedPreconditionError(
@@ -291,20 +291,20 @@ void RunReader::BeginAnew(Step* step) {
   index_.reset();
   step->anew = true;
   data_.BeginAnew();
-  stretches_.clear();
+  ranges_.clear();
   again_ = {};
   parts_.Clear();
-  later_.clear();
+  deferred_.clear();
   searched_ = 0;
-  LookAtAll();
+  RecheckAll();
 }
 
-void RunReader::SetCounted(Step* step) {
+void RunFilesReader::SetCounted(Step* step) {
   data_.set_counted();
   if (std::exchange(from_index_, false)) step->spared_bytes = index_bytes_;
 }
 
-void RunReader::TakeTags(Budget* budget, Step* step) {
+void RunFilesReader::TakeTags(Budget* budget, Step* step) {
   const bool counted = data_.counted();
   const bool with_points = index_->whole() && data_.keeps_points() && (counted || data_.level());
   for (; next_tag_ < index_->tags().size(); ++next_tag_) {
@@ -335,8 +335,8 @@ void RunReader::TakeTags(Budget* budget, Step* step) {
   }
 }
 
-void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
-  const auto look = looks_.begin();
+void RunFilesReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
+  const auto look = pending_.begin();
   const std::uint32_t number = look->second;
   RunFileData& file = data_.mutable_files()[number];
   const std::uint64_t before = file.position.record.offset;
@@ -354,18 +354,18 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
       ScanNew({PathOf(file), number}, options, buffer, &file, &data_);
   step->read_bytes += result.read_bytes;
   budget->left -= std::min(budget->left, result.read_bytes + kBytesOfAFile);
-  NoteStretch(number, before);
+  NoteRange(number, before);
   if (file.position.record.offset > before) {
     step->modified_us = std::max(step->modified_us, result.modified_ns / 1000);
   }
   const bool searches = file.position.record.state != eventlog::RecordPosition::State::kAtRecord;
   searched_ = searches ? searched_ + result.read_bytes : 0;
   if (Settle(number, result, step)) {
-    looks_.erase(look);
+    pending_.erase(look);
     searched_ = 0;
     if (in_parts) parts_.Clear();
   } else if (searched_ >= options_.search_bytes) {
-    later_.insert(looks_.extract(look));
+    deferred_.insert(pending_.extract(look));
     searched_ = 0;
     if (in_parts) parts_.Clear();
   } else if (result.more && !budget->collect && parts_.empty()) {
@@ -379,25 +379,25 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
   BeginAnew(step);
 }
 
-std::uint64_t RunReader::FirstBytes() const {
+std::uint64_t RunFilesReader::FirstBytes() const {
   return std::max<std::uint64_t>(options_.part_bytes / kFirstOfAPart, 1);
 }
 
-bool RunReader::BeginsLarge(const RunFileData& file) const {
+bool RunFilesReader::BeginsLarge(const RunFileData& file) const {
   return file.position.record.offset == 0 &&
          file.listed.state.bytes >= 2 * options_.part_bytes + FirstBytes();
 }
 
-void RunReader::NoteStretch(std::uint32_t number, std::uint64_t before) {
+void RunFilesReader::NoteRange(std::uint32_t number, std::uint64_t before) {
   const std::uint64_t after = data_.file(number).position.record.offset;
   if (after <= before) return;
-  // A stretch that was read again already does not grow.
-  const bool next = again_.stretch == stretches_.size() || stretches_.back().file != number;
-  if (next) stretches_.push_back({number, 0});
-  stretches_.back().end = after;
+  // A range that was read again already does not grow.
+  const bool next = again_.range == ranges_.size() || ranges_.back().file != number;
+  if (next) ranges_.push_back({number, 0});
+  ranges_.back().end = after;
 }
 
-void RunReader::CutIntoParts(std::uint32_t number, std::uint64_t size) {
+void RunFilesReader::CutIntoParts(std::uint32_t number, std::uint64_t size) {
   const eventlog::RecordPosition& at = data_.file(number).position.record;
   if (options_.hands == 1 || at.state != eventlog::RecordPosition::State::kAtRecord) return;
   if (size < at.offset + 2 * options_.part_bytes) return;
@@ -407,8 +407,8 @@ void RunReader::CutIntoParts(std::uint32_t number, std::uint64_t size) {
                [this, number](PartQueue<RunPart>::Range range) { return MakePart(number, range); });
 }
 
-std::unique_ptr<RunPart> RunReader::MakePart(std::uint32_t number,
-                                             PartQueue<RunPart>::Range range) const {
+std::unique_ptr<RunPart> RunFilesReader::MakePart(std::uint32_t number,
+                                                  PartQueue<RunPart>::Range range) const {
   const RunFileData& file = data_.file(number);
   return std::make_unique<RunPart>(
       RunPart::Options{.which = {PathOf(file), number},
@@ -421,37 +421,38 @@ std::unique_ptr<RunPart> RunReader::MakePart(std::uint32_t number,
                        .open_files = options_.open_files});
 }
 
-RunReader::Part RunReader::TakePart() {
+RunFilesReader::Part RunFilesReader::TakePart() {
   if (joined_ >= kJoinedParts || begin_anew_) return {};
   return parts_.Take();
 }
 
-void RunReader::GivePart(Part part) {
+void RunFilesReader::GivePart(Part part) {
   parts_.Give(std::move(part));
   data_.BeginChanges(false);
   JoinParts();
   (void)data_.EndChanges();
 }
 
-void RunReader::JoinParts() {
+void RunFilesReader::JoinParts() {
   while (!begin_anew_) {
     RunPart* const part = parts_.Front();
     if (part == nullptr) return;
     RunFileData& file = data_.mutable_files()[parts_file_];
     const std::uint64_t before = file.position.record.offset;
     if (before < parts_.front_begin()) return;  // The bytes before the part are read first.
-    if (part->JoinTo(&file, &data_)) NoteStretch(parts_file_, before);
+    if (part->JoinTo(&file, &data_)) NoteRange(parts_file_, before);
     parts_.PopFront();
     ++joined_;
   }
 }
 
-bool RunReader::WaitsForParts() const {
-  return !parts_.empty() && !looks_.empty() && looks_.begin()->second == parts_file_ &&
+bool RunFilesReader::WaitsForParts() const {
+  return !parts_.empty() && !pending_.empty() && pending_.begin()->second == parts_file_ &&
          data_.file(parts_file_).position.record.offset >= parts_.front_begin();
 }
 
-bool RunReader::Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step) {
+bool RunFilesReader::Settle(std::uint32_t number, const eventlog::FileScanResult& result,
+                            Step* step) {
   RunFileData& file = data_.mutable_files()[number];
   file.problem = result.status;
   switch (result.outcome) {
@@ -476,30 +477,28 @@ bool RunReader::Settle(std::uint32_t number, const eventlog::FileScanResult& res
   return true;
 }
 
-void RunReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
-  if (again_.stretch == stretches_.size()) {
+void RunFilesReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
+  if (again_.range == ranges_.size()) {
     // More or fewer points than were counted: a file has changed and was not noticed.
     if (!data_.SetLevel()) BeginAnew(step);
     again_ = {};
     return;
   }
   again_.positions.resize(data_.files().size());
-  const IndexedStretch stretch = stretches_[again_.stretch];
-  eventlog::FilePosition& position = again_.positions[stretch.file];
-  const RunFileData& file = data_.file(stretch.file);
-  const eventlog::FileScanResult result =
-      ScanAgain({PathOf(file), stretch.file},
-                {.step_bytes = budget->left,
-                 .limits = {.end = stretch.end},
-                 .open_files = options_.open_files},
-                buffer, {&position, &again_.settled}, file, &data_);
+  const IndexedRange range = ranges_[again_.range];
+  eventlog::FilePosition& position = again_.positions[range.file];
+  const RunFileData& file = data_.file(range.file);
+  const eventlog::FileScanResult result = ScanAgain(
+      {PathOf(file), range.file},
+      {.step_bytes = budget->left, .limits = {.end = range.end}, .open_files = options_.open_files},
+      buffer, {&position, &again_.settled}, file, &data_);
   step->read_bytes += result.read_bytes;
   budget->left -= std::min(budget->left, result.read_bytes + kBytesOfAFile);
   switch (result.outcome) {
     case ScanOutcome::kRead:
     case ScanOutcome::kUnchanged:
-      if (position.record.offset >= stretch.end) {
-        ++again_.stretch;
+      if (position.record.offset >= range.end) {
+        ++again_.range;
       } else if (!result.more) {
         BeginAnew(step);  // It has become shorter.
       }
@@ -509,8 +508,8 @@ void RunReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* st
     case ScanOutcome::kRewritten:
     case ScanOutcome::kGone:
       // Looking at it says what has happened, and begins anew.
-      later_.erase(file.listed.name);
-      looks_.emplace(file.listed.name, stretch.file);
+      deferred_.erase(file.listed.name);
+      pending_.emplace(file.listed.name, range.file);
       again_ = {};
       data_.DropPoints();
       data_.KeepPoints();

@@ -1,4 +1,4 @@
-#include "datamanager/query/selection.h"
+#include "datamanager/query/run_selection.h"
 
 #include <string>
 #include <string_view>
@@ -31,8 +31,8 @@ const std::vector<TagFacts> kSecondTags = {
 const std::vector<RunTags> kTags = {{.run = "a", .tags = kFirstTags},
                                     {.run = "b", .tags = kSecondTags}};
 
-Selection Make(SelectionRequest request) {
-  auto selection = Selection::Make(std::move(request));
+RunSelection Make(SelectionRequest request) {
+  auto selection = RunSelection::Make(std::move(request));
   EXPECT_TRUE(selection.ok()) << selection.status();
   return *std::move(selection);
 }
@@ -56,27 +56,27 @@ std::vector<std::string> SeriesOf(SelectionRequest request) {
   return names;
 }
 
-TEST(SelectionTest, NothingSelectsEverything) {
+TEST(RunSelectionTest, NothingSelectsEverything) {
   EXPECT_EQ(RunsOf({}), kRuns);
   EXPECT_THAT(SeriesOf({}), ElementsAre("a/accuracy", "a/image", "a/loss", "b/loss", "b/lr"));
-  const Selection selection = Make({});
+  const RunSelection selection = Make({});
   EXPECT_EQ(selection.Ask(RunFacts(), 0), Answer::kYes);
-  EXPECT_FALSE(selection.LooksIntoFiles());
+  EXPECT_FALSE(selection.NeedsFiles());
 }
 
-TEST(SelectionTest, RunsByNameOrUniquePrefixInTheOrderOfTheRequest) {
+TEST(RunSelectionTest, RunsByNameOrUniquePrefixInTheOrderOfTheRequest) {
   EXPECT_THAT(RunsOf({.runs = {"sweep/b", "base", "base/e", "."}}),
               ElementsAre("sweep/b", "base", "base/eval", "."));
   EXPECT_THAT(RunsOf({.runs = {"base/e", "base/eval", "base/ev"}}), ElementsAre("base/eval"));
 }
 
-TEST(SelectionTest, RunsByPatternAlsoOfNamedOnes) {
+TEST(RunSelectionTest, RunsByPatternAlsoOfNamedOnes) {
   EXPECT_THAT(RunsOf({.run_pattern = "^sweep/"}), ElementsAre("sweep/a", "sweep/b"));
   EXPECT_THAT(RunsOf({.runs = {"sweep/b", "base"}, .run_pattern = "b$"}), ElementsAre("sweep/b"));
   EXPECT_THAT(RunsOf({.run_pattern = "none"}), IsEmpty());
 }
 
-TEST(SelectionTest, ANameThatIsNoRunsOrSeveralRunsIsAnError) {
+TEST(RunSelectionTest, ANameThatIsNoRunsOrSeveralRunsIsAnError) {
   const auto none = Make({.runs = {"base", "swept"}}).FindRuns(kRuns);
   EXPECT_TRUE(absl::IsNotFound(none.status())) << none.status();
   EXPECT_THAT(std::string(none.status().message()), HasSubstr("no run \"swept\""));
@@ -89,28 +89,28 @@ TEST(SelectionTest, ANameThatIsNoRunsOrSeveralRunsIsAnError) {
   EXPECT_TRUE(absl::IsNotFound(Make({.runs = {"base"}}).FindRuns({}).status()));
 }
 
-TEST(SelectionTest, ManyMatchesAreCounted) {
+TEST(RunSelectionTest, ManyMatchesAreCounted) {
   const std::vector<std::string_view> names = {"a1", "a2", "a3", "a4", "a5", "a6", "a7"};
   EXPECT_THAT(std::string(Make({.runs = {"a"}}).FindRuns(names).status().message()),
               HasSubstr("matches a1, a2, a3, a4, a5 and 2 more"));
 }
 
-TEST(SelectionTest, AsksTheQuery) {
+TEST(RunSelectionTest, AsksTheQuery) {
   RunFacts run;
   run.name = "x";
-  const Selection by_name = Make({.query = "name:x"});
+  const RunSelection by_name = Make({.query = "name:x"});
   EXPECT_EQ(by_name.Ask(run, 0), Answer::kYes);
-  EXPECT_FALSE(by_name.LooksIntoFiles());
-  const Selection by_loss = Make({.query = "loss<1"});
+  EXPECT_FALSE(by_name.NeedsFiles());
+  const RunSelection by_loss = Make({.query = "loss<1"});
   EXPECT_EQ(by_loss.Ask(run, 0), Answer::kUnknown);
-  EXPECT_TRUE(by_loss.LooksIntoFiles());
+  EXPECT_TRUE(by_loss.NeedsFiles());
 }
 
-TEST(SelectionTest, TagsByNameInTheOrderOfTheRequest) {
+TEST(RunSelectionTest, TagsByNameInTheOrderOfTheRequest) {
   EXPECT_THAT(SeriesOf({.tags = {"lr", "loss", "lr"}}), ElementsAre("a/loss", "b/lr", "b/loss"));
 }
 
-TEST(SelectionTest, TagsByPatternAndPlugin) {
+TEST(RunSelectionTest, TagsByPatternAndPlugin) {
   EXPECT_THAT(SeriesOf({.tag_pattern = "^l"}), ElementsAre("a/loss", "b/loss", "b/lr"));
   EXPECT_THAT(SeriesOf({.plugin = "images"}), ElementsAre("a/image"));
   EXPECT_THAT(SeriesOf({.tags = {"loss", "lr"}, .tag_pattern = "oss"}),
@@ -118,8 +118,8 @@ TEST(SelectionTest, TagsByPatternAndPlugin) {
   EXPECT_THAT(SeriesOf({.tags = {"image"}, .plugin = "scalars"}), IsEmpty());
 }
 
-TEST(SelectionTest, ATagThatNoRunHasIsAnError) {
-  const Selection selection = Make({.tags = {"loss", "lss"}});
+TEST(RunSelectionTest, ATagThatNoRunHasIsAnError) {
+  const RunSelection selection = Make({.tags = {"loss", "lss"}});
   const auto several = selection.FindSeries(kTags);
   EXPECT_TRUE(absl::IsNotFound(several.status())) << several.status();
   EXPECT_THAT(std::string(several.status().message()),
@@ -134,9 +134,9 @@ TEST(SelectionTest, ATagThatNoRunHasIsAnError) {
   EXPECT_TRUE(nothing.ok()) << "no run, so none that lacks it: " << nothing.status();
 }
 
-TEST(SelectionTest, WhatIsWrongIsNamed) {
+TEST(RunSelectionTest, WhatIsWrongIsNamed) {
   const auto message = [](SelectionRequest request) {
-    const auto selection = Selection::Make(std::move(request));
+    const auto selection = RunSelection::Make(std::move(request));
     EXPECT_TRUE(absl::IsInvalidArgument(selection.status())) << selection.status();
     return std::string(selection.status().message());
   };
@@ -149,7 +149,7 @@ TEST(SelectionTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(message({.tags = std::vector<std::string>(10'001, "a")}), HasSubstr("as many tags"));
 }
 
-TEST(SelectionTest, MoreSeriesThanFitAreRefused) {
+TEST(RunSelectionTest, MoreSeriesThanFitAreRefused) {
   std::vector<std::string> names;
   for (int i = 0; i < 1001; ++i) names.push_back(std::to_string(100'000 + i));
   const std::vector<TagFacts> tags = [&] {

@@ -1,4 +1,4 @@
-#include "datamanager/tensorboard/run_looks.h"
+#include "datamanager/tensorboard/run_access.h"
 
 #include <algorithm>
 
@@ -12,24 +12,25 @@ namespace datamanager::tensorboard {
 
 using Need = RunSource::Need;
 
-void RunLooks::Now(const std::string& run, const Use& use) const {
-  (void)catalog_.Look({.run = run, .need = Need::kCounts, .take_part = true},
+void RunAccess::ReadKnown(const std::string& run, const ReadFunction& use) const {
+  (void)catalog_.Read({.run = run, .need = Need::kCounts, .take_part = true},
                       [&](const View& view) {
                         use(view);
                         return absl::OkStatus();
                       });
 }
 
-void RunLooks::Whole(const std::string& run, absl::Duration deadline, const Use& use) const {
+void RunAccess::ReadAll(const std::string& run, absl::Duration deadline,
+                        const ReadFunction& use) const {
   const auto once = [&](const View& view) {
     use(view);
     return absl::OkStatus();
   };
   const absl::Duration left = std::max(deadline - catalog_.Monotonic(), absl::ZeroDuration());
-  const absl::Status looked =
-      catalog_.LookWithin(left, {.run = run, .need = Need::kPoints, .whole = true}, once);
-  if (!absl::IsDeadlineExceeded(looked) && !absl::IsUnavailable(looked)) return;
-  (void)catalog_.Look({.run = run, .need = Need::kPoints}, once);
+  const absl::Status read =
+      catalog_.ReadWithin(left, {.run = run, .need = Need::kPoints, .whole = true}, once);
+  if (!absl::IsDeadlineExceeded(read) && !absl::IsUnavailable(read)) return;
+  (void)catalog_.Read({.run = run, .need = Need::kPoints}, once);
 }
 
 bool HasMindSpore(const ListedRun& run) {
@@ -44,7 +45,7 @@ void ForEachTag(const RunSource::View& view, const SeriesRequest& request,
   for (const RunData::TagId id : view.data.TagsByName()) {
     const RunData::Tag& tag = view.data.tag(id);
     if (ShownClass(tag) != data_class || ShownPlugin(tag, mindspore) != request.plugin) continue;
-    if (!request.tags.all && !request.tags.Wants(runtime::LossyUtf8(view.data.tag_name(id))))
+    if (!request.tags.all && !request.tags.Includes(runtime::LossyUtf8(view.data.tag_name(id))))
       continue;
     use(id, tag);
   }

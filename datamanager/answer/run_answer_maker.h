@@ -1,5 +1,5 @@
-#ifndef DATAMANAGER_ANSWER_LOOKING_MAKER_H_
-#define DATAMANAGER_ANSWER_LOOKING_MAKER_H_
+#ifndef DATAMANAGER_ANSWER_RUN_ANSWER_MAKER_H_
+#define DATAMANAGER_ANSWER_RUN_ANSWER_MAKER_H_
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ namespace datamanager {
 // waits in a row for one run. A run that it has waited for is looked at with `whole`, so that the
 // answer covers all of it.
 template <typename Reply>
-class LookingMaker : public AnswerMaker<Reply> {
+class RunAnswerMaker : public AnswerMaker<Reply> {
  public:
   bool OnReady(std::function<void()> ready) override {
     if (!waiting_.has_value()) return false;
@@ -29,22 +29,22 @@ class LookingMaker : public AnswerMaker<Reply> {
   }
 
  protected:
-  explicit LookingMaker(RunSource* source) : source_(source) {}
+  explicit RunAnswerMaker(RunSource* source) : source_(source) {}
 
   RunSource& source() const { return *source_; }
-  // As RunSource::Look(); if the run is being read, OnReady() waits for it.
-  absl::Status Look(RunSource::Request request, const RunSource::Use& use) {
+  // As RunSource::Read(); if the run is being read, OnReady() waits for it.
+  absl::Status Read(RunSource::Request request, const RunSource::ReadFunction& use) {
     waiting_.reset();
     request.whole |= awaited_.contains(request.run);
-    absl::Status looked = source_->Look(request, use);
-    if (absl::IsUnavailable(looked)) {
+    absl::Status read = source_->Read(request, use);
+    if (absl::IsUnavailable(read)) {
       request.whole = true;
       awaited_.insert(request.run);
       waiting_ = std::move(request);
     } else {
       last_run_.clear();
     }
-    return looked;
+    return read;
   }
   // Waits for a request with which the caller has looked itself, in vain.
   void WaitFor(std::optional<RunSource::Request> request) { waiting_ = std::move(request); }
@@ -62,4 +62,4 @@ class LookingMaker : public AnswerMaker<Reply> {
 
 }  // namespace datamanager
 
-#endif  // DATAMANAGER_ANSWER_LOOKING_MAKER_H_
+#endif  // DATAMANAGER_ANSWER_RUN_ANSWER_MAKER_H_

@@ -1,5 +1,5 @@
-#ifndef DATAMANAGER_SERVE_H_
-#define DATAMANAGER_SERVE_H_
+#ifndef DATAMANAGER_ANSWER_CALLS_H_
+#define DATAMANAGER_ANSWER_CALLS_H_
 
 #include <memory>
 #include <utility>
@@ -14,7 +14,7 @@ namespace datamanager {
 // Answers each call of M with what `make(request)` makes, a StatusOr of an AnswerMaker. `pool` is
 // not owned.
 template <typename M, typename Make>
-void Serve(bus::Service* service, runtime::ThreadPool* pool, Make make) {
+void AnswerCalls(bus::Service* service, runtime::ThreadPool* pool, Make make) {
   service->HandleAsync<M>(
       [pool, make](std::shared_ptr<bus::ReplyWriter<M>> call, const typename M::RequestT& request) {
         auto maker = make(request);
@@ -25,4 +25,4 @@ void Serve(bus::Service* service, runtime::ThreadPool* pool, Make make) {
 
 }  // namespace datamanager
 
-#endif  // DATAMANAGER_SERVE_H_
+#endif  // DATAMANAGER_ANSWER_CALLS_H_

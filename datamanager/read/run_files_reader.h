@@ -1,5 +1,5 @@
-#ifndef DATAMANAGER_READ_RUN_READER_H_
-#define DATAMANAGER_READ_RUN_READER_H_
+#ifndef DATAMANAGER_READ_RUN_FILES_READER_H_
+#define DATAMANAGER_READ_RUN_FILES_READER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +41,7 @@ namespace datamanager {
 // TensorBoard's events, and MindSpore's, whose tags are named after their plugin ("loss/scalar");
 // a run may have both. The graph is a value of the tag "__run_graph__". A file that holds a graph
 // alone, lineage or an explanation is listed, not read here.
-class RunReader {
+class RunFilesReader {
  public:
   struct Options {
     std::uint64_t generation = 0;  // To begin with.
@@ -50,7 +50,7 @@ class RunReader {
     // On how many threads parts are read; 1: no file is cut.
     int hands = 1;
     std::uint64_t part_bytes = std::uint64_t{4} << 20;
-    // Behind damage a file is searched so far for the next record; then it waits (LookAtLater()).
+    // Behind damage a file is searched so far for the next record; then it waits (ReadDeferred()).
     std::uint64_t search_bytes = std::uint64_t{256} << 20;
   };
   using Part = PartQueue<RunPart>::Ticket;
@@ -76,21 +76,21 @@ class RunReader {
     absl::Status problem;
   };
 
-  RunReader(ListedRunPtr run, Options options);
-  RunReader(const RunReader&) = delete;
-  RunReader& operator=(const RunReader&) = delete;
+  RunFilesReader(ListedRunPtr run, Options options);
+  RunFilesReader(const RunFilesReader&) = delete;
+  RunFilesReader& operator=(const RunFilesReader&) = delete;
 
   // The run as a later scan lists it. Files that are new or have changed are looked at in the next
   // steps; if files are gone that something was read of, the run begins anew there.
   void SetRun(ListedRunPtr run);
   // Look at all files of the run, or at those of these names, in case they have grown.
-  void LookAtAll();
-  void LookAt(std::span<const std::string> names);
+  void RecheckAll();
+  void Recheck(std::span<const std::string> names);
 
-  // There are files that are hardly worth it: nothing but damage was found in a long stretch. They
+  // There are files that are hardly worth it: nothing but damage was found in a long range. They
   // are not read on unless this is called, so that they take no more time than their caller gives.
-  bool has_later() const { return !later_.empty(); }
-  void LookAtLater();
+  bool has_deferred() const { return !deferred_.empty(); }
+  void ReadDeferred();
 
   // All points are to be in memory from now on; those that were counted before are read again.
   void KeepPoints();
@@ -108,7 +108,7 @@ class RunReader {
 
   // Nothing is left to do.
   bool idle() const {
-    return looks_.empty() && !begin_anew_ && !index_.has_value() && data_.counted() &&
+    return pending_.empty() && !begin_anew_ && !index_.has_value() && data_.counted() &&
            data_.level();
   }
   // Less was read of some file than is known to be there.
@@ -135,7 +135,7 @@ class RunReader {
  private:
   // Points that were counted are being read again.
   struct Again {
-    std::size_t stretch = 0;
+    std::size_t range = 0;
     std::vector<eventlog::FilePosition> positions;  // By number of the file.
     std::vector<bool> settled;                      // By tag: its kind was there by then.
   };
@@ -147,7 +147,7 @@ class RunReader {
   std::string PathOf(const RunFileData& file) const;
   // The problem of the first file that may be readable later, and is not now.
   absl::Status Problem() const;
-  void LookAtProblems();
+  void RecheckProblems();
   void AddFile(const ListedFile& listed);
   void BeginAnew(Step* step);
   // Takes in tags of the index.
@@ -156,7 +156,7 @@ class RunReader {
   // Reads on in the first file that is to be looked at.
   void ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
   // The file is to be looked at, unless that is for later.
-  void WantLook(const std::string& name, std::uint32_t number);
+  void Enqueue(const std::string& name, std::uint32_t number);
   // How much of a large file is read before it is cut into parts.
   std::uint64_t FirstBytes() const;
   // Nothing was read of the file, and behind so much of it there will be parts.
@@ -169,7 +169,7 @@ class RunReader {
   // There is nothing else to do before the first part is complete.
   bool WaitsForParts() const;
   // The file was read from `before` to where it is now.
-  void NoteStretch(std::uint32_t number, std::uint64_t before);
+  void NoteRange(std::uint32_t number, std::uint64_t before);
   // Takes in how that went; true if the file is done with for now.
   bool Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step);
   // Reads counted points again.
@@ -179,12 +179,12 @@ class RunReader {
   ListedRunPtr run_;
   RunData data_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Numbers of files by name.
-  using Looks = std::map<std::string, std::uint32_t, ReadBefore>;
-  Looks looks_;                 // Files to look at, by name.
-  Looks later_;                 // None of these is in looks_.
+  using PendingFiles = std::map<std::string, std::uint32_t, ReadBefore>;
+  PendingFiles pending_;        // Files to look at, by name.
+  PendingFiles deferred_;       // None of these is in pending_.
   std::uint64_t searched_ = 0;  // Bytes searched in the file that is read, since its last record.
   // In which order it was all read. An entry for each time that another file went on.
-  std::vector<IndexedStretch> stretches_;
+  std::vector<IndexedRange> ranges_;
   Again again_;
   bool begin_anew_ = false;  // Before anything else is read.
   bool under_way_ = false;   // The last step has left something to do.
@@ -200,4 +200,4 @@ class RunReader {
 
 }  // namespace datamanager
 
-#endif  // DATAMANAGER_READ_RUN_READER_H_
+#endif  // DATAMANAGER_READ_RUN_FILES_READER_H_

@@ -1,5 +1,5 @@
-#ifndef DATAMANAGER_QUERY_SELECTION_H_
-#define DATAMANAGER_QUERY_SELECTION_H_
+#ifndef DATAMANAGER_QUERY_RUN_SELECTION_H_
+#define DATAMANAGER_QUERY_RUN_SELECTION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -43,14 +43,14 @@ struct SelectedSeries {
 // A request that was understood. It is answered in three steps, the first two of which need no
 // payload: FindRuns(), then Ask() for each of them, then, once the files of those were read,
 // FindSeries(). Any thread may call any method.
-class Selection {
+class RunSelection {
  public:
   static constexpr std::size_t kMaxNames = 10'000;      // Names of runs, and names of tags.
   static constexpr std::size_t kMaxSeries = 1'000'000;  // In one answer.
 
   // InvalidArgument: a pattern or the query is wrong (RunQuery::Parse()), or there are too many
   // names.
-  static absl::StatusOr<Selection> Make(SelectionRequest request);
+  static absl::StatusOr<RunSelection> Make(SelectionRequest request);
 
   // The runs that are selected by name, as indices in `names`, which are those of all runs, sorted:
   // in the order of the request, each once, or, if that names none, in theirs. NotFound: one that
@@ -63,9 +63,9 @@ class Selection {
   // False: there is no query, and Ask() says yes to every run.
   bool HasQuery() const { return query_.has_value(); }
   // False: Ask() is never unknown for want of RunFacts::counted.
-  bool LooksIntoFiles() const;
+  bool NeedsFiles() const;
   // As RunQuery's.
-  bool LooksAtParameters() const;
+  bool NeedsParameters() const;
 
   // The selected tags run by run, those of a run in the order of the request, or, if that names
   // none, by name. NotFound: one that is named is in none of `runs`, whatever pattern and plugin
@@ -73,9 +73,9 @@ class Selection {
   absl::StatusOr<std::vector<SelectedSeries>> FindSeries(std::span<const RunTags> runs) const;
 
  private:
-  Selection() = default;
+  RunSelection() = default;
 
-  bool Wants(const TagFacts& tag) const;
+  bool Includes(const TagFacts& tag) const;
   absl::Status CheckTagsFound(std::span<const RunTags> runs, const std::vector<bool>& found) const;
 
   SelectionRequest request_;
@@ -86,4 +86,4 @@ class Selection {
 
 }  // namespace datamanager
 
-#endif  // DATAMANAGER_QUERY_SELECTION_H_
+#endif  // DATAMANAGER_QUERY_RUN_SELECTION_H_

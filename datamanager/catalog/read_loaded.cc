@@ -1,4 +1,4 @@
-#include "datamanager/catalog/use_of_run.h"
+#include "datamanager/catalog/read_loaded.h"
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace datamanager {
 
-std::optional<absl::Status> UseWhatIsThere(const RunSource::Request& request, CacheState state,
-                                           RunReader& reader, const RunSource::Use& use) {
+std::optional<absl::Status> ReadLoaded(const RunSource::Request& request, CacheState state,
+                                       RunFilesReader& reader, const RunSource::ReadFunction& use) {
   RunData& data = reader.data();
   const bool points = request.need == RunSource::Need::kPoints;
   const bool whole = points ? data.cached() : data.counted();

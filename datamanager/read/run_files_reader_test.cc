@@ -1,4 +1,4 @@
-#include "datamanager/read/run_reader.h"
+#include "datamanager/read/run_files_reader.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -71,13 +71,13 @@ std::string MetadataField(const std::string& plugin, int data_class) {
                           pb::Number(4, static_cast<std::uint64_t>(data_class)));
 }
 
-class RunReaderTest : public testing::Test {
+class RunFilesReaderTest : public testing::Test {
  protected:
-  RunReaderTest() {
+  RunFilesReaderTest() {
     char name[] = "/tmp/read-XXXXXX";
     directory_ = mkdtemp(name);
   }
-  ~RunReaderTest() override { std::filesystem::remove_all(directory_); }
+  ~RunFilesReaderTest() override { std::filesystem::remove_all(directory_); }
 
   void Append(const std::string& file, const std::string& bytes) const {
     std::ofstream(directory_ + "/" + file, std::ios::binary | std::ios::app) << bytes;
@@ -101,13 +101,14 @@ class RunReaderTest : public testing::Test {
       file.name = name;
       file.kind = known.kind;
       file.create_us = known.created_s.value_or(0) * 1'000'000;
-      file.state = *DirectorySource::Real()->Look(path);
+      file.state = *DirectorySource::Real()->Stat(path);
       run.files.push_back(file);
     }
     return std::make_shared<const ListedRun>(run);
   }
-  std::unique_ptr<RunReader> Reader(bool keep = true, RunReader::Options options = {}) const {
-    auto reader = std::make_unique<RunReader>(List(), options);
+  std::unique_ptr<RunFilesReader> Reader(bool keep = true,
+                                         RunFilesReader::Options options = {}) const {
+    auto reader = std::make_unique<RunFilesReader>(List(), options);
     if (keep) reader->KeepPoints();
     return reader;
   }
@@ -119,10 +120,10 @@ class RunReaderTest : public testing::Test {
     std::uint64_t read_bytes = 0;
     absl::Status status;
   };
-  Outcome ReadAll(RunReader& reader) {
+  Outcome ReadAll(RunFilesReader& reader) {
     Outcome outcome;
     for (bool more = true; more && outcome.steps < 10'000;) {
-      RunReader::Step step = reader.ReadOn(&buffer_, true);
+      RunFilesReader::Step step = reader.ReadOn(&buffer_, true);
       ++outcome.steps;
       if (step.anew) ++outcome.anew;
       if (step.anew) outcome.fresh.clear();
@@ -140,13 +141,13 @@ class RunReaderTest : public testing::Test {
     return outcome;
   }
   // All files, as far as they have grown.
-  Outcome ReadNew(RunReader& reader) {
+  Outcome ReadNew(RunFilesReader& reader) {
     reader.SetRun(List());
-    reader.LookAtAll();
+    reader.RecheckAll();
     return ReadAll(reader);
   }
   // In file order.
-  static std::vector<double> Values(const RunReader& reader, const std::string& tag) {
+  static std::vector<double> Values(const RunFilesReader& reader, const std::string& tag) {
     std::vector<Point> points;
     const auto id = reader.data().FindTag(tag);
     if (id.has_value()) reader.data().tag(*id).points.Read(0, 1 << 20, &points);
@@ -159,7 +160,7 @@ class RunReaderTest : public testing::Test {
   eventlog::ReadBuffer buffer_;
 };
 
-TEST_F(RunReaderTest, ReadsAllFilesInTheOrderOfTheirNames) {
+TEST_F(RunFilesReaderTest, ReadsAllFilesInTheOrderOfTheirNames) {
   Append("b.tfevents", Record(2, "loss", 0.25));
   Append("a.tfevents", eventlog::RenderFileHeader(1) + Record(1, "loss", 0.5));
   const auto reader = Reader();
@@ -183,7 +184,7 @@ TEST_F(RunReaderTest, ReadsAllFilesInTheOrderOfTheirNames) {
   EXPECT_EQ(data.read_bytes(), reader->total_bytes());
 }
 
-TEST_F(RunReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
+TEST_F(RunFilesReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
   const auto at = [](std::int64_t step, double time, double value) {
     const eventlog::Scalar scalar{"loss", value};
     return eventlog::RenderScalars(time, step, {&scalar, 1});
@@ -191,7 +192,7 @@ TEST_F(RunReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
   // The first goes on for long; the second ends early, and was later with the steps that it has.
   const std::string first[] = {at(1, 101, 11), at(2, 102, 12), at(3, 120, 13), at(9, 130, 19)};
   const std::string second[] = {at(1, 111, 21), at(2, 112, 22), at(3, 113, 23)};
-  const auto expect = [](RunReader& reader) {
+  const auto expect = [](RunFilesReader& reader) {
     RunData& data = reader.data();
     const RunData::TagId id = *data.FindTag("loss");
     EXPECT_EQ(data.tag(id).summary.last, 19);
@@ -221,7 +222,7 @@ TEST_F(RunReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
   expect(*anew);
 }
 
-TEST_F(RunReaderTest, TheTenthFileOfAWriterIsReadBehindItsNinth) {
+TEST_F(RunFilesReaderTest, TheTenthFileOfAWriterIsReadBehindItsNinth) {
   // As TensorBoard's writers call them that begin a new one within a second.
   for (int file = 0; file < 12; ++file) {
     const double value = 100 * file;
@@ -239,7 +240,7 @@ TEST_F(RunReaderTest, TheTenthFileOfAWriterIsReadBehindItsNinth) {
   }
 }
 
-TEST_F(RunReaderTest, ReadsOnlyWhatIsNew) {
+TEST_F(RunFilesReaderTest, ReadsOnlyWhatIsNew) {
   for (int i = 0; i < 1000; ++i) Append("a.tfevents", Record(i, "loss", i));
   const auto reader = Reader();
   ReadAll(*reader);
@@ -247,14 +248,14 @@ TEST_F(RunReaderTest, ReadsOnlyWhatIsNew) {
   EXPECT_TRUE(ReadAll(*reader).fresh.empty());
   Append("a.tfevents", Record(1000, "loss", 5));
   const std::vector<std::string> names = {"a.tfevents", "no such file"};
-  reader->LookAt(names);
+  reader->Recheck(names);
   EXPECT_FALSE(reader->idle());
   const Outcome outcome = ReadAll(*reader);
   EXPECT_EQ(outcome.fresh.at("loss"), std::make_pair(std::uint64_t{1000}, std::vector<double>{5}));
   EXPECT_LT(outcome.read_bytes, 8000u) << "it has to be recognised";
 }
 
-TEST_F(RunReaderTest, AHalfWrittenRecordIsReadOnceItIsWhole) {
+TEST_F(RunFilesReaderTest, AHalfWrittenRecordIsReadOnceItIsWhole) {
   const std::string record = Record(1, "loss", 1);
   Append("a.tfevents", "");
   const auto reader = Reader();
@@ -268,7 +269,7 @@ TEST_F(RunReaderTest, AHalfWrittenRecordIsReadOnceItIsWhole) {
   EXPECT_EQ(reader->data().bad_records(), 0u);
 }
 
-TEST_F(RunReaderTest, DamageCostsOneRecordAndIsCounted) {
+TEST_F(RunFilesReaderTest, DamageCostsOneRecordAndIsCounted) {
   std::string bad_payload = Record(2, "loss", 2);
   bad_payload[20] ^= 1;
   std::string bad_length = Record(4, "loss", 4);
@@ -285,7 +286,7 @@ TEST_F(RunReaderTest, DamageCostsOneRecordAndIsCounted) {
   EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kBadLength).count, 1u);
 }
 
-TEST_F(RunReaderTest, AFileThatWasCutShortBeginsAnew) {
+TEST_F(RunFilesReaderTest, AFileThatWasCutShortBeginsAnew) {
   Append("a.tfevents", Record(1, "loss", 1) + Record(2, "loss", 2) + Record(2, "gone", 2));
   const auto reader = Reader();
   ReadAll(*reader);
@@ -301,7 +302,7 @@ TEST_F(RunReaderTest, AFileThatWasCutShortBeginsAnew) {
   EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kShrunk).count, 1u);
 }
 
-TEST_F(RunReaderTest, AReplacedFileBeginsAnewWithTheOthers) {
+TEST_F(RunFilesReaderTest, AReplacedFileBeginsAnewWithTheOthers) {
   Append("a.tfevents", Record(1, "loss", 1));
   Append("b.tfevents", Record(9, "loss", 9));
   const auto reader = Reader();
@@ -314,7 +315,7 @@ TEST_F(RunReaderTest, AReplacedFileBeginsAnewWithTheOthers) {
   EXPECT_TRUE(reader->data().file(1).faults.empty());
 }
 
-TEST_F(RunReaderTest, AFileThatIsGoneTakesItsPointsWithIt) {
+TEST_F(RunFilesReaderTest, AFileThatIsGoneTakesItsPointsWithIt) {
   Append("a.tfevents", Record(1, "loss", 1));
   Append("b.tfevents", Record(2, "loss", 2));
   Append("c.tfevents", "");
@@ -334,13 +335,13 @@ TEST_F(RunReaderTest, AFileThatIsGoneTakesItsPointsWithIt) {
   EXPECT_EQ(reader->data().generation(), 1u);
 }
 
-TEST_F(RunReaderTest, AFileThatGoesBeforeAScanSaysSoIsNoticed) {
+TEST_F(RunFilesReaderTest, AFileThatGoesBeforeAScanSaysSoIsNoticed) {
   Append("a.tfevents", Record(1, "loss", 1));
   Append("b.tfevents", Record(2, "loss", 2));
   const auto reader = Reader();
   ReadAll(*reader);
   std::filesystem::remove(directory_ + "/b.tfevents");
-  reader->LookAtAll();
+  reader->RecheckAll();
   EXPECT_EQ(ReadAll(*reader).anew, 1);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1}));
   EXPECT_EQ(reader->data().file(1).problem.code(), absl::StatusCode::kNotFound);
@@ -348,7 +349,7 @@ TEST_F(RunReaderTest, AFileThatGoesBeforeAScanSaysSoIsNoticed) {
   EXPECT_EQ(reader->data().file(1).faults.Of(FaultKind::kVanished).count, 1u);
 }
 
-TEST_F(RunReaderTest, WhatCannotBeReadIsLeftOutAndTriedAgain) {
+TEST_F(RunFilesReaderTest, WhatCannotBeReadIsLeftOutAndTriedAgain) {
   std::filesystem::create_directory(directory_ + "/a.tfevents");
   Append("b.tfevents", Record(2, "loss", 2));
   const auto reader = Reader();
@@ -367,7 +368,7 @@ TEST_F(RunReaderTest, WhatCannotBeReadIsLeftOutAndTriedAgain) {
   EXPECT_EQ(reader->data().file(0).problem, absl::OkStatus());
 }
 
-TEST_F(RunReaderTest, APassingErrorIsToldAfterTheOtherFilesAndTheFileIsLookedAtAgain) {
+TEST_F(RunFilesReaderTest, APassingErrorIsToldAfterTheOtherFilesAndTheFileIsLookedAtAgain) {
   Append("a.tfevents", Record(1, "loss", 1));
   Append("b.tfevents", Record(2, "loss", 2));
   const auto reader = Reader();
@@ -376,7 +377,7 @@ TEST_F(RunReaderTest, APassingErrorIsToldAfterTheOtherFilesAndTheFileIsLookedAtA
   std::filesystem::rename(path, directory_ + "/aside");
   std::filesystem::create_symlink("a.tfevents", path);
   for (int i = 0; i < 2; ++i) {
-    const RunReader::Step step = reader->ReadOn(&buffer_, true);
+    const RunFilesReader::Step step = reader->ReadOn(&buffer_, true);
     EXPECT_FALSE(step.more);
     EXPECT_EQ(step.status, absl::OkStatus());
     EXPECT_FALSE(step.problem.ok());
@@ -387,13 +388,13 @@ TEST_F(RunReaderTest, APassingErrorIsToldAfterTheOtherFilesAndTheFileIsLookedAtA
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2}));
   EXPECT_TRUE(reader->data().cached());
   std::filesystem::rename(directory_ + "/aside", path);
-  const RunReader::Step step = reader->ReadOn(&buffer_, true);
+  const RunFilesReader::Step step = reader->ReadOn(&buffer_, true);
   EXPECT_EQ(step.problem, absl::OkStatus());
   EXPECT_EQ(step.fresh.size(), 1u);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2, 1}));
 }
 
-TEST_F(RunReaderTest, ATagWithAnEndlessNameIsLeftOut) {
+TEST_F(RunFilesReaderTest, ATagWithAnEndlessNameIsLeftOut) {
   Append("a.tfevents", Record(1, std::string((64 << 10) + 1, 't'), 1));
   Append("a.tfevents", Record(1, std::string(64 << 10, 't'), 1));
   const auto reader = Reader();
@@ -402,7 +403,7 @@ TEST_F(RunReaderTest, ATagWithAnEndlessNameIsLeftOut) {
   EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kTagTooLong).count, 1u);
 }
 
-TEST_F(RunReaderTest, AFileInWhichNothingIsFoundForLongKeepsNobodyWaiting) {
+TEST_F(RunFilesReaderTest, AFileInWhichNothingIsFoundForLongKeepsNobodyWaiting) {
   std::string damage;
   while (damage.size() < std::size_t{3} << 20) damage += "no record ";
   Append("a.tfevents", Record(1, "loss", 1) + damage + Record(2, "loss", 2));
@@ -412,13 +413,13 @@ TEST_F(RunReaderTest, AFileInWhichNothingIsFoundForLongKeepsNobodyWaiting) {
     ReadAll(*reader);
     EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1, 3}));
     EXPECT_TRUE(reader->data().counted());
-    EXPECT_TRUE(reader->has_later());
+    EXPECT_TRUE(reader->has_deferred());
     EXPECT_TRUE(reader->behind());
-    reader->LookAtAll();
+    reader->RecheckAll();
   }
   int slices = 0;
-  for (; reader->has_later() && slices < 10; ++slices) {
-    reader->LookAtLater();
+  for (; reader->has_deferred() && slices < 10; ++slices) {
+    reader->ReadDeferred();
     ReadAll(*reader);
   }
   EXPECT_GE(slices, 2);
@@ -426,7 +427,7 @@ TEST_F(RunReaderTest, AFileInWhichNothingIsFoundForLongKeepsNobodyWaiting) {
   EXPECT_FALSE(reader->behind());
 }
 
-TEST_F(RunReaderTest, CountingNeedsNoMemoryForPoints) {
+TEST_F(RunFilesReaderTest, CountingNeedsNoMemoryForPoints) {
   for (int i = 0; i < 1000; ++i) Append("a.tfevents", Record(i, i % 2 == 0 ? "even" : "odd", i));
   const auto reader = Reader(false);
   ReadAll(*reader);
@@ -455,7 +456,7 @@ TEST_F(RunReaderTest, CountingNeedsNoMemoryForPoints) {
   EXPECT_EQ(data.cached_bytes(), 0u);
 }
 
-TEST_F(RunReaderTest, PointsThatAreReadAgainComeInTheirOldOrder) {
+TEST_F(RunFilesReaderTest, PointsThatAreReadAgainComeInTheirOldOrder) {
   Append("b.tfevents", Record(3, "loss", 3));
   const auto reader = Reader();
   ReadAll(*reader);
@@ -478,18 +479,18 @@ TEST_F(RunReaderTest, PointsThatAreReadAgainComeInTheirOldOrder) {
   EXPECT_EQ(reader->data().generation(), 0u);
 }
 
-TEST_F(RunReaderTest, AStepIsSmallAndGrowthIsReadBetweenSteps) {
+TEST_F(RunFilesReaderTest, AStepIsSmallAndGrowthIsReadBetweenSteps) {
   std::string bytes;
   for (int i = 0; i < 50'000; ++i) bytes += Record(i, "loss", i);
   Append("a.tfevents", bytes);
-  RunReader::Options options;
+  RunFilesReader::Options options;
   options.step_bytes = 50'000;  // A scan reads 256 KiB at once.
   const auto reader = Reader(false, options);
   EXPECT_GT(ReadAll(*reader).steps, 4);
   reader->KeepPoints();
   EXPECT_TRUE(reader->ReadOn(&buffer_, true).more);
   Append("a.tfevents", Record(50'000, "loss", 50'000));
-  reader->LookAtAll();
+  reader->RecheckAll();
   const Outcome outcome = ReadAll(*reader);
   EXPECT_EQ(outcome.fresh.at("loss"),
             std::make_pair(std::uint64_t{50'000}, std::vector<double>{50'000}));
@@ -499,21 +500,21 @@ TEST_F(RunReaderTest, AStepIsSmallAndGrowthIsReadBetweenSteps) {
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<double>(i));
 }
 
-TEST_F(RunReaderTest, WhatGrowsBehindTheLastStretchThatWasReadAgainIsReadToo) {
+TEST_F(RunFilesReaderTest, WhatGrowsBehindTheLastStretchThatWasReadAgainIsReadToo) {
   Append("a.tfevents", Record(1, "loss", 1));
-  RunReader::Options options;
+  RunFilesReader::Options options;
   options.step_bytes = 1;
   const auto reader = Reader(false, options);
   ReadAll(*reader);
   reader->KeepPoints();
   EXPECT_TRUE(reader->ReadOn(&buffer_, true).more);
   Append("a.tfevents", Record(2, "loss", 2));
-  reader->LookAtAll();
+  reader->RecheckAll();
   EXPECT_EQ(ReadAll(*reader).anew, 0);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1, 2}));
 }
 
-TEST_F(RunReaderTest, PointsThatAreNotThereAnyMoreWhenTheyAreReadAgainBeginAnew) {
+TEST_F(RunFilesReaderTest, PointsThatAreNotThereAnyMoreWhenTheyAreReadAgainBeginAnew) {
   Append("a.tfevents", Record(1, "loss", 1) + Record(2, "loss", 2));
   const auto reader = Reader(false);
   ReadAll(*reader);
@@ -533,7 +534,7 @@ TEST_F(RunReaderTest, PointsThatAreNotThereAnyMoreWhenTheyAreReadAgainBeginAnew)
   EXPECT_EQ(reader->data().generation(), 2u);
 }
 
-TEST_F(RunReaderTest, ValuesAreKeptByTheirPlace) {
+TEST_F(RunFilesReaderTest, ValuesAreKeptByTheirPlace) {
   const std::string tensor = TensorField(3, 4);
   Append("a.tfevents", ValueRecord(1, "weights", tensor + MetadataField("histograms", 2)) +
                            Record(1, "loss", 1) + ValueRecord(2, "weights", tensor) +
@@ -581,7 +582,7 @@ TEST_F(RunReaderTest, ValuesAreKeptByTheirPlace) {
   }
 }
 
-TEST_F(RunReaderTest, WhatCameBeforeATagsMetadataStaysWhereItWas) {
+TEST_F(RunFilesReaderTest, WhatCameBeforeATagsMetadataStaysWhereItWas) {
   // Without metadata a number is a point; the first metadata then makes the tag one of tensors.
   Append("a.tfevents", ValueRecord(1, "x", TensorField(5)) +
                            ValueRecord(2, "x", TensorField(6) + MetadataField("mine", 2)) +
@@ -603,7 +604,7 @@ TEST_F(RunReaderTest, WhatCameBeforeATagsMetadataStaysWhereItWas) {
   expect();
 }
 
-TEST_F(RunReaderTest, TheNewestHyperparametersCount) {
+TEST_F(RunFilesReaderTest, TheNewestHyperparametersCount) {
   const auto hparams = [](double time, const std::string& content) {
     const std::string metadata =
         pb::Bytes(9, pb::Bytes(1, pb::Bytes(1, "hparams") + pb::Bytes(2, content)));
@@ -630,7 +631,7 @@ TEST_F(RunReaderTest, TheNewestHyperparametersCount) {
   EXPECT_LT(reader->data().Bytes(), bytes + 1000) << "what no longer counts is not kept";
 }
 
-TEST_F(RunReaderTest, ATensorWithoutAPluginIsATensor) {
+TEST_F(RunFilesReaderTest, ATensorWithoutAPluginIsATensor) {
   Append("a.tfevents",
          ValueRecord(1, "weights", TensorField(3, 4)) + ValueRecord(2, "number", TensorField(3)));
   const auto reader = Reader();
@@ -639,7 +640,7 @@ TEST_F(RunReaderTest, ATensorWithoutAPluginIsATensor) {
   EXPECT_EQ(reader->data().tag(*reader->data().FindTag("number")).plugin(), "scalars");
 }
 
-TEST_F(RunReaderTest, ABadValueIsToldWithItsTag) {
+TEST_F(RunFilesReaderTest, ABadValueIsToldWithItsTag) {
   const std::string text = pb::Bytes(8, pb::Number(1, 7) + pb::Bytes(2, "") + pb::Bytes(8, "text"));
   Append("a.tfevents", Record(1, "loss", 1) + ValueRecord(2, "loss", text) +
                            ValueRecord(3, "loss", text) + Record(4, "loss", 4));
@@ -651,7 +652,7 @@ TEST_F(RunReaderTest, ABadValueIsToldWithItsTag) {
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1, 4}));
 }
 
-TEST_F(RunReaderTest, ReadsMindSporesFilesBesideTensorBoards) {
+TEST_F(RunFilesReaderTest, ReadsMindSporesFilesBesideTensorBoards) {
   Append("a.tfevents", Record(1, "loss", 1));
   const std::string file = "x.out.events.summary.1600000000.0.host_MS";
   const std::string value = pb::Bytes(1, "loss") + pb::Float(3, 0.5);
@@ -668,7 +669,7 @@ TEST_F(RunReaderTest, ReadsMindSporesFilesBesideTensorBoards) {
   EXPECT_TRUE(data.intact());
 }
 
-TEST_F(RunReaderTest, RestartsAreMarkedForThePolicies) {
+TEST_F(RunFilesReaderTest, RestartsAreMarkedForThePolicies) {
   Append("a.tfevents", eventlog::RenderFileHeader(1) + EventRecord(0, 7, pb::Number(1, 1)) +
                            Record(1, "loss", 1) + Record(2, "loss", 2) +
                            EventRecord(2, 7, pb::Number(1, 1)) + Record(2, "loss", 20));
@@ -687,7 +688,7 @@ TEST_F(RunReaderTest, RestartsAreMarkedForThePolicies) {
   EXPECT_EQ(by_step(Overlap::kLastWrite), (std::vector<double>{1, 20}));
 }
 
-TEST_F(RunReaderTest, ATagTakesLessThan400Bytes) {
+TEST_F(RunFilesReaderTest, ATagTakesLessThan400Bytes) {
   constexpr int kTags = 100'000;
   std::string bytes;
   std::vector<std::string> names;

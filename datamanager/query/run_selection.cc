@@ -1,4 +1,4 @@
-#include "datamanager/query/selection.h"
+#include "datamanager/query/run_selection.h"
 
 #include <algorithm>
 #include <set>
@@ -70,12 +70,12 @@ std::optional<std::size_t> FindTag(std::span<const TagFacts> tags, const std::st
 
 }  // namespace
 
-absl::StatusOr<Selection> Selection::Make(SelectionRequest request) {
+absl::StatusOr<RunSelection> RunSelection::Make(SelectionRequest request) {
   if (std::max(request.runs.size(), request.tags.size()) > kMaxNames) {
     return absl::InvalidArgumentError(
         absl::StrCat("a selection names at most ", kMaxNames, " runs and as many tags"));
   }
-  Selection selection;
+  RunSelection selection;
   absl::Status compiled = Compile(request.run_pattern, "run_pattern", &selection.run_pattern_);
   compiled.Update(Compile(request.tag_pattern, "tag_pattern", &selection.tag_pattern_));
   if (!compiled.ok()) return compiled;
@@ -89,7 +89,7 @@ absl::StatusOr<Selection> Selection::Make(SelectionRequest request) {
   return selection;
 }
 
-absl::StatusOr<std::vector<std::size_t>> Selection::FindRuns(
+absl::StatusOr<std::vector<std::size_t>> RunSelection::FindRuns(
     std::span<const std::string_view> names) const {
   std::vector<std::size_t> runs;
   const auto matches = [&](std::size_t run) {
@@ -110,24 +110,24 @@ absl::StatusOr<std::vector<std::size_t>> Selection::FindRuns(
   return runs;
 }
 
-Answer Selection::Ask(const RunFacts& run, std::int64_t now_us) const {
+Answer RunSelection::Ask(const RunFacts& run, std::int64_t now_us) const {
   return query_.has_value() ? query_->Ask(run, now_us) : Answer::kYes;
 }
 
-bool Selection::LooksIntoFiles() const { return query_.has_value() && query_->LooksIntoFiles(); }
+bool RunSelection::NeedsFiles() const { return query_.has_value() && query_->NeedsFiles(); }
 
-bool Selection::LooksAtParameters() const {
-  return query_.has_value() && query_->LooksAtParameters();
+bool RunSelection::NeedsParameters() const {
+  return query_.has_value() && query_->NeedsParameters();
 }
 
-absl::StatusOr<std::vector<SelectedSeries>> Selection::FindSeries(
+absl::StatusOr<std::vector<SelectedSeries>> RunSelection::FindSeries(
     std::span<const RunTags> runs) const {
   std::vector<SelectedSeries> series;
   std::vector<bool> found(request_.tags.size(), false);
   for (std::size_t run = 0; run < runs.size(); ++run) {
     const std::span<const TagFacts> tags = runs[run].tags;
     const auto add = [&](std::size_t tag) {
-      if (Wants(tags[tag])) series.push_back({.run = run, .tag = tag});
+      if (Includes(tags[tag])) series.push_back({.run = run, .tag = tag});
     };
     for (std::size_t i = 0; i < request_.tags.size(); ++i) {
       const auto tag = FindTag(tags, request_.tags[i]);
@@ -145,13 +145,13 @@ absl::StatusOr<std::vector<SelectedSeries>> Selection::FindSeries(
   return series;
 }
 
-bool Selection::Wants(const TagFacts& tag) const {
+bool RunSelection::Includes(const TagFacts& tag) const {
   if (!request_.plugin.empty() && tag.plugin != request_.plugin) return false;
   return !tag_pattern_.has_value() || tag_pattern_->Matches(tag.name);
 }
 
-absl::Status Selection::CheckTagsFound(std::span<const RunTags> runs,
-                                       const std::vector<bool>& found) const {
+absl::Status RunSelection::CheckTagsFound(std::span<const RunTags> runs,
+                                          const std::vector<bool>& found) const {
   const auto missing = std::find(found.begin(), found.end(), false);
   if (runs.empty() || missing == found.end()) return absl::OkStatus();
   const std::string& tag = request_.tags[static_cast<std::size_t>(missing - found.begin())];

@@ -1,5 +1,5 @@
-#ifndef DATAMANAGER_TENSORBOARD_RUN_LOOKS_H_
-#define DATAMANAGER_TENSORBOARD_RUN_LOOKS_H_
+#ifndef DATAMANAGER_TENSORBOARD_RUN_ACCESS_H_
+#define DATAMANAGER_TENSORBOARD_RUN_ACCESS_H_
 
 #include <functional>
 #include <string>
@@ -14,26 +14,26 @@
 namespace datamanager::tensorboard {
 
 // Looks at runs one at a time, each under its lock; `use` must be quick. Any thread.
-class RunLooks {
+class RunAccess {
  public:
   using View = RunSource::View;
-  using Use = std::function<void(const View& view)>;
+  using ReadFunction = std::function<void(const View& view)>;
 
   // Patience of a list, and of a read for all runs that it reads. `catalog` is not owned.
-  RunLooks(RunCatalog* catalog, absl::Duration list_patience, absl::Duration read_patience)
+  RunAccess(RunCatalog* catalog, absl::Duration list_patience, absl::Duration read_patience)
       : catalog_(*catalog), list_patience_(list_patience), read_patience_(read_patience) {}
 
   RunCatalog& catalog() const { return catalog_; }
-  // For Whole().
+  // For ReadAll().
   absl::Duration ListDeadline() const { return catalog_.Monotonic() + list_patience_; }
   absl::Duration ReadDeadline() const { return catalog_.Monotonic() + read_patience_; }
 
   // Waits until the runs are known, or until the patience ends.
   void AwaitScan() const { catalog_.AwaitScan(list_patience_); }
   // Calls `use` with the data known of the run now; does not call it if no data is known.
-  void Now(const std::string& run, const Use& use) const;
+  void ReadKnown(const std::string& run, const ReadFunction& use) const;
   // Calls `use` with all points of the run; if reading takes longer, with the points read by then.
-  void Whole(const std::string& run, absl::Duration deadline, const Use& use) const;
+  void ReadAll(const std::string& run, absl::Duration deadline, const ReadFunction& use) const;
 
  private:
   RunCatalog& catalog_;
@@ -53,4 +53,4 @@ void ForEachTag(const RunSource::View& view, const SeriesRequest& request,
 
 }  // namespace datamanager::tensorboard
 
-#endif  // DATAMANAGER_TENSORBOARD_RUN_LOOKS_H_
+#endif  // DATAMANAGER_TENSORBOARD_RUN_ACCESS_H_
