@@ -26,6 +26,8 @@
 #include "absl/strings/str_format.h"
 #include "tuning/analysis/front.h"
 #include "tuning/engine/event.h"
+#include "tuning/engine/judgement_text.h"
+#include "tuning/engine/metric_values.h"
 #include "tuning/engine/plan.h"
 #include "tuning/engine/population.h"
 #include "tuning/engine/question.h"
@@ -51,56 +53,6 @@ bool IsSettled(const Engine::Trial& trial) {
 }
 
 std::string Number(double value) { return absl::StrFormat("%.6g", value); }
-
-std::string Ordinal(std::size_t rank) {
-  const std::size_t last = rank % 10;
-  const bool is_teen = rank / 10 % 10 == 1;
-  const char* const ending = is_teen || last == 0 || last > 3 ? "th"
-                             : last == 1                      ? "st"
-                             : last == 2                      ? "nd"
-                                                              : "rd";
-  return absl::StrCat(rank, ending);
-}
-
-absl::Status CheckPlan(const Plan& plan) {
-  if (plan.space == nullptr) return absl::InvalidArgumentError("the plan has no space");
-  if (plan.parallel == 0) {
-    return absl::InvalidArgumentError("parallel is 0; at least one trial runs at a time");
-  }
-  const bool pauses =
-      plan.stopping == Stopping::kAshaPromotion || plan.stopping == Stopping::kHyperband;
-  if (plan.fixed_order && pauses) {
-    return absl::InvalidArgumentError(
-        "order is fixed, and which trials go on depends on the order in which they pause");
-  }
-  if (plan.fixed_order && plan.method == Method::kExternal) {
-    return absl::InvalidArgumentError(
-        "order is fixed, and what an external optimiser suggests depends on the order of results");
-  }
-  if (plan.method == Method::kExternal && plan.external.command.empty()) {
-    return absl::InvalidArgumentError("the external optimiser has no command");
-  }
-  if (plan.method == Method::kReplay) return CheckSchedule(plan);
-  if (plan.method != Method::kPbt) return absl::OkStatus();
-  const Population& population = plan.population;
-  if (population.members < 2) {
-    return absl::InvalidArgumentError("a population has at least two members");
-  }
-  if (!(population.interval > 0) || !(population.quantile >= 0 && population.quantile <= 0.5)) {
-    return absl::InvalidArgumentError(
-        "the interval of a population is above 0, and its quantile from 0 to 0.5");
-  }
-  if (plan.stopping != Stopping::kNone) {
-    return absl::InvalidArgumentError(
-        "a population stops its members itself: it goes with no other rule");
-  }
-  return absl::OkStatus();
-}
-
-bool HaveSameRule(const Plan& a, const Plan& b) {
-  return a.stopping == b.stopping && a.asha == b.asha && a.median == b.median &&
-         a.bands == b.bands && a.hyperband == b.hyperband;
-}
 
 }  // namespace
 
@@ -305,7 +257,8 @@ void Engine::Tell(std::uint64_t number) {
   Trial& trial = trials_[number];
   if (plan_->method != Method::kExternal || !trial.point || trial.standings.empty()) return;
   const TrialState state = trial.standings.back().state;
-  const bool has_value = state != TrialState::kFailed && Missing(trial).empty();
+  const bool has_value =
+      state != TrialState::kFailed && MissingObjective(*plan_, trial.value, trial.others).empty();
   const bool was_asked_for = std::exchange(trial.is_asked_for, false);
   if (!was_asked_for && !has_value) return;
   told_.push_back({.since = events_,
@@ -314,7 +267,7 @@ void Engine::Tell(std::uint64_t number) {
                    .config = trial.config,
                    .state = state,
                    .value = has_value ? trial.value : std::nullopt,
-                   .second = has_value ? SecondOf(trial.others) : std::nullopt,
+                   .second = has_value ? SecondOf(*plan_, trial.others) : std::nullopt,
                    .resource = trial.resource,
                    .excesses = trial.standings.back().excesses});
 }
@@ -331,7 +284,7 @@ void Engine::TellAgain() {
     told_.push_back({.since = events_,
                      .config = known.config,
                      .value = Signed(known.value),
-                     .second = SecondOf(known.others)});
+                     .second = SecondOf(*plan_, known.others)});
   }
   for (std::uint64_t number = 0; number < trials_.size(); ++number) {
     trials_[number].is_asked_for = false;
@@ -381,28 +334,6 @@ void Engine::TakeStarted(const EngineEvent& event, Outcome& outcome) {
        .text = absl::StrCat("trial ", event.trial,
                             " had no checkpoint and began anew: from now on trials are stopped "
                             "early, and not paused")});
-}
-
-std::string Engine::Why(const Trial& trial, const Judgement& judgement) const {
-  const std::string name = plan_->metric.name.empty() ? "the value" : plan_->metric.name;
-  const auto shown = [&](double value) { return Number(Signed(value)); };
-  const std::string at =
-      absl::StrCat(judgement.answer == TrialDecision::kPause ? "paused" : "stopped", " at ",
-                   Number(judgement.level), ": ");
-  if (std::isnan(judgement.own)) {
-    return absl::StrCat(at, name, " is NaN", trial.value ? " there" : "");
-  }
-  if (judgement.rank > 0) {
-    return absl::StrCat(at, name, " ", shown(judgement.own), " is ", Ordinal(judgement.rank),
-                        " of ", judgement.count, ", the best ", judgement.keeps,
-                        judgement.keeps == 1 ? " goes on" : " go on");
-  }
-  if (plan_->stopping == Stopping::kMedian) {
-    return absl::StrCat(at, "the best ", name, ", ", shown(judgement.own), ", is worse than ",
-                        shown(judgement.limit), ", the median of ", judgement.count, " others");
-  }
-  return absl::StrCat(at, name, " ", shown(judgement.own), " is worse than ",
-                      shown(judgement.limit), ", the limit among ", judgement.count);
 }
 
 // The member's newest trial that runs.
@@ -619,7 +550,7 @@ void Engine::TakeReported(const EngineEvent& event, Outcome& outcome) {
     trial.reason = HasChains()
                        ? absl::StrCat("trial ", trials_.size() - 1, " takes over from trial ",
                                       trials_.back().from.value_or(0))
-                       : Why(trial, judgement);
+                       : JudgementText(*plan_, judgement, trial.value.has_value());
     answer.text = trial.reason;
   }
   outcome.actions.push_back(std::move(answer));
@@ -640,59 +571,14 @@ void Engine::CheckTarget(std::uint64_t number, Outcome& outcome) {
            outcome.actions);
 }
 
-std::optional<double> Engine::SecondOf(const std::vector<std::optional<double>>& others) const {
-  return plan_->second && !others.empty() ? others.front() : std::nullopt;
-}
-
-// Says in words which metric a trial that is over has not reported; empty: it has reported all.
-std::string Engine::Missing(const Trial& trial) const {
-  const auto missing = [](const std::string& name, const std::optional<double>& value) {
-    if (value && !std::isnan(*value)) return std::string();
-    return absl::StrCat(name, value ? " is NaN at the end" : " was never reported as a number");
-  };
-  const std::string& name = plan_->metric.name;
-  std::string first = missing(name.empty() ? "its value" : name, trial.value);
-  if (!first.empty() || !plan_->second) return first;
-  return missing(plan_->second->name, SecondOf(trial.others));
-}
-
-// By constraint of metrics how far it is from holding; nothing: a metric is not known.
-std::vector<std::optional<double>> Engine::Excesses(
-    const Config& config, std::optional<double> value,
-    const std::vector<std::optional<double>>& others) const {
-  std::vector<std::optional<double>> excesses;
-  if (plan_->metric_constraints.empty()) return excesses;
-  std::vector<MetricValue> metrics;
-  std::vector<std::string> unknown;
-  const auto add = [&](const std::string& name, const std::optional<double>& one) {
-    if (one) metrics.emplace_back(name, *one);
-    if (!one) unknown.push_back(name);
-  };
-  add(plan_->metric.name, value);
-  const std::vector<std::string> names = OtherMetrics(*plan_);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    add(names[i], i < others.size() ? others[i] : std::nullopt);
-  }
-  for (const Constraint& constraint : plan_->metric_constraints) {
-    const bool is_known = std::none_of(
-        constraint.names().begin(), constraint.names().end(), [&](const std::string& name) {
-          return std::find(unknown.begin(), unknown.end(), name) != unknown.end();
-        });
-    // (It says nothing of parameters that are not active.)
-    excesses.push_back(is_known ? std::optional(constraint.Excess(config, metrics).value_or(0))
-                                : std::nullopt);
-  }
-  return excesses;
-}
-
 bool Engine::MeetsAll(const Trial& trial) const {
-  const auto excesses = Excesses(trial.config, trial.value, trial.others);
+  const auto excesses = Excesses(*plan_, trial.config, trial.value, trial.others);
   return std::all_of(excesses.begin(), excesses.end(),
                      [](const std::optional<double>& excess) { return excess && *excess <= 0; });
 }
 
 std::string Engine::Breaks(const Trial& trial) const {
-  const auto excesses = Excesses(trial.config, trial.value, trial.others);
+  const auto excesses = Excesses(*plan_, trial.config, trial.value, trial.others);
   std::string text;
   for (std::size_t i = 0; i < excesses.size(); ++i) {
     const bool is_over = !trial.standings.empty();
@@ -703,31 +589,27 @@ std::string Engine::Breaks(const Trial& trial) const {
   return text;
 }
 
-void Engine::Stand(Trial& trial, TrialState state) {
-  if (state == TrialState::kStoppedEarly && !Missing(trial).empty()) state = TrialState::kFailed;
+void Engine::AddStanding(Trial& trial, TrialState state) {
+  if (state == TrialState::kStoppedEarly &&
+      !MissingObjective(*plan_, trial.value, trial.others).empty())
+    state = TrialState::kFailed;
   trial.standings.push_back(
       {.since = events_,
        .state = state,
        .value = trial.value ? Signed(*trial.value) : std::numeric_limits<double>::quiet_NaN(),
        .resource = trial.resource});
-  Place(trial);
+  SetFurtherValues(trial);
 }
 
 // Sets what the last standing of the trial says by its further metrics.
-void Engine::Place(Trial& trial) const {
+void Engine::SetFurtherValues(Trial& trial) const {
   Standing& standing = trial.standings.back();
-  standing.second = SignedSecond(trial.others);
+  standing.second = SignedSecond(*plan_, trial.others);
   standing.excesses.clear();
   if (standing.state == TrialState::kFailed) return;
-  for (const auto& excess : Excesses(trial.config, trial.value, trial.others)) {
+  for (const auto& excess : Excesses(*plan_, trial.config, trial.value, trial.others)) {
     standing.excesses.push_back(excess.value_or(std::numeric_limits<double>::infinity()));
   }
-}
-
-double Engine::SignedSecond(const std::vector<std::optional<double>>& others) const {
-  const auto second = SecondOf(others);
-  if (!second) return std::numeric_limits<double>::quiet_NaN();
-  return plan_->second->maximize ? -*second : *second;
 }
 
 void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
@@ -745,7 +627,7 @@ void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
   if (trial.reason.empty() || event.end == End::kFailed) trial.reason = event.text;
   const bool by_rule = trial.answer != TrialDecision::kContinue;
   bool failed = event.end == End::kFailed;
-  const std::string missing = Missing(trial);
+  const std::string missing = MissingObjective(*plan_, trial.value, trial.others);
   if (event.end == End::kDone && !missing.empty()) {
     const bool had_nothing_to_do = trial.from && !trial.has_reported;
     failed = !had_nothing_to_do;
@@ -755,13 +637,13 @@ void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
   }
   if (failed) {
     trial.stage = Stage::kFailed;
-    Stand(trial, TrialState::kFailed);
+    AddStanding(trial, TrialState::kFailed);
   } else if (event.end == End::kDone) {
     trial.stage = Stage::kDone;
-    Stand(trial, TrialState::kDone);
+    AddStanding(trial, TrialState::kDone);
   } else if (event.end == End::kPaused) {
     trial.stage = Stage::kPaused;
-    if (by_rule) Stand(trial, TrialState::kStoppedEarly);
+    if (by_rule) AddStanding(trial, TrialState::kStoppedEarly);
     // (The sweep was resumed before the trial had paused.)
     const bool is_late = !by_rule && trial.is_told_to_pause && state_ == State::kRunning;
     if (is_late) Meet(event.trial, true, outcome.actions);
@@ -774,7 +656,7 @@ void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
     trial.fate.reset();
   } else {
     trial.stage = by_rule ? Stage::kStoppedEarly : Stage::kStopped;
-    Stand(trial, TrialState::kStoppedEarly);
+    AddStanding(trial, TrialState::kStoppedEarly);
   }
   if (rule_ != nullptr && IsSettled(trial) && trial.stage != Stage::kPaused)
     rule_->End(event.trial);
@@ -831,7 +713,7 @@ void Engine::DropPaused(std::uint64_t number, std::string reason, Actions& actio
   trial.stage = Stage::kStoppedEarly;
   if (trial.reason.empty() || !reason.empty()) trial.reason = reason;
   if (rule_ != nullptr) rule_->End(number);
-  if (trial.standings.empty()) Stand(trial, TrialState::kStoppedEarly);
+  if (trial.standings.empty()) AddStanding(trial, TrialState::kStoppedEarly);
   Tell(number);
   actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = std::move(reason)});
 }
@@ -926,7 +808,7 @@ void Engine::TakeChange(const EngineEvent& event, Outcome& outcome) {
     trial.point = place(trial.config);
     arrange(trial.others);
     if (trial.standings.empty()) continue;
-    Place(trial);
+    SetFurtherValues(trial);
     ++ended;
     fit += trial.point ? 1 : 0;
   }
@@ -975,13 +857,13 @@ void Engine::TakeLearn(const EngineEvent& event, Outcome& outcome) {
   auto config = ParseConfig(event.text);
   if (!config.ok() || std::isnan(event.value)) return;
   const auto point = PointOf(*plan_->space, *config);
-  if (!point.ok() || (plan_->second && !SecondOf(event.others))) return;
+  if (!point.ok() || (plan_->second && !SecondOf(*plan_, event.others))) return;
   outcome.changed = true;
   if (plan_->method == Method::kExternal) {
     told_.push_back({.since = events_,
                      .config = *config,
                      .value = event.value,
-                     .second = SecondOf(event.others)});
+                     .second = SecondOf(*plan_, event.others)});
   }
   known_.push_back({*std::move(config), Signed(event.value), event.others, *point});
 }
@@ -1138,8 +1020,8 @@ std::vector<Observation> Engine::History(std::uint64_t basis) const {
     history.push_back({.point = *known.point,
                        .state = TrialState::kDone,
                        .value = known.value,
-                       .second = SignedSecond(known.others)});
-    const auto excesses = Excesses(known.config, Signed(known.value), known.others);
+                       .second = SignedSecond(*plan_, known.others)});
+    const auto excesses = Excesses(*plan_, known.config, Signed(known.value), known.others);
     for (const auto& excess : excesses) {
       // (If one is not known, all are left out.)
       if (excess) history.back().excesses.push_back(*excess);
@@ -1185,8 +1067,10 @@ std::vector<std::uint64_t> Engine::Front() const {
   std::vector<std::uint64_t> numbers;
   for (std::uint64_t number = 0; plan_->second && number < trials_.size(); ++number) {
     const Trial& trial = trials_[number];
-    if (trial.stage == Stage::kFailed || !Missing(trial).empty() || !MeetsAll(trial)) continue;
-    values.push_back({Signed(*trial.value), SignedSecond(trial.others)});
+    if (trial.stage == Stage::kFailed ||
+        !MissingObjective(*plan_, trial.value, trial.others).empty() || !MeetsAll(trial))
+      continue;
+    values.push_back({Signed(*trial.value), SignedSecond(*plan_, trial.others)});
     numbers.push_back(number);
   }
   std::vector<std::uint64_t> front;

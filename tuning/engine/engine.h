@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "tuning/engine/event.h"
+#include "tuning/engine/metric_values.h"
 #include "tuning/engine/plan.h"
 #include "tuning/engine/population.h"
 #include "tuning/engine/question.h"
@@ -205,7 +206,7 @@ class Engine {
   void Meet(std::uint64_t number, bool goes_on, std::vector<Action>& actions);
   void DropPaused(std::uint64_t number, std::string reason, std::vector<Action>& actions);
   void CountFailure(std::uint64_t number, std::vector<Action>& actions);
-  void Stand(Trial& trial, TrialState state);
+  void AddStanding(Trial& trial, TrialState state);
   void Tell(std::uint64_t number);
   void TellAgain();
   Judgement Judge(Trial& trial, const EngineEvent& event, double value, Outcome& outcome);
@@ -219,16 +220,9 @@ class Engine {
   absl::StatusOr<Config> ConfigOfClone(const EngineEvent& event, std::uint64_t donor) const;
   bool IsNeeded(std::uint64_t number) const;
   void Drop(std::vector<Action>& actions);
-  std::string Why(const Trial& trial, const Judgement& judgement) const;
-  std::string Missing(const Trial& trial) const;
-  std::optional<double> SecondOf(const std::vector<std::optional<double>>& others) const;
-  double SignedSecond(const std::vector<std::optional<double>>& others) const;
-  std::vector<std::optional<double>> Excesses(
-      const Config& config, std::optional<double> value,
-      const std::vector<std::optional<double>>& others) const;
-  void Place(Trial& trial) const;
+  void SetFurtherValues(Trial& trial) const;
   bool MeetsAll(const Trial& trial) const;
-  double Signed(double value) const { return plan_->metric.maximize ? -value : value; }
+  double Signed(double value) const { return tuning::Signed(*plan_, value); }
   // Trials take over from each other.
   bool HasChains() const {
     return plan_->method == Method::kPbt || plan_->method == Method::kReplay;

@@ -135,4 +135,44 @@ absl::StatusOr<std::shared_ptr<const Sampler>> MakeSampler(const Plan& plan) {
   return std::make_shared<const WithSpace>(plan.space, *std::move(sampler));
 }
 
+absl::Status CheckPlan(const Plan& plan) {
+  if (plan.space == nullptr) return absl::InvalidArgumentError("the plan has no space");
+  if (plan.parallel == 0) {
+    return absl::InvalidArgumentError("parallel is 0; at least one trial runs at a time");
+  }
+  const bool pauses =
+      plan.stopping == Stopping::kAshaPromotion || plan.stopping == Stopping::kHyperband;
+  if (plan.fixed_order && pauses) {
+    return absl::InvalidArgumentError(
+        "order is fixed, and which trials go on depends on the order in which they pause");
+  }
+  if (plan.fixed_order && plan.method == Method::kExternal) {
+    return absl::InvalidArgumentError(
+        "order is fixed, and what an external optimiser suggests depends on the order of results");
+  }
+  if (plan.method == Method::kExternal && plan.external.command.empty()) {
+    return absl::InvalidArgumentError("the external optimiser has no command");
+  }
+  if (plan.method == Method::kReplay) return CheckSchedule(plan);
+  if (plan.method != Method::kPbt) return absl::OkStatus();
+  const Population& population = plan.population;
+  if (population.members < 2) {
+    return absl::InvalidArgumentError("a population has at least two members");
+  }
+  if (!(population.interval > 0) || !(population.quantile >= 0 && population.quantile <= 0.5)) {
+    return absl::InvalidArgumentError(
+        "the interval of a population is above 0, and its quantile from 0 to 0.5");
+  }
+  if (plan.stopping != Stopping::kNone) {
+    return absl::InvalidArgumentError(
+        "a population stops its members itself: it goes with no other rule");
+  }
+  return absl::OkStatus();
+}
+
+bool HaveSameRule(const Plan& a, const Plan& b) {
+  return a.stopping == b.stopping && a.asha == b.asha && a.median == b.median &&
+         a.bands == b.bands && a.hyperband == b.hyperband;
+}
+
 }  // namespace tuning

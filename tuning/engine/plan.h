@@ -108,6 +108,10 @@ std::vector<std::string> OtherMetrics(const Plan& plan);
 
 // InvalidArgument says what is wrong with the plan's schedule.
 absl::Status CheckSchedule(const Plan& plan);
+// InvalidArgument says what of the plan does not go together.
+absl::Status CheckPlan(const Plan& plan);
+// Whether both stop trials early by the same rule.
+bool HaveSameRule(const Plan& a, const Plan& b);
 // InvalidArgument says what cannot be. No rule: nothing is stopped early.
 absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan);
 // The sampler of the plan's method: none of kExternal and kReplay; of kPbt, what the population
