@@ -11,6 +11,7 @@
 #include "datamanager/answer/answer.h"
 #include "datamanager/answer/listing_pages.h"
 #include "datamanager/answer/run_answer_maker.h"
+#include "datamanager/answer/tag_pages.h"
 #include "datamanager/answer_calls.h"
 #include "datamanager/catalog/run_source.h"
 #include "runtime/text/utf8.h"

@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_ANSWER_LISTING_PAGES_H_
 #define DATAMANAGER_ANSWER_LISTING_PAGES_H_
 
-// Pages of Runs, Tags and Scalars, of what is known by now: nothing here waits or reads a file.
+// Pages of Runs, of what is known by now: nothing here waits or reads a file.
 //
 // Re-imagined: MindInsight's lists of train jobs and plugins, with its offsets replaced by "what
 // comes after this one", so that runs that come meanwhile shift nothing.
@@ -28,16 +28,6 @@ msg::RunT RunMessage(const RunCatalog::RunInfo& info);
 absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
                                          const std::vector<RunCatalog::RunInfo>& runs,
                                          RunSource& source);
-
-// The tags of a run by name. Every known plugin has a list of its tags, maybe an empty one, and so
-// has every other plugin that a tag of the run names. InvalidArgument: the pattern is invalid.
-absl::StatusOr<msg::TagsReplyT> TagsPage(const RunSource::View& view,
-                                         const msg::TagsRequestT& request);
-
-// Points of one tag, or columns of them. NotFound names tags that the run has; InvalidArgument: an
-// unknown policy.
-absl::StatusOr<msg::ScalarsReplyT> ScalarsPage(const RunSource::View& view,
-                                               const msg::ScalarsRequestT& request);
 
 }  // namespace datamanager
 

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "bus/json/annotations.h"
 #include "bus/schema/datamanager_generated.h"
+#include "datamanager/answer/tag_pages.h"
 #include "datamanager/brief/brief_item.h"
 #include "datamanager/brief/run_config.h"
 #include "datamanager/brief/run_labels.h"

@@ -1,0 +1,26 @@
+#ifndef DATAMANAGER_FIND_RUN_SUMMARY_H_
+#define DATAMANAGER_FIND_RUN_SUMMARY_H_
+
+// A listed run from the states of its files. Pure.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datamanager/find/directory_source.h"
+#include "datamanager/find/listed_run.h"
+
+namespace datamanager {
+
+// When a file or directory was born, else when its inode changed; microseconds since 1970.
+std::int64_t CreatedUs(const FileStat& state);
+// Sets the facts of a file, whose name is set, from its state; true if any has changed.
+bool TakeFileStat(const FileStat& state, ListedFile* file);
+// Sets the times and the size of a run from its files, or from its profile if it has no others.
+void SummariseFiles(ListedRun* run);
+// The names of files that came, went or changed, sorted.
+std::vector<std::string> ChangedFiles(const ListedRun& before, const ListedRun& now);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_FIND_RUN_SUMMARY_H_
