@@ -97,7 +97,7 @@ class RoutedApi : public Api {
   explicit RoutedApi(Options options)
       : options_(std::move(options)),
         guard_(options_.hosts),
-        runs_(RunList::Create({.client = options_.client, .clock = options_.clock})) {}
+        runs_({.client = options_.client, .clock = options_.clock}) {}
 
   void Handle(Request request, std::shared_ptr<Reply> reply) override {
     if (auto refused = guard_.Refuse(request)) return reply->Send(*std::move(refused));
@@ -297,7 +297,7 @@ class RoutedApi : public Api {
     const auto first = NumberOf(target, "cursor", 0, kMostRuns);
     if (!first.ok()) return ProblemOf(first.status());
     question.first = *first;
-    return JsonResponse(runs_->Read(question));
+    return JsonResponse(runs_.Read(question));
   }
 
   Response Trials(const Target& target) const {
@@ -390,7 +390,7 @@ class RoutedApi : public Api {
 
   const Options options_;
   const Guard guard_;
-  const std::unique_ptr<RunList> runs_;
+  RunList runs_;
   std::atomic<int> exports_ = 0;  // Under way.
 };
 

@@ -1,45 +1,51 @@
 #include "web/api/run_list.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bus/json/run_rows.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "runtime/mutex.h"
 #include "runtime/thread.h"
 
 namespace web {
 namespace {
 
 using bus::RunColumn;
-using bus::RunRow;
 using nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr std::size_t kMostTables = 8;
-
-// A sorted table, or the part of it that was asked for; never changes after it was made.
-struct Table {
-  std::vector<RunColumn> columns;
-  std::vector<RunRow> rows;
-  std::size_t first = 0;  // Rows that come before these.
-  std::uint64_t match = 0;
-  std::string logdir;
-  std::uint64_t total = 0;
-  std::uint64_t undecided = 0;
-  bool has_trainer = false;
-};
 
 template <typename M>
 absl::StatusOr<typename M::ReplyT> Call(bus::Client& client, const typename M::RequestT& request) {
   return client.Call<M>(request, {.timeout = kPatience, .wait_for_service = true});
 }
 
-absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& table) {
+// The data manager knows all columns but one, and sends only the part that is asked for.
+bool IsSortedByManager(const RunsQuestion& question) {
+  return !question.sort.empty() && bus::SortColumn(question.sort).name != "trial_state";
+}
+
+// The metrics and parameters that the table shows, or is sorted by.
+msg::RunsRequestT RequestFor(const RunsQuestion& question, std::vector<RunColumn> columns) {
+  const bool sorts_itself = !question.sort.empty() && !IsSortedByManager(question);
+  if (sorts_itself) columns.push_back(bus::SortColumn(question.sort));
+  msg::RunsRequestT request;
+  request.query = question.query;
+  bus::RequestColumns(columns, request);
+  if (!IsSortedByManager(question)) return request;
+  request.sort = question.sort;
+  request.skip = static_cast<std::uint32_t>(question.first);
+  request.limit =
+      static_cast<std::uint32_t>(std::max<std::size_t>(1, std::min(question.limit, kMostRows)));
+  return request;
+}
+
+}  // namespace
+
+absl::Status RunList::ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& table) {
   do {
     auto page = Call<rpc::Datamanager::Runs>(client, request);
     if (!page.ok()) return page.status();
@@ -67,28 +73,9 @@ absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& tab
   return absl::OkStatus();
 }
 
-// The data manager knows all columns but one, and sends only the part that is asked for.
-bool IsSortedByManager(const RunsQuestion& question) {
-  return !question.sort.empty() && bus::SortColumn(question.sort).name != "trial_state";
-}
-
-// The metrics and parameters that the table shows, or is sorted by.
-msg::RunsRequestT RequestFor(const RunsQuestion& question, std::vector<RunColumn> columns) {
-  const bool sorts_itself = !question.sort.empty() && !IsSortedByManager(question);
-  if (sorts_itself) columns.push_back(bus::SortColumn(question.sort));
-  msg::RunsRequestT request;
-  request.query = question.query;
-  bus::RequestColumns(columns, request);
-  if (!IsSortedByManager(question)) return request;
-  request.sort = question.sort;
-  request.skip = static_cast<std::uint32_t>(question.first);
-  request.limit =
-      static_cast<std::uint32_t>(std::max<std::size_t>(1, std::min(question.limit, kMostRows)));
-  return request;
-}
-
-absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
-                                                       const RunsQuestion& question) {
+absl::StatusOr<std::shared_ptr<const RunList::Table>> RunList::ReadTable(
+    const RunsQuestion& question) const {
+  bus::Client& client = *options_.client;
   auto table = std::make_shared<Table>();
   for (const std::string& name : question.columns) table->columns.push_back(RunColumn::Parse(name));
   // Neither of the two questions waits for the answer to the other.
@@ -108,66 +95,44 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
   return table;
 }
 
-class CachedRunList : public RunList {
- public:
-  explicit CachedRunList(Options options) : options_(options) {}
-
-  absl::StatusOr<json> Read(const RunsQuestion& question) override {
-    std::string key = absl::StrCat(question.query, "\n", question.sort, "\n",
-                                   absl::StrJoin(question.columns, "\n"));
-    if (IsSortedByManager(question)) {
-      absl::StrAppend(&key, "\n\n", question.first, " ", question.limit);
-    }
-    std::shared_ptr<const Table> table = Find(key);
-    if (table == nullptr) {
-      auto read = ReadTable(*options_.client, question);
-      if (!read.ok()) return read.status();
-      table = *std::move(read);
-      Keep(key, table);
-    }
-    json text = {{"total", table->total},         {"match", table->match},
-                 {"undecided", table->undecided}, {"logdir", table->logdir},
-                 {"first", question.first},       {"rows", json::array()}};
-    if (!table->has_trainer) text["missing"] = {"trainer"};
-    const std::size_t first = question.first - table->first;
-    const std::size_t end =
-        std::min(table->rows.size(), first + std::min(question.limit, kMostRows));
-    for (std::size_t i = first; i < end; ++i) {
-      text["rows"].push_back(bus::RowToJson(table->rows[i], table->columns));
-    }
-    return text;
+absl::StatusOr<json> RunList::Read(const RunsQuestion& question) {
+  std::string key = absl::StrCat(question.query, "\n", question.sort, "\n",
+                                 absl::StrJoin(question.columns, "\n"));
+  if (IsSortedByManager(question)) {
+    absl::StrAppend(&key, "\n\n", question.first, " ", question.limit);
   }
-
- private:
-  struct Kept {
-    std::string key;
-    absl::Duration read_at;
-    std::shared_ptr<const Table> table;
-  };
-
-  std::shared_ptr<const Table> Find(const std::string& key) {
-    const runtime::MutexLock lock(mutex_);
-    const absl::Duration now = options_.clock->Monotonic();
-    while (!kept_.empty() && kept_.front().read_at + options_.keep <= now) kept_.pop_front();
-    const auto found =
-        std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.key == key; });
-    return found == kept_.end() ? nullptr : found->table;
+  std::shared_ptr<const Table> table = Find(key);
+  if (table == nullptr) {
+    auto read = ReadTable(question);
+    if (!read.ok()) return read.status();
+    table = *std::move(read);
+    Keep(key, table);
   }
-  void Keep(const std::string& key, std::shared_ptr<const Table> table) {
-    const runtime::MutexLock lock(mutex_);
-    if (kept_.size() == kMostTables) kept_.pop_front();
-    kept_.push_back({key, options_.clock->Monotonic(), std::move(table)});
+  json text = {{"total", table->total},         {"match", table->match},
+               {"undecided", table->undecided}, {"logdir", table->logdir},
+               {"first", question.first},       {"rows", json::array()}};
+  if (!table->has_trainer) text["missing"] = {"trainer"};
+  const std::size_t first = question.first - table->first;
+  const std::size_t end = std::min(table->rows.size(), first + std::min(question.limit, kMostRows));
+  for (std::size_t i = first; i < end; ++i) {
+    text["rows"].push_back(bus::RowToJson(table->rows[i], table->columns));
   }
+  return text;
+}
 
-  const Options options_;
-  runtime::Mutex mutex_;
-  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
-};
+std::shared_ptr<const RunList::Table> RunList::Find(const std::string& key) {
+  const runtime::MutexLock lock(mutex_);
+  const absl::Duration now = options_.clock->Monotonic();
+  while (!kept_.empty() && kept_.front().read_at + options_.keep <= now) kept_.pop_front();
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.key == key; });
+  return found == kept_.end() ? nullptr : found->table;
+}
 
-}  // namespace
-
-std::unique_ptr<RunList> RunList::Create(Options options) {
-  return std::make_unique<CachedRunList>(options);
+void RunList::Keep(const std::string& key, std::shared_ptr<const Table> table) {
+  const runtime::MutexLock lock(mutex_);
+  if (kept_.size() == kMostTables) kept_.pop_front();
+  kept_.push_back({key, options_.clock->Monotonic(), std::move(table)});
 }
 
 }  // namespace web

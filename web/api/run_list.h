@@ -3,15 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/call/client.h"
+#include "bus/json/run_rows.h"
+#include "bus/schema/datamanager_generated.h"
 #include "nlohmann/json.hpp"
 #include "runtime/clock.h"
+#include "runtime/mutex.h"
 
 namespace web {
 
@@ -36,13 +42,39 @@ class RunList {
     runtime::Clock* clock = runtime::Clock::Real();
     absl::Duration keep = absl::Milliseconds(500);
   };
-  static std::unique_ptr<RunList> Create(Options options);
-  virtual ~RunList() = default;
+  explicit RunList(Options options) : options_(options) {}
 
   // {"total": all runs, "match": runs that match the query, "undecided": runs for which the query
   // cannot be answered yet, "logdir": ..., "first": N, "rows": [...]}. Errors are those of the data
   // manager; without a trainer, rows have no states of trials, and "missing" names it.
-  virtual absl::StatusOr<nlohmann::json> Read(const RunsQuestion& question) = 0;
+  absl::StatusOr<nlohmann::json> Read(const RunsQuestion& question);
+
+ private:
+  // A sorted table, or the part of it that was asked for; never changes after it was made.
+  struct Table {
+    std::vector<bus::RunColumn> columns;
+    std::vector<bus::RunRow> rows;
+    std::size_t first = 0;  // Rows that come before these.
+    std::uint64_t match = 0;
+    std::string logdir;
+    std::uint64_t total = 0;
+    std::uint64_t undecided = 0;
+    bool has_trainer = false;
+  };
+  struct Kept {
+    std::string key;
+    absl::Duration read_at;
+    std::shared_ptr<const Table> table;
+  };
+
+  static absl::Status ReadRuns(bus::Client& client, msg::RunsRequestT request, Table& table);
+  absl::StatusOr<std::shared_ptr<const Table>> ReadTable(const RunsQuestion& question) const;
+  std::shared_ptr<const Table> Find(const std::string& key);
+  void Keep(const std::string& key, std::shared_ptr<const Table> table);
+
+  const Options options_;
+  runtime::Mutex mutex_;
+  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
 };
 
 }  // namespace web

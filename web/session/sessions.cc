@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,9 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "glog/logging.h"
-#include "runtime/clock.h"
 #include "runtime/file/file.h"
-#include "runtime/mutex.h"
 #include "runtime/text/random_id.h"
 
 namespace web {
@@ -44,104 +39,84 @@ bool IsSame(std::string_view secret, std::string_view guess) {
   return difference == 0;
 }
 
-// A secret that ends: keys by the monotonic clock, sessions by the wall clock, which outlives us.
-template <typename End>
-struct Timed {
-  std::string secret;
-  End end;
-};
-
-class StoredSessions : public Sessions {
- public:
-  explicit StoredSessions(Options options) : options_(std::move(options)) {
-    const runtime::MutexLock lock(mutex_);
-    Read();
-  }
-
-  std::string NewKey() override {
-    const runtime::MutexLock lock(mutex_);
-    if (keys_.size() == kMaxKeys) keys_.pop_front();
-    keys_.push_back({NewSecret(), options_.clock->Monotonic() + options_.key_life});
-    return keys_.back().secret;
-  }
-
-  absl::StatusOr<Session> Exchange(std::string_view key) override {
-    const runtime::MutexLock lock(mutex_);
-    const absl::Duration now = options_.clock->Monotonic();
-    while (!tries_.empty() && tries_.front() + absl::Minutes(1) <= now) tries_.pop_front();
-    if (tries_.size() >= static_cast<std::size_t>(options_.exchanges_a_minute)) {
-      return absl::ResourceExhaustedError(
-          "keys were tried too often; a minute later one is taken again");
-    }
-    tries_.push_back(now);
-    if (!TakeKey(key, now)) {
-      return absl::PermissionDeniedError(
-          "the address was used before, or is older than a minute. Next step: yard ui");
-    }
-    while (sessions_.size() >= kMaxSessions) sessions_.pop_front();
-    sessions_.push_back({NewSecret(), options_.clock->Now() + options_.session_life});
-    Write();
-    return Session{.token = sessions_.back().secret, .life = options_.session_life};
-  }
-
-  bool Knows(std::string_view token) const override {
-    const runtime::MutexLock lock(mutex_);
-    const absl::Time now = options_.clock->Now();
-    bool known = false;
-    for (const auto& [secret, end] : sessions_) known |= IsSame(secret, token) && now < end;
-    return known;
-  }
-
- private:
-  bool TakeKey(std::string_view key, absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    for (auto known = keys_.begin(); known != keys_.end(); ++known) {
-      if (!IsSame(known->secret, key)) continue;
-      const bool in_time = now < known->end;
-      keys_.erase(known);
-      return in_time;
-    }
-    return false;
-  }
-
-  // One session a line: its token, and when it ends, in microseconds since 1970.
-  void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto text = runtime::ReadFile(options_.file, kMaxFile);
-    if (!text.ok()) return;
-    const absl::Time now = options_.clock->Now();
-    for (const auto line : absl::StrSplit(*text, '\n')) {
-      const std::pair<std::string, std::string> words =
-          absl::StrSplit(line, absl::MaxSplits(' ', 1));
-      std::int64_t end_us = 0;
-      if (!IsSecret(words.first) || !absl::SimpleAtoi(words.second, &end_us)) continue;
-      const absl::Time end = absl::FromUnixMicros(end_us);
-      // (A clock that was set back must not make a session last for ever.)
-      if (end <= now || end > now + options_.session_life) continue;
-      sessions_.push_back({words.first, end});
-      if (sessions_.size() > kMaxSessions) sessions_.pop_front();
-    }
-  }
-
-  void Write() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::string text;
-    for (const auto& [token, end] : sessions_) {
-      absl::StrAppend(&text, token, " ", absl::ToUnixMicros(end), "\n");
-    }
-    const absl::Status written = runtime::WriteFileAtomically(options_.file, text, 0600);
-    // The session is valid all the same, until this service ends.
-    if (!written.ok()) LOG(WARNING) << "sessions are not kept: " << written;
-  }
-
-  const Options options_;
-  mutable runtime::Mutex mutex_;
-  std::deque<Timed<absl::Duration>> keys_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
-  std::deque<Timed<absl::Time>> sessions_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
-  std::deque<absl::Duration> tries_ ABSL_GUARDED_BY(mutex_);        // Within the last minute.
-};
-
 }  // namespace
 
 std::unique_ptr<Sessions> Sessions::Open(Options options) {
-  return std::make_unique<StoredSessions>(std::move(options));
+  std::unique_ptr<Sessions> sessions(new Sessions(std::move(options)));
+  sessions->Read();
+  return sessions;
+}
+
+std::string Sessions::NewKey() {
+  const runtime::MutexLock lock(mutex_);
+  if (keys_.size() == kMaxKeys) keys_.pop_front();
+  keys_.push_back({NewSecret(), options_.clock->Monotonic() + options_.key_life});
+  return keys_.back().secret;
+}
+
+absl::StatusOr<Sessions::Session> Sessions::Exchange(std::string_view key) {
+  const runtime::MutexLock lock(mutex_);
+  const absl::Duration now = options_.clock->Monotonic();
+  while (!tries_.empty() && tries_.front() + absl::Minutes(1) <= now) tries_.pop_front();
+  if (tries_.size() >= static_cast<std::size_t>(options_.exchanges_a_minute)) {
+    return absl::ResourceExhaustedError(
+        "keys were tried too often; a minute later one is taken again");
+  }
+  tries_.push_back(now);
+  if (!TakeKey(key, now)) {
+    return absl::PermissionDeniedError(
+        "the address was used before, or is older than a minute. Next step: yard ui");
+  }
+  while (sessions_.size() >= kMaxSessions) sessions_.pop_front();
+  sessions_.push_back({NewSecret(), options_.clock->Now() + options_.session_life});
+  Write();
+  return Session{.token = sessions_.back().secret, .life = options_.session_life};
+}
+
+bool Sessions::Knows(std::string_view token) const {
+  const runtime::MutexLock lock(mutex_);
+  const absl::Time now = options_.clock->Now();
+  bool known = false;
+  for (const auto& [secret, end] : sessions_) known |= IsSame(secret, token) && now < end;
+  return known;
+}
+
+bool Sessions::TakeKey(std::string_view key, absl::Duration now) {
+  for (auto known = keys_.begin(); known != keys_.end(); ++known) {
+    if (!IsSame(known->secret, key)) continue;
+    const bool in_time = now < known->end;
+    keys_.erase(known);
+    return in_time;
+  }
+  return false;
+}
+
+// One session a line: its token, and when it ends, in microseconds since 1970.
+void Sessions::Read() {
+  const auto text = runtime::ReadFile(options_.file, kMaxFile);
+  if (!text.ok()) return;
+  const runtime::MutexLock lock(mutex_);
+  const absl::Time now = options_.clock->Now();
+  for (const auto line : absl::StrSplit(*text, '\n')) {
+    const std::pair<std::string, std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    std::int64_t end_us = 0;
+    if (!IsSecret(words.first) || !absl::SimpleAtoi(words.second, &end_us)) continue;
+    const absl::Time end = absl::FromUnixMicros(end_us);
+    // (A clock that was set back must not make a session last for ever.)
+    if (end <= now || end > now + options_.session_life) continue;
+    sessions_.push_back({words.first, end});
+    if (sessions_.size() > kMaxSessions) sessions_.pop_front();
+  }
+}
+
+void Sessions::Write() {
+  std::string text;
+  for (const auto& [token, end] : sessions_) {
+    absl::StrAppend(&text, token, " ", absl::ToUnixMicros(end), "\n");
+  }
+  const absl::Status written = runtime::WriteFileAtomically(options_.file, text, 0600);
+  // The session is valid all the same, until this service ends.
+  if (!written.ok()) LOG(WARNING) << "sessions are not kept: " << written;
 }
 
 }  // namespace web

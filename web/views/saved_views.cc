@@ -4,16 +4,12 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <map>
 #include <string_view>
-#include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
 #include "runtime/file/file.h"
-#include "runtime/mutex.h"
 #include "runtime/text/utf8.h"
 
 namespace web {
@@ -48,11 +44,27 @@ absl::Status Check(const std::string& name, const std::string& address) {
   return absl::OkStatus();
 }
 
-using Views = std::map<std::pair<std::string, std::string>, SavedView>;  // By log directory, name.
+// `name`, or with a number behind it that no file has; the last number is taken again.
+std::string FreeName(const std::string& name) {
+  constexpr int kMostKept = 9;
+  std::string free = name;
+  for (int i = 2; i <= kMostKept && access(free.c_str(), F_OK) == 0; ++i) {
+    free = absl::StrCat(name, ".", i);
+  }
+  return free;
+}
+
+}  // namespace
+
+std::unique_ptr<SavedViews> SavedViews::Open(std::string file, runtime::Clock* clock) {
+  std::unique_ptr<SavedViews> views(new SavedViews(std::move(file), clock));
+  views->Read();
+  return views;
+}
 
 // {LOGDIR: {NAME: {"address": ADDRESS, "saved_us": MICROSECONDS}}}. DataLoss: it is something else.
 // Entries that are no views are left out.
-absl::StatusOr<Views> Parse(const std::string& text) {
+absl::StatusOr<SavedViews::Views> SavedViews::Parse(const std::string& text) {
   const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return absl::DataLossError("it is no JSON object");
   Views views;
@@ -70,90 +82,65 @@ absl::StatusOr<Views> Parse(const std::string& text) {
   return views;
 }
 
-// `name`, or with a number behind it that no file has; the last number is taken again.
-std::string FreeName(const std::string& name) {
-  constexpr int kMostKept = 9;
-  std::string free = name;
-  for (int i = 2; i <= kMostKept && access(free.c_str(), F_OK) == 0; ++i) {
-    free = absl::StrCat(name, ".", i);
+void SavedViews::Read() {
+  const runtime::MutexLock lock(mutex_);
+  const auto text = runtime::ReadFile(file_, kMaxFile);
+  if (absl::IsNotFound(text.status())) return;
+  auto views = text.ok() ? Parse(*text) : absl::StatusOr<Views>(text.status());
+  if (views.ok()) {
+    views_ = *std::move(views);
+    return;
   }
-  return free;
+  const std::string aside = FreeName(file_ + ".damaged");
+  const bool moved = std::rename(file_.c_str(), aside.c_str()) == 0;
+  LOG(ERROR) << "the saved views in " << file_ << " cannot be read: " << views.status()
+             << (moved ? "; the file is now " + aside : "");
 }
 
-class StoredViews : public SavedViews {
- public:
-  StoredViews(std::string file, runtime::Clock* clock) : file_(std::move(file)), clock_(clock) {
-    const runtime::MutexLock lock(mutex_);
-    const auto text = runtime::ReadFile(file_, kMaxFile);
-    if (absl::IsNotFound(text.status())) return;
-    auto views = text.ok() ? Parse(*text) : absl::StatusOr<Views>(text.status());
-    if (views.ok()) {
-      views_ = *std::move(views);
-      return;
-    }
-    const std::string aside = FreeName(file_ + ".damaged");
-    const bool moved = std::rename(file_.c_str(), aside.c_str()) == 0;
-    LOG(ERROR) << "the saved views in " << file_ << " cannot be read: " << views.status()
-               << (moved ? "; the file is now " + aside : "");
+std::vector<SavedView> SavedViews::List(const std::string& logdir) const {
+  const runtime::MutexLock lock(mutex_);
+  std::vector<SavedView> list;
+  for (const auto& [key, view] : views_) {
+    if (key.first == logdir) list.push_back(view);
   }
+  return list;
+}
 
-  std::vector<SavedView> List(const std::string& logdir) const override {
-    const runtime::MutexLock lock(mutex_);
-    std::vector<SavedView> list;
-    for (const auto& [key, view] : views_) {
-      if (key.first == logdir) list.push_back(view);
-    }
-    return list;
+absl::Status SavedViews::Save(const std::string& logdir, const std::string& name,
+                              const std::string& address) {
+  if (absl::Status fine = Check(name, address); !fine.ok()) return fine;
+  const runtime::MutexLock lock(mutex_);
+  Views next = views_;
+  next[{logdir, name}] = {.name = name, .address = address, .saved = clock_->Now()};
+  if (next.size() > kMaxSavedViews) {
+    return absl::ResourceExhaustedError(absl::StrCat("there are ", kMaxSavedViews,
+                                                     " saved views. Next step: remove some in "
+                                                     "the view Saved"));
   }
+  return Write(std::move(next));
+}
 
-  absl::Status Save(const std::string& logdir, const std::string& name,
-                    const std::string& address) override {
-    if (absl::Status fine = Check(name, address); !fine.ok()) return fine;
-    const runtime::MutexLock lock(mutex_);
-    Views next = views_;
-    next[{logdir, name}] = {.name = name, .address = address, .saved = clock_->Now()};
-    if (next.size() > kMaxSavedViews) {
-      return absl::ResourceExhaustedError(absl::StrCat("there are ", kMaxSavedViews,
-                                                       " saved views. Next step: remove some in "
-                                                       "the view Saved"));
-    }
-    return Write(std::move(next));
+absl::Status SavedViews::Remove(const std::string& logdir, const std::string& name) {
+  const runtime::MutexLock lock(mutex_);
+  Views next = views_;
+  if (next.erase({logdir, name}) == 0) {
+    return absl::NotFoundError(absl::StrCat("there is no view ", name));
   }
+  return Write(std::move(next));
+}
 
-  absl::Status Remove(const std::string& logdir, const std::string& name) override {
-    const runtime::MutexLock lock(mutex_);
-    Views next = views_;
-    if (next.erase({logdir, name}) == 0) {
-      return absl::NotFoundError(absl::StrCat("there is no view ", name));
-    }
-    return Write(std::move(next));
+absl::Status SavedViews::Write(Views next) {
+  json root = json::object();
+  for (const auto& [key, view] : next) {
+    root[key.first][view.name] = {{"address", view.address},
+                                  {"saved_us", absl::ToUnixMicros(view.saved)}};
   }
-
- private:
-  absl::Status Write(Views next) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    json root = json::object();
-    for (const auto& [key, view] : next) {
-      root[key.first][view.name] = {{"address", view.address},
-                                    {"saved_us", absl::ToUnixMicros(view.saved)}};
-    }
-    const std::string text = root.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-    if (absl::Status written = runtime::WriteFileAtomically(file_, text, 0600); !written.ok()) {
-      return written;
-    }
-    views_ = std::move(next);
-    return absl::OkStatus();
+  const std::string text = root.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  if (absl::Status written = runtime::WriteFileAtomically(file_, text, 0600); !written.ok()) {
+    return written;
   }
-
-  const std::string file_;
-  runtime::Clock* const clock_;
-  mutable runtime::Mutex mutex_;
-  Views views_ ABSL_GUARDED_BY(mutex_);
-};
-
-}  // namespace
-
-std::unique_ptr<SavedViews> SavedViews::Open(std::string file, runtime::Clock* clock) {
-  return std::make_unique<StoredViews>(std::move(file), clock);
+  views_ = std::move(next);
+  return absl::OkStatus();
 }
 
 }  // namespace web
