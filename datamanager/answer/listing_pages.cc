@@ -29,6 +29,12 @@
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
+// Always true:
+// - Without `sort` the runs are newest first, and `next` is a Place in that order: runs that grow
+//   meanwhile come before it and shift nothing. With `sort` the caller counts (`skip`).
+// - Only the runs of the page are made whole; all others cost what the query and the order need.
+// - A page ends behind the run that takes it over kMostPageBytes.
+
 namespace datamanager {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
 
 namespace datamanager::tensorboard {
 
@@ -30,7 +31,21 @@ class SocketGiver {
   // Null: no data manager listens there. Call this, and the destructor, on the loop's thread or
   // before it runs. After the destruction the data manager serves connected clients only.
   static std::unique_ptr<SocketGiver> Give(Options options);
-  virtual ~SocketGiver() = default;
+  ~SocketGiver() { Forget(); }
+  SocketGiver(const SocketGiver&) = delete;
+  SocketGiver& operator=(const SocketGiver&) = delete;
+
+ private:
+  SocketGiver(Options options, runtime::UniqueFd connection);
+  void Read();
+  void End(std::string why);
+  void Forget();
+
+  Options options_;
+  runtime::UniqueFd connection_;
+  runtime::EventLoop::WatchId watch_ = 0;
+  runtime::EventLoop::TimerId patience_ = 0;
+  bool served_ = false;
 };
 
 }  // namespace datamanager::tensorboard

@@ -26,6 +26,13 @@
 #include "tuning/space/space.h"
 #include "tuning/stop/stopping_rule.h"
 
+// Always true:
+// - A wrong key is noted with its place and leaves the plan's default, and reading goes on, so that
+//   one look shows all problems of a file. Only what needs the whole space (constraints, enqueue,
+//   schedule) is left out once there is a problem.
+// - Keys that a plan does not know are problems, never ignored; those in `notices` are W&B's own.
+// - A plan with problems is never used: ReadPlanResult::plan counts only without them.
+
 namespace tuning {
 namespace {
 
