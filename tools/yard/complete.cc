@@ -10,7 +10,7 @@
 #include "runtime/text/utf8.h"
 #include "tools/yard/cli/verb.h"
 #include "tools/yard/follow/live_names.h"
-#include "tools/yard/json/message_json.h"
+#include "tools/yard/json/message_schema.h"
 #include "tools/yard/what_may_follow.h"
 
 namespace yard {
@@ -47,9 +47,9 @@ void Print(const Context& context, const std::string& word, const std::string& n
 }
 
 void PrintMethods(const Context& context, const std::string& service, const std::string& prefix) {
-  const auto messages = MessageJson::Load();
-  if (!messages.ok()) return;
-  for (const MessageJson::Method& method : (*messages)->Methods(service)) {
+  const auto schema = MessageSchema::Load();
+  if (!schema.ok()) return;
+  for (const MessageSchema::Method& method : (*schema)->Methods(service)) {
     const std::string name(method.info.name);
     if (name.starts_with(prefix)) Print(context, name, method.comment);
   }

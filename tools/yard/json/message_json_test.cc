@@ -275,7 +275,7 @@ TEST_F(MessageJsonTest, AnUnknownTypeIsNotFound) {
 }
 
 TEST_F(MessageJsonTest, DescribesMethodsAsTheSchemaDoes) {
-  const auto jobs = messages_->FindMethod("launcher", "Jobs");
+  const auto jobs = messages_->schema().FindMethod("launcher", "Jobs");
   ASSERT_TRUE(jobs.ok()) << jobs.status();
   EXPECT_EQ(jobs->info.service, "launcher");
   EXPECT_EQ(jobs->info.name, "Jobs");
@@ -290,12 +290,12 @@ TEST_F(MessageJsonTest, DescribesMethodsAsTheSchemaDoes) {
               ElementsAre("job: string", "live_only: bool", "environment: EnvironmentView",
                           "newest_ended: uint", "applied: bool"));
 
-  const auto follow = messages_->FindMethod("trainer", "FollowTrial");
+  const auto follow = messages_->schema().FindMethod("trainer", "FollowTrial");
   ASSERT_TRUE(follow.ok()) << follow.status();
   EXPECT_TRUE(follow->info.streaming);
   EXPECT_EQ(follow->info.default_timeout, absl::InfiniteDuration());
 
-  const auto launch = messages_->FindMethod("launcher", "Launch");
+  const auto launch = messages_->schema().FindMethod("launcher", "Launch");
   ASSERT_TRUE(launch.ok()) << launch.status();
   EXPECT_EQ(launch->info.idempotency, bus::Idempotency::kStored);
   EXPECT_EQ(launch->info.role, bus::Role::kControl);
@@ -303,22 +303,22 @@ TEST_F(MessageJsonTest, DescribesMethodsAsTheSchemaDoes) {
 }
 
 TEST_F(MessageJsonTest, EveryServiceHasTheCommonMethods) {
-  const auto stats = messages_->FindMethod("registry", "Stats");
+  const auto stats = messages_->schema().FindMethod("registry", "Stats");
   ASSERT_TRUE(stats.ok()) << stats.status();
   EXPECT_EQ(stats->info.service, "");
-  const auto shutdown = messages_->FindMethod("trainer", "Shutdown");
+  const auto shutdown = messages_->schema().FindMethod("trainer", "Shutdown");
   ASSERT_TRUE(shutdown.ok()) << shutdown.status();
   EXPECT_EQ(shutdown->info.role, bus::Role::kAdmin);
 }
 
 TEST_F(MessageJsonTest, UnknownServicesAndMethodsNameTheKnownOnes) {
-  const auto service = messages_->FindMethod("lancher", "Jobs").status();
+  const auto service = messages_->schema().FindMethod("lancher", "Jobs").status();
   EXPECT_EQ(service.code(), absl::StatusCode::kNotFound);
   for (const char* name : {"registry", "launcher", "datamanager", "trainer"}) {
     EXPECT_THAT(std::string(service.message()), HasSubstr(name));
   }
   EXPECT_THAT(std::string(service.message()), Not(HasSubstr("common")));
-  const auto method = messages_->FindMethod("launcher", "Job").status();
+  const auto method = messages_->schema().FindMethod("launcher", "Job").status();
   EXPECT_EQ(method.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(method.message()), HasSubstr("Launch, Jobs, StopJob"));
 }

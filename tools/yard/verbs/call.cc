@@ -10,6 +10,7 @@
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/json/json_path.h"
 #include "tools/yard/json/message_json.h"
+#include "tools/yard/json/message_schema.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
@@ -45,7 +46,8 @@ class Call : public Verb {
   int Run(Context& context) override {
     auto messages = MessageJson::Load();
     if (!messages.ok()) return Fail(context, "call", messages.status());
-    if (list_) return List(context, **messages);
+    const MessageSchema& schema = (*messages)->schema();
+    if (list_) return List(context, schema);
     if (service_.empty() || method_.empty()) {
       return Fail(context, "call",
                   absl::InvalidArgumentError(
@@ -56,7 +58,7 @@ class Call : public Verb {
       if (!field.ok()) return Fail(context, "call", field.status());
       path_ = *std::move(field);
     }
-    auto method = (*messages)->FindMethod(service_, method_);
+    auto method = schema.FindMethod(service_, method_);
     if (!method.ok()) return Fail(context, "call", method.status());
     auto request = (*messages)->FromJson(method->request_type, request_);
     if (!request.ok()) return Fail(context, "call", request.status());
@@ -65,7 +67,7 @@ class Call : public Verb {
   }
 
  private:
-  int Ask(Context& context, const MessageJson& messages, const MessageJson::Method& method,
+  int Ask(Context& context, const MessageJson& messages, const MessageSchema::Method& method,
           msg::EnvelopeT request) const {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "call", client.status());
@@ -113,8 +115,8 @@ class Call : public Verb {
     return true;
   }
 
-  int List(Context& context, const MessageJson& messages) const {
-    std::vector<std::string> services = messages.Services();
+  int List(Context& context, const MessageSchema& schema) const {
+    std::vector<std::string> services = schema.Services();
     if (!service_.empty()) {
       if (std::find(services.begin(), services.end(), service_) == services.end()) {
         return Fail(context, "call",
@@ -125,7 +127,7 @@ class Call : public Verb {
     }
     Table table({"SERVICE", "METHOD", "ROLE", "REQUEST", "FIELDS"});
     for (const std::string& service : services) {
-      for (const MessageJson::Method& method : messages.Methods(service)) {
+      for (const MessageSchema::Method& method : schema.Methods(service)) {
         // Methods that every service has are told once.
         if (method.info.service.empty() && services.size() > 1 && service != services.front()) {
           continue;
@@ -145,7 +147,7 @@ class Call : public Verb {
   }
 
   static void PrintMethod(Context& context, const std::string& service,
-                          const MessageJson::Method& method) {
+                          const MessageSchema::Method& method) {
     PrintJson(context, {{"service", service},
                         {"method", std::string(method.info.name)},
                         {"role", RoleName(method.info.role)},
