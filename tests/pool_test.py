@@ -124,6 +124,18 @@ class HostsTest(PoolCase):
         self.assertEqual(code, 6, err)
         self.assertIn("node one is in pool lab", err)
 
+    def test_a_node_that_comes_through_the_gate_stays_until_its_pool_goes_and_then_its_key_does(self):
+        self.yard("gate", "allow", "far", "--node", "--pool", "lab", "--address", "tcp://127.0.0.1:1")
+        self.yard("gate", "allow", "other", "--node", "--pool", "elsewhere", "--address", "tcp://127.0.0.1:1")
+        self.yard("pool", "lab", "--hosts", "one")
+        self.yard("pool", "lab", "--hosts", "two")
+        self.assertEqual({name for name, node in self.nodes().items() if node["pool"] == "lab"}, {"far", "two"})
+        self.yard("pool", "rm", "lab")
+        self.assertEqual(set(self.nodes()), {"other"})
+        keys = [row["name"] for row in map(json.loads, self.yard("gate", "list", "--json")[0].splitlines()) if row.get("role") == "node"]
+        self.assertEqual(keys, ["other"])
+        self.yard("pool", "rm", "elsewhere")
+
     def test_a_host_with_tasks_is_not_taken_out_unless_somebody_insists(self):
         self.yard("pool", "lab", "--hosts", "one")
         spec = {"name": "there", "pool": "lab", "argv": ["sleep", "1000000"], "environment": ["PATH=/usr/bin:/bin"],

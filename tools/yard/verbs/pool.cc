@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bus/access/key_folder.h"
 #include "bus/schema/launcher_methods.h"
 #include "runtime/file/locations.h"
 #include "runtime/text/printable.h"
@@ -218,9 +219,12 @@ class Pool : public Verb {
     if (!nodes.ok()) return Fail(context, "pool", nodes.status());
     const auto jobs = Hosts(context, *nodes);
     if (!jobs.ok()) return Fail(context, "pool", jobs.status());
+    const auto keys = NodeKeys(context);
+    if (!keys.ok()) return Fail(context, "pool", keys.status());
     std::vector<HostJob> leaving;
     std::set<std::string> kept;  // Nodes whose jobs stay.
     for (const HostJob& job : *jobs) {
+      if (job.id.empty() && keys->contains(job.host.node)) continue;  // It comes by itself.
       const bool is_wanted = std::find(hosts->begin(), hosts->end(), job.host) != hosts->end();
       if (job.pool == pool && !is_wanted) leaving.push_back(job);
       if (job.pool == pool && is_wanted && !job.id.empty()) kept.insert(job.host.node);
@@ -262,6 +266,19 @@ class Pool : public Verb {
       hosts->push_back({.pool = node.pool, .host = {.address = node.address, .node = node.name}});
     }
     return hosts;
+  }
+
+  // The nodes that come through the gate, by the keys that are allowed.
+  static absl::StatusOr<std::set<std::string>> NodeKeys(Context& context) {
+    const bus::KeyFolder folder(context.locations.state_directory);
+    const auto keys = folder.Allowed();
+    std::set<std::string> names;
+    if (absl::IsNotFound(keys.status())) return names;
+    if (!keys.ok()) return keys.status();
+    for (const bus::AllowedKey& key : *keys) {
+      if (key.is_of_node()) names.insert(key.name);
+    }
+    return names;
   }
 
   absl::Status SetSlots(Context& context, const std::string& pool, const PoolHost& host,
@@ -349,8 +366,16 @@ class Pool : public Verb {
       if (job.pool == pool) leaving.push_back(job);
     }
     if (leaving.empty()) return Fail(context, "pool", NoPool(pool));
+    const auto keys = NodeKeys(context);
+    if (!keys.ok()) return Fail(context, "pool", keys.status());
     if (absl::Status left = TakeOut(context, leaving, *nodes); !left.ok()) {
       return Fail(context, "pool", left);
+    }
+    const bus::KeyFolder folder(context.locations.state_directory);
+    for (const HostJob& host : leaving) {
+      if (!keys->contains(host.host.node)) continue;
+      const absl::Status removed = folder.Remove(host.host.node);
+      if (!removed.ok() && !absl::IsNotFound(removed)) return Fail(context, "pool", removed);
     }
     if (context.json) {
       PrintJson(context, {{"pool", pool}, {"removed", true}});
