@@ -88,7 +88,7 @@ TEST_F(TimerTest, ItsFunctionMayDestroyIt) {
   Run([&] {
     timer->Start(loop_.get(), absl::Milliseconds(1), [&, number = std::vector<int>{7}] {
       timer = nullptr;
-      ran_ = number;  // What the function holds is still there.
+      ran_ = number;  // (The function still has its number.)
     });
   });
   EXPECT_THAT(ran_, ElementsAre(7));

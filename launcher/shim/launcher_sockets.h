@@ -61,7 +61,7 @@ class LauncherSockets {
   const Events events_;
   std::string path_;
   runtime::UniqueFd listener_;
-  ino_t inode_ = 0;  // Of the socket that listener_ is.
+  ino_t inode_ = 0;  // The inode of the socket that listener_ is.
   std::map<int, Launcher> launchers_;
 };
 
