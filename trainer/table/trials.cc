@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,7 +20,6 @@
 #include "trainer/attempt/room_waits.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/function/function_main.h"
-#include "trainer/report/output_format.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/run/run_configuration.h"
 #include "trainer/run/run_mode.h"
@@ -30,6 +28,7 @@
 #include "trainer/table/attempt_guard.h"
 #include "trainer/table/ended_trials.h"
 #include "trainer/table/launch_queue.h"
+#include "trainer/table/line_intake.h"
 #include "trainer/table/new_trials.h"
 #include "trainer/table/system_curves.h"
 #include "trainer/table/trial_annotations.h"
@@ -48,12 +47,11 @@
 #include "trainer/trial/trial_state.h"
 
 // Always true between two callbacks:
-// - `record` in memory is what the store has, but for trials that are unsaved (trial_saves.h),
-// which are behind there
-//   after an error of the disk and written again by a timer.
-// - what becomes of a trial is decided by Decide() (trial/life.h) alone, and carried out by
-//   CarryOut() in the order of its actions: what comes before the record is stored may be done
-//   twice, everything else comes behind it.
+// - `record` in memory is what the store has, but for the records that saves_ has not stored yet
+//   after an error of the disk; a timer writes them again.
+// - Decide() (trial/life.h) alone says what an event makes of a trial. CarryOut() stores that and
+//   does it, in the order of the actions: an action before the storing may be done twice,
+//   everything else comes behind it.
 // - a trial has a runner exactly while its AttemptStatus says so.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
@@ -132,6 +130,11 @@ class TrialsImpl : public Trials {
         files_({options_.loop, options_.clock, options_.store, &table_, &news_,
                 [this](std::int64_t number) { return saves_.IsUnsaved(number); },
                 [this] { TryStoreLater(); }, [this] { ++store_errors_; }, options_.fault}),
+        intake_(
+            {options_.loop, options_.clock, options_.store, &table_, &news_, &files_, &room_waits_,
+             options_.judge, [this](Trial& trial, const Event& event) { (void)Feed(trial, event); },
+             [this](const AttemptKey& key, const std::string& how) { ReportsComplete(key, how); },
+             [this] { sync_.Soon(); }, [this] { ++store_errors_; }, options_.fault}),
         annotations_({options_.store, [this] { sync_.Soon(); }, [this] { ++store_errors_; },
                       options_.fault}),
         details_({options_.loop, options_.store, &table_, &view_}),
@@ -370,7 +373,7 @@ class TrialsImpl : public Trials {
   void Forget(ObserverId observer) override { news_.Forget(observer); }
 
   Stats GetStats() const override {
-    return {table_.count(), live_.load(), queue_.used(), reports_.load(), store_errors_.load()};
+    return {table_.count(), live_.load(), queue_.used(), intake_.reports(), store_errors_.load()};
   }
 
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override {
@@ -413,38 +416,7 @@ class TrialsImpl : public Trials {
   }
 
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
-    std::vector<absl::StatusOr<std::string>> answers;
-    std::set<std::int64_t> touched;
-    std::set<AttemptKey> held;
-    StoreBatch batch;
-    const TrialReports::TimeOfLine now = {options_.clock->Now(), options_.clock->Monotonic()};
-    for (const RelayedLine& line : lines) {
-      if (held.count(line.attempt) != 0) {
-        answers.push_back(absl::UnavailableError("a line before it is held back"));
-        continue;
-      }
-      answers.push_back(Take(line, now, batch, touched));
-      if (IsHeldBack(answers.back().status())) held.insert(line.attempt);
-    }
-    Fault("before commit");
-    const absl::Status stored = StoreLines(batch);
-    Fault("after commit");
-    if (options_.judge != nullptr && stored.ok()) options_.judge->Committed();
-    if (options_.judge != nullptr && !stored.ok()) options_.judge->Abandon();
-    std::map<std::int64_t, absl::Status> failed;
-    for (const std::int64_t number : touched) {
-      const absl::Status status = Conclude(table_.At(number), stored);
-      if (!status.ok()) failed[number] = status;
-    }
-    Fault("after files");
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const auto error = failed.find(lines[i].attempt.trial);
-      if (error != failed.end()) answers[i] = error->second;
-      HoldForRoom(lines[i].attempt, stored.ok(), answers[i]);
-      if (answers[i].ok() && lines[i].is_end) ReportsComplete(lines[i].attempt, lines[i].text);
-    }
-    if (options_.store->IsUntidy()) TidyLater();
-    return answers;
+    return intake_.Receive(lines);
   }
   void OnWanted(std::function<void(const AttemptKey&)> wanted) override {
     wanted_ = std::move(wanted);
@@ -636,153 +608,8 @@ class TrialsImpl : public Trials {
 
   // ---- Reports.
 
-  static bool IsHeldBack(const absl::Status& status) {
-    return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
-  }
-
   void Want(const AttemptKey& attempt) {
     if (wanted_) wanted_(attempt);
-  }
-
-  // A line for which there is no room is held back, and called for again.
-  void HoldForRoom(const AttemptKey& attempt, bool is_stored, absl::StatusOr<std::string>& answer) {
-    Trial* const found = table_.AtHand(attempt.trial);
-    if (found == nullptr || found->record.attempt != attempt.attempt) return;
-    Trial& trial = *found;
-    if (answer.ok()) {
-      if (room_waits_.Remove(attempt.trial)) news_.Announce(trial);
-      return;
-    }
-    if (!absl::IsResourceExhausted(answer.status())) return;
-    if (WaitForRoom(trial, is_stored)) {
-      LOG(ERROR) << "trial " << trial.record.id() << " waits for room: " << answer.status();
-      news_.Announce(trial);
-    }
-    answer = absl::UnavailableError("there is no room for it");
-  }
-
-  // On the disk of its run, or on the store's. True if it did not wait before.
-  bool WaitForRoom(const Trial& trial, bool is_stored) {
-    const std::string state = std::filesystem::path(options_.store->path()).parent_path();
-    return room_waits_.Add({trial.record.number, trial.record.attempt},
-                           NoRoomWords(is_stored ? trial.record.spec.run_directory : state));
-  }
-
-  absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialReports::TimeOfLine& now,
-                                   StoreBatch& batch, std::set<std::int64_t>& touched) {
-    const auto found = table_.ByNumber(line.attempt.trial);
-    if (absl::IsUnavailable(found.status())) {
-      // It comes again, as that for which there is no room does.
-      room_waits_.Add(line.attempt, std::string(found.status().message()));
-      return found.status();
-    }
-    Trial* const trial = found.value_or(nullptr);
-    if (trial == nullptr || trial->record.attempt != line.attempt.attempt) {
-      return absl::PermissionDeniedError("this attempt is over");
-    }
-    // A launched program is let finish what it says; an attached process may go on for days.
-    const bool is_over = IsAttached(trial->record) && HasEnded(trial->record);
-    if (is_over && !line.is_end) return absl::PermissionDeniedError(WhyOver(trial->record));
-    touched.insert(trial->record.number);
-    // Its word may come before the launcher's.
-    if (WaitsForResources(trial->record)) (void)Feed(*trial, event::Granted{NowMicros()});
-    if (trial->watch_timer.is_set()) trial->last_heard = options_.clock->Monotonic();
-    auto answer = trial->reports->Take(line, trial->record, now, batch);
-    // Nobody would call for it again.
-    if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {
-      return absl::InternalError(answer.status().message());
-    }
-    return answer;
-  }
-
-  absl::Status StoreLines(const StoreBatch& batch) {
-    if (batch.lines.empty()) return absl::OkStatus();
-    auto status = options_.store->Write(batch);
-    if (status.ok()) {
-      sync_.Soon();
-      return status;
-    }
-    ++store_errors_;
-    LOG_EVERY_N(ERROR, 20) << status;
-    return status;
-  }
-
-  absl::Status Conclude(Trial& trial, const absl::Status& stored) {
-    if (!stored.ok()) {
-      trial.reports->Abandon();
-      return stored;
-    }
-    reports_ += trial.reports->Committed();
-    TakeVerdict(trial);
-    if (auto config = trial.reports->TakeConfiguration()) {
-      trial.record.spec.config = *std::move(config);
-      trial.config_behind = true;
-      Fault("before configuration file");
-    }
-    if (auto status = files_.WriteChangedConfiguration(trial); !status.ok()) return status;
-    return news_.SpreadSoon(trial);
-  }
-
-  void TidyLater() {
-    if (std::exchange(tidies_, true)) return;
-    options_.loop->Post([this, alive = alive_] {
-      if (!*alive) return;
-      tidies_ = false;
-      Fault("before tidy");
-      const absl::Status tidied = options_.store->Tidy();
-      Fault("after tidy");
-      if (!tidied.ok()) ++store_errors_;
-      LOG_IF(ERROR, !tidied.ok()) << tidied;
-    });
-  }
-
-  // ---- Reports in the output of a program.
-
-  void FollowOutput(Trial& trial) {
-    if (!ReportsByOutput(trial.record)) return;
-    auto format = OutputFormat::From(trial.record.spec.options.output_reports);
-    if (!format.ok()) return;  // Never: it was checked when the trial was made.
-    const AttemptKey attempt{trial.record.number, trial.record.attempt};
-    trial.output = std::make_unique<OutputReader>(OutputReader::Options{
-        .loop = options_.loop,
-        .path = OutputPathOf(trial.record),
-        .offset = trial.reports->progress().last_line,
-        .format = *std::move(format),
-        .take = [this, attempt](const auto& lines) { return TakeOutput(attempt, lines); }});
-  }
-
-  bool TakeOutput(const AttemptKey& attempt, const std::vector<OutputReader::Line>& lines) {
-    table_.At(attempt.trial).last_heard = options_.clock->Monotonic();
-    const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
-    if (reports.empty()) return true;
-    const auto answers = Receive(reports);
-    // An error of the line itself, or of the run's directory, does not pass by waiting.
-    for (const auto& answer : answers) {
-      LOG_IF(ERROR, !answer.ok() && !IsHeldBack(answer.status()))
-          << "trial number " << attempt.trial << ", a report in its output: " << answer.status();
-    }
-    return std::none_of(answers.begin(), answers.end(),
-                        [](const auto& answer) { return IsHeldBack(answer.status()); });
-  }
-
-  // Applies what the stored lines say of the trial's end.
-  void TakeVerdict(Trial& trial) {
-    const TrialReports::Progress& progress = trial.reports->progress();
-    const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
-    trial.record.failure = progress.failure;
-    trial.record.expelled = progress.expelled;
-    trial.record.criterion = progress.criterion;
-    trial.record.earlier_metrics = progress.earlier_metrics;
-    const bool is_news = trial.record.is_to_end() != was_to_end ||
-                         progress.done != trial.attempt.done_was_known ||
-                         progress.verdict.kind != Verdict::Kind::kContinue;
-    // (Most lines are none, and come often: nothing is copied for them.)
-    if (is_news) (void)Feed(trial, event::LinesStored{was_to_end, progress.verdict});
-  }
-
-  static std::string WhyOver(const TrialRecord& record) {
-    return absl::StrCat("trial ", record.id(), " ", StateWords(record),
-                        record.reason.empty() ? "" : ": ", record.reason);
   }
 
   void ReportsComplete(const AttemptKey& key, const std::string& how) {
@@ -889,7 +716,7 @@ class TrialsImpl : public Trials {
     MakeRunner(trial);
     trial.runner->TakeUp(trial.record.job);
     curves_.Repair(trial);
-    FollowOutput(trial);
+    intake_.FollowOutput(trial);
   }
   void Carry(Trial& trial, const action::SendStop& stop) {
     if (trial.output != nullptr) GiveUpOutputAfter(trial, stop.grace);
@@ -964,7 +791,7 @@ class TrialsImpl : public Trials {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
       if (absl::IsResourceExhausted(prepared)) {
         // Those behind it may need less.
-        WaitForRoom(trial, true);
+        intake_.WaitForRoom(trial, true);
         queue_.SkipForRoom(trial.record.number);
         StartNextLater();
       }
@@ -982,7 +809,7 @@ class TrialsImpl : public Trials {
         CarryOut(trial, DecideOn(trial, std::move(changed), event::LaunchDue{}), before);
     if (!status.ok()) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << status;
-      if (absl::IsResourceExhausted(status)) WaitForRoom(trial, false);
+      if (absl::IsResourceExhausted(status)) intake_.WaitForRoom(trial, false);
       return TryStoreLater();
     }
     room_waits_.Remove(trial.record.number);
@@ -1046,7 +873,7 @@ class TrialsImpl : public Trials {
       return OnEnded(trial, std::move(end));
     }
     (void)Feed(trial, event::LaunchAnswered{*std::move(job)});
-    FollowOutput(trial);
+    intake_.FollowOutput(trial);
     queue_.StartNext();
   }
 
@@ -1242,6 +1069,7 @@ class TrialsImpl : public Trials {
   LaunchQueue queue_;
   TrialNews news_;
   TrialFiles files_;
+  LineIntake intake_;
   TrialAnnotations annotations_;
   TrialDetails details_;
   SystemCurves curves_;
@@ -1251,9 +1079,8 @@ class TrialsImpl : public Trials {
   std::function<void(const AttemptKey&, const std::string&)> over_;
   std::set<AttemptKey> connected_;  // Attempts whose shims have a connection.
   runtime::Timer store_timer_;
-  bool tidies_ = false;  // Soon.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::atomic<std::uint64_t> live_{0}, reports_{0}, store_errors_{0};
+  std::atomic<std::uint64_t> live_{0}, store_errors_{0};
 };
 
 }  // namespace

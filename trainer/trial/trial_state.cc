@@ -28,6 +28,11 @@ std::string StateWords(const TrialRecord& record) {
   return record.state == TrialState::Pending ? "waits for its start" : "runs";
 }
 
+std::string WhyOver(const TrialRecord& record) {
+  return absl::StrCat("trial ", record.id(), " ", StateWords(record),
+                      record.reason.empty() ? "" : ": ", record.reason);
+}
+
 absl::Duration GraceOf(const TrialRecord& record) {
   return absl::Milliseconds(record.stop_requested ? record.stop_grace_ms
                                                   : record.spec.stop_grace_ms);

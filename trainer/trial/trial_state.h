@@ -22,6 +22,8 @@ bool IsToPause(const TrialRecord& record);
 bool IsToLeave(const TrialRecord& record, bool said_done);
 // "has ended (Done)", "runs".
 std::string StateWords(const TrialRecord& record);
+// "trial t-abcde has ended (Stopped): it was asked to stop".
+std::string WhyOver(const TrialRecord& record);
 
 // The time it has to end by itself.
 absl::Duration GraceOf(const TrialRecord& record);
