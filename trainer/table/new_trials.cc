@@ -10,8 +10,10 @@
 #include "runtime/text/random_id.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/run/experiment_id.h"
+#include "trainer/table/ended_trials.h"
 #include "trainer/trial/attach_request.h"
 #include "trainer/trial/trial_request.h"
+#include "trainer/trial/trial_state.h"
 
 namespace trainer {
 namespace {
@@ -28,7 +30,26 @@ absl::StatusOr<TrialRecord> NewTrials::FromRequest(const std::string& request_id
   if (!spec.ok()) return spec.status();
   if (auto status = CheckStart(*spec); !status.ok()) return status;
   if (auto status = FindOthers(*spec); !status.ok()) return status;
-  return NewRecord(id, request_id, *std::move(spec));
+  TrialRecord record = NewRecord(id, request_id, *std::move(spec));
+  const std::string why = WhyItsGroupIsPaused(record);
+  if (!why.empty()) MarkPause(record, why);
+  return record;
+}
+
+std::string NewTrials::WhyItsGroupIsPaused(const TrialRecord& record) const {
+  if (!record.spec.options.fail_fast) return "";
+  for (const auto& [number, trial] : options_.table->at_hand()) {
+    if (IsOfGroup(trial.record, record) && trial.record.state == msg::TrialState::Failed) {
+      return WhyAGroupIsPaused(trial.record.id());
+    }
+  }
+  for (const auto& [number, trial] : options_.table->ended().all()) {
+    const bool has_failed = trial.state() == msg::TrialState::Failed && !trial.group().empty();
+    if (has_failed && trial.group() == record.spec.options.group) {
+      return WhyAGroupIsPaused(std::string(trial.id()));
+    }
+  }
+  return "";
 }
 
 // The trials that it starts after, by their ids.

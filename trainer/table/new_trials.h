@@ -41,6 +41,8 @@ class NewTrials {
   absl::Status CheckNameIsFree(const TrialSpec& spec) const;
   absl::Status FindOthers(TrialSpec& spec) const;
   absl::Status CheckStart(TrialSpec& spec) const;
+  // Empty unless a trial of its group has failed, fast.
+  std::string WhyItsGroupIsPaused(const TrialRecord& record) const;
   TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) const;
 
   const Options options_;

@@ -187,9 +187,6 @@ class TrialsImpl : public Trials {
     if (!made.ok()) return made.status();
     TrialRecord record = *std::move(made);
     record.trace = trace;
-    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) {
-      record = Decide(std::move(record), {}, {}, event::PauseAsked{why}, Now()).record;
-    }
     auto number = options_.store->Insert(record);
     if (!number.ok()) return number.status();
     sync_.Soon();
@@ -984,22 +981,6 @@ class TrialsImpl : public Trials {
     PutAsideLater(table_.at_hand().size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
   }
 
-  // Empty unless a trial of its group has failed, fast.
-  std::string WhyItsGroupIsPaused(const TrialRecord& record) const {
-    if (!record.spec.options.fail_fast) return "";
-    for (const auto& [number, trial] : table_.at_hand()) {
-      if (IsOfGroup(trial.record, record) && trial.record.state == TrialState::Failed) {
-        return WhyAGroupIsPaused(trial.record.id());
-      }
-    }
-    for (const auto& [number, trial] : table_.ended().all()) {
-      const bool has_failed = trial.state() == TrialState::Failed && !trial.group().empty();
-      if (has_failed && trial.group() == record.spec.options.group) {
-        return WhyAGroupIsPaused(std::string(trial.id()));
-      }
-    }
-    return "";
-  }
   // The others of its group that go on, each with what follows once it is stored together with the
   // caller's.
   using Held = std::vector<std::pair<Trial*, std::vector<Action>>>;
