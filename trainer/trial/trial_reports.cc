@@ -18,6 +18,18 @@
 #include "trainer/run/run_mode.h"
 #include "trainer/trial/trial_state.h"
 
+// Always true between two calls:
+// - progress_ is what the store has, but for what Decide() has said. draft_, draft_rows_ and the
+//   rest of the draft hold what lines add to it; they exist only from Take() to the next
+//   Committed() or Abandon().
+// - the next line of the channel is last_line + 1 of the draft; a line up to that gets its stored
+//   answer again. In output any later line may be the next.
+// - fresh_ holds the committed rows that nobody was told of, oldest first; the first fresh_written_
+//   of them are in the files, unless files_.behind(), and then no line is taken before
+//   RepairFiles().
+// - preparation_ is of the line that is taken next: until its checkpoint is read no line behind it
+//   is taken.
+
 namespace trainer {
 namespace {
 
