@@ -20,7 +20,7 @@
 
 namespace bus {
 
-// What a service writes to its log of the calls that it has, and counts of them. A flood of calls
+// The lines that a service writes to its log about its calls, and counts of them. A flood of calls
 // costs so many lines a second, and the next line says how many are missing. Any thread.
 class CallLog {
  public:
