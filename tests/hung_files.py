@@ -19,6 +19,7 @@ ROOT = 1  # Number of the root directory.
  READDIR, RELEASEDIR, CREATE, INTERRUPT, BATCH_FORGET, RENAME2) = (
      1, 2, 3, 4, 9, 10, 11, 12, 14, 15, 16, 17, 18, 20, 26, 27, 28, 29, 35, 36, 42, 45)
 _SIZE_IS_SET = 8
+_KEEP_CACHE = 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -140,7 +141,8 @@ class HungFiles:
             made = self._make(number, body[16:].rstrip(b"\0"), bytearray())
             return self._entry(made) + struct.pack("<QII", 0, 0, 0)
         if what in (OPEN, OPENDIR):
-            return struct.pack("<QII", 0, 0, 0)
+            # (Pages in memory stay there, also those of running programs.)
+            return struct.pack("<QII", 0, _KEEP_CACHE if what == OPEN else 0, 0)
         if what in (UNLINK, RMDIR):
             self._nodes[number].pop(body.rstrip(b"\0"))
             return b""

@@ -2,6 +2,7 @@
 which Slurm keeps track of processes; and what a site does to their environment."""
 
 import json
+import os
 import pathlib
 import time
 import unittest
@@ -22,7 +23,10 @@ class SlurmSuspendedTest(faults_case.FaultsCase):
         self.slurm("scontrol", "suspend", number)
         self.await_true(lambda: self.pool_row()["state"] == "SUSPENDED", self.pool_row)
         before = len(self.noted("rests"))
-        self.passes(12)
+        # The launcher says of its node since when it has not answered.
+        self.await_true(lambda: self.call("Nodes", pool="lab")["nodes"][0]["state"] == "away", lambda: self.call("Nodes"))
+        node = self.call("Nodes", pool="lab")["nodes"][0]
+        self.assertTrue(node["since_us"] and node["why"], node)
         self.assertEqual(len(self.noted("rests")), before)
         self.slurm("scontrol", "resume", number)
         self.reports_go_on("rests")
@@ -166,6 +170,13 @@ class SlurmHungTest(faults_case.FaultsCase):
         return self.call("Launch", spec={"argv": ["sh", "-c", script], "working_directory": "/", "environment": ["PATH=/usr/bin:/bin"],
                                          "pool": "lab"})["job"]["id"]
 
+    def forget_pages(self):
+        """No page of the nodes' programs is in memory, but for those that a process has read."""
+        for path in self.shared.glob("b-*/**/*"):
+            if path.is_file():
+                with open(path, "rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
     @farm_case.needs_namespaces("reports, output, stops and starts go on while the shared file system hangs for a minute")
     def test_reports_output_stops_and_starts_go_on(self):
         self.make_pool("lab", nodes=1, slots=6)
@@ -174,16 +185,18 @@ class SlurmHungTest(faults_case.FaultsCase):
         self.await_true(lambda: len(self.noted("on")) > 5, self.keeper_log)
         ticks = self.launch("while :; do echo tick; sleep 0.1; done")
         self.await_true(lambda: "tick" in self.output(ticks), "it does not start")
+        self.forget_pages()
         self.files.hang()
         self.addCleanup(self.files.go_on)
         begin = time.monotonic()
         self.reports_go_on("on", 100)
         said = self.output(ticks).count("tick")
         self.await_true(lambda: self.output(ticks).count("tick") > said + 5, "the output has stopped")
-        started = self.launch("echo new; exit 3")
-        ended = self.await_state(started, "failed", "lost", "done")
-        self.assertEqual(ended["tasks"][0]["attempts"][0]["exit_code"], 3, ended)
-        self.assertIn("new", self.output(started))
+        for code in (3, 4, 5):
+            started = self.launch("echo new; exit %d" % code)
+            ended = self.await_state(started, "failed", "lost", "done")
+            self.assertEqual(ended["tasks"][0]["attempts"][0]["exit_code"], code, ended)
+            self.assertIn("new", self.output(started))
         self.yard("stop", ticks)
         self.await_state(ticks, "failed", "done")
         self.passes(60 - (time.monotonic() - begin))

@@ -6,7 +6,7 @@ import signal
 import time
 
 from bazel.python import xml_runner
-from tests.slurm import faults_case, submit_case
+from tests.slurm import faults_case, slurm_farm, submit_case
 
 
 def keepers(mark):
@@ -130,6 +130,10 @@ class SlurmSubmitKillsTest(submit_case.SubmitCase):
 class SlurmControllerKillsTest(submit_case.SubmitCase):
     """slurmctld is killed soon after a submission: it forgets the job, gives its number to another one, or starts it again."""
 
+    def setUp(self):
+        self.next_look = 0
+        super().setUp()
+
     def test_a_job_runs_once_or_is_asked_for_again_and_no_other_job_is_taken_for_it(self):
         dice = faults_case.dice()
         end = time.monotonic() + 200
@@ -149,9 +153,10 @@ class SlurmControllerKillsTest(submit_case.SubmitCase):
         self.farm.crash_ctld()
         self.farm.start_ctld()
         other = self.slurm("sbatch", "--parsable", "-J", "other-" + pool, "-D", "/", "-o", "/dev/null", "--wrap", "sleep 1000").strip()
-        self.await_true(notes.exists, lambda: (self.job(job), self.keeper_log(), self.queue()))
+        self.await_true(lambda: self.has_nodes() and notes.exists(), lambda: (self.job(job), self.keeper_log(), self.queue()))
         (self.shared / "go").touch()
-        ended = self.await_state(job, "done", "failed", "lost")
+        self.await_true(lambda: self.has_nodes() and self.job(job)["state"] in ("done", "failed", "lost"), lambda: self.job(job))
+        ended = self.job(job)
         self.assertEqual(ended["state"], "done", (ended, self.keeper_log()))
         # Each attempt has started at most once: one that was lost may have started as well.
         starts, attempts = notes.read_text().count("start"), len(ended["tasks"][0]["attempts"])
@@ -159,7 +164,24 @@ class SlurmControllerKillsTest(submit_case.SubmitCase):
         print("killed after %.2f s: %d attempts, %d starts" % (delay, attempts, starts), flush=True)
         self.yard("pool", "rm", pool, "--force")
         self.assertIn(other, self.slurm("squeue", "-h", "-n", "other-" + pool, "-o", "%i").split(), self.keeper_log())
-        self.slurm("scancel", other)
+        self.empty_queue()
+
+    def has_nodes(self):
+        """True; an administrator brings back the nodes that slurmctld takes for dead after its end."""
+        if time.monotonic() > self.next_look:
+            self.next_look = time.monotonic() + 3
+            for line in self.slurm("sinfo", "-h", "-N", "-p", "main", "-o", "%N %t").splitlines():
+                node, state = line.split()
+                if state.startswith(("down", "drain")):
+                    slurm_farm.call("scontrol", "update", "NodeName=" + node, "State=RESUME", check=False, env=self.farm.environment)
+        return True
+
+    def empty_queue(self):
+        """Jobs that have ended, and that slurmctld takes for running, hold the nodes for minutes."""
+        def is_empty():
+            self.slurm("scancel", "-u", str(os.geteuid()))
+            return self.has_nodes() and (time.sleep(0.2) or not self.queue())
+        self.await_true(is_empty, self.queue)
 
 
 if __name__ == "__main__":
