@@ -244,7 +244,14 @@ absl::StatusOr<int> Work(const Paths& paths) {
     link = *std::move(started);
   }
   const auto loop = runtime::EventLoop::Create();
-  launcher::GpuMeter gpus;
+  launcher::NodeHello hello = HostFacts(*place);
+  // The driver's library is looked for in the directory of the node's own ones, too. So a node of
+  // an allocation without GPUs looks for it once: the file system there may hang, and whoever loads
+  // a library has the loader's lock.
+  launcher::GpuMeter::Options driver;
+  if (*place && hello.gpus.empty()) driver.again = absl::InfiniteDuration();
+  launcher::GpuMeter gpus(driver);
+  if (*place) (void)gpus.Measure(/*with_processes=*/false);
   std::function<void(int)> leave;
   int exit_code = runtime::kExitOk;
   auto worker = launcher::NodeWorker::Create(
@@ -256,7 +263,7 @@ absl::StatusOr<int> Work(const Paths& paths) {
        .shim_path = paths.shim,
        .owner = stub,
        .owner_start_ticks = stub_row->start_ticks,
-       .hello = HostFacts(*place),
+       .hello = std::move(hello),
        .patience = *place ? kPatience : absl::InfiniteDuration(),
        .on_unwanted =
            [&](const std::string& why) {

@@ -170,6 +170,17 @@ class SlurmHungTest(faults_case.FaultsCase):
         return self.call("Launch", spec={"argv": ["sh", "-c", script], "working_directory": "/", "environment": ["PATH=/usr/bin:/bin"],
                                          "pool": "lab"})["job"]["id"]
 
+    def servers_of_shims(self, host):
+        found = []
+        for pid in self.farm.pids_on(host):
+            try:
+                if pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().startswith(b"yard-shim\0--serve"):
+                    found.append(pid)
+            except OSError:
+                continue
+        self.assertTrue(found)
+        return found
+
     def forget_pages(self):
         """No page of the nodes' programs is in memory, but for those that a process has read."""
         for path in self.shared.glob("b-*/**/*"):
@@ -188,6 +199,8 @@ class SlurmHungTest(faults_case.FaultsCase):
         self.forget_pages()
         self.files.hang()
         self.addCleanup(self.files.go_on)
+        # The next shim needs a new server of shims, which is a program, too.
+        self.kill_all(self.servers_of_shims(self.host_of("on")))
         begin = time.monotonic()
         self.reports_go_on("on", 100)
         said = self.output(ticks).count("tick")
