@@ -25,6 +25,11 @@ constexpr std::size_t kMostMaps = 1 << 20;
 constexpr std::size_t kMostBytes = 256 << 20;  // Limit of one mapping.
 constexpr std::size_t kMostProgram = 256 << 20;
 
+// (A sanitizer takes a byte between two variables for a mistake.)
+__attribute__((no_sanitize("address"))) void ReadByte(std::uint64_t at) {
+  (void)*reinterpret_cast<const volatile char*>(at);
+}
+
 // "7f0000000000-7f0000001000 r-xp 00000000 00:2a 17  /path"; 0 bytes: no mapping of a program.
 std::size_t LoadMapping(absl::string_view line) {
   const std::vector<absl::string_view> fields =
@@ -38,9 +43,7 @@ std::size_t LoadMapping(absl::string_view line) {
   if (!absl::SimpleHexAtoi(ends.first, &begin) || !absl::SimpleHexAtoi(ends.second, &end)) return 0;
   if (end <= begin || end - begin > kMostBytes) return 0;
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  for (std::uint64_t at = begin; at < end; at += page) {
-    (void)*reinterpret_cast<const volatile char*>(at);
-  }
+  for (std::uint64_t at = begin; at < end; at += page) ReadByte(at);
   return end - begin;
 }
 

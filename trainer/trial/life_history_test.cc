@@ -148,7 +148,7 @@ class World {
 
   // The launcher takes a request; the answer comes later. The same request never has two jobs, and
   // no job once it was refused for good; it may be without room for an answer all the same.
-  void Arrive(const std::string& request, Answer wish) {
+  void Arrive(std::string request, Answer wish) {
     const bool is_awaited = under_way.extract(request).mapped();
     if (refused.contains(request)) wish = Answer::kRefused;
     if (wish == Answer::kRefused && jobs.contains(request)) wish = Answer::kJob;
