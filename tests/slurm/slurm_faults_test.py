@@ -16,7 +16,7 @@ class SlurmSuspendedTest(faults_case.FaultsCase):
     def test_a_job_that_is_suspended_goes_on_when_it_is_resumed(self):
         self.make_pool("lab", nodes=1)
         self.await_nodes(count=1)
-        out = self.yard("run", "--at", "lab", "--detach", "--json", "--name", "rests", "--heartbeat", "1m", "--",
+        out = self.yard("run", "--at", "lab", "--detach", "--json", "--name", "rests", "--heartbeat", "5s", "--",
                         "/usr/bin/python3", "reports.py", self.directory, "rests")[0]
         self.await_true(lambda: len(self.noted("rests")) > 5, self.keeper_log)
         number = self.allocation()
@@ -27,6 +27,8 @@ class SlurmSuspendedTest(faults_case.FaultsCase):
         self.await_true(lambda: self.call("Nodes", pool="lab")["nodes"][0]["state"] == "away", lambda: self.call("Nodes"))
         node = self.call("Nodes", pool="lab")["nodes"][0]
         self.assertTrue(node["since_us"] and node["why"], node)
+        # That took longer than its heartbeat time, and its attempt is not taken for silent.
+        self.assertEqual(json.loads(self.yard("show", "rests", "--json")[0])["state"], "running")
         self.assertEqual(len(self.noted("rests")), before)
         self.slurm("scontrol", "resume", number)
         self.reports_go_on("rests")

@@ -65,6 +65,10 @@ void SetTasks(const msg::TrialOptionsT& options, msg::JobSpecT* job) {
   }
 }
 
+std::string ReporterName(const msg::TrialOptionsT& options) {
+  return absl::StrCat(options.tasks.empty() ? "worker" : options.tasks.front()->type, "-0");
+}
+
 const msg::TaskT* ReportingTask(const msg::JobT& job) {
   return job.tasks.empty() ? nullptr : job.tasks.front().get();
 }

@@ -1,6 +1,8 @@
 #ifndef TRAINER_ATTEMPT_TRIAL_CLUSTER_H_
 #define TRAINER_ATTEMPT_TRIAL_CLUSTER_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "bus/schema/launcher_generated.h"
 #include "bus/schema/trainer_generated.h"
@@ -22,6 +24,8 @@ absl::Status CheckTasks(const msg::TrialOptionsT& options);
 // The tasks of the job: `options.tasks`, or one worker.
 void SetTasks(const msg::TrialOptionsT& options, msg::JobSpecT* job);
 
+// The name of the task that reports: "worker-0".
+std::string ReporterName(const msg::TrialOptionsT& options);
 // The task that reports; null if the job has none.
 const msg::TaskT* ReportingTask(const msg::JobT& job);
 

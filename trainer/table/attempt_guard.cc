@@ -13,6 +13,7 @@
 #include "glog/logging.h"
 #include "runtime/process/process_stacks.h"
 #include "trainer/attempt/attempt_watch.h"
+#include "trainer/attempt/trial_cluster.h"
 #include "trainer/report/line_receiver.h"
 #include "trainer/trial/trial_state.h"
 
@@ -43,6 +44,7 @@ void AttemptGuard::Begin(Trial& trial) {
 void AttemptGuard::End(Trial& trial) {
   trial.watch_timer.Cancel();
   trial.stacks_timer.Cancel();
+  trial.asks_for_node = trial.node_was_away = false;
 }
 
 // Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
@@ -67,8 +69,7 @@ void AttemptGuard::Watch(Trial& trial) {
     return options_.happened(trial,
                              event::BudgetUsedUp{trial.reports->criteria().TimeBudgetWords()});
   }
-  if (watch.verdict == AttemptWatch::Verdict::kIsSilent)
-    return options_.happened(trial, event::Silent{});
+  if (watch.verdict == AttemptWatch::Verdict::kIsSilent) return OnSilence(trial);
   const absl::Duration wait = watch.look_after;
   if (wait == absl::InfiniteDuration()) return;
   const std::int64_t number = record.number;
@@ -81,6 +82,33 @@ void AttemptGuard::Watch(Trial& trial) {
     if (held_up > absl::Milliseconds(options.heartbeat_ms) / 20) watched.last_heard = then;
     Watch(watched);
   });
+}
+
+void AttemptGuard::OnSilence(Trial& trial) {
+  if (trial.node.empty() || !options_.usage) return options_.happened(trial, event::Silent{});
+  if (std::exchange(trial.asks_for_node, true)) return;
+  const AttemptKey attempt{trial.record.number, trial.record.attempt};
+  options_.usage([this, attempt, heard = trial.last_heard,
+                  alive = alive_](const absl::StatusOr<msg::UsageReplyT>& usage) {
+    Trial* const asked = *alive ? options_.table->AtHand(attempt.trial) : nullptr;
+    if (asked == nullptr || asked->record.attempt != attempt.attempt) return;
+    if (std::exchange(asked->asks_for_node, false)) OnUsage(*asked, heard, usage);
+  });
+}
+
+// `heard`: when it was heard of last before the question.
+void AttemptGuard::OnUsage(Trial& trial, absl::Duration heard,
+                           const absl::StatusOr<msg::UsageReplyT>& usage) {
+  const std::string reporter =
+      absl::StrCat(trial.record.job, "/", ReporterName(trial.record.spec.options));
+  const bool answers =
+      usage.ok() && std::any_of(usage->tasks.begin(), usage->tasks.end(),
+                                [&](const auto& task) { return task->task == reporter; });
+  const bool was_away = std::exchange(trial.node_was_away, !answers);
+  const bool has_spoken = trial.last_heard != heard;
+  if (answers && !was_away && !has_spoken) return options_.happened(trial, event::Silent{});
+  if (!has_spoken) trial.last_heard = options_.clock->Monotonic();
+  Watch(trial);
 }
 
 // The launcher ends an attempt that runs for too long, at once: what it does is said before that.

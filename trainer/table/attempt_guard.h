@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "trainer/attempt/room_waits.h"
@@ -19,7 +22,9 @@ namespace trainer {
 
 // Watches the attempts that run: their time budget, their heartbeat, and the run time after which
 // the launcher ends them. An attempt that is silent or out of time says first where it is: the
-// stacks of its processes go to its log. On the loop's thread.
+// stacks of its processes go to its log. An attempt on a node that does not answer, as one that is
+// suspended or cut off, is not silent: its heartbeat time begins anew when the node answers. On the
+// loop's thread.
 class AttemptGuard {
  public:
   struct Options {
@@ -33,6 +38,9 @@ class AttemptGuard {
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
     // BudgetUsedUp, Silent or StopDue has happened to the trial.
     std::function<void(Trial&, const Event&)> happened;
+    // Asks the launcher to measure all tasks: those of a node that does not answer are not in the
+    // reply. `done` is called once, at once or later on the loop. Unset: nodes count as answering.
+    std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};
   };
   explicit AttemptGuard(Options options) : options_(std::move(options)) {}
   ~AttemptGuard() { *alive_ = false; }
@@ -49,6 +57,8 @@ class AttemptGuard {
  private:
   void Watch(Trial& trial);
   void WatchRunTime(Trial& trial);
+  void OnSilence(Trial& trial);
+  void OnUsage(Trial& trial, absl::Duration heard, const absl::StatusOr<msg::UsageReplyT>& usage);
   void TakeStacks(const Trial& trial, std::function<void(Trial&, const std::string&)> done);
   void KeepStacks(const Trial& trial, const std::string& why, const std::string& stacks);
 

@@ -106,7 +106,8 @@ absl::StatusOr<std::string> LineIntake::Take(const RelayedLine& line,
   // Its word may come before the launcher's.
   if (WaitsForResources(trial->record))
     options_.happened(*trial, event::Granted{absl::ToUnixMicros(options_.clock->Now())});
-  if (trial->watch_timer.is_set()) trial->last_heard = options_.clock->Monotonic();
+  const bool is_watched = trial->watch_timer.is_set() || trial->asks_for_node;
+  if (is_watched) trial->last_heard = options_.clock->Monotonic();
   auto answer = trial->reports->Take(line, trial->record, now, batch);
   // Nobody would call for it again.
   if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {

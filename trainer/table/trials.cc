@@ -141,7 +141,8 @@ class TrialsImpl : public Trials {
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
         guard_({options_.loop, options_.clock, options_.store, &table_, &room_waits_,
                 BackgroundOf(this, options_.background),
-                [this](Trial& trial, const Event& event) { (void)Feed(trial, event); }}),
+                [this](Trial& trial, const Event& event) { (void)Feed(trial, event); },
+                options_.usage}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
                    [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
   ~TrialsImpl() override { *alive_ = false; }

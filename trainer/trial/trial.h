@@ -47,6 +47,8 @@ struct Trial {
   std::int64_t changed_us = 0;
   // For what an attempt must not do: go on for too long, or be silent.
   runtime::Timer watch_timer;
+  bool asks_for_node = false;  // It is silent: is its node, too?
+  bool node_was_away = false;  // The last answer: it is.
   // Before its max_run_time is over, to say where it is then.
   runtime::Timer stacks_timer;
   absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
