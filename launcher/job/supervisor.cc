@@ -7,6 +7,18 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/counted.h"
 
+// Always true of a job after an event:
+// - A task that has ended stays so, but for a restart (of the whole gang, by order, or with the
+//   yard). A live task has one attempt, and its `attempt` counts them.
+// - Phases: kRuns -> kGangStops -> kGangWaits -> kRuns for each restart of a gang; the last one is
+//   kEnds, in which nothing starts. Tasks start in Settle() alone, and in kRuns alone.
+// - A task that is to stop says why in `stop`. A later cause takes the place of an earlier one, but
+//   a restart of the gang and the end of the job leave a stop alone that somebody asked for.
+// - `first_failure` is the first task that has failed for good since the job began (anew): its
+//   reason is the job's.
+// - A timer is set for a task that is `delayed`, and for the job in kGangWaits and, while tasks may
+//   still go on by courtesy, in kEnds.
+
 namespace launcher {
 namespace {
 

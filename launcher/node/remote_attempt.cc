@@ -18,6 +18,15 @@
 #include "runtime/file/file.h"
 #include "runtime/text/random_id.h"
 
+// Always true:
+// - The id of the node that shall start the attempt is on disk (Store) before the node is told; no
+//   other node is ever told of it.
+// - `base + copied` is the length of the output file here; bytes are appended at that place alone,
+//   and what the launcher is told of the output is what has been copied.
+// - The end is told (Finish) once: after all output and all files of the attempt are here, unless
+//   it could not start, or its node is lost.
+// - A callback that may run later looks at *alive_ first.
+
 namespace launcher {
 namespace {
 

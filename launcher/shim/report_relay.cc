@@ -15,6 +15,17 @@
 #include "runtime/process/peer.h"
 #include "runtime/report_channel/relay_protocol.h"
 
+// Always true:
+// - A line is in queue_ from when it is read until it is answered; answers are given from the front
+//   alone, so a program hears them in the order of its lines. queue_bytes_ counts their bytes.
+// - Report numbers rise in the order of the queue and are given when a line is sent first. After a
+//   broken connection every report in the queue is sent again under its number, so the trainer
+//   takes it once.
+// - No more is read from a program while its window is full, or while it does not read its answers:
+//   no memory grows with time.
+// - One reporter speaks at a time (speaker_); what another says is answered with an error.
+// - END is sent behind the last line, when no process of the task is left.
+
 namespace launcher {
 namespace {
 

@@ -28,6 +28,16 @@
 #include "trainer/store/schema.h"
 #include "trainer/store/sweep_rows.h"
 
+// Always true:
+// - Everything that one turn of the trainer decides is one transaction (Write): after a kill all of
+//   it is there, or nothing.
+// - Rows of a trial refer to it by its number, and go in the transaction in which it is removed.
+//   After that the number may be another trial's.
+// - A batch that is `durable` or has a checkpoint is on disk, with all before it, when Write()
+//   returns; others survive a kill at once, and a loss of power after the next Sync().
+// - Every error of the disk for want of room is ResourceExhausted, and leaves the database as it
+//   was.
+
 namespace trainer {
 namespace {
 

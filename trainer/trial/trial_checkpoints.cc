@@ -17,6 +17,13 @@
 #include "trainer/checkpoint/file_tree.h"
 #include "trainer/report/report_line.h"
 
+// Always true:
+// - A checkpoint's directory has its last name, and all of it is on disk, before its row is stored;
+//   its row is stored before the program hears that it is saved. A directory without a row is a
+//   commit that was cut off, and is found by attempt and line in its metadata.
+// - A directory that a trial starts from, or that another one is to start from, is never removed.
+// - A row goes only after its directory has gone.
+
 namespace trainer {
 namespace {
 
