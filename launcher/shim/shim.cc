@@ -646,7 +646,7 @@ void Shim::Finish() {
   stderr_.Close();
   NoteOutput();
   ReadReadyByte();
-  if (tree_ != nullptr && tree_->HadMemoryKill()) {
+  if (tree_ != nullptr && tree_->HadMemoryKill(state_.signal == SIGKILL && state_.unasked)) {
     state_.out_of_memory = true;
     Note("a process of it was killed because memory was short");
   }

@@ -41,6 +41,9 @@ TreeHost LookAtHost() {
   TreeHost host{.boot = BootId(), .cgroup2 = {}};
   std::string ignored;
   const std::string own = OwnCgroup(&ignored);
+  host.memory_group = OwnCgroupOf("memory", &ignored);
+  host.memory_is_2 = host.memory_group.empty();
+  if (host.memory_is_2) host.memory_group = own;
   const std::string name = std::string(kCgroupPrefix) + "look-" + std::to_string(getpid()) + "-" +
                            std::to_string(StartTicksNow());
   const std::string path = FreshCgroup(own, name, &ignored);
@@ -54,6 +57,11 @@ std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const TreeHost& host,
                                          const std::string& name, std::string* why) {
   std::unique_ptr<TaskTree> tree(new TaskTree(mode));
   tree->name_ = std::string(kCgroupPrefix) + name;
+  tree->memory_group_ = host.memory_group;
+  tree->memory_is_2_ = host.memory_is_2;
+  if (!host.memory_group.empty()) {
+    tree->memory_kills_before_ = MemoryKills(host.memory_group, host.memory_is_2);
+  }
   if (mode == KillMode::kCgroup2) {
     if (!tree->MakeCgroup2(host, why)) return nullptr;
   } else if (mode == KillMode::kFreezer) {
@@ -170,9 +178,12 @@ bool TaskTree::IsEmpty() {
   return LiveDescendants(namespace_->first()).empty();
 }
 
-bool TaskTree::HadMemoryKill() const {
-  return std::any_of(cgroups_.begin(), cgroups_.end(),
-                     [&](const auto& path) { return MemoryKills(path, path == cgroup2_) > 0; });
+bool TaskTree::HadMemoryKill(bool main_was_killed) const {
+  const bool is_ours = std::any_of(cgroups_.begin(), cgroups_.end(), [&](const auto& path) {
+    return MemoryKills(path, path == cgroup2_) > 0;
+  });
+  return is_ours || (main_was_killed && !memory_group_.empty() &&
+                     MemoryKills(memory_group_, memory_is_2_) > memory_kills_before_);
 }
 
 bool TaskTree::Remove() {

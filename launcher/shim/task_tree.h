@@ -22,6 +22,10 @@ struct TreeHost {
   std::string boot;  // BootId().
   // OwnCgroup(), if groups can be made and killed in it; else empty.
   std::string cgroup2;
+  // The control group that counts the processes of ours which are killed because memory is short:
+  // whoever started the launcher, such as a cluster's scheduler, may limit all of it. Empty: none.
+  std::string memory_group = {};
+  bool memory_is_2 = false;  // The group is of version 2.
 };
 // Makes a control group and removes it; takes a moment. A field that cannot be filled is empty:
 // without `boot` the next launcher finds less of a tree whose shim was killed, without `cgroup2`
@@ -64,7 +68,9 @@ class TaskTree {
   bool IsEmpty();
   bool IsGone() { return namespace_ == nullptr || namespace_->IsGone(); }
   // True if a process was killed because memory was used up, of this tree or of the machine.
-  bool HadMemoryKill() const;
+  // `main_was_killed`: its main process has ended by a SIGKILL that was not ours. Without control
+  // groups of its own this tells such a kill from those of others in the launcher's group.
+  bool HadMemoryKill(bool main_was_killed) const;
   // Removes the control groups; false if one is still there. May be called again.
   bool Remove();
 
@@ -82,6 +88,10 @@ class TaskTree {
   runtime::UniqueFd cgroup2_fd_;
   std::vector<runtime::UniqueFd> entries_;  // cgroup.procs of the version 1 groups.
   std::unique_ptr<PidNamespace> namespace_;
+  // TreeHost::memory_group, and its count before the task was started.
+  std::string memory_group_;
+  bool memory_is_2_ = false;
+  std::uint64_t memory_kills_before_ = 0;
 };
 
 }  // namespace launcher

@@ -145,7 +145,8 @@ class SlurmSitesTest(faults_case.FaultsCase):
         ended = self.launch(["python3", "-c", "x = bytearray(600 << 20)"])
         self.assertEqual(ended["state"], "failed", ended)
         attempt = ended["tasks"][0]["attempts"][0]
-        self.assertEqual(attempt["signal"], 9, attempt)
+        self.assertEqual((attempt["signal"], attempt["out_of_memory"]), (9, True), attempt)
+        self.assertIn("memory was short", attempt["reason"])
         self.reports_go_on("beside")
         self.ends_whole("beside", trial)
 
