@@ -248,16 +248,18 @@ std::string EventRecord(const ResultRow& row, const std::vector<Metric>& leaves)
                                  width);
 }
 
-// A row's metrics were parsed before they were stored; a damaged row shows as an empty one.
-JsonValue MetricsOf(const ResultRow& row) {
+JsonValue JsonOf(const ResultRow& row) {
   auto metrics = runtime::ParseJson(row.metrics);
   return metrics.ok() ? *std::move(metrics) : JsonValue();
 }
 
 }  // namespace
 
-std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row) {
-  const std::vector<Metric> leaves = FlattenObject(MetricsOf(row));
+RowMetrics::RowMetrics(const ResultRow& row) : json(JsonOf(row)), leaves(FlattenObject(json)) {}
+
+std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row,
+                                 const RowMetrics& metrics) {
+  const std::vector<Metric>& leaves = metrics.leaves;
   const std::vector<AutoField> fields = AutoFields(run, row, leaves);
   std::unordered_set<std::string_view> reported;
   for (const Metric& leaf : leaves) reported.insert(leaf.name);
@@ -270,7 +272,9 @@ std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row) {
 
 std::vector<std::string> ResultFiles::ColumnsFor(const RunIdentity& run, const ResultRow& first) {
   std::vector<std::string> columns;
-  for (Metric& field : ResultFields(run, first)) columns.push_back(std::move(field.name));
+  for (Metric& field : ResultFields(run, first, RowMetrics(first))) {
+    columns.push_back(std::move(field.name));
+  }
   return columns;
 }
 
@@ -285,16 +289,14 @@ void ResultFiles::SetColumns(std::vector<std::string> first_columns,
   known_ = {columns_.begin(), columns_.end()};
 }
 
-// Views into the row.
+// Views into the row and its metrics.
 struct ResultFiles::Parsed {
-  Parsed(const RunIdentity& run, const ResultRow& row)
-      : metrics(MetricsOf(row)),
-        leaves(FlattenObject(metrics)),
-        fields(AutoFields(run, row, leaves)),
-        cells(CellsOf(leaves, fields)) {}
+  Parsed(const RunIdentity& run, const ResultRow& row, const RowMetrics& row_metrics)
+      : metrics(row_metrics),
+        fields(AutoFields(run, row, metrics.leaves)),
+        cells(CellsOf(metrics.leaves, fields)) {}
 
-  const JsonValue metrics;
-  const std::vector<Metric> leaves;
+  const RowMetrics& metrics;
   const std::vector<AutoField> fields;
   const std::vector<Cell> cells;
 };
@@ -373,11 +375,13 @@ FileTexts ResultFiles::Beginning() const {
 }
 
 FileTexts ResultFiles::Render(const ResultRow& row, std::int64_t as_of) const {
-  return RenderParsed(row, Parsed(run_, row), as_of);
+  const RowMetrics metrics(row);
+  return RenderParsed(row, Parsed(run_, row, metrics), as_of);
 }
 
-FileTexts ResultFiles::RenderNext(const ResultRow& row, std::vector<std::string>& added) {
-  const Parsed parsed(run_, row);
+FileTexts ResultFiles::RenderNext(const ResultRow& row, const RowMetrics& metrics,
+                                  std::vector<std::string>& added) {
+  const Parsed parsed(run_, row, metrics);
   added = Widen(row, parsed);
   return RenderParsed(row, parsed, row.row);
 }
@@ -386,9 +390,10 @@ FileTexts ResultFiles::RenderParsed(const ResultRow& row, const Parsed& parsed,
                                     std::int64_t as_of) const {
   std::string table = CsvRow(parsed, as_of);
   if (row.row == 1) table = CsvHeader(as_of) + table;
-  const bool is_whole = parsed.metrics.kind == JsonValue::Kind::kObject;
-  return {ResultLine(is_whole ? row.metrics : "", parsed.metrics, parsed.fields), std::move(table),
-          EventRecord(row, parsed.leaves)};
+  const JsonValue& json = parsed.metrics.json;
+  const bool is_whole = json.kind == JsonValue::Kind::kObject;
+  return {ResultLine(is_whole ? row.metrics : "", json, parsed.fields), std::move(table),
+          EventRecord(row, parsed.metrics.leaves)};
 }
 
 absl::StatusOr<std::string> RenderParams(std::string_view config) {

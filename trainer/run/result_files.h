@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/text/json_value.h"
 #include "trainer/report/report_line.h"
 #include "trainer/report/result_row.h"
 
@@ -28,9 +29,20 @@ struct RunIdentity {
 
 using FileTexts = std::array<std::string, kResultFiles>;
 
+// The reported metrics of a row, parsed: once a report, for all that judge it and for its files.
+// Views into ResultRow::metrics, which has to stay where it is meanwhile.
+struct RowMetrics {
+  // (They were parsed before they were stored; those of a damaged row are none.)
+  explicit RowMetrics(const ResultRow& row);
+
+  const runtime::JsonValue json;
+  const std::vector<Metric> leaves;  // Flattened.
+};
+
 // The reported metrics, flattened, and behind them the fields that Ray fills in and that mean
 // something here, unless they were reported. docs/trainer_files.md lists them.
-std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row);
+std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row,
+                                 const RowMetrics& metrics);
 
 // Renders rows into the files of Ray Tune's layout (its JSON, CSV and TensorBoard loggers):
 //
@@ -61,7 +73,8 @@ class ResultFiles {
 
   // As Render(), for the row behind the last one. `added` is what it adds to the columns behind
   // those of the first row, nothing mostly; they count from now on.
-  FileTexts RenderNext(const ResultRow& row, std::vector<std::string>& added);
+  FileTexts RenderNext(const ResultRow& row, const RowMetrics& metrics,
+                       std::vector<std::string>& added);
   // Widenings at rows after `row` count no more.
   void ForgetWideningsAfter(std::int64_t row);
   // How many columns came with exactly this row, not the first.

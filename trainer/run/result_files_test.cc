@@ -32,7 +32,7 @@ ResultRow Row(std::int64_t number, const std::string& metrics) {
 // The texts that a run appends with its next row.
 FileTexts Next(ResultFiles& files, const ResultRow& row) {
   std::vector<std::string> added;
-  const FileTexts texts = files.RenderNext(row, added);
+  const FileTexts texts = files.RenderNext(row, RowMetrics(row), added);
   EXPECT_EQ(texts, files.Render(row, row.row));
   return texts;
 }
@@ -40,7 +40,7 @@ FileTexts Next(ResultFiles& files, const ResultRow& row) {
 // The columns that it adds.
 std::vector<std::string> Added(ResultFiles& files, const ResultRow& row) {
   std::vector<std::string> added;
-  files.RenderNext(row, added);
+  files.RenderNext(row, RowMetrics(row), added);
   return added;
 }
 

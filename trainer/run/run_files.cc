@@ -42,9 +42,10 @@ absl::Status WriteAt(int fd, std::string_view text, std::int64_t offset) {
 
 RunFiles::RunFiles(Options options) : options_(std::move(options)), files_(options_.run) {}
 
-std::vector<std::string> RunFiles::Place(const FileEnds& before, ResultRow& row) {
+std::vector<std::string> RunFiles::Place(const FileEnds& before, const RowMetrics& metrics,
+                                         ResultRow& row) {
   std::vector<std::string> added;
-  FileTexts texts = files_.RenderNext(row, added);
+  FileTexts texts = files_.RenderNext(row, metrics, added);
   for (const ResultFile file : kAllFiles) {
     row.ends[file] = before[file] + static_cast<std::int64_t>(texts[file].size());
   }

@@ -53,7 +53,7 @@ class RunFiles {
   // to the table: progress.csv is then another file from its first byte on, and the ends of the
   // rows before are those of the old one. Touches no file.
   // The text of the row in each file is kept until it is written.
-  std::vector<std::string> Place(const FileEnds& before, ResultRow& row);
+  std::vector<std::string> Place(const FileEnds& before, const RowMetrics& metrics, ResultRow& row);
   // Rows after `row` were placed but do not count.
   void ForgetPlacesAfter(std::int64_t row);
   // Ends before the first row.

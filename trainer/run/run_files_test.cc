@@ -58,7 +58,7 @@ class RunFilesTest : public testing::Test {
       // Two widenings.
       if (i == 4) row.metrics = R"({"loss":4.5,"late":"a,b","more":1})";
       if (i == 6) row.metrics = R"({"last":1})";
-      auto added = files.Place(ends, row);
+      auto added = files.Place(ends, RowMetrics(row), row);
       if (!added.empty()) rows_.widenings.push_back({i, std::move(added)});
       ends = row.ends;
       rows_.rows.push_back(row);
@@ -110,7 +110,7 @@ TEST_F(RunFilesTest, AppendingWritesTheSameBytesAsRepair) {
   ASSERT_TRUE(files.Repair(none).ok());
   FileEnds ends = files.Beginning();
   for (ResultRow& row : rows_.rows) {
-    files.Place(ends, row);
+    files.Place(ends, RowMetrics(row), row);
     ends = row.ends;
     ASSERT_TRUE(files.Append(row).ok());
   }
@@ -128,7 +128,7 @@ TEST_F(RunFilesTest, RowsThatArePlacedTogetherAreWrittenOneAfterTheOther) {
     for (std::size_t begin = 0; begin < rows_.rows.size(); begin += together) {
       const std::size_t end = std::min(begin + together, rows_.rows.size());
       for (std::size_t i = begin; i < end; ++i) {
-        files.Place(ends, rows_.rows[i]);
+        files.Place(ends, RowMetrics(rows_.rows[i]), rows_.rows[i]);
         ends = rows_.rows[i].ends;
       }
       for (std::size_t i = begin; i < end; ++i) ASSERT_TRUE(files.Append(rows_.rows[i]).ok());
@@ -143,10 +143,10 @@ TEST_F(RunFilesTest, RowsThatDoNotCountLeaveNoColumns) {
   ResultRow row = rows_.rows.back();
   row.row = 8;
   row.metrics = R"({"never":1})";
-  files.Place(rows_.rows.back().ends, row);
+  files.Place(rows_.rows.back().ends, RowMetrics(row), row);
   files.ForgetPlacesAfter(7);
   row.metrics = R"({"last":2})";
-  EXPECT_TRUE(files.Place(rows_.rows.back().ends, row).empty());
+  EXPECT_TRUE(files.Place(rows_.rows.back().ends, RowMetrics(row), row).empty());
   ASSERT_TRUE(files.Append(row).ok());
   EXPECT_EQ(Contents()[kProgressCsv].find("never"), std::string::npos);
   EXPECT_EQ(row.ends[kProgressCsv], static_cast<std::int64_t>(Contents()[kProgressCsv].size()));
@@ -179,7 +179,7 @@ TEST_F(RunFilesTest, ATableThatSomebodyElseChangedIsNotWidenedButRepaired) {
   ResultRow row = rows_.rows.back();
   row.row = 8;
   row.metrics = R"({"newest":1})";
-  rows_.widenings.push_back({8, files.Place(row.ends, row)});
+  rows_.widenings.push_back({8, files.Place(row.ends, RowMetrics(row), row)});
   rows_.rows.push_back(row);
   ASSERT_EQ(truncate(Path(kProgressCsv).c_str(), 100), 0);
   EXPECT_EQ(files.Append(row).code(), absl::StatusCode::kDataLoss);
@@ -216,7 +216,7 @@ TEST_F(RunFilesTest, RepairCutsOffWhatBelongsToNoRow) {
     FileEnds ends = kept == 0 ? files.Beginning() : all[kept - 1].ends;
     for (std::size_t i = kept; i < all.size(); ++i) {
       ResultRow row = all[i];
-      files.Place(ends, row);
+      files.Place(ends, RowMetrics(row), row);
       EXPECT_EQ(row.ends, all[i].ends);
       ends = row.ends;
       ASSERT_TRUE(files.Append(row).ok());
@@ -240,7 +240,7 @@ TEST_F(RunFilesTest, WhatIsRemovedWhileItIsWrittenIsMadeAnewAndThatIsSaid) {
     ResultRow row = rows_.rows.back();
     row.row = 7;
     row.metrics = R"({"last":1})";
-    EXPECT_TRUE(files.Place(rows_.rows.back().ends, row).empty());
+    EXPECT_TRUE(files.Place(rows_.rows.back().ends, RowMetrics(row), row).empty());
     rows_.rows.push_back(row);
     std::filesystem::remove_all(file < kResultFiles ? Path(file) : directory_);
     EXPECT_EQ(files.Append(row).code(), absl::StatusCode::kDataLoss);

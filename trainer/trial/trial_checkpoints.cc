@@ -79,7 +79,7 @@ std::optional<double> TrialCheckpoints::ScoreOf(const ResultRow& report,
   const std::string name = ParseCheckpointMetric(metric_).name;
   if (name == "training_iteration") return static_cast<double>(iteration);
   if (report.row == 0) return std::nullopt;
-  for (const Metric& field : ResultFields(run_, report)) {
+  for (const Metric& field : ResultFields(run_, report, RowMetrics(report))) {
     if (field.name != name) continue;
     return field.number && !std::isnan(*field.number) ? field.number : std::nullopt;
   }

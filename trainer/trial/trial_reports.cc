@@ -112,8 +112,9 @@ std::string StopAnswer(const ReportLine& line, const TrialRecord& trial, bool is
 }
 
 // The fields that a criterion can name: also the step, wherever the program has said it.
-std::vector<Metric> JudgedFields(const RunIdentity& run, const ResultRow& row) {
-  std::vector<Metric> fields = ResultFields(run, row);
+std::vector<Metric> JudgedFields(const RunIdentity& run, const ResultRow& row,
+                                 const RowMetrics& metrics) {
+  std::vector<Metric> fields = ResultFields(run, row, metrics);
   const bool has_step = std::any_of(fields.begin(), fields.end(),
                                     [](const Metric& field) { return field.name == "step"; });
   if (!has_step) {
@@ -204,7 +205,7 @@ absl::Status TrialReports::LoadWindow() {
       if (!rows.ok()) return rows.status();
       if (rows->empty()) break;
       for (const ResultRow& row : *rows) {
-        criteria_.Remember(JudgedFields(run_, row), progress_.window);
+        criteria_.Remember(JudgedFields(run_, row, RowMetrics(row)), progress_.window);
       }
       last = rows->back().row;
     }
@@ -488,12 +489,13 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
                                                      const TimeOfLine& now, StoreBatch& batch) {
   Progress& draft = Draft();
   ResultRow row = NextRow(report, trial, now);
+  const RowMetrics metrics(row);
   const FileEnds ends_before = draft.last_row.row == 0 ? files_.Beginning() : draft.last_row.ends;
   const bool was_to_end = IsToEnd(draft);
   std::string path;
   const bool judges = !was_to_end && !HasEnded(trial) && trial.state != msg::TrialState::Paused;
   if (judges) {
-    const absl::Status verdict = Judge(report, row);
+    const absl::Status verdict = Judge(report, row, metrics);
     if (!verdict.ok() && !trial.spec.options.output_reports.empty()) {
       // Such a line was printed for somebody else.
       draft.failure.clear();
@@ -522,14 +524,15 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
     path = *std::move(saved);
   }
   const bool ends_it = judges && !draft.criterion.empty();
-  if (judges) AskJudge(row, trial, batch);
+  if (judges) AskJudge(row, metrics, trial, batch);
   if (KeepEarlierMetrics(row) || ends_it || draft.verdict.kind != Verdict::Kind::kContinue) {
     AddTrial(trial, batch);
   }
   // The trial ends with this row.
   row.done = row.done || !draft.criterion.empty();
-  if (criteria_.window_size() > 0) criteria_.Remember(JudgedFields(run_, row), draft.window);
-  std::vector<std::string> added = files_.Place(ends_before, row);
+  if (criteria_.window_size() > 0)
+    criteria_.Remember(JudgedFields(run_, row, metrics), draft.window);
+  std::vector<std::string> added = files_.Place(ends_before, metrics, row);
   if (!added.empty()) {
     batch.widenings.push_back({trial.number, {row.row, std::move(added)}});
   }
@@ -574,12 +577,13 @@ void TrialReports::Count(const ResultRow& row, Progress& draft) {
   draft.last_row = row;
 }
 
-absl::Status TrialReports::Judge(const ReportLine& report, const ResultRow& row) {
+absl::Status TrialReports::Judge(const ReportLine& report, const ResultRow& row,
+                                 const RowMetrics& metrics) {
   if (criteria_.empty()) return absl::OkStatus();
   Progress& draft = Draft();
   StopCriteria::Report judged;
   judged.number = row.row;
-  judged.result = JudgedFields(run_, row);
+  judged.result = JudgedFields(run_, row, metrics);
   judged.done = report.done;
   judged.says_only_done = report.only_done;
   judged.window = draft.window;
@@ -594,11 +598,12 @@ absl::Status TrialReports::Judge(const ReportLine& report, const ResultRow& row)
   return verdict.status();
 }
 
-void TrialReports::AskJudge(const ResultRow& row, const TrialRecord& trial, StoreBatch& batch) {
+void TrialReports::AskJudge(const ResultRow& row, const RowMetrics& metrics,
+                            const TrialRecord& trial, StoreBatch& batch) {
   Progress& draft = Draft();
   if (options_.judge == nullptr || trial.spec.options.sweep.empty()) return;
   if (draft.verdict.kind != Verdict::Kind::kContinue) return;
-  draft.verdict = options_.judge->Judge(trial, row, JudgedFields(run_, row),
+  draft.verdict = options_.judge->Judge(trial, row, JudgedFields(run_, row, metrics),
                                         draft.newest_checkpoint.number > 0, batch);
 }
 

@@ -212,9 +212,11 @@ class TrialReports {
   bool KeepEarlierMetrics(const ResultRow& row);
   // Whether the trial goes on after this row; says so in the draft. An error: the report does not
   // count.
-  absl::Status Judge(const struct ReportLine& report, const ResultRow& row);
+  absl::Status Judge(const struct ReportLine& report, const ResultRow& row,
+                     const RowMetrics& metrics);
   // The same of the judge's word, and stores it.
-  void AskJudge(const ResultRow& row, const TrialRecord& trial, StoreBatch& batch);
+  void AskJudge(const ResultRow& row, const RowMetrics& metrics, const TrialRecord& trial,
+                StoreBatch& batch);
   absl::Status LoadWindow();
   // The trial as the draft has it.
   void AddTrial(const TrialRecord& trial, StoreBatch& batch);
