@@ -1,7 +1,9 @@
-"""Three hosts with addresses of their own, through the gate and over ssh: gangs that meet, a firewall, a cable, and the loss of power."""
+"""Three hosts with addresses of their own, through the gate and over ssh: gangs that meet, a firewall, a cable, kills, and the loss of power."""
 
 import json
+import os
 import pathlib
+import random
 import socket
 import time
 
@@ -122,6 +124,25 @@ class FaultsTest(GangsCase):
         self.assertEqual(self.noted("cut"), self.kept("cut"))
         self.assertEqual(self.kept("cut"), list(range(1, len(self.kept("cut")) + 1)))
         self.assertEqual(self.trial_of("cut")["attempt"], 1)
+
+    @farm_case.needs_namespaces("a hundred kills of the gate cost no report and double none")
+    def test_a_hundred_kills_of_the_gate_cost_nothing(self):
+        self.node("n1", 1)
+        trial = self.run_trial("gated")
+        self.await_true(lambda: self.noted("gated"), lambda: self.log("n1"))
+        chance = random.Random(os.environ.get("YARD_SEED", "7"))
+        for _ in range(int(os.environ.get("KILLS", "100"))):
+            self.kill_service("gate")
+            # Some are killed again before they are back, others after some reports.
+            if chance.random() < 0.5:
+                before = len(self.noted("gated"))
+                self.yard("up")  # (At once: the launcher starts what ends again and again later each time.)
+                self.await_true(lambda: len(self.noted("gated")) > before + chance.randrange(5), lambda: self.log("n1"))
+        pathlib.Path(self.directory, "enough").touch()
+        self.assertEqual(self.await_end(trial), "done")
+        self.assertEqual(self.noted("gated"), self.kept("gated"))
+        self.assertEqual(self.kept("gated"), list(range(1, len(self.kept("gated")) + 1)))
+        self.assertEqual(self.trial_of("gated")["attempt"], 1)
 
     @farm_case.needs_namespaces("a gang whose host loses its power comes back elsewhere from its checkpoint")
     def test_a_gang_comes_back_elsewhere_from_its_checkpoint(self):
