@@ -39,8 +39,8 @@ const Methods& MethodsByName() {
 
 std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
 
-Verdict Malformed(absl::Status why) {
-  return {.what = Verdict::What::kMalformed, .why = std::move(why)};
+Admission Malformed(absl::Status why) {
+  return {.what = Admission::What::kMalformed, .why = std::move(why)};
 }
 
 absl::Status Lacks(std::string_view service, const bus::MethodInfo& method,
@@ -58,9 +58,9 @@ absl::Status CallsOfNode(const bus::AllowedKey& key) {
                    "ask the yard's owner for a key with `yard gate allow NAME --role read`"));
 }
 
-Verdict JudgeRequest(std::string_view service, const bus::Received& request,
-                     const bus::AllowedKey& key) {
-  Verdict verdict{.what = Verdict::What::kRefuse, .corr = request->corr()};
+Admission JudgeRequest(std::string_view service, const bus::Received& request,
+                       const bus::AllowedKey& key) {
+  Admission verdict{.what = Admission::What::kRefuse, .corr = request->corr()};
   verdict.request_id = Text(request->request_id());
   verdict.trace = Text(request->trace());
   if (std::find(kServices.begin(), kServices.end(), service) == kServices.end()) {
@@ -86,7 +86,7 @@ Verdict JudgeRequest(std::string_view service, const bus::Received& request,
     verdict.why = Lacks(service, *method, key);
     return verdict;
   }
-  verdict.what = Verdict::What::kPass;
+  verdict.what = Admission::What::kPass;
   verdict.opens = true;
   verdict.method = method;
   return verdict;
@@ -107,8 +107,8 @@ const bus::MethodInfo* FindMethod(std::string_view service, std::string_view met
   return nullptr;
 }
 
-Verdict Judge(std::string_view service, std::span<const std::uint8_t> envelope,
-              const bus::AllowedKey& key) {
+Admission Judge(std::string_view service, std::span<const std::uint8_t> envelope,
+                const bus::AllowedKey& key) {
   const auto received = bus::Receive(envelope, bus::kMaxRequestBytes);
   if (!received.ok()) return Malformed(received.status());
   switch ((*received)->kind()) {
@@ -117,7 +117,7 @@ Verdict Judge(std::string_view service, std::span<const std::uint8_t> envelope,
     case msg::Kind::Cancel:
     case msg::Kind::Ping:
       if (key.is_of_node()) return Malformed(CallsOfNode(key));
-      return {.what = Verdict::What::kPass, .corr = (*received)->corr()};
+      return {.what = Admission::What::kPass, .corr = (*received)->corr()};
     default:
       return Malformed(absl::InvalidArgumentError("not a request"));
   }

@@ -22,7 +22,7 @@ std::span<const std::string_view> Services();
 // the service has no such method.
 const bus::MethodInfo* FindMethod(std::string_view service, std::string_view method);
 
-struct Verdict {
+struct Admission {
   enum class What {
     kPass,       // To the service, if `opens`; else only where a connection to it is open.
     kRefuse,     // `why` is the answer to the call `corr`.
@@ -43,8 +43,8 @@ struct Verdict {
 // Refuses with PermissionDenied what the key's role lacks, Unimplemented a method that the gate
 // does not know (whose role it cannot know either), NotFound a service that the gate does not lead
 // to.
-Verdict Judge(std::string_view service, std::span<const std::uint8_t> envelope,
-              const bus::AllowedKey& key);
+Admission Judge(std::string_view service, std::span<const std::uint8_t> envelope,
+                const bus::AllowedKey& key);
 
 // A subscription's frame from the holder of `key`: "\1" (begins) or "\0" (ends), and a prefix of at
 // most 200 bytes. InvalidArgument says what is wrong; PermissionDenied: the key is a node's.

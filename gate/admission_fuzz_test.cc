@@ -22,14 +22,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // (A name that is no service's: the bytes themselves.)
   const std::string_view service =
       chosen < services.size() ? services[chosen] : std::string_view(frame).substr(0, 40);
-  const gate::Verdict verdict = gate::Judge(
+  const gate::Admission verdict = gate::Judge(
       service, {reinterpret_cast<const std::uint8_t*>(frame.data()), frame.size()}, key);
-  if (verdict.what == gate::Verdict::What::kPass && verdict.opens) {
+  if (verdict.what == gate::Admission::What::kPass && verdict.opens) {
     CHECK(verdict.method != nullptr);
     CHECK(!key.is_of_node());
     CHECK(verdict.method->role <= key.role);
     CHECK(chosen < services.size());
-  } else if (verdict.what != gate::Verdict::What::kPass) {
+  } else if (verdict.what != gate::Admission::What::kPass) {
     CHECK(!verdict.why.ok());
   }
   CHECK(!key.is_of_node() || !gate::CheckSubscription(frame, key).ok());

@@ -27,7 +27,7 @@ namespace {
 
 using bus::Role;
 using ::testing::HasSubstr;
-using What = Verdict::What;
+using What = Admission::What;
 
 constexpr Role kRoles[] = {Role::kRead, Role::kPublish, Role::kControl, Role::kAdmin};
 
@@ -128,7 +128,7 @@ TEST(AdmissionTest, EveryMethodOfEverySchemaWithEachRoleIsAsTheTableSays) {
     for (const std::string& service : services) {
       for (const Role role : kRoles) {
         const bus::Frame frame = Request(method);
-        const Verdict verdict = Judge(service, frame.bytes(), Key(role));
+        const Admission verdict = Judge(service, frame.bytes(), Key(role));
         const bool may = role >= RoleOf(full);
         EXPECT_EQ(verdict.what, may ? What::kPass : What::kRefuse)
             << service << "." << method << " with " << bus::NameOfRole(role) << ": " << verdict.why;
@@ -143,7 +143,7 @@ TEST(AdmissionTest, EveryMethodOfEverySchemaWithEachRoleIsAsTheTableSays) {
 
 TEST(AdmissionTest, ARefusalNamesTheMethodTheRolesAndTheNextStep) {
   const bus::Frame frame = Request("StopTrial");
-  const Verdict verdict = Judge("trainer", frame.bytes(), Key(Role::kRead));
+  const Admission verdict = Judge("trainer", frame.bytes(), Key(Role::kRead));
   EXPECT_EQ(verdict.why.message(),
             "trainer.StopTrial needs the role control, and the key alice has read; next: ask the "
             "yard's owner for `yard gate role alice control`");
@@ -158,7 +158,7 @@ TEST(AdmissionTest, AMethodOfAnotherServiceIsNone) {
                                                         {"launcher", "NoSuchMethod"},
                                                         {"trainer", "stoptrial"}}) {
     const bus::Frame frame = Request(method);
-    const Verdict verdict = Judge(service, frame.bytes(), Key(Role::kAdmin));
+    const Admission verdict = Judge(service, frame.bytes(), Key(Role::kAdmin));
     EXPECT_EQ(verdict.what, What::kRefuse);
     EXPECT_EQ(verdict.why.code(), absl::StatusCode::kUnimplemented) << service << "." << method;
   }
@@ -168,7 +168,7 @@ TEST(AdmissionTest, TheGateLeadsToServicesAndToNoOtherSocket) {
   for (const std::string service : {"hub-pub", "hub-sub", "trainer-relay", "../trainer", "",
                                     "Trainer", "trainer/", "web.http"}) {
     const bus::Frame frame = Request("Stats");
-    const Verdict verdict = Judge(service, frame.bytes(), Key(Role::kAdmin));
+    const Admission verdict = Judge(service, frame.bytes(), Key(Role::kAdmin));
     EXPECT_EQ(verdict.what, What::kRefuse) << service;
     EXPECT_EQ(verdict.why.code(), absl::StatusCode::kNotFound) << service;
     EXPECT_FALSE(verdict.opens);
@@ -192,7 +192,7 @@ TEST(AdmissionTest, ACancelOpensNoConnection) {
   envelope.kind = msg::Kind::Cancel;
   envelope.corr = 3;
   const bus::Frame frame = bus::Encode(envelope);
-  const Verdict verdict = Judge("trainer", frame.bytes(), Key(Role::kRead));
+  const Admission verdict = Judge("trainer", frame.bytes(), Key(Role::kRead));
   EXPECT_EQ(verdict.what, What::kPass);
   EXPECT_FALSE(verdict.opens);
 }
@@ -206,7 +206,7 @@ TEST(AdmissionTest, NoChangedByteMakesARoleMore) {
     for (int change = 1; change < 256; ++change) {
       std::vector<std::uint8_t> bytes = good;
       bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ change);
-      const Verdict verdict = Judge("trainer", bytes, Key(Role::kRead));
+      const Admission verdict = Judge("trainer", bytes, Key(Role::kRead));
       if (verdict.what != What::kPass || !verdict.opens) continue;
       ASSERT_NE(verdict.method, nullptr);
       EXPECT_EQ(verdict.method->role, Role::kRead) << "byte " << at << " ^ " << change;

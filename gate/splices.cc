@@ -118,7 +118,7 @@ class RealSplices : public Splices {
   void CountChannels();
   void DropMalformed(Connection& connection, const bus::Sender& sender, const absl::Status& why);
   void LogCall(const bus::AllowedKey& key, const bus::Sender& sender, std::string_view service,
-               const Verdict& verdict);
+               const Admission& verdict);
 
   // To services.
   absl::StatusOr<std::shared_ptr<Splice>> SpliceOf(Connection& connection,
@@ -304,11 +304,11 @@ void RealSplices::CountChannels() {
 void RealSplices::OnCall(Connection& connection, const bus::AllowedKey& key,
                          const bus::Sender& sender, std::vector<Frame>& frames) {
   const std::string service(frames[1].text());
-  const Verdict verdict = Judge(service, frames[2].bytes(), key);
-  if (verdict.what == Verdict::What::kMalformed) {
+  const Admission verdict = Judge(service, frames[2].bytes(), key);
+  if (verdict.what == Admission::What::kMalformed) {
     return DropMalformed(connection, sender, verdict.why);
   }
-  if (verdict.what == Verdict::What::kRefuse) {
+  if (verdict.what == Admission::What::kRefuse) {
     calls_refused_ += 1;
     if (MayLog()) {
       LOG(INFO) << "refused " << key.name << " at " << sender.address << ": "
@@ -369,7 +369,7 @@ void RealSplices::DropMalformed(Connection& connection, const bus::Sender& sende
 
 // Every call that may change something; the service logs it too, and cannot know whose it is.
 void RealSplices::LogCall(const bus::AllowedKey& key, const bus::Sender& sender,
-                          std::string_view service, const Verdict& verdict) {
+                          std::string_view service, const Admission& verdict) {
   if (!MayLog()) return;
   LOG(INFO) << key.name << " (" << bus::NameOfRole(key.role) << ") at " << sender.address << ": "
             << service << "." << verdict.method->name << ", request "

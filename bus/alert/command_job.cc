@@ -21,7 +21,7 @@ void Set(std::string_view name, std::string_view value, std::vector<std::string>
 
 }  // namespace
 
-msg::JobSpecT JobOf(const CommandLine& line) {
+msg::JobSpecT JobOf(const ShellCommand& line) {
   msg::JobSpecT spec;
   spec.argv = {"/bin/sh", "-c", kScript, "sh"};
   if (line.limit > absl::ZeroDuration()) {

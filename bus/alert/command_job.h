@@ -12,7 +12,7 @@
 namespace bus {
 
 // A command line of the user's that is told something as JSON.
-struct CommandLine {
+struct ShellCommand {
   std::string command;                   // For /bin/sh.
   std::string input;                     // On its standard input; at most kMostInput bytes.
   std::vector<std::string> environment;  // Complete: "NAME=value".
@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostInput = 96 << 10;
 // The spec of a job that runs it, without name and labels. The input goes along in the environment
 // of the shell that starts the command, so that the launcher keeps it with the job, and no file has
 // to be removed after any crash; the command itself does not have it there.
-msg::JobSpecT JobOf(const CommandLine& line);
+msg::JobSpecT JobOf(const ShellCommand& line);
 
 }  // namespace bus
 

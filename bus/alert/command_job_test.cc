@@ -22,7 +22,7 @@ using ::testing::Not;
 class CommandJobTest : public ::testing::Test {
  protected:
   // Runs the spec as the launcher would; what the command has written to $OUT.
-  std::string Run(CommandLine line, int* code) {
+  std::string Run(ShellCommand line, int* code) {
     const std::string path = ::testing::TempDir() + "/out";
     remove(path.c_str());
     line.environment = {"PATH=/usr/bin:/bin", "OUT=" + path, "YARD_TRIAL=old"};

@@ -35,10 +35,10 @@ absl::StatusOr<std::uint64_t> ParseBytes(std::string_view text) {
   return static_cast<std::uint64_t>(number);
 }
 
-MachineNews DiskRule::Look(const std::vector<DiskRoom>& rooms) {
+MachineNews DiskRule::Look(const std::vector<DiskSpace>& rooms) {
   MachineNews news;
   std::set<std::uint64_t> devices;
-  for (const DiskRoom& room : rooms) {
+  for (const DiskSpace& room : rooms) {
     if (floor_ == 0 || !devices.insert(room.device).second) continue;
     const std::string cause = "disk/" + room.directory;
     const auto known = low_.find(cause);

@@ -22,7 +22,7 @@ struct MachineNews {
 };
 
 // A directory whose disk is watched, and how much room that has.
-struct DiskRoom {
+struct DiskSpace {
   std::string directory;
   std::uint64_t device = 0;  // Disks of one number are one disk.
   std::uint64_t free_bytes = 0;
@@ -37,7 +37,7 @@ absl::StatusOr<std::uint64_t> ParseBytes(std::string_view text);
 class DiskRule {
  public:
   explicit DiskRule(std::uint64_t floor) : floor_(floor) {}
-  MachineNews Look(const std::vector<DiskRoom>& rooms);
+  MachineNews Look(const std::vector<DiskSpace>& rooms);
 
  private:
   const std::uint64_t floor_;

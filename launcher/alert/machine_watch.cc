@@ -12,8 +12,8 @@ namespace launcher {
 namespace {
 
 // Blocks for the disk.
-std::vector<DiskRoom> RoomsOf(const std::vector<std::string>& directories) {
-  std::vector<DiskRoom> rooms;
+std::vector<DiskSpace> RoomsOf(const std::vector<std::string>& directories) {
+  std::vector<DiskSpace> rooms;
   for (const std::string& directory : directories) {
     struct statvfs disk {};
     struct stat there {};
@@ -38,9 +38,9 @@ class Watch : public MachineWatch {
     const absl::Status submitted =
         options_.pool->Submit([this, alive = alive_, loop = options_.loop, meter = meter_,
                                directories = options_.directories()] {
-          std::vector<DiskRoom> rooms = RoomsOf(directories);
+          std::vector<DiskSpace> rooms = RoomsOf(directories);
           GpuMeter::Reply gpus = meter->Measure(/*with_processes=*/false);
-          auto seen = std::make_shared<std::pair<std::vector<DiskRoom>, GpuMeter::Reply>>(
+          auto seen = std::make_shared<std::pair<std::vector<DiskSpace>, GpuMeter::Reply>>(
               std::move(rooms), std::move(gpus));
           loop->Post([this, alive, seen] {
             if (*alive) OnSeen(seen->first, seen->second);
@@ -51,7 +51,7 @@ class Watch : public MachineWatch {
   }
 
  private:
-  void OnSeen(const std::vector<DiskRoom>& rooms, const GpuMeter::Reply& gpus) {
+  void OnSeen(const std::vector<DiskSpace>& rooms, const GpuMeter::Reply& gpus) {
     options_.on_news(disks_.Look(rooms));
     if (gpus.why_none.empty()) options_.on_news(gpus_.Look(gpus.figures.gpus));
     LookLater();

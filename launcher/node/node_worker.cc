@@ -21,7 +21,7 @@
 #include "launcher/job/probe_record.h"
 #include "launcher/node/files/attempt_files.h"
 #include "launcher/node/files/checkpoint_relay.h"
-#include "launcher/node/files/run_files.h"
+#include "launcher/node/files/run_files_sender.h"
 #include "launcher/node/files/sent_files.h"
 #include "launcher/node/launcher_link.h"
 #include "launcher/node/node_ports.h"
@@ -125,7 +125,7 @@ class Worker final : public NodeWorker {
         sent_(SentFiles::Create(
             {.loop = options_.loop,
              .send = [this](const FilePart& part) { link_.Send(part.Encode()); }})),
-        run_files_(RunFiles::Create(
+        run_files_(RunFilesSender::Create(
             {.loop = options_.loop,
              .send = [this](const FilePart& part) { link_.Send(part.Encode()); }})),
         meter_(options_.loop, options_.gpus) {}
@@ -198,7 +198,7 @@ class Worker final : public NodeWorker {
   ShimSpawner spawner_;
   std::unique_ptr<AttemptFiles> files_;
   std::unique_ptr<SentFiles> sent_;
-  std::unique_ptr<RunFiles> run_files_;
+  std::unique_ptr<RunFilesSender> run_files_;
   std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
   AttemptMeter meter_;
   NodePorts ports_{{.ranges = {}, .start = runtime::RandomId() >> 1}};

@@ -11,29 +11,29 @@ namespace {
 constexpr std::size_t kHead = 3;
 
 bool IsKind(char kind) {
-  return kind == static_cast<char>(Frame::Kind::kData) ||
-         kind == static_cast<char>(Frame::Kind::kEnd) ||
-         kind == static_cast<char>(Frame::Kind::kInterrupt);
+  return kind == static_cast<char>(RemoteFrame::Kind::kData) ||
+         kind == static_cast<char>(RemoteFrame::Kind::kEnd) ||
+         kind == static_cast<char>(RemoteFrame::Kind::kInterrupt);
 }
 
 }  // namespace
 
-std::string FrameBytes(Frame::Kind kind, std::string_view data) {
+std::string FrameBytes(RemoteFrame::Kind kind, std::string_view data) {
   std::string bytes = {static_cast<char>(kind), static_cast<char>(data.size() >> 8),
                        static_cast<char>(data.size() & 255)};
   return bytes.append(data);
 }
 
-absl::StatusOr<std::vector<Frame>> FrameReader::Add(std::string_view bytes) {
+absl::StatusOr<std::vector<RemoteFrame>> FrameReader::Add(std::string_view bytes) {
   rest_.append(bytes);
-  std::vector<Frame> frames;
+  std::vector<RemoteFrame> frames;
   std::size_t at = 0;
   while (rest_.size() - at >= kHead) {
     const std::size_t length = static_cast<std::size_t>(static_cast<unsigned char>(rest_[at + 1]))
                                    << 8 |
                                static_cast<unsigned char>(rest_[at + 2]);
-    const auto kind = static_cast<Frame::Kind>(rest_[at]);
-    const bool has_data = kind == Frame::Kind::kData;
+    const auto kind = static_cast<RemoteFrame::Kind>(rest_[at]);
+    const bool has_data = kind == RemoteFrame::Kind::kData;
     if (!IsKind(rest_[at]) || length > kMaxFrameBytes || has_data != (length > 0)) {
       return absl::InvalidArgumentError("stdin has no frames of a yard");
     }

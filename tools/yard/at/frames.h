@@ -13,7 +13,7 @@ namespace yard {
 // A frame of the stdin of a session without a terminal. ssh itself hands no signal on, so stdin has
 // the data for the verb's own stdin, their end, and interrupts. The end of the stream means that
 // the caller has gone.
-struct Frame {
+struct RemoteFrame {
   enum class Kind : char { kData = 'd', kEnd = 'e', kInterrupt = 'i' };
   Kind kind = Kind::kEnd;
   std::string data = {};  // kData: 1 byte or more.
@@ -22,14 +22,14 @@ struct Frame {
 inline constexpr std::size_t kMaxFrameBytes = 32 << 10;
 
 // `data` has kMaxFrameBytes at most.
-std::string FrameBytes(Frame::Kind kind, std::string_view data = {});
+std::string FrameBytes(RemoteFrame::Kind kind, std::string_view data = {});
 
 // Takes frames out of a stream.
 class FrameReader {
  public:
   // Frames that are complete with `bytes`. InvalidArgument: these are no frames; nothing is read
   // any more.
-  absl::StatusOr<std::vector<Frame>> Add(std::string_view bytes);
+  absl::StatusOr<std::vector<RemoteFrame>> Add(std::string_view bytes);
 
  private:
   std::string rest_;  // The beginning of a frame.

@@ -10,7 +10,7 @@
 namespace yard {
 namespace {
 
-using Kind = Frame::Kind;
+using Kind = RemoteFrame::Kind;
 
 TEST(FramesTest, AnyCutOfTheStreamGivesTheSame) {
   const std::string large(kMaxFrameBytes, '\xff');
@@ -19,7 +19,7 @@ TEST(FramesTest, AnyCutOfTheStreamGivesTheSame) {
                              FrameBytes(Kind::kEnd);
   for (const std::size_t step : {std::size_t{1}, std::size_t{7}, stream.size()}) {
     FrameReader reader;
-    std::vector<Frame> all;
+    std::vector<RemoteFrame> all;
     for (std::size_t at = 0; at < stream.size(); at += step) {
       auto frames = reader.Add(std::string_view(stream).substr(at, step));
       ASSERT_TRUE(frames.ok()) << frames.status();

@@ -115,7 +115,7 @@ class Session {
       : child_(std::move(child)), frames_(std::move(frames)), interrupts_(interrupt) {
     if (frames_.valid()) fcntl(frames_.get(), F_SETFL, O_NONBLOCK);
     reads_stdin_ = wants_stdin;
-    if (!wants_stdin) unsent_ = FrameBytes(Frame::Kind::kEnd);
+    if (!wants_stdin) unsent_ = FrameBytes(RemoteFrame::Kind::kEnd);
   }
 
   // The exit code; nothing: it was interrupted often enough.
@@ -145,7 +145,7 @@ class Session {
     for (int count = interrupts_.Take(); count > 0; --count) {
       ++interrupted_;
       if (frames_.valid()) {
-        unsent_ += FrameBytes(Frame::Kind::kInterrupt);
+        unsent_ += FrameBytes(RemoteFrame::Kind::kInterrupt);
       } else {
         // (With a terminal Ctrl-C goes there as a key; this one was sent to this process.)
         (void)child_.Signal(SIGTERM);
@@ -172,10 +172,10 @@ class Session {
     const ssize_t count = read(STDIN_FILENO, buffer, sizeof buffer);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (count > 0) {
-      unsent_ = FrameBytes(Frame::Kind::kData, {buffer, static_cast<std::size_t>(count)});
+      unsent_ = FrameBytes(RemoteFrame::Kind::kData, {buffer, static_cast<std::size_t>(count)});
     } else {
       reads_stdin_ = false;
-      unsent_ = FrameBytes(Frame::Kind::kEnd);
+      unsent_ = FrameBytes(RemoteFrame::Kind::kEnd);
     }
   }
 

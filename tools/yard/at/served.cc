@@ -105,10 +105,10 @@ void Caller::Read() {
       std::cerr << "yard: " << frames.status().message() << std::endl;
       _exit(kUsage);
     }
-    for (const Frame& frame : *frames) {
-      if (frame.kind == Frame::Kind::kInterrupt) interrupt_->Raise();
-      if (frame.kind == Frame::Kind::kEnd) verbs_stdin_.reset();
-      if (frame.kind == Frame::Kind::kData && !Write(frame.data)) return Gone();
+    for (const RemoteFrame& frame : *frames) {
+      if (frame.kind == RemoteFrame::Kind::kInterrupt) interrupt_->Raise();
+      if (frame.kind == RemoteFrame::Kind::kEnd) verbs_stdin_.reset();
+      if (frame.kind == RemoteFrame::Kind::kData && !Write(frame.data)) return Gone();
     }
   }
 }

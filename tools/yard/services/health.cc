@@ -58,18 +58,18 @@ std::string Count(std::size_t count, const char* what) {
 
 bool Runs(const ServiceFacts& service) { return service.holder != 0; }
 
-bool AnyRuns(const YardFacts& facts) {
+bool AnyRuns(const DoctorFacts& facts) {
   return std::any_of(facts.services.begin(), facts.services.end(), Runs);
 }
 
-const ServiceFacts* FindService(const YardFacts& facts, std::string_view name) {
+const ServiceFacts* FindService(const DoctorFacts& facts, std::string_view name) {
   for (const auto& service : facts.services) {
     if (service.name == name) return &service;
   }
   return nullptr;
 }
 
-bool LauncherRuns(const YardFacts& facts) {
+bool LauncherRuns(const DoctorFacts& facts) {
   const ServiceFacts* const launcher = FindService(facts, "launcher");
   return launcher != nullptr && Runs(*launcher);
 }
@@ -91,7 +91,7 @@ constexpr char kFixOfGroup[] =
     "mount /proc, or give the launcher a control group of its own: systemd-run --user --scope "
     "-p Delegate=yes yard up";
 
-Finding CheckUp(const YardFacts& facts) {
+Finding CheckUp(const DoctorFacts& facts) {
   if (!facts.wanted_status.ok()) {
     return Bad("yard", std::string(facts.wanted_status.message()), "yard down && yard up");
   }
@@ -110,7 +110,7 @@ Finding CheckUp(const YardFacts& facts) {
   return Ok("yard", "services run that `yard up` has not started");
 }
 
-Finding CheckAbsent(const ServiceFacts& service, const YardFacts& facts) {
+Finding CheckAbsent(const ServiceFacts& service, const DoctorFacts& facts) {
   if (service.listener > 0) {
     return Bad(service.name,
                absl::StrCat("process ", service.listener, " serves, but nobody holds ",
@@ -160,7 +160,7 @@ std::string FixOfOutdated(const ServiceFacts& service) {
   return service.lease->external ? Restart(service, service.holder) : "yard up --upgrade";
 }
 
-void CheckAnswer(const ServiceFacts& service, const YardFacts& facts, Findings* findings) {
+void CheckAnswer(const ServiceFacts& service, const DoctorFacts& facts, Findings* findings) {
   const std::size_t before = findings->size();
   const auto registered = absl::FromUnixMicros(service.lease->registered_us);
   if (registered > facts.now + kClockSlack) {
@@ -196,7 +196,7 @@ void CheckAnswer(const ServiceFacts& service, const YardFacts& facts, Findings* 
                                                     ", version ", service.stats->version)));
 }
 
-void CheckPresent(const ServiceFacts& service, const YardFacts& facts, Findings* findings) {
+void CheckPresent(const ServiceFacts& service, const DoctorFacts& facts, Findings* findings) {
   const std::string process = absl::StrCat("process ", service.holder);
   if (service.suspended) {
     findings->push_back(Bad(service.name, absl::StrCat(process, " is suspended by a signal"),
@@ -445,7 +445,7 @@ Findings CheckKillModes(const std::vector<KillModeFacts>& modes, const std::stri
   return findings;
 }
 
-Findings CheckYard(const YardFacts& facts) {
+Findings CheckYard(const DoctorFacts& facts) {
   Findings findings = {CheckUp(facts)};
   const bool expected = facts.wanted || AnyRuns(facts);
   for (const ServiceFacts& service : facts.services) {

@@ -152,7 +152,7 @@ struct ServiceFacts {
   std::string why_not;  // The launcher's reason why the service does not run: "exit code 1".
 };
 
-struct YardFacts {
+struct DoctorFacts {
   bool wanted = false;
   absl::Status wanted_status;  // DataLoss: the file is there but not readable.
   absl::Status flags;          // The services' verdict on the wanted flags, if no launcher runs.
@@ -163,7 +163,7 @@ struct YardFacts {
   std::vector<ServiceFacts> services;
 };
 // Whether the yard as a whole is up, and then each service that should be or is.
-Findings CheckYard(const YardFacts& facts);
+Findings CheckYard(const DoctorFacts& facts);
 
 }  // namespace yard
 

@@ -238,7 +238,7 @@ class CheckYardTest : public ::testing::Test {
     return wrong.empty() ? Finding() : wrong[0];
   }
 
-  YardFacts facts_;
+  DoctorFacts facts_;
 };
 
 TEST_F(CheckYardTest, OneThatIsUpIsFine) {

@@ -81,7 +81,7 @@ class Doctor : public Verb {
   int Run(Context& context) override {
     // Before the launcher is asked: what it starts meanwhile is not here.
     const LeftoverFacts leftovers = LookForLeftovers(context.locations);
-    const YardFacts yard = LookAtYard(context, leftovers);
+    const DoctorFacts yard = LookAtYard(context, leftovers);
     Findings findings;
     const auto add = [&](Findings more) {
       for (Finding& finding : more) findings.push_back(std::move(finding));
@@ -127,7 +127,7 @@ class Doctor : public Verb {
     }
   }
 
-  Findings CheckPlaces(const Context& context, const YardFacts& yard) {
+  Findings CheckPlaces(const Context& context, const DoctorFacts& yard) {
     const runtime::Locations& locations = context.locations;
     const bool named = std::any_of(
         context.environment.begin(), context.environment.end(),
@@ -154,8 +154,8 @@ class Doctor : public Verb {
     return findings;
   }
 
-  YardFacts LookAtYard(Context& context, const LeftoverFacts& leftovers) {
-    YardFacts yard;
+  DoctorFacts LookAtYard(Context& context, const LeftoverFacts& leftovers) {
+    DoctorFacts yard;
     yard.version = std::string(bus::kVersion);
     yard.now = context.clock->Now();
     const auto wanted = ReadWanted(context.locations);
@@ -190,7 +190,7 @@ class Doctor : public Verb {
   }
 
   // The services by the registry, and then themselves.
-  void Ask(Context& context, const LeftoverFacts& leftovers, YardFacts* yard) {
+  void Ask(Context& context, const LeftoverFacts& leftovers, DoctorFacts* yard) {
     // A suspended service is not waited for.
     yard->registry = Suspended(*yard, "registry");
     if (!yard->registry.ok()) return;
@@ -225,7 +225,7 @@ class Doctor : public Verb {
     AskForJobs(**client, leftovers.shims);
   }
 
-  static absl::Status Suspended(const YardFacts& yard, std::string_view name) {
+  static absl::Status Suspended(const DoctorFacts& yard, std::string_view name) {
     for (const ServiceFacts& service : yard.services) {
       if (service.name != name || !service.suspended) continue;
       return absl::UnavailableError(absl::StrCat("process ", service.holder, " is suspended"));
@@ -234,7 +234,7 @@ class Doctor : public Verb {
   }
 
   // A service that is not there, or is suspended, is not waited for.
-  static bool MayAnswer(const YardFacts& yard, std::string_view name) {
+  static bool MayAnswer(const DoctorFacts& yard, std::string_view name) {
     return std::any_of(yard.services.begin(), yard.services.end(), [&](const ServiceFacts& one) {
       return one.name == name && one.lease.has_value() && !one.suspended;
     });
@@ -276,7 +276,7 @@ class Doctor : public Verb {
     }
   }
 
-  void AskLauncher(bus::Client& client, YardFacts* yard) {
+  void AskLauncher(bus::Client& client, DoctorFacts* yard) {
     // (A launcher of another version may not know the method.)
     auto modes = client.Call<rpc::Launcher::KillModes>({}, {.timeout = kPatience});
     if (modes.ok()) {

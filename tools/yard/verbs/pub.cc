@@ -18,7 +18,7 @@
 #include "tools/yard/event/event_maker.h"
 #include "tools/yard/event/event_replay.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/line_reader.h"
+#include "tools/yard/follow/input_line_reader.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/json/message_json.h"
 #include "tools/yard/services/failure.h"
@@ -105,7 +105,7 @@ class LineTexts : public Texts {
   std::string Place() const override { return absl::StrCat("line ", reader_.number(), ": "); }
 
  private:
-  LineReader reader_;
+  InputLineReader reader_;
   const std::uint64_t count_;
   std::optional<absl::StatusOr<std::optional<std::string>>> next_;
 };
@@ -276,7 +276,7 @@ class Pub : public Verb {
     }
     std::string text = text_;
     if (text == "-") {
-      auto all = LineReader(context.in, kMaxTextBytes).Rest();
+      auto all = InputLineReader(context.in, kMaxTextBytes).Rest();
       if (!all.ok()) return all.status();
       text = *std::move(all);
     } else if (!raw_ && type_.empty()) {

@@ -1,4 +1,4 @@
-#include "tools/yard/follow/line_reader.h"
+#include "tools/yard/follow/input_line_reader.h"
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ constexpr std::size_t kReadBytes = 64 << 10;
 
 }  // namespace
 
-absl::StatusOr<bool> LineReader::Read() {
+absl::StatusOr<bool> InputLineReader::Read() {
   buffer_.erase(0, begin_);
   begin_ = 0;
   const std::size_t known = buffer_.size();
@@ -30,7 +30,7 @@ absl::StatusOr<bool> LineReader::Read() {
   return got > 0;
 }
 
-absl::StatusOr<std::optional<std::string>> LineReader::Next() {
+absl::StatusOr<std::optional<std::string>> InputLineReader::Next() {
   std::size_t searched = begin_;
   std::size_t end = 0;
   while ((end = buffer_.find('\n', searched)) == std::string::npos) {
@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<std::string>> LineReader::Next() {
   return line;
 }
 
-absl::StatusOr<std::string> LineReader::Rest() {
+absl::StatusOr<std::string> InputLineReader::Rest() {
   for (;;) {
     const auto more = Read();
     if (!more.ok()) return more.status();

@@ -1,5 +1,5 @@
-#ifndef LAUNCHER_NODE_FILES_RUN_FILES_H_
-#define LAUNCHER_NODE_FILES_RUN_FILES_H_
+#ifndef LAUNCHER_NODE_FILES_RUN_FILES_SENDER_H_
+#define LAUNCHER_NODE_FILES_RUN_FILES_SENDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace launcher {
 // told at the end: a symbolic link, a special file, more than kMaxFiles, a file over kMaxBytes, a
 // name of the trainer's. Nothing is kept over a kill of this process: the launcher says what it
 // has. On the loop's thread; files are looked for and hashed on threads.
-class RunFiles {
+class RunFilesSender {
  public:
   static constexpr std::size_t kMaxFiles = 10'000;                    // In an attempt.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;  // In a file.
@@ -38,9 +38,9 @@ class RunFiles {
     absl::Duration ask_again = absl::Seconds(30);
     absl::Duration no_room_pause = absl::Seconds(1);
   };
-  static std::unique_ptr<RunFiles> Create(Options options);
+  static std::unique_ptr<RunFilesSender> Create(Options options);
   // Waits some seconds for what is being read.
-  virtual ~RunFiles() = default;
+  virtual ~RunFilesSender() = default;
 
   virtual void Add(const std::string& attempt, const std::string& run_directory) = 0;
   // The program writes no more. Calls `done` once, never from within this call: all files are at
@@ -56,4 +56,4 @@ class RunFiles {
 
 }  // namespace launcher
 
-#endif  // LAUNCHER_NODE_FILES_RUN_FILES_H_
+#endif  // LAUNCHER_NODE_FILES_RUN_FILES_SENDER_H_

@@ -1,7 +1,7 @@
 // Files of a run directory on a node, and the launcher that writes them, with a wire between them
 // that the test cuts.
 
-#include "launcher/node/files/run_files.h"
+#include "launcher/node/files/run_files_sender.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -80,16 +80,16 @@ class RunFilesTest : public testing::Test {
                                        }});
   }
   void Open() {
-    files_ = RunFiles::Create({.loop = loop_.get(),
-                               .send =
-                                   [this](const FilePart& part) {
-                                     bytes_ += part.bytes.size();
-                                     if (on_part_) on_part_(part);
-                                     if (is_cut_) return;
-                                     received_->Take(*FilePart::Decode(part.Encode()));
-                                   },
-                               .look_every = absl::Milliseconds(2),
-                               .no_room_pause = absl::Milliseconds(1)});
+    files_ = RunFilesSender::Create({.loop = loop_.get(),
+                                     .send =
+                                         [this](const FilePart& part) {
+                                           bytes_ += part.bytes.size();
+                                           if (on_part_) on_part_(part);
+                                           if (is_cut_) return;
+                                           received_->Take(*FilePart::Decode(part.Encode()));
+                                         },
+                                     .look_every = absl::Milliseconds(2),
+                                     .no_room_pause = absl::Milliseconds(1)});
     files_->Add("a", folder_ + "/node");
   }
   void OnLoop(const std::function<void()>& body) {
@@ -136,7 +136,7 @@ class RunFilesTest : public testing::Test {
   bool is_cut_ = false;
   std::function<void(const FilePart&)> on_part_;
   std::unique_ptr<ReceivedFiles> received_;
-  std::unique_ptr<RunFiles> files_;
+  std::unique_ptr<RunFilesSender> files_;
   runtime::Thread thread_{"loop", [this] { loop_->Run(); }};
 };
 
@@ -234,7 +234,7 @@ TEST_F(RunFilesTest, WhatStaysOnTheNodeIsNamed) {
 
 TEST_F(RunFilesTest, ALargeFileIsNamedWithTheLimit) {
   Put(Node("large"), "");
-  ASSERT_EQ(truncate(Node("large").c_str(), static_cast<off_t>(RunFiles::kMaxBytes) + 1), 0);
+  ASSERT_EQ(truncate(Node("large").c_str(), static_cast<off_t>(RunFilesSender::kMaxBytes) + 1), 0);
   EXPECT_EQ(Finish(), "large has 4294967297 bytes (at most 4294967296)");
 }
 

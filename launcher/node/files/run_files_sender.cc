@@ -1,7 +1,7 @@
 // Always true: an attempt is in exactly one of these states: its timer runs, a thread of its own
 // works, it waits for its turn to send, or a part is not answered.
 
-#include "launcher/node/files/run_files.h"
+#include "launcher/node/files/run_files_sender.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -100,13 +100,13 @@ class Look {
     if (S_ISLNK(about.st_mode)) return Problem(path, "is a symbolic link");
     if (!S_ISREG(about.st_mode)) return Problem(path, "is no regular file");
     const auto size = static_cast<std::uint64_t>(about.st_size);
-    if (size > RunFiles::kMaxBytes) {
-      return Problem(path,
-                     absl::StrCat("has ", size, " bytes (at most ", RunFiles::kMaxBytes, ")"));
+    if (size > RunFilesSender::kMaxBytes) {
+      return Problem(
+          path, absl::StrCat("has ", size, " bytes (at most ", RunFilesSender::kMaxBytes, ")"));
     }
-    if (seen_.files.size() >= RunFiles::kMaxFiles) {
-      return Problem(path,
-                     absl::StrCat("is one file too many (at most ", RunFiles::kMaxFiles, ")"));
+    if (seen_.files.size() >= RunFilesSender::kMaxFiles) {
+      return Problem(
+          path, absl::StrCat("is one file too many (at most ", RunFilesSender::kMaxFiles, ")"));
     }
     seen_.files[path] = {.size = size,
                          .changed_ns = about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec,
@@ -172,7 +172,7 @@ struct Item {
   std::unique_ptr<runtime::Thread> thread = nullptr;
 };
 
-class Files final : public RunFiles {
+class Files final : public RunFilesSender {
  public:
   explicit Files(Options options) : options_(std::move(options)) {}
   ~Files() override {
@@ -477,7 +477,7 @@ class Files final : public RunFiles {
 
 }  // namespace
 
-std::unique_ptr<RunFiles> RunFiles::Create(Options options) {
+std::unique_ptr<RunFilesSender> RunFilesSender::Create(Options options) {
   return std::make_unique<Files>(std::move(options));
 }
 

@@ -1,4 +1,4 @@
-#include "tools/yard/follow/line_reader.h"
+#include "tools/yard/follow/input_line_reader.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ runtime::UniqueFd FileOf(const std::string& text) {
 
 std::vector<std::string> LinesOf(const std::string& text, std::size_t max_bytes = 1 << 20) {
   const runtime::UniqueFd file = FileOf(text);
-  LineReader reader(file.get(), max_bytes);
+  InputLineReader reader(file.get(), max_bytes);
   std::vector<std::string> lines;
   for (;;) {
     auto line = reader.Next();
@@ -64,7 +64,7 @@ TEST(LineReaderTest, KnowsWhetherItHasToWait) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const runtime::UniqueFd read_end(ends[0]), write_end(ends[1]);
   ASSERT_EQ(write(write_end.get(), "a\nb\nc", 5), 5);
-  LineReader reader(read_end.get(), 100);
+  InputLineReader reader(read_end.get(), 100);
   EXPECT_FALSE(reader.HasLine()) << "nothing was read yet";
   EXPECT_EQ(**reader.Next(), "a");
   EXPECT_TRUE(reader.HasLine());
@@ -74,11 +74,11 @@ TEST(LineReaderTest, KnowsWhetherItHasToWait) {
 
 TEST(LineReaderTest, RestIsAllOfIt) {
   const runtime::UniqueFd file = FileOf("{\n1}\n");
-  EXPECT_EQ(LineReader(file.get(), 100).Rest().value_or("failed"), "{\n1}\n");
+  EXPECT_EQ(InputLineReader(file.get(), 100).Rest().value_or("failed"), "{\n1}\n");
   const runtime::UniqueFd large = FileOf(std::string(101, 'x'));
-  EXPECT_THAT(std::string(LineReader(large.get(), 100).Rest().status().message()),
+  EXPECT_THAT(std::string(InputLineReader(large.get(), 100).Rest().status().message()),
               HasSubstr("over 100 bytes"));
-  EXPECT_FALSE(LineReader(-1, 100).Next().ok());
+  EXPECT_FALSE(InputLineReader(-1, 100).Next().ok());
 }
 
 }  // namespace

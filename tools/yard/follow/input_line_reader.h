@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_FOLLOW_LINE_READER_H_
-#define TOOLS_YARD_FOLLOW_LINE_READER_H_
+#ifndef TOOLS_YARD_FOLLOW_INPUT_LINE_READER_H_
+#define TOOLS_YARD_FOLLOW_INPUT_LINE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace yard {
 
 // Lines of a file descriptor, which is not owned. One thread.
-class LineReader {
+class InputLineReader {
  public:
   // A line has at most `max_bytes`.
-  LineReader(int fd, std::size_t max_bytes) : fd_(fd), max_bytes_(max_bytes) {}
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
+  InputLineReader(int fd, std::size_t max_bytes) : fd_(fd), max_bytes_(max_bytes) {}
+  InputLineReader(const InputLineReader&) = delete;
+  InputLineReader& operator=(const InputLineReader&) = delete;
 
   // The next line without its "\n"; the last one needs none. Nothing: there are no more. Waits for
   // it. InvalidArgument: too long, with its number; Unknown: what the kernel says.
@@ -41,4 +41,4 @@ class LineReader {
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_FOLLOW_LINE_READER_H_
+#endif  // TOOLS_YARD_FOLLOW_INPUT_LINE_READER_H_
