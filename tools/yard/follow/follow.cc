@@ -243,7 +243,8 @@ absl::StatusOr<msg::SweepT> FollowSweep(
 }
 
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
-                                    absl::Duration timeout, const Say& say) {
+                                    absl::Duration timeout, const Say& say,
+                                    const std::function<bool(const msg::JobT& job)>& on_part) {
   auto client = context.client();
   if (!client.ok()) return client.status();
   Outage outage(context, timeout, say);
@@ -252,9 +253,9 @@ absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
   for (;;) {
     auto end = (*client)->Stream<rpc::Launcher::WaitJob>(
         request,
-        [&](const msg::WaitJobReplyT&) {
+        [&](const msg::WaitJobReplyT& part) {
           outage.Over();
-          return true;
+          return !on_part || part.job == nullptr || on_part(*part.job);
         },
         Within(outage.Left()));
     if (end.ok()) {

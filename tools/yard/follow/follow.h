@@ -80,9 +80,11 @@ absl::StatusOr<msg::SweepT> FollowSweep(
     Context& context, const std::string& sweep, std::uint64_t from_event, absl::Duration timeout,
     const std::function<bool(const msg::FollowSweepReplyT& part)>& on_part, const Say& say = {});
 
-// As FollowTrial, a job until it has ended.
+// As FollowTrial, a job until it has ended. `on_part` gets the job now and at each change of its
+// state and of why it waits; if it answers false, the result is CANCELLED.
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
-                                    absl::Duration timeout, const Say& say = {});
+                                    absl::Duration timeout, const Say& say = {},
+                                    const std::function<bool(const msg::JobT& job)>& on_part = {});
 
 // The same for output: `on_part` gets each byte of each stream of each task once, and with
 // `follow` that of all attempts from the current ones on. Ends when the job has ended.

@@ -105,6 +105,7 @@ void Allocation::Stop(absl::Time now) {
 void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bool is_wanted,
                            bool is_held) {
   is_held_ = is_held;
+  was_held_ = was_held_ || is_held;
   nodes_.clear();
   for (AllocationNode& node : nodes) {
     const std::string own = absl::StrCat(options_.pool, "-", state_.number, "-");
@@ -368,6 +369,8 @@ bool Allocation::IsOnceOver(absl::Time now) {
       state_.phase == Phase::kSubmitting) {
     return false;
   }
+  // (Nothing comes after a sweep that is over. The keeper may not know a new one yet.)
+  if (was_held_) return true;
   const absl::Time until =
       unwanted_since_ + (was_wanted_ ? options_.times.once_after : options_.times.once_before);
   if (now < until) Wake(until);

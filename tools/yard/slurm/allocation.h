@@ -158,7 +158,7 @@ class Allocation {
   absl::Time submit_not_before_ = absl::InfinitePast();  // The next allocation.
   std::vector<AllocationNode> nodes_;
   bool knows_nodes_ = false;
-  bool is_wanted_ = false, was_wanted_ = false, is_held_ = false;
+  bool is_wanted_ = false, was_wanted_ = false, is_held_ = false, was_held_ = false;
   absl::Time away_since_ = absl::InfiniteFuture();
   absl::Time unused_since_ = absl::InfiniteFuture();
   absl::Time unwanted_since_ = absl::InfiniteFuture();

@@ -772,8 +772,25 @@ TEST_F(AllocationTest, APoolForASweepGoesWithTheSweep) {
   world_.Run(absl::Minutes(1));
   EXPECT_EQ(world_.stored.phase, Phase::kRunning);
   world_.is_wanted = world_.is_held = false;
-  world_.Run(absl::Minutes(2));
+  world_.Run(absl::Seconds(5));
   EXPECT_TRUE(world_.keeper().IsForgotten());
+  EXPECT_EQ(world_.jobs.back().state, "CANCELLED");
+}
+
+// A stop may come before the sweep has a trial.
+TEST_F(AllocationTest, APoolForASweepWithoutTrialsGoesWithTheSweep) {
+  SlurmPool pool = Pool();
+  pool.once = true;
+  pool.sweep = "s-abcde";
+  world_.SetPool(pool);
+  world_.Run(absl::Seconds(5));  // The keeper does not know the sweep yet.
+  EXPECT_FALSE(world_.keeper().IsForgotten());
+  world_.is_held = true;
+  world_.Run(absl::Seconds(5));
+  world_.is_held = false;
+  world_.Run(absl::Seconds(5));
+  EXPECT_TRUE(world_.keeper().IsForgotten());
+  EXPECT_EQ(world_.OnlyJob().state, "CANCELLED");
 }
 
 TEST_F(AllocationTest, APoolForOneJobThatNeverCameGoes) {

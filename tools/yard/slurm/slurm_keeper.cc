@@ -294,9 +294,12 @@ class Keeper final : public SlurmKeeper {
     const bool with_trials = std::any_of(pools_.begin(), pools_.end(), [](const auto& kept) {
       return kept.second.allocation->pool().once;
     });
-    const bool with_sweeps = std::any_of(pools_.begin(), pools_.end(), [](const auto& kept) {
-      return !kept.second.allocation->pool().sweep.empty();
-    });
+    std::set<std::string> asked;
+    for (const auto& [name, kept] : pools_) {
+      const std::string& sweep = kept.allocation->pool().sweep;
+      if (!sweep.empty()) asked.insert(sweep);
+    }
+    const bool with_sweeps = !asked.empty();
     struct Answer {
       std::vector<msg::NodeT> nodes;
       std::set<std::string> wanted, sweeps;
@@ -313,14 +316,15 @@ class Keeper final : public SlurmKeeper {
           if (!sweeps.ok()) return sweeps.status();
           return Answer{*std::move(nodes), *std::move(wanted), *std::move(sweeps)};
         },
-        [this, with_sweeps](absl::StatusOr<Answer> answer) {
+        [this, asked = std::move(asked)](absl::StatusOr<Answer> answer) {
           asks_ = false;
           loop_->RunAfter(options_.between_calls, [this] { AskLauncher(); });
           // (Without an answer nothing is known to have changed.)
           if (!answer.ok()) return SayOnce("", answer.status().message());
           known_nodes_ = std::move(answer->nodes);
           wanted_ = std::move(answer->wanted);
-          if (with_sweeps) sweeps_ = std::move(answer->sweeps);
+          sweeps_.clear();
+          for (const std::string& sweep : asked) sweeps_[sweep] = answer->sweeps.contains(sweep);
           knows_nodes_ = true;
           for (auto& [name, kept] : pools_) GiveNodes(name, kept);
           StepAll();
@@ -341,8 +345,8 @@ class Keeper final : public SlurmKeeper {
                      .tasks = node.tasks});
     }
     const std::string& sweep = kept.allocation->pool().sweep;
-    // (The sweep of a pool that was read a moment ago is not known yet.)
-    const bool is_held = !sweep.empty() && (!sweeps_ || sweeps_->contains(sweep));
+    const auto known = sweeps_.find(sweep);
+    const bool is_held = !sweep.empty() && (known == sweeps_.end() || known->second);
     kept.allocation->TakeNodes(absl::Now(), std::move(own), wanted_.contains(pool), is_held);
   }
 
@@ -675,8 +679,8 @@ class Keeper final : public SlurmKeeper {
   std::map<std::string, std::string> said_of_;
   std::vector<msg::NodeT> known_nodes_;
   std::set<std::string> wanted_;
-  std::optional<std::set<std::string>>
-      sweeps_;  // That are not over; unknown before they are asked.
+  // Whether each sweep that the trainer was asked about is still live.
+  std::map<std::string, bool> sweeps_;
   bool knows_nodes_ = false, has_begun_ = false, is_stopping_ = false;
   bool asks_ = false, looks_now_ = false, wants_look_ = false;
   absl::Time last_look_ = absl::InfinitePast(), look_at_;

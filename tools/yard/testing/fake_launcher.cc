@@ -144,6 +144,20 @@ void FakeYard::ServeLauncher() {
     const auto found = FindJob(request.job);
     if (!found.ok()) return writer->Finish(found.status());
     msg::JobT& job = jobs_[*found];
+    for (const std::string& why : std::exchange(waits_, {})) {
+      msg::WaitJobReplyT part;
+      part.job = std::make_unique<msg::JobT>(job);
+      part.job->state = msg::TaskState::Pending;
+      part.job->reason = why;
+      (void)writer->SendPart(std::move(part));
+      job.state = msg::TaskState::Running;
+      job.reason.clear();
+    }
+    if (job.state == msg::TaskState::Running) {
+      msg::WaitJobReplyT part;
+      part.job = std::make_unique<msg::JobT>(job);
+      (void)writer->SendPart(std::move(part));
+    }
     if (!HasEnded(job.state)) job.state = msg::TaskState::Exited;
     msg::WaitJobReplyT reply;
     reply.job = std::make_unique<msg::JobT>(job);

@@ -74,6 +74,8 @@ class FakeYard {
   // Output of one of a job's tasks: "j-abcde/worker-1".
   void AddTaskOutput(const std::string& task, std::uint32_t attempt, msg::LogStream stream,
                      const std::string& bytes);
+  // The job of the next WaitJob has waited for these reasons when it begins.
+  void AddWaits(std::vector<std::string> reasons) { waits_ = std::move(reasons); }
   // Followers of output wait for a stop; with `keeps_running` the first stop is not enough.
   void HoldOutput(bool keeps_running = false) {
     holds_ = true;
@@ -227,6 +229,7 @@ class FakeYard {
   std::atomic<bool> scans_ = false;
   std::optional<msg::KillModesReplyT> kill_modes_;
   msg::UsageReplyT usage_;
+  std::vector<std::string> waits_;
   bool holds_ = false, keeps_running_ = false;
   std::ostream* err_ = nullptr;
   std::ostream* out_ = nullptr;

@@ -183,6 +183,24 @@ TEST_F(LaunchTest, PrintsEveryTasksLinesWithItsName) {
   EXPECT_THAT(result.err, HasSubstr("j-abcde train done in "));
 }
 
+TEST_F(LaunchTest, SaysWhatTheJobWaitsForOnceForEachReason) {
+  msg::JobT job = Job(msg::TaskState::Pending, {"worker-0"});
+  job.reason = "waits for a node of pool lab";
+  yard_.AddJob(std::move(job));
+  yard_.AddTaskOutput("j-abcde/worker-0", 1, msg::LogStream::Stdout, "epoch 1\n");
+  yard_.AddWaits({"waits for a node of pool lab", "waits: Slurm job 17 waits: Priority",
+                  "waits: Slurm job 17 waits: Priority", "waits: pool lab is too small"});
+  yard_.Start();
+  const auto result = yard_.Run({"launch", "--", "train"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out, "[worker-0]:    epoch 1\n");
+  EXPECT_THAT(result.err, HasSubstr("started\n"
+                                    "it waits for a node of pool lab\n"
+                                    "it waits: Slurm job 17 waits: Priority\n"
+                                    "it waits: pool lab is too small\n"
+                                    "j-abcde train done in "));
+}
+
 TEST_F(LaunchTest, EndsWithTheFirstFailureAndItsExitCode) {
   yard_.AddJob(FailedJob());
   yard_.AddTaskOutput("j-abcde/worker-1", 1, msg::LogStream::Stderr, "ValueError: no\n");

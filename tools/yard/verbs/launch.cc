@@ -255,11 +255,10 @@ class Launch : public Verb {
       const std::size_t tasks = job.tasks.size();
       screen.Say(absl::StrCat(Title(job), " started",
                               tasks > 1 ? absl::StrCat(": ", tasks, " tasks") : ""));
-      const bool waits = job.state == msg::TaskState::Pending && !job.reason.empty();
-      if (waits) screen.Say(absl::StrCat("it ", runtime::Printable(job.reason)));
     }
     HandleInterrupt(context, client, job.id, &screen);
     const absl::Duration begin = context.clock->Monotonic();
+    if (!context.json) SayWhyItWaits(context, job, &screen);
     msg::LogsRequestT request;
     request.job = job.id;
     request.follow = true;
@@ -276,6 +275,24 @@ class Launch : public Verb {
     if (!ended.ok()) return Fail(context, "launch", ended.status());
     EndOncePool(context, once_pool_);
     return Summarize(context, *ended, context.clock->Monotonic() - begin);
+  }
+
+  // Until the job has begun: each reason once, as `yard ps` has it.
+  static void SayWhyItWaits(Context& context, const msg::JobT& job, TaskScreen* screen) {
+    std::string said;
+    const auto waits = [&](const msg::JobT& now) {
+      if (now.state != msg::TaskState::Pending) return false;
+      if (!now.reason.empty() && now.reason != said) {
+        screen->Say(absl::StrCat("it ", runtime::Printable(now.reason)));
+        said = now.reason;
+      }
+      return true;
+    };
+    if (!waits(job)) return;
+    // (The call for the output fails as this one does, and tells it.)
+    (void)FollowJob(
+        context, job.id, absl::InfiniteDuration(),
+        [&](const std::string& line) { screen->Say(line); }, waits);
   }
 
   // The first Ctrl-C asks the job to stop, the second kills it, the third leaves it alone.
