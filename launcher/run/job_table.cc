@@ -5,18 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "launcher/job/cluster.h"
 #include "launcher/job/from_caller.h"
@@ -24,17 +20,22 @@
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_order.h"
 #include "launcher/job/job_spec_record.h"
+#include "launcher/job/jobs_to_forget.h"
 #include "launcher/job/probe_record.h"
 #include "launcher/job/root_cause.h"
+#include "launcher/job/shared_callers.h"
 #include "launcher/job/store.h"
 #include "launcher/log/follow_pace.h"
 #include "launcher/log/last_lines.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/attempt.h"
 #include "launcher/run/attempt_spec.h"
+#include "launcher/run/grant_rounds.h"
 #include "launcher/run/grants.h"
+#include "launcher/run/job_ports.h"
+#include "launcher/run/job_removals.h"
 #include "launcher/run/liveness.h"
-#include "launcher/run/pool_ports.h"
+#include "launcher/run/retired_attempts.h"
 #include "launcher/run/shim_spawner.h"
 #include "launcher/run/task_run.h"
 #include "launcher/run/unused_work.h"
@@ -62,7 +63,6 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
-constexpr std::ptrdiff_t kMaxCompared = 16;  // Callers with a new one.
 // Work that nobody waits for is done this much later: it would hold up a task that is about to
 // start, or to start again.
 constexpr absl::Duration kPause = absl::Milliseconds(3);
@@ -72,24 +72,10 @@ constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
 // Programs that begin to run soon after each other are stored together.
 constexpr absl::Duration kRunningPause = absl::Milliseconds(10);
 constexpr absl::Duration kForgettingPause = absl::Minutes(1);
-constexpr std::size_t kWaitingTold = 100;  // Jobs that hear of each change of what others hold.
 
 std::uint64_t OwnStartTicks() {
   const auto self = ReadProcess(getpid());
   return self ? self->start_ticks : 0;
-}
-
-// As much of it as can be removed; what is left is in nobody's way. False if it gave up. Blocks.
-bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) {
-  std::error_code ignored;
-  std::filesystem::directory_iterator entry(folder, ignored), end;
-  for (; entry != end; entry.increment(ignored)) {
-    if (gives_up) return false;
-    std::error_code left;
-    std::filesystem::remove_all(entry->path(), left);
-  }
-  std::filesystem::remove_all(folder, ignored);
-  return true;
 }
 
 // Decisions about a job that are still to be stored, and then carried out.
@@ -122,8 +108,6 @@ struct Job {
   runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
   runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
   runtime::EventLoop::TimerId tell_timer = 0;  // When its changes are told.
-  // Callbacks that wait until the job is removed; empty: nobody has asked for that.
-  std::vector<std::function<void(const absl::Status&)>> removers;
 };
 
 class Table : public JobTable {
@@ -136,12 +120,31 @@ class Table : public JobTable {
                        .own_start_ticks = OwnStartTicks(),
                        .hides_gpus = options_.hides_gpus}),
         grants_(options_.resources, options_.machine_locks),
+        grant_rounds_(
+            {.loop = options_.loop,
+             .grants = &grants_,
+             .look_for_others = options_.look_for_others,
+             .on_granted =
+                 [this](const std::string& job, const std::vector<Grants::Grant>& grants) {
+                   if (RunOf(job) != nullptr) NoteGrants(*jobs_.at(job), grants);
+                 },
+             .on_waits = [this](const std::string& job) { observers_.Notify(job); }}),
         spawner_(options_.shim_path),
         ready_pace_(options_.loop),
-        ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}),
-        pool_ports_({.loop = options_.loop, .hosts = options_.hosts, .random = [this] {
-                       return options_.random();
-                     }}) {
+        ports_({.loop = options_.loop,
+                .hosts = options_.hosts,
+                .ranges = options_.port_ranges,
+                .random = [this] { return options_.random(); },
+                .rows = [this] { return Rows(); }}),
+        retired_(options_.loop),
+        removals_({.loop = options_.loop,
+                   .pool = options_.pool,
+                   .folder_of =
+                       [this](const std::string& job) {
+                         return JobFolder(options_.locations.state_directory, job);
+                       },
+                   .forget = [this](const std::string& job) { return ForgetJob(job); },
+                   .fault = options_.fault}) {
     if (!options_.random) {
       options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
     }
@@ -152,14 +155,12 @@ class Table : public JobTable {
     if (flush_timer_ != 0 && !flush_comes_) Flush();  // (These decisions are only to be stored.)
     options_.loop->Cancel(forget_timer_);
     options_.loop->Cancel(flush_timer_);
-    options_.loop->Cancel(others_timer_);
     for (const auto& [id, job] : jobs_) {
       for (const auto timer : {job->timer, job->end_timer, job->tell_timer}) {
         options_.loop->Cancel(timer);
       }
     }
     *alive_ = false;
-    *gives_up_ = true;
   }
 
   absl::Status Prepare();
@@ -183,7 +184,7 @@ class Table : public JobTable {
   absl::Status Restart(const Named& named, absl::Duration grace) override;
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
   void Remove(const std::string& id, std::function<void(const absl::Status&)> done) override;
-  void GiveUpRemovals() override { *gives_up_ = true; }
+  void GiveUpRemovals() override { removals_.GiveUp(); }
   ObserverId Observe(const std::string& id, std::function<void()> changed) override {
     return observers_.Add(id, std::move(changed));
   }
@@ -216,7 +217,6 @@ class Table : public JobTable {
   void PutAside(Job& job);
   void PutAsideLater(const Job& job);
   JobRun* RunOf(const std::string& job) const;
-  std::shared_ptr<const FromCaller> Shared(FromCaller caller);
   void Add(std::unique_ptr<Job> job);
   absl::Status CheckRoom(const JobRow& row) const;
   absl::StatusOr<std::string> FindJob(const std::string& name) const;
@@ -246,19 +246,12 @@ class Table : public JobTable {
   void SetEndTimer(Job& job);
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);
-  void GiveGrants();
   void NoteGrants(Job& job, const std::vector<Grants::Grant>& grants);
   void AskForPorts(Job& job);
   void BeginGranted(Job& job, const std::vector<int>& granted);
-  void KeepPortsOf(const std::string& node);
   void NoteHosts(Job& job);
-  void LookForOthers();
   MachineLocks::Names NamesOf(const std::string& job) const;
   absl::StatusOr<std::vector<runtime::UniqueFd>> LocksOf(const JobRow& row, int task);
-  absl::Status TakeUpPorts(const Job& job);
-  void ReleasePorts(const Job& job);
-  void RestorePorts();
-  // The ports of one task: the port of its address and, for rank 0, the master port.
   std::vector<int> PortsOf(const Job& job, int task) const;
   void NoteFailure(Job& job);
   void AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const;
@@ -266,11 +259,9 @@ class Table : public JobTable {
   ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
   void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
   void OnBarrier(const TaskRun& task, const ShimBarrier& barrier);
-  void Retire(const Job& job, std::unique_ptr<Attempt> attempt);
   void LetGo(const Job& job);
   void ForgetOld();
-  void RemoveNext();
-  void FinishRemoval(const std::string& id, absl::Status removed);
+  absl::Status ForgetJob(const std::string& id);
   void Restore(const Job& job);
   void TakeUp(Job& job);
   void NoteTakenUp(TaskRun* task);
@@ -284,14 +275,13 @@ class Table : public JobTable {
   TaskRun::Host host_;
   std::unique_ptr<Store> store_;
   Grants grants_;
+  GrantRounds grant_rounds_;
   ShimSpawner spawner_;
   FollowPace ready_pace_;
-  HeldPorts ports_;       // Held on this host.
-  PoolPorts pool_ports_;  // Held on nodes.
+  JobPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
-  // The callers of all jobs; most jobs are launched from the same few shells.
-  std::vector<std::weak_ptr<const FromCaller>> callers_;
+  SharedCallers callers_;
   std::vector<Job*> decided_;  // Jobs with something in `decided`.
   bool flush_comes_ = false;
   runtime::EventLoop::TimerId flush_timer_ = 0;
@@ -300,20 +290,13 @@ class Table : public JobTable {
   std::map<const TaskRun*, std::unique_ptr<Liveness>>
       liveness_;  // The probes of attempts that run.
   absl::Duration opened_;
-  std::vector<Attempt*> to_acknowledge_;  // In retired_; acknowledged once their ends are stored.
-  struct Retired {
-    std::unique_ptr<Attempt> attempt;
-    std::string job;
-  };
-  std::map<const Attempt*, Retired> retired_;  // Their shims are still leaving.
+  RetiredAttempts retired_;
   JobObservers observers_;
   runtime::EventLoop::TimerId forget_timer_ = 0;
-  runtime::EventLoop::TimerId others_timer_ = 0;  // When we look for what others gave back.
   Stats stats_;
   // Callbacks posted to the loop look here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::deque<std::string> to_remove_;  // The first one's folder is being removed.
-  const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
+  JobRemovals removals_;
 };
 
 // ---- The beginning
@@ -359,8 +342,7 @@ void Table::MakeHost() {
   host_.on_left = [this](Attempt* attempt) {
     options_.loop->Post([this, alive = alive_, attempt] {
       if (!*alive) return;
-      const auto retired = retired_.extract(attempt);
-      const auto job = retired.empty() ? jobs_.end() : jobs_.find(retired.mapped().job);
+      const auto job = jobs_.find(retired_.Remove(attempt));
       if (job != jobs_.end()) PutAside(*job->second);
     });
   };
@@ -387,17 +369,17 @@ absl::Status Table::Prepare() {
     FromCaller caller = TakeFromCaller(&job->row.spec);
     if (!job->row.has_ended()) {
       SetUp(*job);
-      job->run->caller = Shared(std::move(caller));
+      job->run->caller = callers_.Share(std::move(caller));
     }
     Add(std::move(job));
   }
-  RestorePorts();
+  ports_.TakeUpAll();
   if (options_.hosts != nullptr) {
     grants_.SetNodes(options_.hosts->Nodes());
     options_.hosts->OnChange([this](const std::string& node) {
       grants_.SetNodes(options_.hosts->Nodes());
-      KeepPortsOf(node);
-      GiveGrants();
+      ports_.KeepOn(node);
+      grant_rounds_.Look();
     });
   }
   for (const auto& [id, job] : jobs_) {
@@ -421,19 +403,6 @@ absl::Status Table::Prepare() {
   return absl::OkStatus();
 }
 
-std::shared_ptr<const FromCaller> Table::Shared(FromCaller caller) {
-  std::erase_if(callers_, [](const auto& kept) { return kept.expired(); });
-  for (auto kept = callers_.rbegin(); kept != callers_.rend(); ++kept) {
-    auto known = kept->lock();
-    if (*known == caller) return known;
-    if (kept - callers_.rbegin() == kMaxCompared) break;
-  }
-  caller.environment.shrink_to_fit();
-  auto added = std::make_shared<const FromCaller>(std::move(caller));
-  callers_.push_back(added);
-  return added;
-}
-
 void Table::SetUp(Job& job) {
   job.run = std::make_unique<JobRun>();
   job.run->rules = RulesOf(job.row);
@@ -449,17 +418,14 @@ absl::Status Table::MakeWhole(Job& job) {
   if (job.run->caller != nullptr) return absl::OkStatus();
   auto caller = store_->LoadFromCaller(job.row.id);
   if (!caller.ok()) return caller.status();
-  job.run->caller = Shared(*std::move(caller));
+  job.run->caller = callers_.Share(*std::move(caller));
   return absl::OkStatus();
 }
 
 // Not from inside a callback of one of its tasks. Does nothing if it still has something to do.
 void Table::PutAside(Job& job) {
   if (job.run == nullptr || !job.row.has_ended() || job.run->decided.is_known) return;
-  const bool leaves = std::any_of(retired_.begin(), retired_.end(), [&](const auto& retired) {
-    return retired.second.job == job.row.id;
-  });
-  if (!leaves) job.run = nullptr;
+  if (!retired_.HasOf(job.row.id)) job.run = nullptr;
 }
 
 void Table::PutAsideLater(const Job& job) {
@@ -486,10 +452,7 @@ void Table::LetGo(const Job& job) {
   for (int task = 0; task < static_cast<int>(job.row.tasks.size()); ++task) {
     for (const AttemptRow& row : job.row.tasks[static_cast<std::size_t>(task)].attempts) {
       if (row.ended_us == 0 || TaskRun::IsLetGo(host_, job.row, task, row)) continue;
-      auto attempt = TaskRun::OfEnded(&host_, job.row, task, row);
-      attempt->Acknowledge();
-      const Attempt* const key = attempt.get();
-      retired_[key] = {std::move(attempt), job.row.id};
+      retired_.AddStored(job.row.id, TaskRun::OfEnded(&host_, job.row, task, row));
     }
   }
 }
@@ -550,10 +513,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   job->row.created_us = WallUs();
   BeginTime(job->row);
   if (auto status = CheckRoom(job->row); !status.ok()) return status;
-  const int needed = PortsNeeded(job->row.spec);
-  auto ports = job->row.spec.pool.empty() ? ports_.Take(job->row.id, needed)
-                                          : std::vector<int>(static_cast<std::size_t>(needed),
-                                                             0);  // (Its nodes give them.)
+  auto ports = ports_.Take(job->row);
   if (!ports.ok()) return ports.status();
   job->row.SetPorts(*std::move(ports));
   SetUp(*job);
@@ -564,11 +524,11 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   if (auto stored = store_->Insert(job->row); !stored.ok()) {
     std::erase(decided_, job.get());
     --stats_.live;
-    ReleasePorts(*job);
+    ports_.Release(job->row);
     return stored;
   }
   Fault("launch: after insert");
-  job->run->caller = Shared(TakeFromCaller(&job->row.spec));
+  job->run->caller = callers_.Share(TakeFromCaller(&job->row.spec));
   job->run->decided.of_job = false;
   job->run->decided.tasks.clear();
   Job& added = *job;
@@ -646,9 +606,9 @@ void Table::NoteWaiting(const Job& job) {
 void Table::ComeBack(Job& job) {
   if (!job.row.spec.autostart) return;
   absl::Status may = MakeWhole(job);
-  if (may.ok()) may = TakeUpPorts(job);
+  if (may.ok()) may = ports_.TakeUp(job.row);
   if (!may.ok()) {
-    ReleasePorts(job);
+    ports_.Release(job.row);
     PutAsideLater(job);
     LOG(ERROR) << "job " << job.row.id << " does not start again with the yard: " << may;
     return;
@@ -760,7 +720,7 @@ void Table::Flush() {
   std::vector<std::pair<Job*, Decided>> todo;
   for (Job* job : std::exchange(decided_, {}))
     todo.emplace_back(job, std::exchange(job->run->decided, {}));
-  std::vector<Attempt*> ended = std::exchange(to_acknowledge_, {});
+  std::vector<Attempt*> ended = retired_.TakeNew();
   std::vector<Store::Change> changes;
   for (const auto& [job, decided] : todo) {
     if (!decided.of_job && decided.tasks.empty()) continue;
@@ -782,12 +742,7 @@ void Table::Flush() {
     Announce(*found->second);
   }
   if (!changed.empty()) FeedOrders();
-  if (ended.empty()) return;
-  options_.loop->RunAfter(kPause, [alive = alive_, ended = std::move(ended)] {
-    for (Attempt* attempt : ended) {
-      if (*alive) attempt->Acknowledge();
-    }
-  });
+  retired_.Acknowledge(std::move(ended));
 }
 
 void Table::CarryOut(Job& job, const Decided& decided) {
@@ -796,7 +751,7 @@ void Table::CarryOut(Job& job, const Decided& decided) {
   }
   AskForGrants(job, decided.actions);
   ReleaseGrants(job, decided.tasks);
-  if (job.row.has_ended()) ReleasePorts(job);
+  if (job.row.has_ended()) ports_.Release(job.row);
 }
 
 void Table::NoteEnd(Job& job, bool had_ended) {
@@ -865,7 +820,7 @@ void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
   }
   if (tasks.empty()) return;
   grants_.Request(job.row, tasks);
-  GiveGrants();
+  grant_rounds_.Look();
 }
 
 // A gang keeps what it has until it ends: its next run needs the same.
@@ -881,27 +836,7 @@ void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
     grants_.Release(job.row.id, job.run->rules.tasks[at].name);
     any = true;
   }
-  if (any) GiveGrants();
-}
-
-void Table::GiveGrants() {
-  const auto others = grants_.WaitsForOthers();
-  auto given = grants_.GrantNext();
-  const bool looked_in_vain =
-      others_timer_ == 0 && given.empty() && others == grants_.WaitsForOthers();
-  LookForOthers();
-  if (looked_in_vain && !others.empty()) return;
-  // (All grants of a job are noted before one of its tasks starts: each task is told of all.)
-  std::map<std::string, std::vector<Grants::Grant>> by_job;
-  for (auto& grant : given) by_job[grant.job].push_back(std::move(grant));
-  for (auto& [id, all] : by_job) {
-    options_.loop->Post([this, alive = alive_, id = id, all = std::move(all)] {
-      if (*alive && RunOf(id) != nullptr) NoteGrants(*jobs_.at(id), all);
-    });
-  }
-  // Other jobs may wait for something else now. (Jobs far behind in the queue hear of it when they
-  // are nearer.)
-  for (const std::string& job : grants_.Waiting(kWaitingTold)) observers_.Notify(job);
+  if (any) grant_rounds_.Look();
 }
 
 void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
@@ -922,20 +857,14 @@ void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
   NoteHosts(job);
   if (job.row.ports.empty()) return BeginGranted(job, granted);
   left.erase("");
-  for (const std::string& node : left) KeepPortsOf(node);
+  for (const std::string& node : left) ports_.KeepOn(node);
   job.run->granted.insert(granted.begin(), granted.end());
   AskForPorts(job);
 }
 
 // Each task of a pool that has a place has its ports there before it starts.
 void Table::AskForPorts(Job& job) {
-  std::vector<PoolPorts::Slot> slots;
-  const std::vector<int> ranks = RanksOfPorts(job.row.spec);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const TaskRow& task = job.row.tasks[static_cast<std::size_t>(ranks[i])];
-    slots.push_back({.node = task.node, .port = job.row.ports[i]});
-  }
-  pool_ports_.Ask(job.row.id, std::move(slots), [this, id = job.row.id](std::vector<int> ports) {
+  ports_.Ask(job.row, [this, id = job.row.id](std::vector<int> ports) {
     if (RunOf(id) == nullptr) return;
     Job& asked = *jobs_.at(id);
     asked.row.ports = std::move(ports);
@@ -948,18 +877,6 @@ void Table::AskForPorts(Job& job) {
     }
     BeginGranted(asked, granted);
   });
-}
-
-// Tells a node which jobs have ports there.
-void Table::KeepPortsOf(const std::string& node) {
-  std::vector<std::string> jobs;
-  for (const auto& [id, job] : jobs_) {
-    if (job->row.has_ended() || job->row.spec.pool.empty() || job->row.ports.empty()) continue;
-    const bool is_there = std::any_of(job->row.tasks.begin(), job->row.tasks.end(),
-                                      [&](const TaskRow& task) { return task.node == node; });
-    if (is_there) jobs.push_back(id);
-  }
-  options_.hosts->KeepPorts(node, jobs);
 }
 
 void Table::BeginGranted(Job& job, const std::vector<int>& granted) {
@@ -979,15 +896,6 @@ void Table::NoteHosts(Job& job) {
   }
   job.row.SetHosts(hosts);
   job.run->plan = PlanTasks(job.row.spec, job.row.ports, hosts);
-}
-
-// Others do not tell when they give something back.
-void Table::LookForOthers() {
-  if (others_timer_ != 0 || grants_.WaitsForOthers().empty()) return;
-  others_timer_ = options_.loop->RunAfter(options_.look_for_others, [this] {
-    others_timer_ = 0;
-    GiveGrants();
-  });
 }
 
 MachineLocks::Names Table::NamesOf(const std::string& job) const {
@@ -1013,57 +921,8 @@ absl::StatusOr<std::vector<runtime::UniqueFd>> Table::LocksOf(const JobRow& row,
   return locks;
 }
 
-// An error if one is another job's; all others are this job's then.
-absl::Status Table::TakeUpPorts(const Job& job) {
-  if (!job.row.spec.pool.empty()) return absl::OkStatus();  // Its nodes hold them.
-  absl::Status taken;
-  for (const int port : job.row.ports) {
-    const absl::Status held = ports_.TakeUp(job.row.id, port);
-    LOG_IF(INFO, !held.ok()) << "port " << port << " of " << job.row.id << ": " << held.message();
-    if (absl::IsFailedPrecondition(held)) taken.Update(held);
-  }
-  return taken;
-}
-
-void Table::ReleasePorts(const Job& job) {
-  if (!job.row.spec.pool.empty()) {
-    pool_ports_.GiveUp(job.row.id);
-    std::set<std::string> nodes;
-    for (const TaskRow& task : job.row.tasks) nodes.insert(task.node);
-    nodes.erase("");
-    if (job.row.ports.empty() || options_.hosts == nullptr) return;
-    for (const std::string& node : nodes) KeepPortsOf(node);
-    return;
-  }
-  for (const int port : job.row.ports) ports_.Release(job.row.id, port);
-}
-
-// An earlier launcher that could not store the end of a job may have given its ports to the next
-// one: they are that one's, which was started later.
-void Table::RestorePorts() {
-  std::vector<const Job*> live;
-  for (const auto& [id, job] : jobs_) {
-    if (!job->row.has_ended()) live.push_back(job.get());
-  }
-  std::sort(live.begin(), live.end(),
-            [](const Job* a, const Job* b) { return a->row.run_since_us > b->row.run_since_us; });
-  for (const Job* job : live) {
-    const absl::Status taken = TakeUpPorts(*job);
-    LOG_IF(WARNING, !taken.ok()) << "job " << job->row.id
-                                 << " runs without a port of its own: " << taken.message();
-  }
-}
-
 std::vector<int> Table::PortsOf(const Job& job, int task) const {
-  std::vector<int> ports;
-  const std::string& address = job.row.tasks[static_cast<std::size_t>(task)].address;
-  const auto own = ParseHostPort(address);
-  for (const int port : job.row.ports) {
-    if ((own && own->port == port) || (task == 0 && port == job.run->plan.master_port)) {
-      ports.push_back(port);
-    }
-  }
-  return ports;
+  return PortsOfTask(job.row, job.run->plan, task);
 }
 
 // ---- Actions
@@ -1102,9 +961,7 @@ void Table::SetEndTimer(Job& job) {
 
 void Table::Carry(Job& job, const action::StartAttempt& start) {
   ++stats_.attempts;
-  if (job.row.spec.release_ports && job.row.spec.pool.empty()) {
-    for (const int port : PortsOf(job, start.task)) ports_.LetGo(job.row.id, port);
-  }
+  if (job.row.spec.release_ports) ports_.LetGo(job.row, PortsOf(job, start.task));
   const absl::Status started = TaskOf(job, start.task).Start();
   if (started.ok()) return;
   options_.loop->Post([this, alive = alive_, id = job.row.id, start, started] {
@@ -1151,10 +1008,11 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
   if (status.state == msg::TaskState::Starting && end.state.failure.empty() && end.state.pid != 0) {
     Feed(job, event::Running{task->task()});  // It was quicker than its first message.
   }
-  Retire(job, std::move(attempt));
-  for (const int port : PortsOf(job, task->task())) {
-    if (job.row.spec.pool.empty()) (void)ports_.TakeUp(job.row.id, port);
+  if (attempt != nullptr) {
+    retired_.Add(job.row.id, std::move(attempt));
+    FlushSoon();
   }
+  ports_.TakeBack(job.row, PortsOf(job, task->task()));
   // While the launcher was away somebody has ended it: the machine, which tells all processes to
   // leave, or `yard down`, which found no launcher.
   const bool was_told =
@@ -1191,15 +1049,6 @@ void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
                         if (!*alive || RunOf(job) == nullptr) return;
                         TaskOf(*jobs_.at(job), at).AnswerBarrier(attempt, number, std::move(line));
                       });
-}
-
-// Lets the shim go once the end is stored.
-void Table::Retire(const Job& job, std::unique_ptr<Attempt> attempt) {
-  if (attempt == nullptr) return;
-  FlushSoon();
-  Attempt* const key = attempt.get();
-  to_acknowledge_.push_back(key);
-  retired_[key] = {std::move(attempt), job.row.id};
 }
 
 // ---- What others ask for
@@ -1286,14 +1135,14 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
                                                       job.row.status.ending,
                                                       "): restart it when it has ended"));
   }
-  if (!job.removers.empty()) {
+  if (removals_.Removes(named.job)) {
     return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is being removed"));
   }
   if (job.row.has_ended()) {
     PutAsideLater(job);  // Unless it goes on.
     if (const absl::Status whole = MakeWhole(job); !whole.ok()) return whole;
-    if (const absl::Status taken = TakeUpPorts(job); !taken.ok()) {
-      ReleasePorts(job);
+    if (const absl::Status taken = ports_.TakeUp(job.row); !taken.ok()) {
+      ports_.Release(job.row);
       return absl::FailedPreconditionError(
           absl::StrCat("job ", named.job, " cannot have its ports again: ", taken.message(),
                        ": stop that job first, or launch this one as a new job"));
@@ -1324,73 +1173,36 @@ void Table::Remove(const std::string& id, std::function<void(const absl::Status&
   Flush();
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return done(absl::OkStatus());
-  Job& job = *found->second;
-  if (!job.row.has_ended()) {
+  if (!found->second->row.has_ended()) {
     return done(
         absl::FailedPreconditionError(absl::StrCat("job ", id, " has not ended: stop it first")));
   }
-  job.removers.push_back(std::move(done));
-  if (job.removers.size() > 1) return;
-  to_remove_.push_back(id);
-  if (to_remove_.size() == 1) RemoveNext();
+  removals_.Remove(id, std::move(done));
 }
 
-// The folder first: killed in between, there is a job without its logs, which can be removed
-// again, and not a folder that nobody knows of. One at a time, and not on the loop: it may have
-// many files, or long ones.
-void Table::RemoveNext() {
-  if (to_remove_.empty()) return;
-  Fault("before remove");
-  const std::string id = to_remove_.front();
-  const auto finish = [this, alive = alive_, loop = options_.loop, id](absl::Status removed) {
-    loop->Post([this, alive, id, removed = std::move(removed)] {
-      if (*alive) FinishRemoval(id, removed);
-    });
-  };
-  const std::string folder = JobFolder(options_.locations.state_directory, id);
-  const auto submitted = options_.pool->Submit([finish, folder, gives_up = gives_up_] {
-    const bool removed = RemoveFolder(folder, *gives_up);
-    finish(removed ? absl::OkStatus() : absl::CancelledError("the launcher ends"));
-    return absl::OkStatus();
-  });
-  if (!submitted.ok()) finish(submitted);
-}
-
-void Table::FinishRemoval(const std::string& id, absl::Status removed) {
-  Fault("folder removed");
+// Its folder is gone.
+absl::Status Table::ForgetJob(const std::string& id) {
   Flush();
+  if (absl::Status removed = store_->Remove(id); !removed.ok()) return removed;
+  Fault("after remove");
   const auto found = jobs_.find(id);
   Job& job = *found->second;
-  const auto removers = std::exchange(job.removers, {});
-  if (removed.ok()) removed = store_->Remove(id);
-  if (removed.ok()) {
-    Fault("after remove");
-    std::erase(decided_, &job);
-    options_.loop->Cancel(job.tell_timer);
-    by_request_.erase(job.row.request_id);
-    jobs_.erase(found);
-    --stats_.jobs;
-    observers_.Notify(id);
-  }
-  for (const auto& done : removers) done(removed);
-  to_remove_.pop_front();
-  RemoveNext();
+  std::erase(decided_, &job);
+  options_.loop->Cancel(job.tell_timer);
+  by_request_.erase(job.row.request_id);
+  jobs_.erase(found);
+  --stats_.jobs;
+  observers_.Notify(id);
+  return absl::OkStatus();
 }
 
 // Now, and again after a while.
 void Table::ForgetOld() {
   forget_timer_ = options_.loop->RunAfter(kForgettingPause, [this] { ForgetOld(); });
-  std::vector<std::pair<std::int64_t, std::string>> ended;
-  for (const auto& [id, job] : jobs_) {
-    if (job->row.has_ended()) ended.emplace_back(job->row.ended_us, id);
-  }
-  std::sort(ended.begin(), ended.end());
   const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
-  for (std::size_t i = 0; i < ended.size(); ++i) {
-    if (ended[i].first >= oldest && ended.size() - i <= options_.keep_count) break;
-    if (!jobs_.at(ended[i].second)->removers.empty()) continue;
-    Remove(ended[i].second,
-           [](const absl::Status& removed) { LOG_IF(WARNING, !removed.ok()) << removed; });
+  for (const std::string& id : JobsToForget(Rows(), oldest, options_.keep_count)) {
+    if (removals_.Removes(id)) continue;
+    Remove(id, [](const absl::Status& removed) { LOG_IF(WARNING, !removed.ok()) << removed; });
   }
   std::set<std::string> works;
   for (const auto& [id, job] : jobs_) {

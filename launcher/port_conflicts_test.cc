@@ -47,9 +47,9 @@ bool IsHeld(int port) {
 }
 
 // One task and MASTER_PORT: each job has both ports that there are.
-class JobPortsTest : public ::testing::Test {
+class PortConflictsTest : public ::testing::Test {
  protected:
-  JobPortsTest() {
+  PortConflictsTest() {
     yard_.SetPorts({{21200, 21201}});
     EXPECT_EQ(yard_.Open(), absl::OkStatus());
   }
@@ -98,7 +98,7 @@ class JobPortsTest : public ::testing::Test {
   TestingTable yard_;
 };
 
-TEST_F(JobPortsTest, AnEndedJobIsNotStartedAgainWhileALiveOneHasItsPorts) {
+TEST_F(PortConflictsTest, AnEndedJobIsNotStartedAgainWhileALiveOneHasItsPorts) {
   const std::string ended = LaunchToEnd("true");
   const std::string live = Launch(kForEver);
   ASSERT_TRUE(yard_.AwaitRunning(live));
@@ -127,7 +127,7 @@ TEST_F(JobPortsTest, AnEndedJobIsNotStartedAgainWhileALiveOneHasItsPorts) {
   }));
 }
 
-TEST_F(JobPortsTest, ARefusedRestartLeavesNoPortTaken) {
+TEST_F(PortConflictsTest, ARefusedRestartLeavesNoPortTaken) {
   const std::string ended = LaunchToEnd("true");
   yard_.Close();
   yard_.SetPorts({{21202, 21202}, {21200, 21200}});
@@ -139,7 +139,7 @@ TEST_F(JobPortsTest, ARefusedRestartLeavesNoPortTaken) {
 }
 
 // As after the end of the older one that could not be stored.
-TEST_F(JobPortsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHasThem) {
+TEST_F(PortConflictsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHasThem) {
   const std::string younger = Launch(kForEver);
   ASSERT_TRUE(yard_.AwaitRunning(younger));
   JobRow row = MakeJobRow(Spec("true"));
