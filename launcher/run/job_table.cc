@@ -44,6 +44,7 @@
 #include "runtime/sqlite/database_check.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
+#include "runtime/timer.h"
 
 // Always true between two callbacks of the loop:
 // - Decide() (supervisor.h) is the only place that changes a job's status; Feed() calls it. Its
@@ -105,9 +106,9 @@ struct Job {
   std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
   std::int64_t failures_since_us = 0;     // Earlier ones were cured by a restart.
   std::int64_t time_over_us = 0;
-  runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
-  runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
-  runtime::EventLoop::TimerId tell_timer = 0;  // When its changes are told.
+  runtime::Timer timer;       // The supervisor's.
+  runtime::Timer end_timer;   // When its time is over.
+  runtime::Timer tell_timer;  // When its changes are told.
 };
 
 class Table : public JobTable {
@@ -152,14 +153,8 @@ class Table : public JobTable {
   }
   ~Table() override {
     if (options_.hosts != nullptr) options_.hosts->OnChange({});
-    if (flush_timer_ != 0 && !flush_comes_) Flush();  // (These decisions are only to be stored.)
-    options_.loop->Cancel(forget_timer_);
-    options_.loop->Cancel(flush_timer_);
-    for (const auto& [id, job] : jobs_) {
-      for (const auto timer : {job->timer, job->end_timer, job->tell_timer}) {
-        options_.loop->Cancel(timer);
-      }
-    }
+    if (flush_timer_.is_set() && !flush_comes_)
+      Flush();  // (These decisions are only to be stored.)
     *alive_ = false;
   }
 
@@ -284,7 +279,7 @@ class Table : public JobTable {
   SharedCallers callers_;
   std::vector<Job*> decided_;  // Jobs with something in `decided`.
   bool flush_comes_ = false;
-  runtime::EventLoop::TimerId flush_timer_ = 0;
+  runtime::Timer flush_timer_;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
   std::set<std::string> waiting_;            // Jobs that wait for other jobs.
   std::map<const TaskRun*, std::unique_ptr<Liveness>>
@@ -292,7 +287,7 @@ class Table : public JobTable {
   absl::Duration opened_;
   RetiredAttempts retired_;
   JobObservers observers_;
-  runtime::EventLoop::TimerId forget_timer_ = 0;
+  runtime::Timer forget_timer_;
   Stats stats_;
   // Callbacks posted to the loop look here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -696,11 +691,8 @@ Decided& Table::Change(Job& job, absl::Duration within) {
   if (!std::exchange(job.run->decided.is_known, true)) decided_.push_back(&job);
   if (within == absl::ZeroDuration()) {
     FlushSoon();
-  } else if (!flush_comes_ && flush_timer_ == 0) {
-    flush_timer_ = options_.loop->RunAfter(within, [this] {
-      flush_timer_ = 0;
-      Flush();
-    });
+  } else if (!flush_comes_ && !flush_timer_.is_set()) {
+    flush_timer_.Start(options_.loop, within, [this] { Flush(); });
   }
   return job.run->decided;
 }
@@ -716,7 +708,7 @@ void Table::FlushSoon() {
 // Stores what was decided, then does it.
 void Table::Flush() {
   flush_comes_ = false;
-  options_.loop->Cancel(std::exchange(flush_timer_, 0));
+  flush_timer_.Cancel();
   std::vector<std::pair<Job*, Decided>> todo;
   for (Job* job : std::exchange(decided_, {}))
     todo.emplace_back(job, std::exchange(job->run->decided, {}));
@@ -760,7 +752,7 @@ void Table::NoteEnd(Job& job, bool had_ended) {
   if (has_ended) {
     job.row.ended_us = WallUs();
     --stats_.live;
-    options_.loop->Cancel(std::exchange(job.end_timer, 0));
+    job.end_timer.Cancel();
   } else {
     job.row.ended_us = 0;
     job.failures_since_us = WallUs();
@@ -948,15 +940,13 @@ void Table::SetEndTimer(Job& job) {
   const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
   if (limit == absl::ZeroDuration()) return;
   const auto left = limit - TimeOf(job.row);
-  options_.loop->Cancel(job.end_timer);
-  job.end_timer = options_.loop->RunAfter(
-      std::max<absl::Duration>(left, absl::ZeroDuration()), [this, entry = &job, limit] {
-        entry->end_timer = 0;
-        if (HasNotBegun(*entry)) return;  // Its time begins with its first grant.
-        entry->time_over_us = WallUs();
-        Feed(*entry, event::TimeOver{
-                         absl::StrCat("its time of ", absl::FormatDuration(limit), " is over")});
-      });
+  job.end_timer.Start(options_.loop, std::max<absl::Duration>(left, absl::ZeroDuration()),
+                      [this, entry = &job, limit] {
+                        if (HasNotBegun(*entry)) return;  // Its time begins with its first grant.
+                        entry->time_over_us = WallUs();
+                        Feed(*entry, event::TimeOver{absl::StrCat(
+                                         "its time of ", absl::FormatDuration(limit), " is over")});
+                      });
 }
 
 void Table::Carry(Job& job, const action::StartAttempt& start) {
@@ -979,16 +969,12 @@ void Table::Carry(Job& job, const action::SetTimer& timer) {
     Feed(*entry, event::TimerFired{task});
   };
   if (timer.task != kWholeJob) return TaskOf(job, timer.task).SetTimer(timer.delay, fired);
-  options_.loop->Cancel(job.timer);
-  job.timer = options_.loop->RunAfter(timer.delay, [entry = &job, fired] {
-    entry->timer = 0;
-    fired();
-  });
+  job.timer.Start(options_.loop, timer.delay, fired);
 }
 
 void Table::Carry(Job& job, const action::CancelTimer& cancel) {
   if (cancel.task != kWholeJob) return TaskOf(job, cancel.task).CancelTimer();
-  options_.loop->Cancel(std::exchange(job.timer, 0));
+  job.timer.Cancel();
 }
 
 ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
@@ -1188,7 +1174,6 @@ absl::Status Table::ForgetJob(const std::string& id) {
   const auto found = jobs_.find(id);
   Job& job = *found->second;
   std::erase(decided_, &job);
-  options_.loop->Cancel(job.tell_timer);
   by_request_.erase(job.row.request_id);
   jobs_.erase(found);
   --stats_.jobs;
@@ -1198,7 +1183,7 @@ absl::Status Table::ForgetJob(const std::string& id) {
 
 // Now, and again after a while.
 void Table::ForgetOld() {
-  forget_timer_ = options_.loop->RunAfter(kForgettingPause, [this] { ForgetOld(); });
+  forget_timer_.Start(options_.loop, kForgettingPause, [this] { ForgetOld(); });
   const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
   for (const std::string& id : JobsToForget(Rows(), oldest, options_.keep_count)) {
     if (removals_.Removes(id)) continue;
@@ -1227,13 +1212,13 @@ void Table::Save(const std::vector<Store::Change>& changes) {
 
 void Table::Announce(Job& job) {
   if (job.row.has_ended()) return Tell(job);
-  if (job.tell_timer != 0) return;
+  if (job.tell_timer.is_set()) return;
   const absl::Duration pause = job.run->tasks.size() < kManyTasks ? kPause : kTellingPause;
-  job.tell_timer = options_.loop->RunAfter(pause, [this, entry = &job] { Tell(*entry); });
+  job.tell_timer.Start(options_.loop, pause, [this, entry = &job] { Tell(*entry); });
 }
 
 void Table::Tell(Job& job) {
-  options_.loop->Cancel(std::exchange(job.tell_timer, 0));
+  job.tell_timer.Cancel();
   if (options_.on_job) options_.on_job(Message(job.row));
   observers_.Notify(job.row.id);
 }

@@ -25,6 +25,7 @@
 #include "runtime/counted.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -260,10 +261,6 @@ class Looks : public Liveness {
         probe.start_delay_ms == 0 ? period_ : absl::Milliseconds(probe.start_delay_ms);
     LookAfter(std::max(first - options_.age, absl::ZeroDuration()));
   }
-  ~Looks() override {
-    options_.loop->Cancel(next_);
-    options_.loop->Cancel(limit_);
-  }
 
  private:
   // The time that the file has by now was for another launcher, or is that of its making.
@@ -274,19 +271,13 @@ class Looks : public Liveness {
   }
 
   void LookAfter(absl::Duration delay) {
-    next_ = options_.loop->RunAfter(delay, [this] {
-      next_ = 0;
-      LookNow();
-    });
+    next_.Start(options_.loop, delay, [this] { LookNow(); });
   }
 
   void LookNow() {
     look_ = Make();
     if (look_ == nullptr) return OnLooked("the task has no address of its own");
-    limit_ = options_.loop->RunAfter(timeout_, [this] {
-      limit_ = 0;
-      look_->GiveUp();
-    });
+    limit_.Start(options_.loop, timeout_, [this] { look_->GiveUp(); });
     look_->Start();
   }
 
@@ -321,7 +312,7 @@ class Looks : public Liveness {
   }
 
   void OnLooked(std::string why) {
-    options_.loop->Cancel(std::exchange(limit_, 0));
+    limit_.Cancel();
     failures_ = why.empty() ? 0 : failures_ + 1;
     // (look_ is still on the stack: the next one takes its place.)
     if (failures_ < most_) LookAfter(period_);
@@ -345,7 +336,7 @@ class Looks : public Liveness {
   std::uint32_t most_ = 0, failures_ = 0;
   timespec last_ = {};
   std::unique_ptr<Look> look_;
-  runtime::EventLoop::TimerId next_ = 0, limit_ = 0;
+  runtime::Timer next_, limit_;
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class LivenessTest : public ::testing::Test {
     directory_ = mkdtemp(name);
     probe_.period_ms = 5;
     probe_.timeout_ms = 10'000;
-    limit_ = loop_->RunAfter(absl::Seconds(30), [this] {
+    loop_->RunAfter(absl::Seconds(30), [this] {
       ADD_FAILURE() << "it takes too long";
       loop_->Stop();
     });
@@ -115,7 +115,6 @@ class LivenessTest : public ::testing::Test {
   std::function<void()> on_look_;
   std::string reason_;
   std::unique_ptr<Liveness> liveness_;
-  runtime::EventLoop::TimerId limit_ = 0;
 };
 
 TEST_F(LivenessTest, APortThatListensIsAlive) {

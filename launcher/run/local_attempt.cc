@@ -55,8 +55,6 @@ LocalAttempt::LocalAttempt(Options options, Callbacks callbacks)
   state_.start_ticks = options_.start_ticks;
 }
 
-LocalAttempt::~LocalAttempt() { options_.loop->Cancel(timer_); }
-
 absl::Status LocalAttempt::Start() {
   if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
   // A cleaner of temporary files removes the sockets' directory while it is empty.
@@ -106,7 +104,6 @@ void LocalAttempt::Adopt() { Resolve(); }
 // its exit file is done; one that holds its lock will do either soon; without a `started` file
 // nothing has run yet.
 void LocalAttempt::Resolve() {
-  timer_ = 0;
   if (over_) return;
   if (TryConnect()) {
     link_->Send({.kind = ShimRequest::Kind::kState});
@@ -133,7 +130,7 @@ void LocalAttempt::Resolve() {
 
 void LocalAttempt::Retry() {
   ++tries_;
-  timer_ = options_.loop->RunAfter(kRetry, [this] { Resolve(); });
+  timer_.Start(options_.loop, kRetry, [this] { Resolve(); });
 }
 
 void LocalAttempt::OnState(const ShimState& state) {
@@ -171,7 +168,6 @@ void LocalAttempt::OnGone(std::optional<runtime::ExitStatus> status) {
 }
 
 void LocalAttempt::KillOrphans() {
-  timer_ = 0;
   TreeMark mark = ReadTreeMark(options_.folder);
   const int found = KillOrphanedTree({.task_socket = options_.task_socket,
                                       .leader = state_.pid,
@@ -181,7 +177,7 @@ void LocalAttempt::KillOrphans() {
                                       .not_before = mark.not_before,
                                       .cgroups = mark.cgroups});
   if (found > 0 && ++tries_ < 2 * kMaxTries) {
-    timer_ = options_.loop->RunAfter(kKillRound, [this] { KillOrphans(); });
+    timer_.Start(options_.loop, kKillRound, [this] { KillOrphans(); });
     return;
   }
   for (const auto& path : mark.cgroups) RemoveCgroup(path);
@@ -228,7 +224,7 @@ void LocalAttempt::Acknowledge() {
     link_->Send({.kind = ShimRequest::Kind::kAcknowledge});
   } else {
     if (LockingShim(options_.folder) == 0) RemoveSockets();
-    timer_ = options_.loop->RunAfter(absl::ZeroDuration(), [this] { Leave(); });
+    timer_.Start(options_.loop, absl::ZeroDuration(), [this] { Leave(); });
   }
   Fault("after acknowledge");
   // Last: its absence says that all this was done.
@@ -236,9 +232,6 @@ void LocalAttempt::Acknowledge() {
   Fault("let go");
 }
 
-void LocalAttempt::Leave() {
-  timer_ = 0;
-  callbacks_.on_left();
-}
+void LocalAttempt::Leave() { callbacks_.on_left(); }
 
 }  // namespace launcher

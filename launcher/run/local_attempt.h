@@ -21,6 +21,7 @@
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -45,7 +46,6 @@ class LocalAttempt final : public Attempt {
     std::function<void(std::string_view point)> fault = {};
   };
   LocalAttempt(Options options, Callbacks callbacks);
-  ~LocalAttempt() override;
   LocalAttempt(const LocalAttempt&) = delete;
   LocalAttempt& operator=(const LocalAttempt&) = delete;
 
@@ -84,7 +84,7 @@ class LocalAttempt final : public Attempt {
   bool over_ = false;
   bool acknowledged_ = false;
   int tries_ = 0;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace launcher

@@ -13,17 +13,7 @@ constexpr int kFirstGuess = 10'000, kGuesses = 20'000;
 
 }  // namespace
 
-PoolPorts::~PoolPorts() {
-  *alive_ = false;
-  for (const auto& [job, question] : questions_) options_.loop->Cancel(question->timer);
-}
-
-void PoolPorts::GiveUp(const std::string& job) {
-  const auto found = questions_.find(job);
-  if (found == questions_.end()) return;
-  options_.loop->Cancel(found->second->timer);
-  questions_.erase(found);
-}
+void PoolPorts::GiveUp(const std::string& job) { questions_.erase(job); }
 
 void PoolPorts::Ask(const std::string& job, std::vector<Slot> slots,
                     std::function<void(std::vector<int>)> done) {
@@ -49,14 +39,14 @@ void PoolPorts::Ask(const std::string& job, std::vector<Slot> slots,
         });
     if (!is_asked) LOG(INFO) << "node " << node << " is not there to hold ports of job " << job;
   }
-  question->timer = options_.loop->RunAfter(
-      counts.empty() ? absl::ZeroDuration() : options_.patience, [this, job] { Finish(job); });
+  question->timer.Start(options_.loop, counts.empty() ? absl::ZeroDuration() : options_.patience,
+                        [this, job] { Finish(job); });
 }
 
 void PoolPorts::Finish(const std::string& job) {
   auto taken = questions_.extract(job);
   Question& question = *taken.mapped();
-  options_.loop->Cancel(question.timer);
+  question.timer.Cancel();
   std::vector<int> ports(question.slots.size(), 0);
   const auto take = [&](const std::string& node, int port) {
     auto& all = question.answers[node];

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "launcher/run/other_hosts.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -34,7 +35,7 @@ class PoolPorts {
     int port = 0;      // Its port until now; 0: none.
   };
   explicit PoolPorts(Options options) : options_(std::move(options)) {}
-  ~PoolPorts();
+  ~PoolPorts() { *alive_ = false; }
   PoolPorts(const PoolPorts&) = delete;
   PoolPorts& operator=(const PoolPorts&) = delete;
 
@@ -52,7 +53,7 @@ class PoolPorts {
     std::function<void(std::vector<int>)> done;
     std::set<std::string> missing;  // Nodes that have not answered.
     std::map<std::string, std::vector<int>> answers;
-    runtime::EventLoop::TimerId timer = 0;
+    runtime::Timer timer;
   };
   void Finish(const std::string& job);
 

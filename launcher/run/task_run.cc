@@ -295,16 +295,4 @@ void TaskRun::EndOutput(const AttemptEnd& end) {
   host_->on_output(this);
 }
 
-// ---- Its timer
-
-void TaskRun::SetTimer(absl::Duration delay, std::function<void()> fired) {
-  CancelTimer();
-  timer_ = host_->loop->RunAfter(delay, [this, fired = std::move(fired)] {
-    timer_ = 0;
-    fired();
-  });
-}
-
-void TaskRun::CancelTimer() { host_->loop->Cancel(std::exchange(timer_, 0)); }
-
 }  // namespace launcher

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -65,7 +67,6 @@ class TaskRun {
     std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
   };
   TaskRun(const Host* host, JobRow* row, int task) : host_(host), row_(row), task_(task) {}
-  ~TaskRun() { host_->loop->Cancel(timer_); }
   TaskRun(const TaskRun&) = delete;
   TaskRun& operator=(const TaskRun&) = delete;
 
@@ -90,8 +91,10 @@ class TaskRun {
   void AnswerBarrier(int attempt, std::uint64_t number, std::string line);
 
   // Calls `fired` after `delay`, instead of what was set before.
-  void SetTimer(absl::Duration delay, std::function<void()> fired);
-  void CancelTimer();
+  void SetTimer(absl::Duration delay, std::function<void()> fired) {
+    timer_.Start(host_->loop, delay, std::move(fired));
+  }
+  void CancelTimer() { timer_.Cancel(); }
 
   // An attempt whose end is stored, but whose shim may not have been told.
   static std::unique_ptr<Attempt> OfEnded(const Host* host, const JobRow& row, int task,
@@ -120,7 +123,7 @@ class TaskRun {
   std::unique_ptr<Attempt> attempt_;
   std::optional<LineFeed> stdout_lines_, stderr_lines_;
   std::unique_ptr<ReadyWatch> ready_watch_;  // Null: no line says that it is ready, or one has.
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   std::int64_t stopped_us_ = 0;
   std::int64_t spoke_us_ = 0;
 };
