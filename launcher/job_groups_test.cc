@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "launcher/fixtures/testing_table.h"
 #include "launcher/job/cluster.h"
-#include "launcher/job/store.h"
+#include "launcher/job/job_store.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/run/job_table.h"
 #include "launcher/share/resources.h"
@@ -217,7 +217,7 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
   AwaitAllRunning(id);
   yard_.Close();
   {  // Nearly all of it passes until the next launcher comes.
-    const auto store = Store::Open(yard_.state_directory() + "/launcher.db");
+    const auto store = JobStore::Open(yard_.state_directory() + "/launcher.db");
     ASSERT_EQ(store.status(), absl::OkStatus());
     auto rows = (*store)->Load();
     ASSERT_EQ(rows.status(), absl::OkStatus());
@@ -238,7 +238,7 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
 TEST_F(JobGroupsTest, ItsTimeIsNotThatOfTheClockOnTheWall) {
   const auto set_clock = [&](std::int64_t by_us) {
     yard_.Close();
-    const auto store = Store::Open(yard_.state_directory() + "/launcher.db");
+    const auto store = JobStore::Open(yard_.state_directory() + "/launcher.db");
     ASSERT_EQ(store.status(), absl::OkStatus());
     auto rows = (*store)->Load();
     ASSERT_EQ(rows.status(), absl::OkStatus());

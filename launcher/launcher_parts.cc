@@ -22,8 +22,8 @@
 #include "launcher/barrier_calls.h"
 #include "launcher/gpu/gpu_meter.h"
 #include "launcher/gpu/visible_gpus.h"
+#include "launcher/job/job_store.h"
 #include "launcher/job/node_store.h"
-#include "launcher/job/store.h"
 #include "launcher/launcher_service.h"
 #include "launcher/node/node_hosts.h"
 #include "launcher/node/node_table.h"
@@ -193,7 +193,7 @@ class Parts : public LauncherParts {
   }
 
   absl::Status OpenNodes(const Options& options) {
-    auto jobs = JobTable::OpenStore(process_->locations());
+    auto jobs = JobStore::OpenIn(process_->locations());
     if (!jobs.ok()) return jobs.status();
     job_store_ = *std::move(jobs);
     auto store = NodeStore::Open(Database());
@@ -284,7 +284,7 @@ class Parts : public LauncherParts {
   GpuMeter gpus_;  // For the names of the locks alone.
   std::unique_ptr<MachineLocks> machine_locks_;
   // Destroyed in the opposite order: what uses comes after what is used.
-  std::unique_ptr<Store> job_store_;  // Until the job table has it.
+  std::unique_ptr<JobStore> job_store_;  // Until the job table has it.
   std::unique_ptr<NodeTable> node_table_;
   std::unique_ptr<NodeHosts> node_hosts_;
   std::unique_ptr<JobTable> table_;

@@ -16,7 +16,7 @@
 #include "bus/fixtures/record_conformance.h"
 #include "bus/schema/envelope_generated.h"
 #include "launcher/fixtures/testing_table.h"
-#include "launcher/job/store.h"
+#include "launcher/job/job_store.h"
 #include "launcher/wire/log_files.h"
 #include "runtime/file/file.h"
 
@@ -349,7 +349,7 @@ TEST_F(LogRecordTest, EndsTellsTheNewestHundredAttempts) {
   // A hundred restarts would take long: a store of an earlier launcher has them.
   yard_.Close();
   {
-    auto store = Store::Open(yard_.state_directory() + "/launcher.db");
+    auto store = JobStore::Open(yard_.state_directory() + "/launcher.db");
     ASSERT_TRUE(store.ok());
     auto rows = (*store)->Load();
     ASSERT_TRUE(rows.ok());

@@ -19,7 +19,7 @@
 #include "bus/schema/launcher_generated.h"
 #include "launcher/fixtures/testing_table.h"
 #include "launcher/job/job_row.h"
-#include "launcher/job/store.h"
+#include "launcher/job/job_store.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/run/job_table.h"
 #include "launcher/share/resources.h"
@@ -149,7 +149,7 @@ TEST_F(PortConflictsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHa
   row.SetPorts(Ports(younger));
   yard_.Close();
   {
-    const auto store = Store::Open(yard_.state_directory() + "/launcher.db");
+    const auto store = JobStore::Open(yard_.state_directory() + "/launcher.db");
     ASSERT_EQ(store.status(), absl::OkStatus());
     ASSERT_EQ((*store)->Insert(row), absl::OkStatus());
   }

@@ -11,6 +11,10 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/common_generated.h"
 
+namespace SQLite {
+class Database;
+}
+
 namespace launcher {
 
 // The table of alerts that a person is told of, in launcher.db.
@@ -23,23 +27,30 @@ class NotificationStore {
  public:
   // A database that has kNotificationTables.
   static absl::StatusOr<std::unique_ptr<NotificationStore>> Open(const std::string& path);
-  virtual ~NotificationStore() = default;
+  ~NotificationStore();
+  NotificationStore(const NotificationStore&) = delete;
+  NotificationStore& operator=(const NotificationStore&) = delete;
 
   // The alert waits to be told, unless it is known.
-  virtual absl::Status Add(const msg::AlertT& alert) = 0;
-  virtual absl::StatusOr<std::size_t> Waiting() = 0;
+  absl::Status Add(const msg::AlertT& alert);
+  absl::StatusOr<std::size_t> Waiting();
   // Alerts that are told by one job.
   struct Batch {
     std::string leader;               // Id of the first alert: the job's request id comes from it.
     std::vector<msg::AlertT> alerts;  // Oldest first.
   };
   // All that wait are one batch from now on, 1,000 at most.
-  virtual absl::Status MakeBatch(std::int64_t now_us) = 0;
+  absl::Status MakeBatch(std::int64_t now_us);
   // The batches whose job was not launched, oldest first.
-  virtual absl::StatusOr<std::vector<Batch>> NotLaunched() = 0;
-  virtual absl::Status MarkLaunched(const std::string& leader) = 0;
+  absl::StatusOr<std::vector<Batch>> NotLaunched();
+  absl::Status MarkLaunched(const std::string& leader);
   // When the batches since then were made, oldest first.
-  virtual absl::StatusOr<std::vector<std::int64_t>> BatchesSince(std::int64_t since_us) = 0;
+  absl::StatusOr<std::vector<std::int64_t>> BatchesSince(std::int64_t since_us);
+
+ private:
+  explicit NotificationStore(std::unique_ptr<SQLite::Database> database);
+
+  const std::unique_ptr<SQLite::Database> database_;
 };
 
 }  // namespace launcher

@@ -9,6 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+namespace SQLite {
+class Database;
+}
+
 namespace launcher {
 
 // The table of nodes in launcher.db, as it was first, and its columns of allocations.
@@ -20,7 +24,7 @@ struct NodeRow {
   std::string name;
   std::string pool;
   std::string address = {};  // The host as ssh finds it.
-  std::uint32_t slots = 0;   // 0: as many as the host has processors.
+  std::uint32_t slots;       // 0: as many as the host has processors.
   bool draining = false;
   std::string allocation = {};  // As in `SetNode`; empty: it is of none.
   std::string run = {};  // NodeHello::run of the run that has the allocation; empty: none yet.
@@ -33,16 +37,23 @@ class NodeStore {
  public:
   // A database that has kNodeTables.
   static absl::StatusOr<std::unique_ptr<NodeStore>> Open(const std::string& path);
-  virtual ~NodeStore() = default;
+  ~NodeStore();
+  NodeStore(const NodeStore&) = delete;
+  NodeStore& operator=(const NodeStore&) = delete;
 
   // By name.
-  virtual absl::StatusOr<std::vector<NodeRow>> Load() = 0;
+  absl::StatusOr<std::vector<NodeRow>> Load();
   // Adds it, or replaces the one of its name.
-  virtual absl::Status Set(const NodeRow& node) = 0;
+  absl::Status Set(const NodeRow& node);
   // The run has this allocation: all its nodes get `run`.
-  virtual absl::Status Claim(const std::string& allocation, const std::string& run) = 0;
+  absl::Status Claim(const std::string& allocation, const std::string& run);
   // A name that is not there is OK.
-  virtual absl::Status Remove(const std::string& name) = 0;
+  absl::Status Remove(const std::string& name);
+
+ private:
+  explicit NodeStore(std::unique_ptr<SQLite::Database> database);
+
+  const std::unique_ptr<SQLite::Database> database_;
 };
 
 }  // namespace launcher

@@ -19,8 +19,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launcher/fixtures/shim_fixture.h"
+#include "launcher/job/job_store.h"
 #include "launcher/job/node_store.h"
-#include "launcher/job/store.h"
 #include "launcher/node/node_link.h"
 #include "launcher/node/words/node_frames.h"
 #include "launcher/node/words/node_words.h"
@@ -48,7 +48,7 @@ class NodeTableTest : public testing::Test {
   NodeTableTest() {
     char name[] = "/tmp/nt-XXXXXX";
     directory_ = mkdtemp(name);
-    EXPECT_TRUE(Store::Open(Database()).ok());  // Makes the tables.
+    EXPECT_TRUE(JobStore::Open(Database()).ok());  // Makes the tables.
     Open();
   }
   ~NodeTableTest() override {

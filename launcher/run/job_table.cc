@@ -20,11 +20,11 @@
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_order.h"
 #include "launcher/job/job_spec_record.h"
+#include "launcher/job/job_store.h"
 #include "launcher/job/jobs_to_forget.h"
 #include "launcher/job/probe_record.h"
 #include "launcher/job/root_cause.h"
 #include "launcher/job/shared_callers.h"
-#include "launcher/job/store.h"
 #include "launcher/log/follow_pace.h"
 #include "launcher/log/last_lines.h"
 #include "launcher/process/process_table.h"
@@ -41,7 +41,6 @@
 #include "launcher/run/unused_work.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/sqlite/database_check.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "runtime/timer.h"
@@ -260,7 +259,7 @@ class Table : public JobTable {
   void Restore(const Job& job);
   void TakeUp(Job& job);
   void NoteTakenUp(TaskRun* task);
-  void Save(const std::vector<Store::Change>& changes);
+  void Save(const std::vector<JobStore::Change>& changes);
   void Announce(Job& job);
   void Tell(Job& job);
 
@@ -268,7 +267,7 @@ class Table : public JobTable {
   const std::string jobs_directory_;
   const AttemptHost attempt_host_;
   TaskRun::Host host_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<JobStore> store_;
   Grants grants_;
   GrantRounds grant_rounds_;
   ShimSpawner spawner_;
@@ -351,7 +350,7 @@ absl::Status Table::Prepare() {
     if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
   }
   if (options_.store == nullptr) {
-    auto store = OpenStore(locations);
+    auto store = JobStore::OpenIn(locations);
     if (!store.ok()) return store.status();
     options_.store = *std::move(store);
   }
@@ -713,7 +712,7 @@ void Table::Flush() {
   for (Job* job : std::exchange(decided_, {}))
     todo.emplace_back(job, std::exchange(job->run->decided, {}));
   std::vector<Attempt*> ended = retired_.TakeNew();
-  std::vector<Store::Change> changes;
+  std::vector<JobStore::Change> changes;
   for (const auto& [job, decided] : todo) {
     if (!decided.of_job && decided.tasks.empty()) continue;
     changes.push_back({.job = &job->row,
@@ -1203,7 +1202,7 @@ void Table::ForgetOld() {
 // ---- What others are told
 
 // The tasks go on if it fails: what cannot be stored now is found out again from their shims.
-void Table::Save(const std::vector<Store::Change>& changes) {
+void Table::Save(const std::vector<JobStore::Change>& changes) {
   Fault("before save");
   const auto saved = store_->Save(changes);
   Fault("after save");
@@ -1224,23 +1223,6 @@ void Table::Tell(Job& job) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<Store>> JobTable::OpenStore(const runtime::Locations& locations) {
-  const std::string jobs = locations.state_directory + "/jobs";
-  for (const auto& path : {locations.state_directory, jobs}) {
-    if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
-  }
-  const std::string database = locations.state_directory + "/launcher.db";
-  const bool was_left_open = runtime::WasLeftOpen(database);
-  auto store = Store::Open(database, [jobs] { return runtime::FirstEntryIn(jobs); });
-  if (!store.ok()) return store.status();
-  // It is small: what it costs to read all of it nobody notices.
-  const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
-  LOG_IF(ERROR, !damage.empty())
-      << database << " is damaged: " << runtime::Printable(damage)
-      << ". The readable part of it is kept; restore a back-up for the rest";
-  return store;
-}
 
 absl::StatusOr<std::unique_ptr<JobTable>> JobTable::Open(Options options) {
   auto table = std::make_unique<Table>(std::move(options));

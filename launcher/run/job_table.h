@@ -15,7 +15,7 @@
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_row.h"
-#include "launcher/job/store.h"
+#include "launcher/job/job_store.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/run/other_hosts.h"
 #include "launcher/share/held_ports.h"
@@ -43,8 +43,8 @@ class JobTable {
     runtime::ThreadPool* pool = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
-    // As OpenStore() has opened it; null: the table opens it.
-    std::unique_ptr<Store> store = nullptr;
+    // As JobStore::OpenIn() has opened it; null: the table opens it.
+    std::unique_ptr<JobStore> store = nullptr;
     std::string shim_path;                 // The path of yard-shim.
     std::vector<Resource> resources = {};  // Resources that tasks share.
     // Where the tasks of jobs with a pool run. Null: nowhere. Not owned; outlives the table.
@@ -83,8 +83,6 @@ class JobTable {
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };
-  // The store of a launcher. Makes it, and its directories, if they are missing.
-  static absl::StatusOr<std::unique_ptr<Store>> OpenStore(const runtime::Locations& locations);
   // Loads the state and takes up every task of an earlier launcher.
   static absl::StatusOr<std::unique_ptr<JobTable>> Open(Options options);
   virtual ~JobTable() = default;

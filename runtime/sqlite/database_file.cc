@@ -6,12 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 
 #include "runtime/file/sync_directory.h"
 #include "runtime/file/unique_fd.h"
 
 namespace runtime {
+namespace {
+
+constexpr int kBusyMs = 5000;  // How long a statement waits for another connection's transaction.
+
+}  // namespace
 
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path) {
   // (Somebody may move a file away meanwhile, so that each start has made it, or has found it.)
@@ -31,6 +37,19 @@ absl::StatusOr<bool> MakeDatabaseFile(const std::string& path) {
     return absl::InternalError(absl::StrCat("cannot sync ", parent, ": ", synced.message()));
   }
   return is_new;
+}
+
+absl::StatusOr<std::unique_ptr<SQLite::Database>> ConnectToDatabase(const std::string& path,
+                                                                    int cache_kib) {
+  try {
+    auto database = std::make_unique<SQLite::Database>(
+        path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyMs);
+    database->exec("PRAGMA synchronous=NORMAL");
+    database->exec(absl::StrCat("PRAGMA cache_size=-", cache_kib));
+    return database;
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("cannot open ", path, ": ", error.what()));
+  }
 }
 
 bool IsNoRoom(SQLite::Database& database, const SQLite::Exception& error) {

@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,13 @@ namespace runtime {
 // Internal: it cannot be opened, or its directory cannot be synced. Any thread; blocks for the
 // disk.
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path);
+
+// A connection of one thread, with a cache of so many KiB, to a database that exists, as every
+// database of the yard is used: in WAL mode, committed without waiting for the disk. For who keeps
+// a few tables in the database of somebody else, who has made it. Internal: it cannot be opened.
+// Blocks for the disk.
+absl::StatusOr<std::unique_ptr<SQLite::Database>> ConnectToDatabase(const std::string& path,
+                                                                    int cache_kib);
 
 // Is it a full disk or quota, also where SQLite calls it an input/output error (the index of its
 // log cannot grow)?

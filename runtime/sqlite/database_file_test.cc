@@ -48,6 +48,21 @@ TEST_F(DatabaseFileTest, IsOfThisUserAloneAndMadeOnce) {
   EXPECT_FALSE(*again);
 }
 
+TEST_F(DatabaseFileTest, AConnectionNeedsADatabaseThatExists) {
+  const std::string path = directory_ + "/a.db";
+  const auto missing = ConnectToDatabase(path, 64);
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(missing.status().message()),
+              AllOf(HasSubstr("cannot open "), HasSubstr(path)));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  ASSERT_TRUE(MakeDatabaseFile(path).ok());
+  const auto first = ConnectToDatabase(path, 64);
+  const auto second = ConnectToDatabase(path, 64);
+  ASSERT_TRUE(first.ok() && second.ok());
+  (*first)->exec("CREATE TABLE words (word TEXT)");
+  EXPECT_TRUE((*second)->tableExists("words"));
+}
+
 // A person moves a database away while a service is being started again and again.
 TEST_F(DatabaseFileTest, EveryEmptyFileIsSaidToBeNew) {
   const std::string path = directory_ + "/a.db", full = directory_ + "/full";

@@ -135,7 +135,7 @@ class LayersTest(unittest.TestCase):
 
     def test_the_static_shim_includes_little(self):
         for path in ("launcher/wire/a.cc", "launcher/process/a.h", "launcher/shim/a.cc", "launcher/shim_main.cc"):
-            for include in ("absl/strings/str_cat.h", "runtime/file/file.h", "launcher/job/store.h", "glog/logging.h"):
+            for include in ("absl/strings/str_cat.h", "runtime/file/file.h", "launcher/job/job_store.h", "glog/logging.h"):
                 self.assertIn(path + ":2", layers.forbidden_lines(path, f'\n#include "{include}"\n')[0])
             for include in ("launcher/wire/record.h", "runtime/file/unique_fd.h"):
                 self.assertEqual(layers.forbidden_lines(path, f'#include "{include}"\n'), [])

@@ -1,4 +1,4 @@
-#include "launcher/job/store.h"
+#include "launcher/job/job_store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
@@ -18,11 +18,14 @@
 #include "launcher/job/node_store.h"
 #include "launcher/process/process_table.h"
 #include "launcher/wire/record.h"
+#include "runtime/file/file.h"
+#include "runtime/sqlite/database_check.h"
 #include "runtime/sqlite/database_file.h"
 #include "runtime/sqlite/database_schema.h"
 #include "runtime/sqlite/restored_state.h"
 #include "runtime/sqlite/statement_columns.h"
 #include "runtime/sqlite/wal_copier.h"
+#include "runtime/text/printable.h"
 
 namespace launcher {
 namespace {
@@ -207,9 +210,11 @@ std::size_t TasksAskedFor(const msg::JobSpecT& spec) {
   return tasks;
 }
 
-class SqliteStore : public Store {
+}  // namespace
+
+class JobStore::Impl {
  public:
-  SqliteStore(const std::string& path, std::function<std::string()> trace_of_use)
+  Impl(const std::string& path, std::function<std::string()> trace_of_use)
       : path_(path),
         trace_of_use_(std::move(trace_of_use)),
         log_copier_(path),
@@ -231,7 +236,7 @@ class SqliteStore : public Store {
     });
   }
 
-  absl::StatusOr<std::vector<JobRow>> Load() override {
+  absl::StatusOr<std::vector<JobRow>> Load() {
     auto jobs = Read(/*is_damaged=*/false);
     if (jobs.ok() || !std::exchange(is_corrupt_, false)) return jobs;
     LOG(ERROR) << jobs.status()
@@ -314,7 +319,7 @@ class SqliteStore : public Store {
     return jobs;
   }
 
-  absl::StatusOr<FromCaller> LoadFromCaller(const std::string& job) override {
+  absl::StatusOr<FromCaller> LoadFromCaller(const std::string& job) {
     FromCaller caller;
     const absl::Status status = Try(absl::StrCat("read the environment of job ", job), [&] {
       SQLite::Statement row(database_, "SELECT spec FROM jobs WHERE id = ?");
@@ -332,7 +337,7 @@ class SqliteStore : public Store {
     return caller;
   }
 
-  absl::Status Insert(const JobRow& job) override {
+  absl::Status Insert(const JobRow& job) {
     return Try(absl::StrCat("add job ", job.id), [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       SQLite::Statement& insert = Statement(kInsertJob);
@@ -353,7 +358,7 @@ class SqliteStore : public Store {
     });
   }
 
-  absl::Status Save(const std::vector<Change>& changes) override {
+  absl::Status Save(const std::vector<Change>& changes) {
     if (changes.empty()) return absl::OkStatus();
     const std::string more =
         changes.size() == 1 ? "" : absl::StrCat(" and ", changes.size() - 1, " more");
@@ -365,7 +370,7 @@ class SqliteStore : public Store {
     });
   }
 
-  absl::Status Remove(const std::string& job) override {
+  absl::Status Remove(const std::string& job) {
     return Try(absl::StrCat("remove job ", job), [&] {
       SQLite::Statement remove(database_, "DELETE FROM jobs WHERE id = ?");
       remove.bind(1, job);
@@ -554,20 +559,46 @@ class SqliteStore : public Store {
   std::map<const char*, std::unique_ptr<SQLite::Statement>> statements_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path,
-                                                   std::function<std::string()> trace_of_use) {
+absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(
+    const std::string& path, std::function<std::string()> trace_of_use) {
   const auto is_new = runtime::MakeDatabaseFile(path);
   if (!is_new.ok()) return is_new.status();
   if (*is_new) trace_of_use = {};
   try {
-    auto store = std::make_unique<SqliteStore>(path, std::move(trace_of_use));
-    if (auto status = store->Prepare(); !status.ok()) return status;
-    return store;
+    auto impl = std::make_unique<Impl>(path, std::move(trace_of_use));
+    if (auto status = impl->Prepare(); !status.ok()) return status;
+    return std::unique_ptr<JobStore>(new JobStore(std::move(impl)));
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("cannot open ", path, ": ", error.what()));
   }
 }
+
+absl::StatusOr<std::unique_ptr<JobStore>> JobStore::OpenIn(const runtime::Locations& locations) {
+  const std::string jobs = locations.state_directory + "/jobs";
+  for (const auto& path : {locations.state_directory, jobs}) {
+    if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
+  }
+  const std::string database = locations.state_directory + "/launcher.db";
+  const bool was_left_open = runtime::WasLeftOpen(database);
+  auto store = Open(database, [jobs] { return runtime::FirstEntryIn(jobs); });
+  if (!store.ok()) return store.status();
+  // It is small: what it costs to read all of it nobody notices.
+  const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
+  LOG_IF(ERROR, !damage.empty())
+      << database << " is damaged: " << runtime::Printable(damage)
+      << ". The readable part of it is kept; restore a back-up for the rest";
+  return store;
+}
+
+JobStore::JobStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JobStore::~JobStore() = default;
+
+absl::StatusOr<std::vector<JobRow>> JobStore::Load() { return impl_->Load(); }
+absl::StatusOr<FromCaller> JobStore::LoadFromCaller(const std::string& job) {
+  return impl_->LoadFromCaller(job);
+}
+absl::Status JobStore::Insert(const JobRow& job) { return impl_->Insert(job); }
+absl::Status JobStore::Save(const std::vector<Change>& changes) { return impl_->Save(changes); }
+absl::Status JobStore::Remove(const std::string& job) { return impl_->Remove(job); }
 
 }  // namespace launcher

@@ -1,4 +1,4 @@
-#include "launcher/job/store.h"
+#include "launcher/job/job_store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
@@ -31,15 +31,15 @@
 namespace launcher {
 namespace {
 
-class StoreTest : public ::testing::Test {
+class JobStoreTest : public ::testing::Test {
  protected:
-  StoreTest() {
+  JobStoreTest() {
     char name[] = "/tmp/ystXXXXXX";
     folder_ = mkdtemp(name);
   }
-  ~StoreTest() override { std::filesystem::remove_all(folder_); }
-  std::unique_ptr<Store> Open() {
-    auto store = Store::Open(path());
+  ~JobStoreTest() override { std::filesystem::remove_all(folder_); }
+  std::unique_ptr<JobStore> Open() {
+    auto store = JobStore::Open(path());
     EXPECT_TRUE(store.ok()) << store.status();
     return std::move(*store);
   }
@@ -75,7 +75,7 @@ JobRow Sample(const std::string& id, int tasks = 1) {
 }
 
 // In its pages and in its log.
-TEST_F(StoreTest, NothingIsLeftOfARemovedJob) {
+TEST_F(JobStoreTest, NothingIsLeftOfARemovedJob) {
   const auto has_it = [&](const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string all((std::istreambuf_iterator<char>(file)), {});
@@ -93,7 +93,7 @@ TEST_F(StoreTest, NothingIsLeftOfARemovedJob) {
   EXPECT_FALSE(has_it(path()));
 }
 
-TEST_F(StoreTest, KeepsEverythingOfAJob) {
+TEST_F(JobStoreTest, KeepsEverythingOfAJob) {
   JobRow job = Sample("j-aaaaa");
   auto store = Open();
   ASSERT_TRUE(store->Insert(job).ok());
@@ -173,14 +173,14 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_TRUE(back.tasks[0].attempts[0].out_of_memory);
 }
 
-TEST_F(StoreTest, ReadsTheEnvironmentOfOneJob) {
+TEST_F(JobStoreTest, ReadsTheEnvironmentOfOneJob) {
   auto store = Open();
   ASSERT_TRUE(store->Insert(Sample("j-aaaaa")).ok());
   EXPECT_EQ(store->LoadFromCaller("j-aaaaa").value().environment, Sample("").spec.environment);
   EXPECT_EQ(store->LoadFromCaller("j-bbbbb").status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(StoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {
+TEST_F(JobStoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {
   JobRow job = Sample("j-aaaaa", 12);
   job.tasks[0].type = "zchief";
   auto store = Open();
@@ -218,7 +218,7 @@ constexpr char kThirdVersion[] =
     "ALTER TABLE attempts DROP COLUMN host; DROP TABLE nodes; "
     "PRAGMA user_version=3;";
 
-TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
+TEST_F(JobStoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
   JobRow job = Sample("j-aaaaa");
   job.status.tasks[0].state = msg::TaskState::Failed;
   job.status.tasks[0].stop = StopCause::kAsked;
@@ -248,7 +248,7 @@ TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
   }
 }
 
-TEST_F(StoreTest, SavesTheChangesOfManyJobsTogetherAndNothingElseOfThem) {
+TEST_F(JobStoreTest, SavesTheChangesOfManyJobsTogetherAndNothingElseOfThem) {
   auto store = Open();
   JobRow a = Sample("j-aaaaa", 2), b = Sample("j-bbbbb", 1);
   ASSERT_TRUE(store->Insert(a).ok());
@@ -271,7 +271,7 @@ TEST_F(StoreTest, SavesTheChangesOfManyJobsTogetherAndNothingElseOfThem) {
   EXPECT_NE(back_b.status.tasks[0].attempt, 2);
 }
 
-TEST_F(StoreTest, ASaveWithoutItsJobSavesNothing) {
+TEST_F(JobStoreTest, ASaveWithoutItsJobSavesNothing) {
   auto store = Open();
   JobRow known = Sample("j-aaaaa"), unknown = Sample("j-bbbbb");
   ASSERT_TRUE(store->Insert(known).ok());
@@ -280,7 +280,7 @@ TEST_F(StoreTest, ASaveWithoutItsJobSavesNothing) {
   EXPECT_NE(store->Load()->front().status.tasks[0].attempt, 2);
 }
 
-TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
+TEST_F(JobStoreTest, KnowsTheLostShimsOfTheFirstVersion) {
   JobRow job = Sample("j-aaaaa");
   for (const char* reason : {"exit code 1", "the shim was killed (signal 9)"}) {
     job.tasks[0].attempts.push_back({.number = static_cast<int>(job.tasks[0].attempts.size()) + 1,
@@ -307,7 +307,7 @@ TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
   }
 }
 
-TEST_F(StoreTest, AnAttemptOfTheSecondVersionHasNoErrorNumber) {
+TEST_F(JobStoreTest, AnAttemptOfTheSecondVersionHasNoErrorNumber) {
   JobRow job = Sample("j-aaaaa");
   job.tasks[0].attempts.push_back({.number = 1, .shim_lost = true, .error_number = 13});
   {
@@ -329,7 +329,7 @@ TEST_F(StoreTest, AnAttemptOfTheSecondVersionHasNoErrorNumber) {
   }
 }
 
-TEST_F(StoreTest, TakesARequestOnce) {
+TEST_F(JobStoreTest, TakesARequestOnce) {
   auto store = Open();
   ASSERT_TRUE(store->Insert(Sample("j-aaaaa")).ok());
   JobRow again = Sample("j-bbbbb");
@@ -338,7 +338,7 @@ TEST_F(StoreTest, TakesARequestOnce) {
   EXPECT_EQ(store->Load()->size(), 1u);
 }
 
-TEST_F(StoreTest, RemovesAJobWithAllThatBelongsToIt) {
+TEST_F(JobStoreTest, RemovesAJobWithAllThatBelongsToIt) {
   auto store = Open();
   ASSERT_TRUE(store->Insert(Sample("j-aaaaa")).ok());
   ASSERT_TRUE(store->Remove("j-aaaaa").ok());
@@ -348,7 +348,7 @@ TEST_F(StoreTest, RemovesAJobWithAllThatBelongsToIt) {
   EXPECT_EQ(database.execAndGet("SELECT count(*) FROM tasks").getInt(), 0);
 }
 
-TEST_F(StoreTest, IsForItsOwnerOnly) {
+TEST_F(JobStoreTest, IsForItsOwnerOnly) {
   auto store = Open();
   ASSERT_TRUE(store->Insert(Sample("j-aaaaa")).ok());
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -358,19 +358,19 @@ TEST_F(StoreTest, IsForItsOwnerOnly) {
   }
 }
 
-TEST_F(StoreTest, RefusesAFileThatIsEmptyWhereItWasInUse) {
+TEST_F(JobStoreTest, RefusesAFileThatIsEmptyWhereItWasInUse) {
   const auto trace = [] { return std::string("/state/jobs/j-1"); };
-  EXPECT_TRUE(Store::Open(path(), trace).ok()) << "it is a new one";
+  EXPECT_TRUE(JobStore::Open(path(), trace).ok()) << "it is a new one";
   std::filesystem::resize_file(path(), 0);
-  const auto store = Store::Open(path(), trace);
+  const auto store = JobStore::Open(path(), trace);
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(store.status().ToString().find("is empty, but it was in use: /state/jobs/j-1 is there"),
             std::string::npos)
       << store.status();
-  EXPECT_TRUE(Store::Open(path()).ok()) << "nothing shows a use";
+  EXPECT_TRUE(JobStore::Open(path()).ok()) << "nothing shows a use";
 }
 
-TEST_F(StoreTest, APageThatIsDamagedCostsTheJobsInIt) {
+TEST_F(JobStoreTest, APageThatIsDamagedCostsTheJobsInIt) {
   constexpr int kJobs = 200;
   {
     const auto store = Open();
@@ -398,10 +398,10 @@ TEST_F(StoreTest, APageThatIsDamagedCostsTheJobsInIt) {
   EXPECT_TRUE(store->Insert(Sample("j-new")).ok()) << "it is the database itself that goes on";
 }
 
-TEST_F(StoreTest, RefusesANewerFileByName) {
+TEST_F(JobStoreTest, RefusesANewerFileByName) {
   Open();
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=8");
-  const auto store = Store::Open(path());
+  const auto store = JobStore::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(store.status().ToString().find("newer version (8, this one knows 7)"),
             std::string::npos)
@@ -417,7 +417,7 @@ std::uintmax_t SizeOf(const std::string& path) {
   return none ? 0 : size;
 }
 
-TEST_F(StoreTest, TheLogIsCopiedIntoTheDatabase) {
+TEST_F(JobStoreTest, TheLogIsCopiedIntoTheDatabase) {
   const auto store = Open();
   for (int i = 0; i < 300; ++i) {
     ASSERT_TRUE(store->Insert(Sample(absl::StrCat("j-", i))).ok());
@@ -427,7 +427,7 @@ TEST_F(StoreTest, TheLogIsCopiedIntoTheDatabase) {
   EXPECT_GE(SizeOf(path()), kCopied);
 }
 
-TEST_F(StoreTest, WhatIsStoredIsStoredEvenIfTheLogCannotBeCopied) {
+TEST_F(JobStoreTest, WhatIsStoredIsStoredEvenIfTheLogCannotBeCopied) {
   auto store = Open();
   // As a process that copies it holds it, whatever happens to that.
   const runtime::UniqueFd file(open((path() + "-shm").c_str(), O_RDWR | O_CLOEXEC));
@@ -450,7 +450,7 @@ TEST_F(StoreTest, WhatIsStoredIsStoredEvenIfTheLogCannotBeCopied) {
 
 // Without it another process that closes the database believes to be the last one, and removes the
 // log that is in use.
-TEST_F(StoreTest, ItsLockOnTheFileIsHeld) {
+TEST_F(JobStoreTest, ItsLockOnTheFileIsHeld) {
   const auto store = Open();
   const runtime::UniqueFd file(open(path().c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(file.valid());
