@@ -95,9 +95,11 @@ struct Kept {
   std::string reason;
 };
 
-class Keeper : public ServiceKeeper {
+}  // namespace
+
+class ServiceKeeper::Impl {
  public:
-  explicit Keeper(Options options) : options_(std::move(options)) {
+  explicit Impl(Options options) : options_(std::move(options)) {
     services_[0].name = "registry";
     services_[1].name = "datamanager";
     services_[2].name = "trainer";
@@ -105,7 +107,7 @@ class Keeper : public ServiceKeeper {
     services_[4].name = std::string(kGate);
     stop_next_ = services_.size();
   }
-  ~Keeper() override {
+  ~Impl() {
     if (inotify_watch_ != 0) options_.loop->Unwatch(inotify_watch_);
     for (const Kept& service : services_) {
       if (service.watch != 0) options_.loop->Unwatch(service.watch);
@@ -129,7 +131,7 @@ class Keeper : public ServiceKeeper {
     return absl::OkStatus();
   }
 
-  std::vector<msg::SupervisedServiceT> Services() const override {
+  std::vector<msg::SupervisedServiceT> Services() const {
     std::vector<msg::SupervisedServiceT> result;
     for (const Kept& service : services_) {
       if (service.pid != 0 || IsToRun(service.name)) result.push_back(Message(service));
@@ -137,9 +139,9 @@ class Keeper : public ServiceKeeper {
     return result;
   }
 
-  std::string LogDirectory() const override { return wanted_ ? wanted_->logdir : ""; }
+  std::string LogDirectory() const { return wanted_ ? wanted_->logdir : ""; }
 
-  void Stop(std::function<void()> done) override {
+  void Stop(std::function<void()> done) {
     stopping_ = true;
     done_ = std::move(done);
     StopNext();
@@ -404,12 +406,17 @@ class Keeper : public ServiceKeeper {
   std::function<void()> done_;
 };
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<ServiceKeeper>> ServiceKeeper::Create(Options options) {
-  auto keeper = std::make_unique<Keeper>(std::move(options));
-  if (auto status = keeper->Prepare(); !status.ok()) return status;
-  return keeper;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (auto status = impl->Prepare(); !status.ok()) return status;
+  return std::unique_ptr<ServiceKeeper>(new ServiceKeeper(std::move(impl)));
 }
+
+ServiceKeeper::ServiceKeeper(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ServiceKeeper::~ServiceKeeper() = default;
+
+std::vector<msg::SupervisedServiceT> ServiceKeeper::Services() const { return impl_->Services(); }
+std::string ServiceKeeper::LogDirectory() const { return impl_->LogDirectory(); }
+void ServiceKeeper::Stop(std::function<void()> done) { impl_->Stop(std::move(done)); }
 
 }  // namespace launcher

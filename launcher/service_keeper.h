@@ -48,15 +48,23 @@ class ServiceKeeper {
   };
   // Looks at the file and starts what is missing.
   static absl::StatusOr<std::unique_ptr<ServiceKeeper>> Create(Options options);
-  virtual ~ServiceKeeper() = default;  // The services go on.
+  ~ServiceKeeper();  // The services go on.
+  ServiceKeeper(const ServiceKeeper&) = delete;
+  ServiceKeeper& operator=(const ServiceKeeper&) = delete;
 
-  virtual std::vector<msg::SupervisedServiceT> Services() const = 0;
+  std::vector<msg::SupervisedServiceT> Services() const;
   // Where the yard's runs are; empty while the yard is not wanted.
-  virtual std::string LogDirectory() const = 0;
+  std::string LogDirectory() const;
   // Call this when the launcher stops: nothing more is started. If the yard is not wanted any more,
   // the gate, web, the trainer and then the datamanager are asked to stop, and `done` runs when
   // they have; the registry is left to `yard down`. Else `done` runs at once.
-  virtual void Stop(std::function<void()> done) = 0;
+  void Stop(std::function<void()> done);
+
+ private:
+  class Impl;
+  explicit ServiceKeeper(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

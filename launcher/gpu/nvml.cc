@@ -82,10 +82,12 @@ absl::StatusOr<Functions> FunctionsOf(void* library, const std::string& name) {
   return f;
 }
 
-class NvmlImpl : public Nvml {
+}  // namespace
+
+class Nvml::Impl {
  public:
-  explicit NvmlImpl(const Functions& functions) : nvml_(functions) {}
-  ~NvmlImpl() override {
+  explicit Impl(const Functions& functions) : nvml_(functions) {}
+  ~Impl() {
     if (begun_ && nvml_.shutdown != nullptr) nvml_.shutdown();
   }
 
@@ -96,7 +98,7 @@ class NvmlImpl : public Nvml {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<GpuFigures> Read(bool with_processes) override {
+  absl::StatusOr<GpuFigures> Read(bool with_processes) {
     unsigned count = 0;
     if (const Return result = nvml_.count(&count); result != kSuccess) {
       return absl::UnavailableError(Words(result));
@@ -173,8 +175,6 @@ class NvmlImpl : public Nvml {
   bool begun_ = false;
 };
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -183,9 +183,14 @@ absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
   }
   const auto functions = FunctionsOf(handle, library);
   if (!functions.ok()) return functions.status();
-  auto nvml = std::make_unique<NvmlImpl>(*functions);
-  if (auto begun = nvml->Begin(); !begun.ok()) return begun;
-  return nvml;
+  auto impl = std::make_unique<Impl>(*functions);
+  if (auto begun = impl->Begin(); !begun.ok()) return begun;
+  return std::unique_ptr<Nvml>(new Nvml(std::move(impl)));
 }
+
+Nvml::Nvml(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Nvml::~Nvml() = default;
+
+absl::StatusOr<GpuFigures> Nvml::Read(bool with_processes) { return impl_->Read(with_processes); }
 
 }  // namespace launcher

@@ -35,10 +35,18 @@ class Nvml {
   // Loads and begins it: `library` is a name for dlopen(). NotFound: it cannot be loaded, or is not
   // what it is called. Unavailable: the driver does not let it begin. It is never unloaded.
   static absl::StatusOr<std::unique_ptr<Nvml>> Load(const std::string& library);
-  virtual ~Nvml() = default;
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
 
   // Unavailable: the driver has failed as a whole; load it anew. `with_processes`: who computes.
-  virtual absl::StatusOr<GpuFigures> Read(bool with_processes) = 0;
+  absl::StatusOr<GpuFigures> Read(bool with_processes);
+
+ private:
+  class Impl;
+  explicit Nvml(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

@@ -1,11 +1,16 @@
 #ifndef LAUNCHER_JOB_READY_PATTERN_H_
 #define LAUNCHER_JOB_READY_PATTERN_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace launcher {
 
@@ -17,9 +22,16 @@ class ReadyPattern {
 
   // InvalidArgument says what is wrong with it.
   static absl::StatusOr<std::unique_ptr<ReadyPattern>> Compile(const std::string& pattern);
-  virtual ~ReadyPattern() = default;
+  ~ReadyPattern();
+  ReadyPattern(const ReadyPattern&) = delete;
+  ReadyPattern& operator=(const ReadyPattern&) = delete;
 
-  virtual bool MatchesAny(const std::vector<std::string>& lines) const = 0;
+  bool MatchesAny(const std::vector<std::string>& lines) const;
+
+ private:
+  explicit ReadyPattern(std::unique_ptr<const re2::RE2> expression);
+
+  const std::unique_ptr<const re2::RE2> expression_;
 };
 
 }  // namespace launcher

@@ -2,10 +2,14 @@
 #define LAUNCHER_SHARE_MACHINE_LOCKS_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "launcher/share/claims.h"
@@ -27,7 +31,7 @@ namespace launcher {
 // GPUs are named by uuid where the driver says it, so that it does not matter in which order a
 // launcher sees them. The resource `gpu` is shared, and those that the file `shared` of the
 // directory names; that file counts only if root or the directory's owner alone can write it.
-class MachineLocks : public Claims {
+class MachineLocks final : public Claims {
  public:
   struct Options {
     std::string directory;
@@ -48,16 +52,49 @@ class MachineLocks : public Claims {
     std::string trial;  // Empty: it is the job of no trial.
     std::string job;    // Its name, if it has one, else its id.
   };
-  virtual void SetNames(std::function<Names(const std::string& job)> names) = 0;
+  void SetNames(std::function<Names(const std::string& job)> names) { names_ = std::move(names); }
 
   // An open file description that keeps a claimed member from others until it is closed everywhere;
   // claims the member before that if it is not claimed. FailedPrecondition: somebody else has it.
-  virtual absl::StatusOr<runtime::UniqueFd> ForTree(const std::string& resource,
-                                                    const std::string& member,
-                                                    const std::string& job) = 0;
+  absl::StatusOr<runtime::UniqueFd> ForTree(const std::string& resource, const std::string& member,
+                                            const std::string& job);
   // Why nothing can be claimed, or the file `shared` does not count. Empty: all is well.
-  virtual const std::string& problem() const = 0;
-  virtual const std::string& directory() const = 0;
+  const std::string& problem() const { return problem_; }
+  const std::string& directory() const { return options_.directory; }
+
+  bool IsShared(const std::string& resource) const override { return shared_.contains(resource); }
+  bool Claim(const std::string& resource, const std::string& member,
+             const std::string& job) override;
+  bool Reclaim(const std::string& resource, const std::string& member, const std::string& job,
+               bool only_if_noted) override;
+  void Release(const std::string& resource, const std::string& member) override;
+  std::string WhyNot(const std::string& resource, const std::string& member) override;
+
+ private:
+  struct Note;
+  // `error`: errno, if the directory could not be opened.
+  MachineLocks(Options options, runtime::UniqueFd directory, int error);
+
+  absl::Status Claimed(const std::string& resource, const std::string& member,
+                       const std::string& job);
+  absl::StatusOr<std::string> FileOf(const std::string& resource, const std::string& member);
+  absl::StatusOr<runtime::UniqueFd> OpenFile(const std::string& file) const;
+  bool IsStillNamed(int fd, const std::string& file) const;
+  void WriteNote(int fd, const std::string& job) const;
+  std::string HolderWords(const Note& note) const;
+  void ReadShared();
+
+  const Options options_;
+  const runtime::UniqueFd directory_;
+  const std::string user_;
+  absl::Duration opened_;
+  std::function<Names(const std::string&)> names_;
+  std::set<std::string> shared_;
+  std::string problem_;
+  bool is_closed_ = false;                    // We are not let in.
+  std::map<std::string, std::string> uuids_;  // By the launcher's name of the GPU.
+  bool gives_up_on_uuids_ = false;
+  std::map<std::pair<std::string, std::string>, runtime::UniqueFd> claims_;
 };
 
 }  // namespace launcher
