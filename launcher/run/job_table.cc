@@ -5,11 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <filesystem>
-#include <map>
-#include <set>
-#include <utility>
+#include <optional>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -17,33 +14,16 @@
 #include "launcher/job/cluster.h"
 #include "launcher/job/from_caller.h"
 #include "launcher/job/job_names.h"
-#include "launcher/job/job_observers.h"
 #include "launcher/job/job_order.h"
 #include "launcher/job/job_spec_record.h"
-#include "launcher/job/job_store.h"
 #include "launcher/job/jobs_to_forget.h"
 #include "launcher/job/probe_record.h"
-#include "launcher/job/root_cause.h"
-#include "launcher/job/shared_callers.h"
-#include "launcher/log/follow_pace.h"
-#include "launcher/log/last_lines.h"
 #include "launcher/process/process_table.h"
-#include "launcher/run/attempt.h"
-#include "launcher/run/attempt_spec.h"
-#include "launcher/run/grant_rounds.h"
-#include "launcher/run/grants.h"
-#include "launcher/run/job_ports.h"
-#include "launcher/run/job_removals.h"
-#include "launcher/run/liveness.h"
-#include "launcher/run/retired_attempts.h"
-#include "launcher/run/shim_spawner.h"
-#include "launcher/run/task_run.h"
+#include "launcher/run/job_failure.h"
 #include "launcher/run/unused_work.h"
 #include "runtime/file/file.h"
-#include "runtime/file/unique_fd.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
-#include "runtime/timer.h"
 
 // Always true between two callbacks of the loop:
 // - Decide() (supervisor.h) is the only place that changes a job's status; Feed() calls it. Its
@@ -78,224 +58,69 @@ std::uint64_t OwnStartTicks() {
   return self ? self->start_ticks : 0;
 }
 
-// Decisions about a job that are still to be stored, and then carried out.
-struct Decided {
-  bool is_known = false;   // The job is in decided_, so Flush() comes to it.
-  bool is_change = false;  // Others are to be told.
-  bool of_job = false;     // The state of the job alone is to be stored,
-  std::set<int> tasks;     // and the state of these tasks.
-  std::vector<Action> actions;
-};
+TaskRun& TaskOf(Job& job, int task) { return *job.run->tasks[static_cast<std::size_t>(task)]; }
 
-// The part of a job that exists while the job lives. Most of ten thousand ended jobs are never
-// asked for again, so an ended job soon drops this part, which is more than half of its memory.
-struct JobRun {
-  // Shared with other jobs. Null: not read again since the job has ended.
-  std::shared_ptr<const FromCaller> caller = nullptr;
-  JobRules rules;
-  ClusterPlan plan;
-  std::vector<std::unique_ptr<TaskRun>> tasks = {};
-  std::set<int> granted = {};  // Tasks with a place, and without a port there yet.
-  Decided decided = {};
-};
+// True if no task of the job has an attempt yet, because the job waits for resources.
+bool HasNotBegun(const Job& job) {
+  return std::all_of(job.row.tasks.begin(), job.row.tasks.end(),
+                     [](const TaskRow& task) { return task.attempts.empty(); });
+}
 
-// Everything that is known of one job.
-struct Job {
-  JobRow row;                             // Its spec is without what is from its caller.
-  std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
-  std::int64_t failures_since_us = 0;     // Earlier ones were cured by a restart.
-  std::int64_t time_over_us = 0;
-  runtime::Timer timer;       // The supervisor's.
-  runtime::Timer end_timer;   // When its time is over.
-  runtime::Timer tell_timer;  // When its changes are told.
-};
-
-class Table : public JobTable {
- public:
-  explicit Table(Options options)
-      : options_(std::move(options)),
-        jobs_directory_(options_.locations.state_directory + "/jobs"),
-        attempt_host_({.locations = options_.locations,
-                       .limits = options_.limits,
-                       .own_start_ticks = OwnStartTicks(),
-                       .hides_gpus = options_.hides_gpus}),
-        grants_(options_.resources, options_.machine_locks),
-        grant_rounds_(
-            {.loop = options_.loop,
-             .grants = &grants_,
-             .look_for_others = options_.look_for_others,
-             .on_granted =
-                 [this](const std::string& job, const std::vector<Grants::Grant>& grants) {
-                   if (RunOf(job) != nullptr) NoteGrants(*jobs_.at(job), grants);
-                 },
-             .on_waits = [this](const std::string& job) { observers_.Notify(job); }}),
-        spawner_(options_.shim_path),
-        ready_pace_(options_.loop),
-        ports_({.loop = options_.loop,
-                .hosts = options_.hosts,
-                .ranges = options_.port_ranges,
-                .random = [this] { return options_.random(); },
-                .rows = [this] { return Rows(); }}),
-        retired_(options_.loop),
-        removals_({.loop = options_.loop,
-                   .pool = options_.pool,
-                   .folder_of =
-                       [this](const std::string& job) {
-                         return JobFolder(options_.locations.state_directory, job);
-                       },
-                   .forget = [this](const std::string& job) { return ForgetJob(job); },
-                   .fault = options_.fault}) {
-    if (!options_.random) {
-      options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
-    }
-    MakeHost();
-  }
-  ~Table() override {
-    if (options_.hosts != nullptr) options_.hosts->OnChange({});
-    if (flush_timer_.is_set() && !flush_comes_)
-      Flush();  // (These decisions are only to be stored.)
-    *alive_ = false;
-  }
-
-  absl::Status Prepare();
-
-  absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) override;
-  absl::StatusOr<Named> Find(const std::string& name) const override;
-  const JobRow* Row(const std::string& id) const override {
-    const auto found = jobs_.find(id);
-    return found == jobs_.end() ? nullptr : &found->second->row;
-  }
-  std::vector<const JobRow*> Rows() const override {
-    std::vector<const JobRow*> rows;
-    for (const auto& [id, job] : jobs_) rows.push_back(&job->row);
-    return rows;
-  }
-  msg::JobT Message(const JobRow& row) const override;
-  absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override;
-  std::vector<msg::JobT> List(const ListOptions& options) const override;
-  absl::Status Stop(const Named& named, absl::Duration grace, std::string reason,
-                    bool yard_ends) override;
-  absl::Status Restart(const Named& named, absl::Duration grace) override;
-  absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
-  void Remove(const std::string& id, std::function<void(const absl::Status&)> done) override;
-  void GiveUpRemovals() override { removals_.GiveUp(); }
-  ObserverId Observe(const std::string& id, std::function<void()> changed) override {
-    return observers_.Add(id, std::move(changed));
-  }
-  void Forget(ObserverId observer) override { observers_.Forget(observer); }
-  const NodeQueue& nodes() const override { return grants_.nodes(); }
-  Stats GetStats() const override {
-    Stats stats = stats_;
-    for (const auto& [id, job] : jobs_) stats.at_hand += job->run != nullptr ? 1 : 0;
-    return stats;
-  }
-
- private:
-  void Fault(std::string_view point) const {
-    if (options_.fault) options_.fault(point);
-  }
-  absl::Duration Now() const { return options_.clock->Monotonic(); }
-  std::int64_t WallUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
-  // Null if there is no such job (any more).
-  Job* Find(const JobRow& row) const {
-    const auto found = jobs_.find(row.id);
-    return found == jobs_.end() ? nullptr : found->second.get();
-  }
-  static TaskRun& TaskOf(Job& job, int task) {
-    return *job.run->tasks[static_cast<std::size_t>(task)];
-  }
-
-  void MakeHost();
-  void SetUp(Job& job);
-  absl::Status MakeWhole(Job& job);
-  void PutAside(Job& job);
-  void PutAsideLater(const Job& job);
-  JobRun* RunOf(const std::string& job) const;
-  void Add(std::unique_ptr<Job> job);
-  absl::Status CheckRoom(const JobRow& row) const;
-  absl::StatusOr<std::string> FindJob(const std::string& name) const;
-
-  const JobRow* NewestOf(const std::string& name) const;
-  void FeedOrder(Job& job);
-  void FeedOrders();
-  void NoteWaiting(const Job& job);
-  void ComeBack(Job& job);
-  void BeginLiveness(TaskRun* task);
-  void OnLook(TaskRun* task, const std::string& why);
-  void OnProbeFailed(TaskRun* task, const std::string& reason);
-  void Feed(Job& job, const Event& event);
-  Decided& Change(Job& job, absl::Duration within);
-  void FlushSoon();
-  void Flush();
-  void CarryOut(Job& job, const Decided& decided);
-  void NoteEnd(Job& job, bool had_ended);
-  void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() does, for all together.
-  void Carry(Job& job, const action::StartAttempt& start);
-  void Carry(Job& job, const action::StopAttempt& stop);
-  void Carry(Job& job, const action::SetTimer& timer);
-  void Carry(Job& job, const action::CancelTimer& cancel);
-  static bool HasNotBegun(const Job& job);
-  void BeginTime(JobRow& row) const;
-  absl::Duration TimeOf(const JobRow& row) const;
-  void SetEndTimer(Job& job);
-  void AskForGrants(Job& job, const std::vector<Action>& actions);
-  void ReleaseGrants(Job& job, const std::set<int>& changed);
-  void NoteGrants(Job& job, const std::vector<Grants::Grant>& grants);
-  void AskForPorts(Job& job);
-  void BeginGranted(Job& job, const std::vector<int>& granted);
-  void NoteHosts(Job& job);
-  MachineLocks::Names NamesOf(const std::string& job) const;
-  absl::StatusOr<std::vector<runtime::UniqueFd>> LocksOf(const JobRow& row, int task);
-  std::vector<int> PortsOf(const Job& job, int task) const;
-  void NoteFailure(Job& job);
-  void AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const;
-
-  ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
-  void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
-  void OnBarrier(const TaskRun& task, const ShimBarrier& barrier);
-  void LetGo(const Job& job);
-  void ForgetOld();
-  absl::Status ForgetJob(const std::string& id);
-  void Restore(const Job& job);
-  void TakeUp(Job& job);
-  void NoteTakenUp(TaskRun* task);
-  void Save(const std::vector<JobStore::Change>& changes);
-  void Announce(Job& job);
-  void Tell(Job& job);
-
-  Options options_;
-  const std::string jobs_directory_;
-  const AttemptHost attempt_host_;
-  TaskRun::Host host_;
-  std::unique_ptr<JobStore> store_;
-  Grants grants_;
-  GrantRounds grant_rounds_;
-  ShimSpawner spawner_;
-  FollowPace ready_pace_;
-  JobPorts ports_;
-  std::map<std::string, std::unique_ptr<Job>> jobs_;
-  std::map<std::string, std::string> by_request_;
-  SharedCallers callers_;
-  std::vector<Job*> decided_;  // Jobs with something in `decided`.
-  bool flush_comes_ = false;
-  runtime::Timer flush_timer_;
-  std::set<const TaskRun*> being_taken_up_;  // Not found yet.
-  std::set<std::string> waiting_;            // Jobs that wait for other jobs.
-  std::map<const TaskRun*, std::unique_ptr<Liveness>>
-      liveness_;  // The probes of attempts that run.
-  absl::Duration opened_;
-  RetiredAttempts retired_;
-  JobObservers observers_;
-  runtime::Timer forget_timer_;
-  Stats stats_;
-  // Callbacks posted to the loop look here first.
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  JobRemovals removals_;
-};
+}  // namespace
 
 // ---- The beginning
 
-void Table::MakeHost() {
+absl::StatusOr<std::unique_ptr<JobTable>> JobTable::Open(Options options) {
+  std::unique_ptr<JobTable> table(new JobTable(std::move(options)));
+  if (auto status = table->Prepare(); !status.ok()) return status;
+  return table;
+}
+
+JobTable::JobTable(Options options)
+    : options_(std::move(options)),
+      jobs_directory_(options_.locations.state_directory + "/jobs"),
+      attempt_host_({.locations = options_.locations,
+                     .limits = options_.limits,
+                     .own_start_ticks = OwnStartTicks(),
+                     .hides_gpus = options_.hides_gpus}),
+      grants_(options_.resources, options_.machine_locks),
+      grant_rounds_({.loop = options_.loop,
+                     .grants = &grants_,
+                     .look_for_others = options_.look_for_others,
+                     .on_granted =
+                         [this](const std::string& job, const std::vector<Grants::Grant>& grants) {
+                           if (RunOf(job) != nullptr) NoteGrants(*jobs_.at(job), grants);
+                         },
+                     .on_waits = [this](const std::string& job) { observers_.Notify(job); }}),
+      spawner_(options_.shim_path),
+      ready_pace_(options_.loop),
+      ports_({.loop = options_.loop,
+              .hosts = options_.hosts,
+              .ranges = options_.port_ranges,
+              .random = [this] { return options_.random(); },
+              .rows = [this] { return Rows(); }}),
+      retired_(options_.loop),
+      removals_({.loop = options_.loop,
+                 .pool = options_.pool,
+                 .folder_of =
+                     [this](const std::string& job) {
+                       return JobFolder(options_.locations.state_directory, job);
+                     },
+                 .forget = [this](const std::string& job) { return ForgetJob(job); },
+                 .fault = options_.fault}) {
+  if (!options_.random) {
+    options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
+  }
+  MakeHost();
+}
+
+JobTable::~JobTable() {
+  if (options_.hosts != nullptr) options_.hosts->OnChange({});
+  if (flush_timer_.is_set() && !flush_comes_) Flush();  // (These decisions are only to be stored.)
+  *alive_ = false;
+}
+
+void JobTable::MakeHost() {
   host_.loop = options_.loop;
   host_.clock = options_.clock;
   host_.locations = options_.locations;
@@ -342,7 +167,7 @@ void Table::MakeHost() {
   };
 }
 
-absl::Status Table::Prepare() {
+absl::Status JobTable::Prepare() {
   opened_ = Now();
   const auto& locations = options_.locations;
   for (const auto& path :
@@ -397,7 +222,7 @@ absl::Status Table::Prepare() {
   return absl::OkStatus();
 }
 
-void Table::SetUp(Job& job) {
+void JobTable::SetUp(Job& job) {
   job.run = std::make_unique<JobRun>();
   job.run->rules = RulesOf(job.row);
   job.run->plan = PlanTasks(job.row.spec, job.row.ports, job.row.Hosts());
@@ -407,7 +232,7 @@ void Table::SetUp(Job& job) {
 }
 
 // Restores the parts of an ended job that PutAside() has dropped.
-absl::Status Table::MakeWhole(Job& job) {
+absl::Status JobTable::MakeWhole(Job& job) {
   if (job.run == nullptr) SetUp(job);
   if (job.run->caller != nullptr) return absl::OkStatus();
   auto caller = store_->LoadFromCaller(job.row.id);
@@ -417,32 +242,38 @@ absl::Status Table::MakeWhole(Job& job) {
 }
 
 // Not from inside a callback of one of its tasks. Does nothing if it still has something to do.
-void Table::PutAside(Job& job) {
+void JobTable::PutAside(Job& job) {
   if (job.run == nullptr || !job.row.has_ended() || job.run->decided.is_known) return;
   if (!retired_.HasOf(job.row.id)) job.run = nullptr;
 }
 
-void Table::PutAsideLater(const Job& job) {
+void JobTable::PutAsideLater(const Job& job) {
   options_.loop->Post([this, alive = alive_, id = job.row.id] {
     if (!*alive) return;
     if (const auto found = jobs_.find(id); found != jobs_.end()) PutAside(*found->second);
   });
 }
 
+// Null if there is no such job (any more).
+Job* JobTable::Find(const JobRow& row) const {
+  const auto found = jobs_.find(row.id);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
 // Null: there is no such job (any more), or it has ended.
-JobRun* Table::RunOf(const std::string& job) const {
+JobRun* JobTable::RunOf(const std::string& job) const {
   const auto found = jobs_.find(job);
   return found == jobs_.end() ? nullptr : found->second->run.get();
 }
 
-void Table::Add(std::unique_ptr<Job> job) {
+void JobTable::Add(std::unique_ptr<Job> job) {
   Job& added = *(jobs_[job->row.id] = std::move(job));
   by_request_[added.row.request_id] = added.row.id;
   ++stats_.jobs;
 }
 
 // An earlier launcher has stored the end of these attempts, but may not have told their shims.
-void Table::LetGo(const Job& job) {
+void JobTable::LetGo(const Job& job) {
   for (int task = 0; task < static_cast<int>(job.row.tasks.size()); ++task) {
     for (const AttemptRow& row : job.row.tasks[static_cast<std::size_t>(task)].attempts) {
       if (row.ended_us == 0 || TaskRun::IsLetGo(host_, job.row, task, row)) continue;
@@ -452,7 +283,7 @@ void Table::LetGo(const Job& job) {
 }
 
 // Restores the resources that a job of an earlier launcher has, before any job asks for some.
-void Table::Restore(const Job& job) {
+void JobTable::Restore(const Job& job) {
   for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
     const TaskStatus& status = job.row.status.tasks[i];
     const bool runs = status.state != msg::TaskState::Pending && !HasEnded(status.state);
@@ -461,7 +292,7 @@ void Table::Restore(const Job& job) {
 }
 
 // A job of an earlier launcher.
-void Table::TakeUp(Job& job) {
+void JobTable::TakeUp(Job& job) {
   ++stats_.live;
   SetEndTimer(job);
   for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
@@ -480,13 +311,13 @@ void Table::TakeUp(Job& job) {
 }
 
 // Says how long the tasks of an earlier launcher were without one.
-void Table::NoteTakenUp(TaskRun* task) {
+void JobTable::NoteTakenUp(TaskRun* task) {
   if (being_taken_up_.erase(task) == 0 || !being_taken_up_.empty()) return;
   LOG(INFO) << "took up " << stats_.adopted << " tasks of an earlier launcher in "
             << absl::ToDoubleMilliseconds(Now() - opened_) << " ms";
 }
 
-absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobSpecT spec) {
+absl::StatusOr<msg::JobT> JobTable::Launch(const std::string& request_id, msg::JobSpecT spec) {
   if (const auto known = by_request_.find(request_id); known != by_request_.end()) {
     return Message(jobs_.at(known->second)->row);
   }
@@ -532,7 +363,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   return Message(added.row);
 }
 
-absl::Status Table::CheckRoom(const JobRow& row) const {
+absl::Status JobTable::CheckRoom(const JobRow& row) const {
   if (jobs_.size() >= kMaxJobs) {
     return absl::ResourceExhaustedError(
         absl::StrCat("there are ", jobs_.size(), " jobs already: remove ended ones"));
@@ -558,7 +389,7 @@ absl::Status Table::CheckRoom(const JobRow& row) const {
 
 // ---- Jobs that wait for others, and that come back
 
-const JobRow* Table::NewestOf(const std::string& name) const {
+const JobRow* JobTable::NewestOf(const std::string& name) const {
   const auto id = FindJob(name);
   const JobRow* const row = id.ok() ? Row(*id) : nullptr;
   // (Not by a prefix of its id, which another job may have tomorrow.)
@@ -566,7 +397,7 @@ const JobRow* Table::NewestOf(const std::string& name) const {
 }
 
 // Tells a job that waits how the jobs stand that it waits for.
-void Table::FeedOrder(Job& job) {
+void JobTable::FeedOrder(Job& job) {
   if (job.run == nullptr || !job.run->rules.waits_for_jobs || job.row.status.jobs_came ||
       job.row.has_ended()) {
     return;
@@ -580,7 +411,7 @@ void Table::FeedOrder(Job& job) {
   Feed(job, event);
 }
 
-void Table::FeedOrders() {
+void JobTable::FeedOrders() {
   for (const std::string& id : std::exchange(waiting_, {})) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end() || found->second->run == nullptr) continue;
@@ -589,7 +420,7 @@ void Table::FeedOrders() {
   }
 }
 
-void Table::NoteWaiting(const Job& job) {
+void JobTable::NoteWaiting(const Job& job) {
   const JobStatus& status = job.row.status;
   if (job.run->rules.waits_for_jobs && !status.jobs_came && !job.row.has_ended()) {
     waiting_.insert(job.row.id);
@@ -597,7 +428,7 @@ void Table::NoteWaiting(const Job& job) {
 }
 
 // A job that the end of the yard has ended, under the next launcher.
-void Table::ComeBack(Job& job) {
+void JobTable::ComeBack(Job& job) {
   if (!job.row.spec.autostart) return;
   absl::Status may = MakeWhole(job);
   if (may.ok()) may = ports_.TakeUp(job.row);
@@ -610,7 +441,7 @@ void Table::ComeBack(Job& job) {
   Feed(job, event::Launched{});
 }
 
-void Table::BeginLiveness(TaskRun* task) {
+void JobTable::BeginLiveness(TaskRun* task) {
   const JobRow& row = task->job();
   const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task->task())];
   const msg::ProbeT* const probe = row.liveness(task_row);
@@ -630,13 +461,13 @@ void Table::BeginLiveness(TaskRun* task) {
   liveness_[task] = Liveness::Begin(std::move(options));
 }
 
-void Table::OnLook(TaskRun* task, const std::string& why) {
+void JobTable::OnLook(TaskRun* task, const std::string& why) {
   Job& job = *Find(task->job());
   std::string& said = job.row.tasks[static_cast<std::size_t>(task->task())].probe;
   if (std::exchange(said, why) != why) Announce(job);
 }
 
-void Table::OnProbeFailed(TaskRun* task, const std::string& reason) {
+void JobTable::OnProbeFailed(TaskRun* task, const std::string& reason) {
   LOG(WARNING) << task->job().id << "/"
                << task->job().tasks[static_cast<std::size_t>(task->task())].name() << ": "
                << runtime::Printable(reason);
@@ -647,7 +478,7 @@ void Table::OnProbeFailed(TaskRun* task, const std::string& reason) {
 
 // Decides what follows from one event. Flush() stores all decisions of one turn of the loop in one
 // transaction, and only then carries them out.
-void Table::Feed(Job& job, const Event& event) {
+void JobTable::Feed(Job& job, const Event& event) {
   if (job.run == nullptr) return;  // Ended; a restart makes it whole first.
   const bool had_ended = job.row.has_ended();
   const auto phase = job.row.status.phase;
@@ -686,7 +517,7 @@ void Table::Feed(Job& job, const Event& event) {
 }
 
 // `within`: what was decided before and is only to be stored may wait for more.
-Decided& Table::Change(Job& job, absl::Duration within) {
+Decided& JobTable::Change(Job& job, absl::Duration within) {
   if (!std::exchange(job.run->decided.is_known, true)) decided_.push_back(&job);
   if (within == absl::ZeroDuration()) {
     FlushSoon();
@@ -697,7 +528,7 @@ Decided& Table::Change(Job& job, absl::Duration within) {
 }
 
 // At the end of this turn.
-void Table::FlushSoon() {
+void JobTable::FlushSoon() {
   if (std::exchange(flush_comes_, true)) return;
   options_.loop->Post([this, alive = alive_] {
     if (*alive) Flush();
@@ -705,7 +536,7 @@ void Table::FlushSoon() {
 }
 
 // Stores what was decided, then does it.
-void Table::Flush() {
+void JobTable::Flush() {
   flush_comes_ = false;
   flush_timer_.Cancel();
   std::vector<std::pair<Job*, Decided>> todo;
@@ -736,7 +567,7 @@ void Table::Flush() {
   retired_.Acknowledge(std::move(ended));
 }
 
-void Table::CarryOut(Job& job, const Decided& decided) {
+void JobTable::CarryOut(Job& job, const Decided& decided) {
   for (const auto& action : decided.actions) {
     std::visit([&](const auto& what) { Carry(job, what); }, action);
   }
@@ -745,7 +576,7 @@ void Table::CarryOut(Job& job, const Decided& decided) {
   if (job.row.has_ended()) ports_.Release(job.row);
 }
 
-void Table::NoteEnd(Job& job, bool had_ended) {
+void JobTable::NoteEnd(Job& job, bool had_ended) {
   const bool has_ended = job.row.has_ended();
   if (has_ended == had_ended) return;
   if (has_ended) {
@@ -763,47 +594,15 @@ void Table::NoteEnd(Job& job, bool had_ended) {
 }
 
 // Once it is clear that the job fails; again when it has ended, with what followed.
-void Table::NoteFailure(Job& job) {
-  const JobStatus& status = job.row.status;
-  if (status.first_failure == kWholeJob && !status.time_is_over) return;
+void JobTable::NoteFailure(Job& job) {
   if (job.row.failure != nullptr && !job.row.has_ended()) return;
-  std::vector<TaskEnd> ends;
-  const msg::JobT message = JobMessage(job.row, options_.locations.state_directory);
-  for (std::size_t i = 0; i < message.tasks.size(); ++i) {
-    ends.push_back(LastEnd(*message.tasks[i]));
-    ends.back().stopped_us = job.run->tasks[i]->stopped_us();
-    ends.back().spoke_us = job.run->tasks[i]->spoke_us();
-  }
-  FailureRules rules;
-  rules.keep_going = job.run->rules.keep_going;
-  if (job.run->rules.chief != kWholeJob) {
-    rules.chief = job.run->rules.tasks[static_cast<std::size_t>(job.run->rules.chief)].name;
-  }
-  rules.since_us = job.failures_since_us;
-  if (status.time_is_over) {
-    rules.time_over = status.ending;
-    rules.time_over_us = job.time_over_us;
-  }
-  auto failure = FirstFailure(ends, rules);
-  if (!failure) return;
-  const TaskRow* const task = job.row.task(failure->task);
-  if (task != nullptr && !task->attempts.empty()) AddLastLinesOf(job.row, *task, &*failure);
-  job.row.failure = std::make_unique<msg::FailureT>(*std::move(failure));
-}
-
-void Table::AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const {
-  const AttemptRow& attempt = task.attempts.back();
-  const auto path = [&](msg::LogStream stream) {
-    return LogPath(row, task, options_.locations.state_directory, attempt.number, stream);
-  };
-  const LogFile errors[] = {{path(msg::LogStream::Stderr), attempt.stderr_begin}};
-  const LogFile output[] = {{path(msg::LogStream::Stdout), attempt.stdout_begin}};
-  AddLastLines(errors, output, failure);
+  auto failure = FailureOf(job, options_.locations.state_directory);
+  if (failure) job.row.failure = std::make_unique<msg::FailureT>(*std::move(failure));
 }
 
 // ---- What tasks share
 
-void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
+void JobTable::AskForGrants(Job& job, const std::vector<Action>& actions) {
   std::vector<int> tasks;
   for (const Action& action : actions) {
     const auto* const ask = std::get_if<action::AskForGrant>(&action);
@@ -815,7 +614,7 @@ void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
 }
 
 // A gang keeps what it has until it ends: its next run needs the same.
-void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
+void JobTable::ReleaseGrants(Job& job, const std::set<int>& changed) {
   const bool whole = job.row.has_ended();
   if (job.run->rules.gang && !whole) return;
   bool any = false;
@@ -830,7 +629,7 @@ void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
   if (any) grant_rounds_.Look();
 }
 
-void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
+void JobTable::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
   std::vector<int> granted;
   std::set<std::string> left;  // Nodes.
   for (const Grants::Grant& grant : grants) {
@@ -854,7 +653,7 @@ void Table::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
 }
 
 // Each task of a pool that has a place has its ports there before it starts.
-void Table::AskForPorts(Job& job) {
+void JobTable::AskForPorts(Job& job) {
   ports_.Ask(job.row, [this, id = job.row.id](std::vector<int> ports) {
     if (RunOf(id) == nullptr) return;
     Job& asked = *jobs_.at(id);
@@ -870,7 +669,7 @@ void Table::AskForPorts(Job& job) {
   });
 }
 
-void Table::BeginGranted(Job& job, const std::vector<int>& granted) {
+void JobTable::BeginGranted(Job& job, const std::vector<int>& granted) {
   if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
     BeginTime(job.row);
     Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
@@ -880,7 +679,7 @@ void Table::BeginGranted(Job& job, const std::vector<int>& granted) {
 }
 
 // The addresses of the tasks are those of their nodes.
-void Table::NoteHosts(Job& job) {
+void JobTable::NoteHosts(Job& job) {
   std::vector<std::string> hosts;
   for (const TaskRow& task : job.row.tasks) {
     hosts.push_back(task.node.empty() ? "" : options_.hosts->AddressOf(task.node));
@@ -889,7 +688,7 @@ void Table::NoteHosts(Job& job) {
   job.run->plan = PlanTasks(job.row.spec, job.row.ports, hosts);
 }
 
-MachineLocks::Names Table::NamesOf(const std::string& job) const {
+MachineLocks::Names JobTable::NamesOf(const std::string& job) const {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return {.trial = "", .job = job};
   const msg::JobSpecT& spec = found->second->row.spec;
@@ -901,7 +700,7 @@ MachineLocks::Names Table::NamesOf(const std::string& job) const {
   return names;
 }
 
-absl::StatusOr<std::vector<runtime::UniqueFd>> Table::LocksOf(const JobRow& row, int task) {
+absl::StatusOr<std::vector<runtime::UniqueFd>> JobTable::LocksOf(const JobRow& row, int task) {
   std::vector<runtime::UniqueFd> locks;
   const std::string name = row.tasks[static_cast<std::size_t>(task)].name();
   for (const auto& [resource, member] : grants_.Claimed(row.id, name)) {
@@ -912,30 +711,24 @@ absl::StatusOr<std::vector<runtime::UniqueFd>> Table::LocksOf(const JobRow& row,
   return locks;
 }
 
-std::vector<int> Table::PortsOf(const Job& job, int task) const {
+std::vector<int> JobTable::PortsOf(const Job& job, int task) const {
   return PortsOfTask(job.row, job.run->plan, task);
 }
 
 // ---- Actions
 
-// True if no task of the job has an attempt yet, because the job waits for resources.
-bool Table::HasNotBegun(const Job& job) {
-  return std::all_of(job.row.tasks.begin(), job.row.tasks.end(),
-                     [](const TaskRow& task) { return task.attempts.empty(); });
-}
-
-void Table::BeginTime(JobRow& row) const {
+void JobTable::BeginTime(JobRow& row) const {
   row.run_since_us = WallUs();
   row.run_since_monotonic_us = absl::ToInt64Microseconds(Now());
 }
 
 // How much of the time that the job may run is used.
-absl::Duration Table::TimeOf(const JobRow& row) const {
+absl::Duration JobTable::TimeOf(const JobRow& row) const {
   if (row.run_since_monotonic_us < 0) return absl::Microseconds(WallUs() - row.run_since_us);
   return Now() - absl::Microseconds(row.run_since_monotonic_us);
 }
 
-void Table::SetEndTimer(Job& job) {
+void JobTable::SetEndTimer(Job& job) {
   const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
   if (limit == absl::ZeroDuration()) return;
   const auto left = limit - TimeOf(job.row);
@@ -948,7 +741,7 @@ void Table::SetEndTimer(Job& job) {
                       });
 }
 
-void Table::Carry(Job& job, const action::StartAttempt& start) {
+void JobTable::Carry(Job& job, const action::StartAttempt& start) {
   ++stats_.attempts;
   if (job.row.spec.release_ports) ports_.LetGo(job.row, PortsOf(job, start.task));
   const absl::Status started = TaskOf(job, start.task).Start();
@@ -958,11 +751,11 @@ void Table::Carry(Job& job, const action::StartAttempt& start) {
   });
 }
 
-void Table::Carry(Job& job, const action::StopAttempt& stop) {
+void JobTable::Carry(Job& job, const action::StopAttempt& stop) {
   TaskOf(job, stop.task).Stop(StopSignalOf(job.row.spec), stop.grace);
 }
 
-void Table::Carry(Job& job, const action::SetTimer& timer) {
+void JobTable::Carry(Job& job, const action::SetTimer& timer) {
   // (No job is removed while a timer of it is set: it has not ended.)
   const auto fired = [this, entry = &job, task = timer.task] {
     Feed(*entry, event::TimerFired{task});
@@ -971,17 +764,17 @@ void Table::Carry(Job& job, const action::SetTimer& timer) {
   job.timer.Start(options_.loop, timer.delay, fired);
 }
 
-void Table::Carry(Job& job, const action::CancelTimer& cancel) {
+void JobTable::Carry(Job& job, const action::CancelTimer& cancel) {
   if (cancel.task != kWholeJob) return TaskOf(job, cancel.task).CancelTimer();
   job.timer.Cancel();
 }
 
-ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
+ShimSpec JobTable::SpecOf(const JobRow& row, int task, int attempt) const {
   const Job& job = *jobs_.at(row.id);
   return AttemptSpec(attempt_host_, row, *job.run->caller, job.run->plan, task, attempt);
 }
 
-void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
+void JobTable::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
   if (end.lost) ++stats_.lost;
   const bool was_away = being_taken_up_.contains(task);
   NoteTakenUp(task);
@@ -1020,7 +813,7 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
                          .with_the_yard = with_the_yard});
 }
 
-void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
+void JobTable::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
   if (!options_.on_barrier) return;
   const std::string& job = task.job().id;
   const TaskRow& row = task.job().tasks[static_cast<std::size_t>(task.task())];
@@ -1038,7 +831,24 @@ void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
 
 // ---- What others ask for
 
-absl::StatusOr<JobTable::Named> Table::Find(const std::string& name) const {
+const JobRow* JobTable::Row(const std::string& id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second->row;
+}
+
+std::vector<const JobRow*> JobTable::Rows() const {
+  std::vector<const JobRow*> rows;
+  for (const auto& [id, job] : jobs_) rows.push_back(&job->row);
+  return rows;
+}
+
+JobTable::Stats JobTable::GetStats() const {
+  Stats stats = stats_;
+  for (const auto& [id, job] : jobs_) stats.at_hand += job->run != nullptr ? 1 : 0;
+  return stats;
+}
+
+absl::StatusOr<JobTable::Named> JobTable::Find(const std::string& name) const {
   auto job = FindJob(name);
   if (job.ok()) return Named{*job, kWholeJob};
   const auto slash = name.find('/');
@@ -1050,12 +860,12 @@ absl::StatusOr<JobTable::Named> Table::Find(const std::string& name) const {
   return Named{*job, *task};
 }
 
-absl::StatusOr<std::string> Table::FindJob(const std::string& name) const {
+absl::StatusOr<std::string> JobTable::FindJob(const std::string& name) const {
   if (jobs_.contains(name)) return name;
   return JobNamed(Rows(), name);
 }
 
-msg::JobT Table::Message(const JobRow& row) const {
+msg::JobT JobTable::Message(const JobRow& row) const {
   msg::JobT job = JobMessage(row, options_.locations.state_directory);
   for (std::size_t i = 0; i < row.tasks.size(); ++i) {
     const TaskStatus& status = row.status.tasks[i];
@@ -1067,7 +877,7 @@ msg::JobT Table::Message(const JobRow& row) const {
   return job;
 }
 
-absl::StatusOr<std::vector<std::string>> Table::EnvironmentOf(const std::string& id) const {
+absl::StatusOr<std::vector<std::string>> JobTable::EnvironmentOf(const std::string& id) const {
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return absl::NotFoundError(absl::StrCat("no job has the id ", id));
   const auto& run = job->second->run;
@@ -1077,7 +887,7 @@ absl::StatusOr<std::vector<std::string>> Table::EnvironmentOf(const std::string&
   return std::move(caller->environment);
 }
 
-std::vector<msg::JobT> Table::List(const ListOptions& options) const {
+std::vector<msg::JobT> JobTable::List(const ListOptions& options) const {
   std::vector<const JobRow*> rows, ended;
   for (const auto& [id, job] : jobs_) (job->row.has_ended() ? ended : rows).push_back(&job->row);
   if (options.live_only) ended.clear();
@@ -1097,8 +907,8 @@ std::vector<msg::JobT> Table::List(const ListOptions& options) const {
   return jobs;
 }
 
-absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string reason,
-                         bool yard_ends) {
+absl::Status JobTable::Stop(const Named& named, absl::Duration grace, std::string reason,
+                            bool yard_ends) {
   Job& job = *jobs_.at(named.job);
   if (!job.row.has_ended()) {
     if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
@@ -1112,7 +922,7 @@ absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string r
   return absl::OkStatus();
 }
 
-absl::Status Table::Restart(const Named& named, absl::Duration grace) {
+absl::Status JobTable::Restart(const Named& named, absl::Duration grace) {
   Flush();
   Job& job = *jobs_.at(named.job);
   if (!job.row.has_ended() && job.row.status.phase == JobStatus::Phase::kEnds) {
@@ -1139,7 +949,7 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> Table::Signal(const Named& named, int signal) {
+absl::StatusOr<std::vector<std::string>> JobTable::Signal(const Named& named, int signal) {
   if (signal < 1 || signal > SIGRTMAX) {
     return absl::InvalidArgumentError(absl::StrCat("signal: ", signal, " is none"));
   }
@@ -1154,7 +964,7 @@ absl::StatusOr<std::vector<std::string>> Table::Signal(const Named& named, int s
   return told;
 }
 
-void Table::Remove(const std::string& id, std::function<void(const absl::Status&)> done) {
+void JobTable::Remove(const std::string& id, std::function<void(const absl::Status&)> done) {
   Flush();
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return done(absl::OkStatus());
@@ -1166,7 +976,7 @@ void Table::Remove(const std::string& id, std::function<void(const absl::Status&
 }
 
 // Its folder is gone.
-absl::Status Table::ForgetJob(const std::string& id) {
+absl::Status JobTable::ForgetJob(const std::string& id) {
   Flush();
   if (absl::Status removed = store_->Remove(id); !removed.ok()) return removed;
   Fault("after remove");
@@ -1181,7 +991,7 @@ absl::Status Table::ForgetJob(const std::string& id) {
 }
 
 // Now, and again after a while.
-void Table::ForgetOld() {
+void JobTable::ForgetOld() {
   forget_timer_.Start(options_.loop, kForgettingPause, [this] { ForgetOld(); });
   const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
   for (const std::string& id : JobsToForget(Rows(), oldest, options_.keep_count)) {
@@ -1202,32 +1012,24 @@ void Table::ForgetOld() {
 // ---- What others are told
 
 // The tasks go on if it fails: what cannot be stored now is found out again from their shims.
-void Table::Save(const std::vector<JobStore::Change>& changes) {
+void JobTable::Save(const std::vector<JobStore::Change>& changes) {
   Fault("before save");
   const auto saved = store_->Save(changes);
   Fault("after save");
   if (!saved.ok()) LOG(ERROR) << saved;
 }
 
-void Table::Announce(Job& job) {
+void JobTable::Announce(Job& job) {
   if (job.row.has_ended()) return Tell(job);
   if (job.tell_timer.is_set()) return;
   const absl::Duration pause = job.run->tasks.size() < kManyTasks ? kPause : kTellingPause;
   job.tell_timer.Start(options_.loop, pause, [this, entry = &job] { Tell(*entry); });
 }
 
-void Table::Tell(Job& job) {
+void JobTable::Tell(Job& job) {
   job.tell_timer.Cancel();
   if (options_.on_job) options_.on_job(Message(job.row));
   observers_.Notify(job.row.id);
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<JobTable>> JobTable::Open(Options options) {
-  auto table = std::make_unique<Table>(std::move(options));
-  if (auto status = table->Prepare(); !status.ok()) return status;
-  return table;
 }
 
 }  // namespace launcher

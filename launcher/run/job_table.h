@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,17 +19,33 @@
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_row.h"
 #include "launcher/job/job_store.h"
+#include "launcher/job/shared_callers.h"
 #include "launcher/job/supervisor.h"
+#include "launcher/log/follow_pace.h"
+#include "launcher/run/attempt.h"
+#include "launcher/run/attempt_spec.h"
+#include "launcher/run/grant_rounds.h"
+#include "launcher/run/grants.h"
+#include "launcher/run/job.h"
+#include "launcher/run/job_ports.h"
+#include "launcher/run/job_removals.h"
+#include "launcher/run/liveness.h"
 #include "launcher/run/other_hosts.h"
+#include "launcher/run/retired_attempts.h"
+#include "launcher/run/shim_spawner.h"
+#include "launcher/run/task_run.h"
 #include "launcher/share/held_ports.h"
 #include "launcher/share/machine_locks.h"
 #include "launcher/share/node_queue.h"
 #include "launcher/share/resources.h"
 #include "launcher/wire/process_limit.h"
+#include "launcher/wire/shim_protocol.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/thread_pool.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -85,14 +104,16 @@ class JobTable {
   };
   // Loads the state and takes up every task of an earlier launcher.
   static absl::StatusOr<std::unique_ptr<JobTable>> Open(Options options);
-  virtual ~JobTable() = default;
+  ~JobTable();
+  JobTable(const JobTable&) = delete;
+  JobTable& operator=(const JobTable&) = delete;
 
   // Makes the job durable, then starts it. The same request id again answers with the same job.
   // InvalidArgument: see CheckJobSpec and CheckCluster; NotFound: a job that it starts after;
   // AlreadyExists: a live job has this name;
   // FailedPrecondition: it asks for more resources than there are; ResourceExhausted: there are
   // too many jobs, or no more ports.
-  virtual absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) = 0;
+  absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec);
 
   // A job is named by its id, its name (the live job of that name, else the newest), or a unique
   // prefix of its id; one of its tasks by that, "/" and its own name. NotFound, or
@@ -101,54 +122,151 @@ class JobTable {
     std::string job;
     int task = kWholeJob;
   };
-  virtual absl::StatusOr<Named> Find(const std::string& name) const = 0;
+  absl::StatusOr<Named> Find(const std::string& name) const;
   // The row of a job by its exact id; null if there is no such job (any more).
-  virtual const JobRow* Row(const std::string& id) const = 0;
+  const JobRow* Row(const std::string& id) const;
   // All, in the order of their ids; good until a job is removed.
-  virtual std::vector<const JobRow*> Rows() const = 0;
+  std::vector<const JobRow*> Rows() const;
   // As others see it: without its environment.
-  virtual msg::JobT Message(const JobRow& row) const = 0;
+  msg::JobT Message(const JobRow& row) const;
   struct ListOptions {
     bool live_only = false;
     std::size_t newest_ended = 0;  // At most so many ended jobs, the last to end; 0: all.
   };
   // Oldest first.
-  virtual std::vector<msg::JobT> List(const ListOptions& options) const = 0;
+  std::vector<msg::JobT> List(const ListOptions& options) const;
   // The environment that a job was launched with, without what its task types add: "NAME=value"
   // each, secrets and all. If the job has ended, it is read from the store.
-  virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const;
 
   // In these calls the named job or task must exist; zero grace: the job's own. Stop() asks it to
   // stop. Tasks that have ended stay as they are.
   // `yard_ends`: the yard goes down, and a job with `autostart` comes back with the next launcher.
-  virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason,
-                            bool yard_ends = false) = 0;
+  absl::Status Stop(const Named& named, absl::Duration grace, std::string reason,
+                    bool yard_ends = false);
   // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends, or,
   // if it has ended, while a live job has one of its ports or it is being removed.
-  virtual absl::Status Restart(const Named& named, absl::Duration grace) = 0;
+  absl::Status Restart(const Named& named, absl::Duration grace);
   // Sends a signal to the process groups of what runs of it: the names of those tasks.
-  virtual absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) = 0;
+  absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal);
   // Removes its folder in the launcher's state, on a thread of the pool, then forgets it. `done` is
   // called on the loop's thread, perhaps at once; never, if the table is destroyed before (then the
   // job is still there). FailedPrecondition while it lives.
-  virtual void Remove(const std::string& id, std::function<void(const absl::Status&)> done) = 0;
+  void Remove(const std::string& id, std::function<void(const absl::Status&)> done);
   // The process is about to end: gives up removals (Cancelled; what is not removed by now can be
   // removed again), so that no thread of the pool is kept.
-  virtual void GiveUpRemovals() = 0;
+  void GiveUpRemovals() { removals_.GiveUp(); }
 
   // Calls `changed` after every change of a job and every growth of its output, until
   // Forget(). A removal of the job is a change, too.
   using ObserverId = JobObservers::Id;
-  virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
-  virtual void Forget(ObserverId observer) = 0;
+  ObserverId Observe(const std::string& id, std::function<void()> changed) {
+    return observers_.Add(id, std::move(changed));
+  }
+  void Forget(ObserverId observer) { observers_.Forget(observer); }
 
   struct Stats {
     std::uint64_t jobs = 0, live = 0, attempts = 0, adopted = 0, lost = 0;
     std::uint64_t at_hand = 0;  // Jobs that live, or have ended a moment ago.
   };
-  virtual Stats GetStats() const = 0;
+  Stats GetStats() const;
   // The queue for nodes says who has which place there.
-  virtual const NodeQueue& nodes() const = 0;
+  const NodeQueue& nodes() const { return grants_.nodes(); }
+
+ private:
+  explicit JobTable(Options options);
+
+  absl::Status Prepare();
+  void Fault(std::string_view point) const {
+    if (options_.fault) options_.fault(point);
+  }
+  absl::Duration Now() const { return options_.clock->Monotonic(); }
+  std::int64_t WallUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
+  Job* Find(const JobRow& row) const;
+
+  void MakeHost();
+  void SetUp(Job& job);
+  absl::Status MakeWhole(Job& job);
+  void PutAside(Job& job);
+  void PutAsideLater(const Job& job);
+  JobRun* RunOf(const std::string& job) const;
+  void Add(std::unique_ptr<Job> job);
+  absl::Status CheckRoom(const JobRow& row) const;
+  absl::StatusOr<std::string> FindJob(const std::string& name) const;
+
+  const JobRow* NewestOf(const std::string& name) const;
+  void FeedOrder(Job& job);
+  void FeedOrders();
+  void NoteWaiting(const Job& job);
+  void ComeBack(Job& job);
+  void BeginLiveness(TaskRun* task);
+  void OnLook(TaskRun* task, const std::string& why);
+  void OnProbeFailed(TaskRun* task, const std::string& reason);
+  void Feed(Job& job, const Event& event);
+  Decided& Change(Job& job, absl::Duration within);
+  void FlushSoon();
+  void Flush();
+  void CarryOut(Job& job, const Decided& decided);
+  void NoteEnd(Job& job, bool had_ended);
+  void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() does, for all together.
+  void Carry(Job& job, const action::StartAttempt& start);
+  void Carry(Job& job, const action::StopAttempt& stop);
+  void Carry(Job& job, const action::SetTimer& timer);
+  void Carry(Job& job, const action::CancelTimer& cancel);
+  void BeginTime(JobRow& row) const;
+  absl::Duration TimeOf(const JobRow& row) const;
+  void SetEndTimer(Job& job);
+  void AskForGrants(Job& job, const std::vector<Action>& actions);
+  void ReleaseGrants(Job& job, const std::set<int>& changed);
+  void NoteGrants(Job& job, const std::vector<Grants::Grant>& grants);
+  void AskForPorts(Job& job);
+  void BeginGranted(Job& job, const std::vector<int>& granted);
+  void NoteHosts(Job& job);
+  MachineLocks::Names NamesOf(const std::string& job) const;
+  absl::StatusOr<std::vector<runtime::UniqueFd>> LocksOf(const JobRow& row, int task);
+  std::vector<int> PortsOf(const Job& job, int task) const;
+  void NoteFailure(Job& job);
+
+  ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
+  void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
+  void OnBarrier(const TaskRun& task, const ShimBarrier& barrier);
+  void LetGo(const Job& job);
+  void ForgetOld();
+  absl::Status ForgetJob(const std::string& id);
+  void Restore(const Job& job);
+  void TakeUp(Job& job);
+  void NoteTakenUp(TaskRun* task);
+  void Save(const std::vector<JobStore::Change>& changes);
+  void Announce(Job& job);
+  void Tell(Job& job);
+
+  Options options_;
+  const std::string jobs_directory_;
+  const AttemptHost attempt_host_;
+  TaskRun::Host host_;
+  std::unique_ptr<JobStore> store_;
+  Grants grants_;
+  GrantRounds grant_rounds_;
+  ShimSpawner spawner_;
+  FollowPace ready_pace_;
+  JobPorts ports_;
+  std::map<std::string, std::unique_ptr<Job>> jobs_;
+  std::map<std::string, std::string> by_request_;
+  SharedCallers callers_;
+  std::vector<Job*> decided_;  // Jobs with something in `decided`.
+  bool flush_comes_ = false;
+  runtime::Timer flush_timer_;
+  std::set<const TaskRun*> being_taken_up_;                       // Not found yet.
+  std::set<std::string> waiting_;                                 // Jobs that wait for other jobs.
+  std::map<const TaskRun*, std::unique_ptr<Liveness>> liveness_;  // Of attempts that run.
+  absl::Duration opened_;
+  RetiredAttempts retired_;
+  JobObservers observers_;
+  runtime::Timer forget_timer_;
+  Stats stats_;
+  // Callbacks posted to the loop look here first.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  JobRemovals removals_;
 };
 
 }  // namespace launcher

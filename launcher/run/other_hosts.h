@@ -16,8 +16,8 @@
 
 namespace launcher {
 
-// The nodes on which tasks of a job table run, as the table sees them (launcher/node/node_hosts.h).
-// On the loop's thread.
+// The nodes on which tasks of a job table run, as the table sees them. An interface, because the
+// nodes (launcher/node/node_hosts.h) stand above this folder. On the loop's thread.
 class OtherHosts {
  public:
   virtual ~OtherHosts() = default;
