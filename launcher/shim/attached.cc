@@ -18,7 +18,7 @@
 
 #include "launcher/shim/poller.h"
 #include "launcher/shim/report_relay.h"
-#include "launcher/wire/report_line.h"
+#include "launcher/wire/relayed_line.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/report_channel/relay_protocol.h"
 

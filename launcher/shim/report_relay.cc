@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/wire/report_line.h"
+#include "launcher/wire/relayed_line.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/process/peer.h"
 #include "runtime/report_channel/relay_protocol.h"

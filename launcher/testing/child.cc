@@ -227,7 +227,7 @@ class ParentLink {
   const int fd_;
   const ino_t inode_;
   bool daemon_ = false;
-  FrameReader reader_;  // Used by the thread only, once it runs.
+  MessageReader reader_;  // Used by the thread only, once it runs.
   runtime::Thread* thread_ = nullptr;
 
   runtime::Mutex send_mutex_;

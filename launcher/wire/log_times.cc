@@ -16,11 +16,11 @@ constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
 // Records that are moved at once: on the stack, because the shim stays small.
 constexpr std::size_t kBlock = 256;
 
-struct Record {
+struct TimedPlace {
   std::uint64_t time = 0, place = 0;
 };
-static_assert(sizeof(Record) == LogTimes::kRecordBytes);
-static_assert(sizeof(Record) * LogTimes::kMaxRecords == 64 * 1024);
+static_assert(sizeof(TimedPlace) == LogTimes::kRecordBytes);
+static_assert(sizeof(TimedPlace) * LogTimes::kMaxRecords == 64 * 1024);
 
 std::uint64_t CheckOf(std::uint64_t time, std::uint64_t place) {
   std::uint64_t mixed = (time * 0x9e3779b97f4a7c15u) ^ (place + 0x2545f4914f6cdd1du);
@@ -29,15 +29,15 @@ std::uint64_t CheckOf(std::uint64_t time, std::uint64_t place) {
   return mixed >> 48;
 }
 
-Record Pack(std::int64_t time_us, std::uint64_t offset) {
-  Record record{static_cast<std::uint64_t>(time_us) & kMask, offset & kMask};
+TimedPlace Pack(std::int64_t time_us, std::uint64_t offset) {
+  TimedPlace record{static_cast<std::uint64_t>(time_us) & kMask, offset & kMask};
   const std::uint64_t check = CheckOf(record.time, record.place);
   record.time |= (check & 0xff) << kBits;
   record.place |= (check >> 8) << kBits;
   return record;
 }
 
-std::optional<LogTimes::Entry> Unpack(const Record& record) {
+std::optional<LogTimes::Entry> Unpack(const TimedPlace& record) {
   const std::uint64_t time = record.time & kMask, place = record.place & kMask;
   if (CheckOf(time, place) != ((record.time >> kBits) | ((record.place >> kBits) << 8))) {
     return std::nullopt;
@@ -45,16 +45,16 @@ std::optional<LogTimes::Entry> Unpack(const Record& record) {
   return LogTimes::Entry{static_cast<std::int64_t>(time), place};
 }
 
-off_t PlaceOf(std::size_t index) { return static_cast<off_t>(index * sizeof(Record)); }
+off_t PlaceOf(std::size_t index) { return static_cast<off_t>(index * sizeof(TimedPlace)); }
 
 // Whole records from `index` on.
-std::size_t ReadRecords(int file, std::size_t index, Record* records, std::size_t count) {
-  const ssize_t got = pread(file, records, count * sizeof(Record), PlaceOf(index));
-  return got > 0 ? static_cast<std::size_t>(got) / sizeof(Record) : 0;
+std::size_t ReadRecords(int file, std::size_t index, TimedPlace* records, std::size_t count) {
+  const ssize_t got = pread(file, records, count * sizeof(TimedPlace), PlaceOf(index));
+  return got > 0 ? static_cast<std::size_t>(got) / sizeof(TimedPlace) : 0;
 }
 
-bool WriteRecords(int file, std::size_t index, const Record* records, std::size_t count) {
-  const std::size_t size = count * sizeof(Record);
+bool WriteRecords(int file, std::size_t index, const TimedPlace* records, std::size_t count) {
+  const std::size_t size = count * sizeof(TimedPlace);
   return pwrite(file, records, size, PlaceOf(index)) == static_cast<ssize_t>(size);
 }
 
@@ -71,7 +71,7 @@ bool LogTimes::Open() {
     return false;
   }
   // (Half a record at the end is written over.)
-  count_ = std::min(static_cast<std::size_t>(about.st_size) / sizeof(Record), kMaxRecords);
+  count_ = std::min(static_cast<std::size_t>(about.st_size) / sizeof(TimedPlace), kMaxRecords);
   return true;
 }
 
@@ -79,7 +79,7 @@ void LogTimes::Add(std::int64_t now_us, std::uint64_t offset) {
   if (now_us <= 0 || !Open()) return;
   if (count_ >= kMaxRecords) Thin();
   if (count_ >= kMaxRecords) return;
-  const Record record = Pack(now_us, offset);
+  const TimedPlace record = Pack(now_us, offset);
   if (!WriteRecords(file_.get(), count_, &record, 1)) return;
   ++count_;
   has_last_ = true;
@@ -88,7 +88,7 @@ void LogTimes::Add(std::int64_t now_us, std::uint64_t offset) {
 
 // In place: killed on the way, some records are there twice, out of order, which does no harm.
 void LogTimes::Thin() {
-  Record records[kBlock];
+  TimedPlace records[kBlock];
   std::size_t kept = 0;
   for (std::size_t from = 0; from < count_; from += kBlock) {
     const std::size_t got = ReadRecords(file_.get(), from, records, kBlock);
@@ -105,13 +105,13 @@ void LogTimes::Thin() {
 namespace {
 
 // Nothing if there is no index.
-std::optional<std::vector<Record>> ReadAll(const std::string& path) {
+std::optional<std::vector<TimedPlace>> ReadAll(const std::string& path) {
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat about = {};
   if (!file.valid() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
     return std::nullopt;
   }
-  std::vector<Record> records(LogTimes::kMaxRecords);
+  std::vector<TimedPlace> records(LogTimes::kMaxRecords);
   records.resize(ReadRecords(file.get(), 0, records.data(), records.size()));
   return records;
 }
@@ -122,7 +122,7 @@ std::optional<std::uint64_t> LogTimes::OffsetAt(const std::string& path, std::in
   const auto records = ReadAll(path);
   if (!records) return std::nullopt;
   std::uint64_t offset = 0;
-  for (const Record& record : *records) {
+  for (const TimedPlace& record : *records) {
     const auto entry = Unpack(record);
     if (!entry || entry->offset < offset) continue;
     // From here on there may be something of that time, whatever the clock did later.
@@ -134,7 +134,7 @@ std::optional<std::uint64_t> LogTimes::OffsetAt(const std::string& path, std::in
 
 std::vector<LogTimes::Entry> LogTimes::Read(const std::string& path) {
   std::vector<Entry> entries;
-  for (const Record& record : ReadAll(path).value_or(std::vector<Record>())) {
+  for (const TimedPlace& record : ReadAll(path).value_or(std::vector<TimedPlace>())) {
     if (const auto entry = Unpack(record)) entries.push_back(*entry);
   }
   return entries;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "launcher/wire/report_line.h"
+#include "launcher/wire/relayed_line.h"
 #include "runtime/text/json_value.h"
 
 namespace launcher {

@@ -35,7 +35,7 @@ class ChildChannel {
   runtime::EventLoop* const loop_;
   const std::function<void(const Message&)> received_;
   runtime::UniqueFd socket_;
-  FrameReader reader_;
+  MessageReader reader_;
   std::string unsent_;    // Not sent as a whole yet.
   std::size_t sent_ = 0;  // Bytes of `unsent_` that are sent.
   runtime::EventLoop::WatchId reading_ = 0, writing_ = 0;

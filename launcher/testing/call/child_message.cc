@@ -12,7 +12,7 @@ std::string Frame(const Message& message) {
   return frame;
 }
 
-std::optional<Message> FrameReader::Next(absl::Status* error) {
+std::optional<Message> MessageReader::Next(absl::Status* error) {
   std::uint32_t size = 0;
   const std::string_view rest = std::string_view(bytes_).substr(taken_);
   if (rest.size() < sizeof size) return std::nullopt;

@@ -137,7 +137,7 @@ inline constexpr std::size_t kMaxMessage = kMaxContent + (std::size_t{1} << 20);
 std::string Frame(const Message& message);
 
 // Cuts a stream of bytes into messages.
-class FrameReader {
+class MessageReader {
  public:
   void Add(std::string_view bytes) { bytes_.append(bytes); }
   // The next message; nothing if it is not whole yet. DataLoss ends the conversation.

@@ -18,10 +18,10 @@
 #include "launcher/testing/output/run_output.h"
 #include "launcher/testing/parent/child_process.h"
 #include "launcher/testing/parent/pool_calls.h"
-#include "launcher/testing/parent/run_outcome.h"
 #include "launcher/testing/parent/supervision.h"
 #include "launcher/testing/parent/task_barriers.h"
 #include "launcher/testing/parent/task_environment.h"
+#include "launcher/testing/parent/task_fate.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
@@ -158,7 +158,7 @@ class ChildrenImpl : public Children, public std::enable_shared_from_this<Childr
   bool ignore_chief_ = false;
   bool timed_out_ = false;
   std::uint64_t last_return_ = 0;
-  std::vector<AttemptEnd> attempts_;
+  std::vector<EndedProcess> attempts_;
   RunOutput output_{options_};
   TaskBarriers barriers_;
   PoolCalls pool_calls_;

@@ -14,7 +14,7 @@
 namespace launcher::testing {
 
 // One process of a task, which has ended.
-struct AttemptEnd {
+struct EndedProcess {
   std::string task;      // "worker-0"
   int attempt = 0;       // From 1.
   std::string how;       // "exit code 3", "signal 11 (Segmentation fault)"
@@ -34,7 +34,7 @@ struct RunResult {
   // With return_output: what the tasks have written, each a line with its prefix and its newline.
   std::vector<std::string> lines;
   std::uint64_t lines_dropped = 0;  // Behind the limit of return_output.
-  std::vector<AttemptEnd> attempts;
+  std::vector<EndedProcess> attempts;
   // Notes for a person: "worker-0 has ended, but process 77 (sleep) holds its output open".
   std::vector<std::string> notes;
 

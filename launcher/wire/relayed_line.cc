@@ -1,4 +1,4 @@
-#include "launcher/wire/report_line.h"
+#include "launcher/wire/relayed_line.h"
 
 #include <stdio.h>
 

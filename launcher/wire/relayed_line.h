@@ -1,5 +1,5 @@
-#ifndef LAUNCHER_WIRE_REPORT_LINE_H_
-#define LAUNCHER_WIRE_REPORT_LINE_H_
+#ifndef LAUNCHER_WIRE_RELAYED_LINE_H_
+#define LAUNCHER_WIRE_RELAYED_LINE_H_
 
 #include <string>
 #include <string_view>
@@ -19,4 +19,4 @@ std::string StopInPlaceOf(std::string_view answer, double grace_s);
 
 }  // namespace launcher
 
-#endif  // LAUNCHER_WIRE_REPORT_LINE_H_
+#endif  // LAUNCHER_WIRE_RELAYED_LINE_H_

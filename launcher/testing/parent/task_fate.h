@@ -1,5 +1,5 @@
-#ifndef LAUNCHER_TESTING_PARENT_RUN_OUTCOME_H_
-#define LAUNCHER_TESTING_PARENT_RUN_OUTCOME_H_
+#ifndef LAUNCHER_TESTING_PARENT_TASK_FATE_H_
+#define LAUNCHER_TESTING_PARENT_TASK_FATE_H_
 
 #include <cstdint>
 #include <optional>
@@ -30,4 +30,4 @@ Outcome MakeOutcome(RunResult result, const std::vector<TaskFate>& tasks, bool t
 
 }  // namespace launcher::testing
 
-#endif  // LAUNCHER_TESTING_PARENT_RUN_OUTCOME_H_
+#endif  // LAUNCHER_TESTING_PARENT_TASK_FATE_H_

@@ -1,4 +1,4 @@
-#include "launcher/testing/parent/run_outcome.h"
+#include "launcher/testing/parent/task_fate.h"
 
 #include <algorithm>
 #include <utility>

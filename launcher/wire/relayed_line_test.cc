@@ -1,17 +1,17 @@
-#include "launcher/wire/report_line.h"
+#include "launcher/wire/relayed_line.h"
 
 #include <gtest/gtest.h>
 
 namespace launcher {
 namespace {
 
-TEST(ReportLineTest, FindsTheTypeWhereverItStands) {
+TEST(RelayedLineTest, FindsTheTypeWhereverItStands) {
   EXPECT_EQ(ReportLineType(R"({"t":"hb"})"), "hb");
   EXPECT_EQ(ReportLineType(R"( { "m" : {"t":"no"}, "x":[1,"t"], "t" : "log" })"), "log");
   EXPECT_EQ(ReportLineType(R"({"text":"\"t\":\"no\"","t":"fail"})"), "fail");
 }
 
-TEST(ReportLineTest, FindsNoneWhereThereIsNone) {
+TEST(RelayedLineTest, FindsNoneWhereThereIsNone) {
   for (const char* line :
        {"", "{}", "garbage", R"({"t":1})", R"({"t")", R"({"t":"hb)", R"("t":"hb")",
         R"({"x":"t","y":"hb"})", R"({"x":{"t":"hb"}})", R"({"\)"}) {
@@ -19,7 +19,7 @@ TEST(ReportLineTest, FindsNoneWhereThereIsNone) {
   }
 }
 
-TEST(ReportLineTest, OnlyThreeTypesAreNotAnswered) {
+TEST(RelayedLineTest, OnlyThreeTypesAreNotAnswered) {
   EXPECT_FALSE(WantsAnswer("log"));
   EXPECT_FALSE(WantsAnswer("hb"));
   EXPECT_FALSE(WantsAnswer("fail"));
@@ -27,7 +27,7 @@ TEST(ReportLineTest, OnlyThreeTypesAreNotAnswered) {
   EXPECT_TRUE(WantsAnswer(""));
 }
 
-TEST(ReportLineTest, AStopTakesThePlaceOfAnOkThatSaysNothingElse) {
+TEST(RelayedLineTest, AStopTakesThePlaceOfAnOkThatSaysNothingElse) {
   EXPECT_EQ(StopInPlaceOf(R"({"t":"ok","seq":7,"events":[]})", 1.5),
             R"({"t":"stop","seq":7,"reason":"stop","grace_s":1.5})");
   EXPECT_EQ(StopInPlaceOf(R"({"t":"ok","events":[]})", 10),
