@@ -60,9 +60,11 @@ absl::StatusOr<std::string> FindService(std::string_view label_path) {
   return found;
 }
 
-class Parts : public LauncherParts {
+}  // namespace
+
+class LauncherParts::Impl {
  public:
-  explicit Parts(bus::ServiceProcess* process) : process_(process) {}
+  explicit Impl(bus::ServiceProcess* process) : process_(process) {}
 
   absl::Status Prepare(Options options) {
     const bool external = options.external;
@@ -301,13 +303,14 @@ class Parts : public LauncherParts {
   JobTable::Stats stats_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<LauncherParts>> LauncherParts::Create(bus::ServiceProcess* process,
                                                                      Options options) {
-  auto parts = std::make_unique<Parts>(process);
-  if (auto status = parts->Prepare(std::move(options)); !status.ok()) return status;
-  return parts;
+  auto impl = std::make_unique<Impl>(process);
+  if (auto status = impl->Prepare(std::move(options)); !status.ok()) return status;
+  return std::unique_ptr<LauncherParts>(new LauncherParts(std::move(impl)));
 }
+
+LauncherParts::LauncherParts(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LauncherParts::~LauncherParts() = default;
 
 }  // namespace launcher

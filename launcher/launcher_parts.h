@@ -37,7 +37,15 @@ class LauncherParts {
   };
   static absl::StatusOr<std::unique_ptr<LauncherParts>> Create(bus::ServiceProcess* process,
                                                                Options options);
-  virtual ~LauncherParts() = default;
+  ~LauncherParts();
+  LauncherParts(const LauncherParts&) = delete;
+  LauncherParts& operator=(const LauncherParts&) = delete;
+
+ private:
+  class Impl;
+  explicit LauncherParts(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

@@ -25,13 +25,15 @@ std::vector<DiskSpace> RoomsOf(const std::vector<std::string>& directories) {
   return rooms;
 }
 
-class Watch : public MachineWatch {
+}  // namespace
+
+class MachineWatch::Impl {
  public:
-  explicit Watch(Options options)
+  explicit Impl(Options options)
       : options_(std::move(options)),
         disks_(options_.disk_floor),
         meter_(std::make_shared<GpuMeter>(options_.gpus)) {}
-  ~Watch() override { *alive_ = false; }
+  ~Impl() { *alive_ = false; }
 
   // Asks again only after the answer.
   void Look() {
@@ -69,12 +71,13 @@ class Watch : public MachineWatch {
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace
-
 std::unique_ptr<MachineWatch> MachineWatch::Start(Options options) {
-  auto watch = std::make_unique<Watch>(std::move(options));
-  watch->Look();
-  return watch;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  impl->Look();
+  return std::unique_ptr<MachineWatch>(new MachineWatch(std::move(impl)));
 }
+
+MachineWatch::MachineWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MachineWatch::~MachineWatch() = default;
 
 }  // namespace launcher

@@ -31,7 +31,15 @@ class MachineWatch {
     GpuMeter::Options gpus = {};
   };
   static std::unique_ptr<MachineWatch> Start(Options options);
-  virtual ~MachineWatch() = default;
+  ~MachineWatch();
+  MachineWatch(const MachineWatch&) = delete;
+  MachineWatch& operator=(const MachineWatch&) = delete;
+
+ private:
+  class Impl;
+  explicit MachineWatch(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

@@ -258,7 +258,7 @@ class JobTable {
   runtime::Timer flush_timer_;
   std::set<const TaskRun*> being_taken_up_;                       // Not found yet.
   std::set<std::string> waiting_;                                 // Jobs that wait for other jobs.
-  std::map<const TaskRun*, std::unique_ptr<Liveness>> liveness_;  // Of attempts that run.
+  std::map<const TaskRun*, std::unique_ptr<Liveness>> liveness_;  // Attempts that run have one.
   absl::Duration opened_;
   RetiredAttempts retired_;
   JobObservers observers_;

@@ -249,9 +249,11 @@ class CommandLook : public Look {
 
 // ---- All looks of an attempt
 
-class Looks : public Liveness {
+}  // namespace
+
+class Liveness::Impl {
  public:
-  explicit Looks(Options options) : options_(std::move(options)) {
+  explicit Impl(Options options) : options_(std::move(options)) {
     const msg::ProbeT& probe = options_.probe;
     period_ = absl::Milliseconds(probe.period_ms == 0 ? kPeriodMs : probe.period_ms);
     timeout_ = absl::Milliseconds(probe.timeout_ms == 0 ? kTimeoutMs : probe.timeout_ms);
@@ -339,10 +341,11 @@ class Looks : public Liveness {
   runtime::Timer next_, limit_;
 };
 
-}  // namespace
-
 std::unique_ptr<Liveness> Liveness::Begin(Options options) {
-  return std::make_unique<Looks>(std::move(options));
+  return std::unique_ptr<Liveness>(new Liveness(std::make_unique<Impl>(std::move(options))));
 }
+
+Liveness::Liveness(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Liveness::~Liveness() = default;
 
 }  // namespace launcher

@@ -32,7 +32,15 @@ class Liveness {
     std::function<void(const std::string& reason)> on_failed = {};
   };
   static std::unique_ptr<Liveness> Begin(Options options);
-  virtual ~Liveness() = default;
+  ~Liveness();
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+
+ private:
+  class Impl;
+  explicit Liveness(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

@@ -53,10 +53,12 @@ struct Entry {
   }
 };
 
+}  // namespace
+
 // A task has the same place among the entries as it has for the supervision.
-class ChildrenImpl : public Children, public std::enable_shared_from_this<ChildrenImpl> {
+class Children::Impl : public std::enable_shared_from_this<Children::Impl> {
  public:
-  ChildrenImpl(const RunOptions& options, const std::vector<std::string>& barrier_tasks)
+  Impl(const RunOptions& options, const std::vector<std::string>& barrier_tasks)
       : options_(options),
         loop_(runtime::EventLoop::Create()),
         supervision_(loop_.get(), options_,
@@ -68,35 +70,34 @@ class ChildrenImpl : public Children, public std::enable_shared_from_this<Childr
                     Reply(asked.child, asked.request, reply);
                   }),
         thread_("process-runner", [this] { loop_->Run(); }) {}
-  ~ChildrenImpl() override {
+  ~Impl() {
     loop_->Stop();
     thread_.Join();
   }
 
-  absl::Status Start(const std::vector<Task>& tasks) override {
+  absl::Status Start(const std::vector<Task>& tasks) {
     return OnLoop([&] { return StartOnLoop(tasks); });
   }
-  void IgnoreChief() override {
+  void IgnoreChief() {
     OnLoop([&] { return ignore_chief_ = true; });
   }
 
-  std::optional<pid_t> Pid(const std::string& task) override;
-  absl::StatusOr<Ended> LookAt(const std::string& task) override;
-  std::vector<std::string> Running() override;
-  bool daemon() const override { return options_.daemon; }
+  std::optional<pid_t> Pid(const std::string& task);
+  absl::StatusOr<Ended> LookAt(const std::string& task);
+  std::vector<std::string> Running();
+  bool daemon() const { return options_.daemon; }
 
-  absl::Status Terminate(const std::string& task) override;
-  void TerminateAll(int signal) override;
-  void Stop(absl::Duration grace) override;
-  absl::Status AwaitExit(const std::string& task, absl::Duration timeout) override;
-  bool AwaitEnd(absl::Duration timeout) override;
-  Outcome Collect() override {
+  absl::Status Terminate(const std::string& task);
+  void TerminateAll(int signal);
+  void Stop(absl::Duration grace);
+  absl::Status AwaitExit(const std::string& task, absl::Duration timeout);
+  bool AwaitEnd(absl::Duration timeout);
+  Outcome Collect() {
     return OnLoop([&] { return CollectOnLoop(); });
   }
 
-  Outcome CallAll(const Call& call, absl::Duration task_timeout,
-                  absl::Duration run_timeout) override;
-  void EndCalls() override;
+  Outcome CallAll(const Call& call, absl::Duration task_timeout, absl::Duration run_timeout);
+  void EndCalls();
 
  private:
   // Runs it on the loop's thread, which never blocks for long, and waits for it.
@@ -174,7 +175,7 @@ class ChildrenImpl : public Children, public std::enable_shared_from_this<Childr
 
 // ---- Looking
 
-std::optional<pid_t> ChildrenImpl::Pid(const std::string& task) {
+std::optional<pid_t> Children::Impl::Pid(const std::string& task) {
   return OnLoop([&]() -> std::optional<pid_t> {
     const Entry* const entry = Find(task);
     if (entry == nullptr || entry->current() == nullptr) return std::nullopt;
@@ -183,7 +184,7 @@ std::optional<pid_t> ChildrenImpl::Pid(const std::string& task) {
   });
 }
 
-absl::StatusOr<Children::Ended> ChildrenImpl::LookAt(const std::string& task) {
+absl::StatusOr<Children::Ended> Children::Impl::LookAt(const std::string& task) {
   return OnLoop([&]() -> absl::StatusOr<Ended> {
     const Entry* const entry = Find(task);
     if (entry == nullptr) return absl::NotFoundError("no task " + task);
@@ -194,7 +195,7 @@ absl::StatusOr<Children::Ended> ChildrenImpl::LookAt(const std::string& task) {
   });
 }
 
-std::vector<std::string> ChildrenImpl::Running() {
+std::vector<std::string> Children::Impl::Running() {
   return OnLoop([&] {
     std::vector<std::string> names;
     for (const auto& entry : entries_) {
@@ -206,7 +207,7 @@ std::vector<std::string> ChildrenImpl::Running() {
   });
 }
 
-absl::StatusOr<std::uint64_t> ChildrenImpl::LiveNumber(const std::string& task) const {
+absl::StatusOr<std::uint64_t> Children::Impl::LiveNumber(const std::string& task) const {
   const Entry* const entry = Find(task);
   if (entry == nullptr) return absl::NotFoundError("no task " + task);
   return entry->live() == nullptr ? 0 : entry->live()->number();
@@ -214,7 +215,7 @@ absl::StatusOr<std::uint64_t> ChildrenImpl::LiveNumber(const std::string& task) 
 
 // ---- Starting
 
-int ChildrenImpl::AddEntry(const Task& task) {
+int Children::Impl::AddEntry(const Task& task) {
   const std::string name = task.name();
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) {
@@ -228,7 +229,7 @@ int ChildrenImpl::AddEntry(const Task& task) {
   return by_name_[name] = supervision_.AddTask(name, is_chief);
 }
 
-absl::Status ChildrenImpl::CheckStart(const std::vector<Task>& tasks) const {
+absl::Status Children::Impl::CheckStart(const std::vector<Task>& tasks) const {
   if (!supervision_.runs() && !launcher::HasEnded(supervision_.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("starting a task: the run ends because ", supervision_.status().ending));
@@ -245,7 +246,7 @@ absl::Status ChildrenImpl::CheckStart(const std::vector<Task>& tasks) const {
   return absl::OkStatus();
 }
 
-absl::Status ChildrenImpl::StartOnLoop(const std::vector<Task>& tasks) {
+absl::Status Children::Impl::StartOnLoop(const std::vector<Task>& tasks) {
   if (tasks.empty()) return absl::OkStatus();
   if (absl::Status status = CheckStart(tasks); !status.ok()) return status;
   {
@@ -263,7 +264,7 @@ absl::Status ChildrenImpl::StartOnLoop(const std::vector<Task>& tasks) {
   return absl::OkStatus();
 }
 
-void ChildrenImpl::SetTimeLimit() {
+void Children::Impl::SetTimeLimit() {
   if (!options_.has_time_limit()) return;
   if (!time_limit_) time_limit_ = Now() + options_.max_run_time;
   if (time_over_timer_.is_set()) return;
@@ -273,7 +274,7 @@ void ChildrenImpl::SetTimeLimit() {
   });
 }
 
-void ChildrenImpl::StartAttempt(int task, int attempt) {
+void Children::Impl::StartAttempt(int task, int attempt) {
   Entry& entry = EntryOf(task);
   std::erase_if(entry.children, [](const auto& child) { return child->IsOver(); });
   auto made = std::make_unique<ChildProcess>(
@@ -311,7 +312,7 @@ void ChildrenImpl::StartAttempt(int task, int attempt) {
 
 // ---- Stopping
 
-void ChildrenImpl::StopAttempt(int task, absl::Duration grace) {
+void Children::Impl::StopAttempt(int task, absl::Duration grace) {
   const Entry& entry = EntryOf(task);
   ChildProcess* const child = entry.live();
   // (A process that has ended by itself just now will be found to have ended.)
@@ -324,7 +325,7 @@ void ChildrenImpl::StopAttempt(int task, absl::Duration grace) {
 }
 
 // With auto_restart the task is started again.
-void ChildrenImpl::AskToStop(int task, absl::Duration grace, const std::string& reason) {
+void Children::Impl::AskToStop(int task, absl::Duration grace, const std::string& reason) {
   EntryOf(task).next_cause = StopReason::kTerminated;
   if (options_.auto_restart && supervision_.runs()) {
     supervision_.Feed(event::RestartAsked{task, grace});
@@ -333,7 +334,7 @@ void ChildrenImpl::AskToStop(int task, absl::Duration grace, const std::string& 
   }
 }
 
-absl::Status ChildrenImpl::Terminate(const std::string& task) {
+absl::Status Children::Impl::Terminate(const std::string& task) {
   const auto number = OnLoop([&]() -> absl::StatusOr<std::uint64_t> {
     const auto live = LiveNumber(task);
     if (live.ok() && *live != 0)
@@ -344,14 +345,14 @@ absl::Status ChildrenImpl::Terminate(const std::string& task) {
   return AwaitGone(*number, task, options_.terminate_wait + kKillTime);
 }
 
-absl::Status ChildrenImpl::AwaitExit(const std::string& task, absl::Duration timeout) {
+absl::Status Children::Impl::AwaitExit(const std::string& task, absl::Duration timeout) {
   const auto number = OnLoop([&] { return LiveNumber(task); });
   if (!number.ok()) return number.status();
   return AwaitGone(*number, task, timeout);
 }
 
-absl::Status ChildrenImpl::AwaitGone(std::uint64_t child, const std::string& task,
-                                     absl::Duration timeout) {
+absl::Status Children::Impl::AwaitGone(std::uint64_t child, const std::string& task,
+                                       absl::Duration timeout) {
   const absl::Duration until = Now() + timeout;
   runtime::MutexLock lock(mutex_);
   while (live_.contains(child)) {
@@ -364,14 +365,14 @@ absl::Status ChildrenImpl::AwaitGone(std::uint64_t child, const std::string& tas
   return absl::OkStatus();
 }
 
-void ChildrenImpl::TerminateAll(int signal) {
+void Children::Impl::TerminateAll(int signal) {
   OnLoop([&] {
     for (std::size_t i = 0; i < entries_.size(); ++i) TerminateOne(static_cast<int>(i), signal);
     return 0;
   });
 }
 
-void ChildrenImpl::TerminateOne(int task, int signal) {
+void Children::Impl::TerminateOne(int task, int signal) {
   ChildProcess* const child = EntryOf(task).live();
   if (child == nullptr || child->IsGone()) return;
   if (signal == SIGKILL) {
@@ -381,7 +382,7 @@ void ChildrenImpl::TerminateOne(int task, int signal) {
   }
 }
 
-void ChildrenImpl::Stop(absl::Duration grace) {
+void Children::Impl::Stop(absl::Duration grace) {
   OnLoop([&] {
     if (AwaitEnd(absl::ZeroDuration())) return 0;
     timed_out_ = true;
@@ -393,7 +394,7 @@ void ChildrenImpl::Stop(absl::Duration grace) {
 
 // ---- What comes from a child
 
-void ChildrenImpl::Received(Entry& entry, ChildProcess& child, const Message& message) {
+void Children::Impl::Received(Entry& entry, ChildProcess& child, const Message& message) {
   if (message.kind == Message::Kind::kRequest) return HandleRequest(entry, child, message);
   if (message.kind != Message::Kind::kResult) return;
   auto result = Decode<CallResult>(message.content);
@@ -409,8 +410,8 @@ void ChildrenImpl::Received(Entry& entry, ChildProcess& child, const Message& me
   entry.last_number = ++last_return_;
 }
 
-void ChildrenImpl::HandleRequest(const Entry& entry, const ChildProcess& child,
-                                 const Message& message) {
+void Children::Impl::HandleRequest(const Entry& entry, const ChildProcess& child,
+                                   const Message& message) {
   const auto request = Decode<ObjectRequest>(message.content);
   if (!request) return;
   if (request->operation == ObjectRequest::Operation::kBarrier) {
@@ -428,7 +429,7 @@ void ChildrenImpl::HandleRequest(const Entry& entry, const ChildProcess& child,
              });
 }
 
-void ChildrenImpl::Reply(std::uint64_t child, std::uint64_t request, const ObjectReply& reply) {
+void Children::Impl::Reply(std::uint64_t child, std::uint64_t request, const ObjectReply& reply) {
   for (const auto& entry : entries_) {
     ChildProcess* const live = entry->live();
     if (live == nullptr || live->number() != child) continue;
@@ -442,7 +443,7 @@ void ChildrenImpl::Reply(std::uint64_t child, std::uint64_t request, const Objec
   }
 }
 
-void ChildrenImpl::HasEnded(Entry& entry, const ChildProcess& child) {
+void Children::Impl::HasEnded(Entry& entry, const ChildProcess& child) {
   const std::string how = child.How();
   const bool success = child.exit()->ok();
   const bool by_itself = child.cause() == StopReason::kNone;
@@ -469,7 +470,7 @@ void ChildrenImpl::HasEnded(Entry& entry, const ChildProcess& child) {
 
 // ---- The end
 
-void ChildrenImpl::CheckOver() {
+void Children::Impl::CheckOver() {
   if (!supervision_.IsOver()) return;
   for (const auto& entry : entries_) {
     for (const auto& child : entry->children) {
@@ -482,7 +483,7 @@ void ChildrenImpl::CheckOver() {
   changed_.SignalAll();
 }
 
-bool ChildrenImpl::AwaitEnd(absl::Duration timeout) {
+bool Children::Impl::AwaitEnd(absl::Duration timeout) {
   const absl::Duration until = Now() + timeout;
   runtime::MutexLock lock(mutex_);
   while (!over_) {
@@ -492,7 +493,7 @@ bool ChildrenImpl::AwaitEnd(absl::Duration timeout) {
   return true;
 }
 
-Outcome ChildrenImpl::CollectOnLoop() {
+Outcome Children::Impl::CollectOnLoop() {
   std::vector<TaskFate> fates;
   for (const auto& entry : entries_) {
     TaskFate& fate = fates.emplace_back();
@@ -513,7 +514,7 @@ Outcome ChildrenImpl::CollectOnLoop() {
 
 // ---- Pools
 
-std::shared_ptr<PoolCall> ChildrenImpl::BeginCalls(const Call& call) {
+std::shared_ptr<PoolCall> Children::Impl::BeginCalls(const Call& call) {
   std::vector<std::string> names;
   for (const auto& entry : entries_) names.push_back(entry->name);
   const auto made = std::make_shared<PoolCall>(std::move(names));
@@ -532,12 +533,12 @@ std::shared_ptr<PoolCall> ChildrenImpl::BeginCalls(const Call& call) {
   return made;
 }
 
-Outcome ChildrenImpl::CallAll(const Call& call, absl::Duration task_timeout,
-                              absl::Duration run_timeout) {
+Outcome Children::Impl::CallAll(const Call& call, absl::Duration task_timeout,
+                                absl::Duration run_timeout) {
   return OnLoop([&] { return BeginCalls(call); })->Await(task_timeout, run_timeout);
 }
 
-void ChildrenImpl::EndCalls() {
+void Children::Impl::EndCalls() {
   OnLoop([&] {
     for (const auto& entry : entries_) {
       if (ChildProcess* child = entry->live()) child->Send({Message::Kind::kEnd, 0, ""});
@@ -546,11 +547,34 @@ void ChildrenImpl::EndCalls() {
   });
 }
 
-}  // namespace
-
 std::shared_ptr<Children> Children::Create(const RunOptions& options,
                                            const std::vector<std::string>& barrier_tasks) {
-  return std::make_shared<ChildrenImpl>(options, barrier_tasks);
+  return std::shared_ptr<Children>(new Children(std::make_shared<Impl>(options, barrier_tasks)));
 }
+
+Children::Children(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Children::~Children() = default;
+
+absl::Status Children::Start(const std::vector<Task>& tasks) { return impl_->Start(tasks); }
+void Children::IgnoreChief() { impl_->IgnoreChief(); }
+std::optional<pid_t> Children::Pid(const std::string& task) { return impl_->Pid(task); }
+absl::StatusOr<Children::Ended> Children::LookAt(const std::string& task) {
+  return impl_->LookAt(task);
+}
+absl::Status Children::Terminate(const std::string& task) { return impl_->Terminate(task); }
+absl::Status Children::AwaitExit(const std::string& task, absl::Duration timeout) {
+  return impl_->AwaitExit(task, timeout);
+}
+void Children::TerminateAll(int signal) { impl_->TerminateAll(signal); }
+bool Children::AwaitEnd(absl::Duration timeout) { return impl_->AwaitEnd(timeout); }
+void Children::Stop(absl::Duration grace) { impl_->Stop(grace); }
+Outcome Children::Collect() { return impl_->Collect(); }
+bool Children::daemon() const { return impl_->daemon(); }
+std::vector<std::string> Children::Running() { return impl_->Running(); }
+Outcome Children::CallAll(const Call& call, absl::Duration task_timeout,
+                          absl::Duration run_timeout) {
+  return impl_->CallAll(call, task_timeout, run_timeout);
+}
+void Children::EndCalls() { impl_->EndCalls(); }
 
 }  // namespace launcher::testing

@@ -44,48 +44,55 @@ class Children {
   // `barrier_tasks`: those that the barrier is for.
   static std::shared_ptr<Children> Create(const RunOptions& options,
                                           const std::vector<std::string>& barrier_tasks);
-  virtual ~Children() = default;
+  ~Children();
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
 
   // Starts tasks, one after the other; one that has ended starts again, as it is now.
   // AlreadyExists while one of them runs, FailedPrecondition while the run ends. If a process
   // cannot be started, its task has that error.
-  virtual absl::Status Start(const std::vector<Task>& tasks) = 0;
+  absl::Status Start(const std::vector<Task>& tasks);
   // The end of chief-0 ends nothing. Before anything is started.
-  virtual void IgnoreChief() = 0;
+  void IgnoreChief();
 
-  virtual std::optional<pid_t> Pid(const std::string& task) = 0;
+  std::optional<pid_t> Pid(const std::string& task);
   // NotFound for an unknown task.
-  virtual absl::StatusOr<Ended> LookAt(const std::string& task) = 0;
+  absl::StatusOr<Ended> LookAt(const std::string& task);
 
   // Waits until its process is gone, killed after `terminate_wait` if need be. NotFound for an
   // unknown task, DeadlineExceeded.
-  virtual absl::Status Terminate(const std::string& task) = 0;
+  absl::Status Terminate(const std::string& task);
   // Waits in the same way without ending the process. If the task is restarted, only for the
   // process that runs now.
-  virtual absl::Status AwaitExit(const std::string& task, absl::Duration timeout) = 0;
+  absl::Status AwaitExit(const std::string& task, absl::Duration timeout);
   // Returns once the signal is sent; SIGKILL kills all that the tasks have started too.
-  virtual void TerminateAll(int signal) = 0;
+  void TerminateAll(int signal);
 
   // Waits until everything is over. False if `timeout` ran out first.
-  virtual bool AwaitEnd(absl::Duration timeout) = 0;
+  bool AwaitEnd(absl::Duration timeout);
   // Does nothing if everything is over. Else nothing is restarted any more; every process gets
   // SIGTERM, and after `grace` it is killed; at once if `grace` is zero.
-  virtual void Stop(absl::Duration grace) = 0;
+  void Stop(absl::Duration grace);
   // The outcome so far. Takes the lines of the output (and how many were dropped) and the notes:
   // the next call has only later ones.
-  virtual Outcome Collect() = 0;
-  virtual bool daemon() const = 0;
+  Outcome Collect();
+  bool daemon() const;
   // The tasks that still run: "worker-0 (process 77)".
-  virtual std::vector<std::string> Running() = 0;
+  std::vector<std::string> Running();
 
   // ---- Pools
   // Calls on all workers, and waits for as long as the pool says; in the order of the tasks. The
   // first error of them all is that of the outcome; one that is Unavailable or DeadlineExceeded
   // with `kUnexpectedExit` or `kTimeout` is of a worker that cannot be used any more.
-  virtual Outcome CallAll(const Call& call, absl::Duration task_timeout,
-                          absl::Duration run_timeout) = 0;
+  Outcome CallAll(const Call& call, absl::Duration task_timeout, absl::Duration run_timeout);
   // The workers end by themselves once they have no call.
-  virtual void EndCalls() = 0;
+  void EndCalls();
+
+ private:
+  class Impl;
+  explicit Children(std::shared_ptr<Impl> impl);
+
+  const std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace launcher::testing
