@@ -17,8 +17,8 @@ namespace launcher {
 // left. On the loop's thread.
 class RetiredAttempts {
  public:
-  // Nobody waits for an acknowledgement: it comes this much after the end is stored, as it would
-  // hold up a task that is about to start, or to start again.
+  // Nobody waits for an acknowledgement: it comes up to this much after the end is stored, as it
+  // would hold up a task that is about to start, or to start again.
   static constexpr absl::Duration kPause = absl::Milliseconds(3);
 
   // `loop` is not owned, and outlives this.
