@@ -36,24 +36,16 @@ absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {
 
 }  // namespace
 
-LauncherLink::~LauncherLink() {
-  *alive_ = false;
-  for (const auto timer : {connect_timer_, welcome_timer_, patience_timer_}) {
-    options_.loop->Cancel(timer);
-  }
-}
+LauncherLink::~LauncherLink() { *alive_ = false; }
 
 void LauncherLink::Connect() {
-  if (patience_timer_ == 0 && !is_welcome_) WaitForWelcome();
+  if (!patience_timer_.is_set() && !is_welcome_) WaitForWelcome();
   ConnectAfter(absl::ZeroDuration());
 }
 
 void LauncherLink::ConnectAfter(absl::Duration pause) {
-  if (connect_timer_ != 0 || frames_ != nullptr) return;
-  connect_timer_ = options_.loop->RunAfter(pause, [this] {
-    connect_timer_ = 0;
-    ConnectNow();
-  });
+  if (connect_timer_.is_set() || frames_ != nullptr) return;
+  connect_timer_.Start(options_.loop, pause, [this] { ConnectNow(); });
 }
 
 void LauncherLink::ConnectNow() {
@@ -64,7 +56,7 @@ void LauncherLink::ConnectNow() {
       options_.loop, *std::move(socket),
       NodeFrames::Callbacks{.on_frame = [this](std::string_view frame) { OnFrame(frame); },
                             .on_closed = [this](const absl::Status& why) { OnClosed(why); }});
-  welcome_timer_ = options_.loop->RunAfter(kToWelcome, [this] {
+  welcome_timer_.Start(options_.loop, kToWelcome, [this] {
     OnClosed(absl::UnavailableError("no launcher has answered the node"));
   });
   frames_->Send(options_.hello().Encode());
@@ -81,8 +73,8 @@ void LauncherLink::OnFrame(std::string_view frame) {
 
 void LauncherLink::OnWelcome() {
   is_welcome_ = true;
-  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
-  options_.loop->Cancel(std::exchange(patience_timer_, 0));
+  welcome_timer_.Cancel();
+  patience_timer_.Cancel();
   pause_ = kFirstPause;
   is_loss_logged_ = false;
   LOG(INFO) << "connected to the launcher at " << options_.socket_path;
@@ -92,7 +84,7 @@ void LauncherLink::OnWelcome() {
 void LauncherLink::OnRefused(const NodeOrder& order) {
   LOG(ERROR) << "the launcher refuses this node: " << order.line;
   frames_.reset();
-  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
+  welcome_timer_.Cancel();
   if (order.for_good) TellUnwanted(order.line);
   ConnectAfter(options_.refused_pause);
 }
@@ -100,7 +92,7 @@ void LauncherLink::OnRefused(const NodeOrder& order) {
 void LauncherLink::OnClosed(const absl::Status& why) {
   if (!std::exchange(is_loss_logged_, true)) LOG(WARNING) << why.message() << "; trying again";
   frames_.reset();
-  options_.loop->Cancel(std::exchange(welcome_timer_, 0));
+  welcome_timer_.Cancel();
   if (std::exchange(is_welcome_, false)) WaitForWelcome();
   ConnectAfter(pause_);
   pause_ = std::min(2 * pause_, kLongestPause);
@@ -108,8 +100,7 @@ void LauncherLink::OnClosed(const absl::Status& why) {
 
 void LauncherLink::WaitForWelcome() {
   if (options_.patience == absl::InfiniteDuration()) return;
-  patience_timer_ = options_.loop->RunAfter(options_.patience, [this] {
-    patience_timer_ = 0;
+  patience_timer_.Start(options_.loop, options_.patience, [this] {
     TellUnwanted("no launcher has welcomed this node for " +
                  absl::FormatDuration(options_.patience));
   });

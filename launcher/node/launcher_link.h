@@ -13,6 +13,7 @@
 #include "launcher/node/words/node_frames.h"
 #include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -68,7 +69,7 @@ class LauncherLink {
   absl::Duration pause_ = kFirstPause;
   bool is_loss_logged_ = false;
   std::uint64_t bad_words_ = 0;
-  runtime::EventLoop::TimerId connect_timer_ = 0, welcome_timer_ = 0, patience_timer_ = 0;
+  runtime::Timer connect_timer_, welcome_timer_, patience_timer_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(20);

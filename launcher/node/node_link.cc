@@ -20,10 +20,7 @@ NodeLink::NodeLink(Options options) : options_(std::move(options)) {
   LoseAfter(options_.lost_after);
 }
 
-NodeLink::~NodeLink() {
-  *alive_ = false;
-  options_.loop->Cancel(lost_timer_);
-}
+NodeLink::~NodeLink() { *alive_ = false; }
 
 void NodeLink::Take(runtime::UniqueFd socket) {
   if (is_welcome_) OnClosed(absl::UnavailableError("the node has connected again"));
@@ -129,7 +126,7 @@ void NodeLink::OnHello(std::string_view frame) {
   is_welcome_ = true;
   owes_usage_ = false;
   heard_ = 0;
-  options_.loop->Cancel(std::exchange(lost_timer_, 0));
+  lost_timer_.Cancel();
   (void)Send({.kind = NodeOrder::Kind::kWelcome});
   for (const std::string& key : hello_.attempts) {
     if (Find(key) != nullptr || !IsAttemptKey(key)) continue;
@@ -177,9 +174,7 @@ void NodeLink::OnClosed(const absl::Status& why) {
 
 // Again and again as long as the node is away: attempts whose end is acknowledged attend, too.
 void NodeLink::LoseAfter(absl::Duration patience) {
-  options_.loop->Cancel(lost_timer_);
-  lost_timer_ = options_.loop->RunAfter(patience, [this, patience] {
-    lost_timer_ = 0;
+  lost_timer_.Start(options_.loop, patience, [this, patience] {
     Lose(absl::StrCat("node ", options_.name,
                       patience < options_.lost_after
                           ? " is away, and the yard ends"

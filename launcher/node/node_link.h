@@ -18,6 +18,7 @@
 #include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -121,7 +122,7 @@ class NodeLink {
   bool owes_usage_ = false;                       // The node has not answered it.
   std::function<void(NodeUsage)> on_usage_ = {};  // Waits for that answer.
   std::string lost_why_ = "it has not connected";
-  runtime::EventLoop::TimerId lost_timer_ = 0;
+  runtime::Timer lost_timer_;
   std::map<std::string, Attendant*> attendants_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

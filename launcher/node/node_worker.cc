@@ -38,6 +38,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
+#include "runtime/timer.h"
 
 // Always true:
 // - An attempt is in held_ exactly from its order, or from a worker before, until nothing of it is
@@ -112,27 +113,27 @@ AttemptEnd FailedStart(std::string why) {
   return end;
 }
 
-class Worker final : public NodeWorker {
+}  // namespace
+
+class NodeWorker::Impl {
  public:
-  explicit Worker(Options options)
+  explicit Impl(Options options)
       : options_(std::move(options)),
         spawner_(options_.shim_path),
-        files_(AttemptFiles::Create(
-            {.loop = options_.loop,
-             .cache = options_.folder + "/work",
-             .max_cache_bytes = options_.max_cache_bytes,
-             .ask = [this](const NodeWant& want) { link_.Send(want.Encode()); }})),
+        files_({.loop = options_.loop,
+                .cache = options_.folder + "/work",
+                .max_cache_bytes = options_.max_cache_bytes,
+                .ask = [this](const NodeWant& want) { link_.Send(want.Encode()); }}),
         sent_(SentFiles::Create(
             {.loop = options_.loop,
              .send = [this](const FilePart& part) { link_.Send(part.Encode()); }})),
-        run_files_(RunFilesSender::Create(
-            {.loop = options_.loop,
-             .send = [this](const FilePart& part) { link_.Send(part.Encode()); }})),
+        run_files_({.loop = options_.loop,
+                    .send = [this](const FilePart& part) { link_.Send(part.Encode()); }}),
         meter_(options_.loop, options_.gpus) {}
-  ~Worker() override;
+  ~Impl();
   absl::Status Open();
-  void Leave(absl::Duration grace, std::function<void()> done) override;
-  std::uint64_t bad_words() const override { return link_.bad_words(); }
+  void Leave(absl::Duration grace, std::function<void()> done);
+  std::uint64_t bad_words() const { return link_.bad_words(); }
 
  private:
   std::string Folder(const std::string& key) const {
@@ -196,9 +197,9 @@ class Worker final : public NodeWorker {
 
   const Options options_;
   ShimSpawner spawner_;
-  std::unique_ptr<AttemptFiles> files_;
+  AttemptFiles files_;
   std::unique_ptr<SentFiles> sent_;
-  std::unique_ptr<RunFilesSender> run_files_;
+  RunFilesSender run_files_;
   std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
   AttemptMeter meter_;
   NodePorts ports_{{.ranges = {}, .start = runtime::RandomId() >> 1}};
@@ -210,7 +211,7 @@ class Worker final : public NodeWorker {
   std::string said_last_;
   std::uint64_t last_number_ = 0;
 
-  runtime::EventLoop::TimerId flush_timer_ = 0, leave_timer_ = 0;
+  runtime::Timer flush_timer_, leave_timer_;
   bool flushes_at_once_ = false;
 
   bool is_leaving_ = false;
@@ -229,12 +230,9 @@ class Worker final : public NodeWorker {
                       .on_frame = [this](std::string_view frame) { OnFrame(frame); }}};
 };
 
-Worker::~Worker() {
-  *alive_ = false;
-  for (const auto timer : {flush_timer_, leave_timer_}) options_.loop->Cancel(timer);
-}
+NodeWorker::Impl::~Impl() { *alive_ = false; }
 
-absl::Status Worker::Open() {
+absl::Status NodeWorker::Impl::Open() {
   for (const auto& checked :
        {CheckSocketPath("the directory of sockets", options_.socket_directory, kLongestSocketName),
         CheckSocketPath("the launcher's socket", options_.launcher_socket, 0),
@@ -252,7 +250,7 @@ absl::Status Worker::Open() {
   return absl::OkStatus();
 }
 
-absl::Status Worker::OpenRelay() {
+absl::Status NodeWorker::Impl::OpenRelay() {
   if (options_.trainer_socket.empty()) return absl::OkStatus();
   auto relay = CheckpointRelay::Listen(
       {.loop = options_.loop,
@@ -267,10 +265,10 @@ absl::Status Worker::OpenRelay() {
   return absl::OkStatus();
 }
 
-void Worker::OpenRunFiles(const Held& held, const ShimSpec& spec) {
+void NodeWorker::Impl::OpenRunFiles(const Held& held, const ShimSpec& spec) {
   const auto places = RunPlacesOf(Folder(held.key));
   if (!places) return;
-  run_files_->Add(held.key, places->node);
+  run_files_.Add(held.key, places->node);
   if (relay_ == nullptr || spec.trainer_socket != RelaySocket()) return;
   relay_->Add({.key = held.key,
                .nonce = spec.nonce,
@@ -279,15 +277,15 @@ void Worker::OpenRunFiles(const Held& held, const ShimSpec& spec) {
 }
 
 // For attempts that start here from this checkpoint: its large files need not come again.
-void Worker::RememberFiles(const std::string& run_directory, const FileList& files) {
+void NodeWorker::Impl::RememberFiles(const std::string& run_directory, const FileList& files) {
   std::size_t count = 0;
   for (const FileList::File& file : files.files) {
     if (file.size < kLargeFile || ++count > kMaxRemembered) continue;
-    files_->Remember(absl::StrCat(run_directory, "/", file.path), file);
+    files_.Remember(absl::StrCat(run_directory, "/", file.path), file);
   }
 }
 
-void Worker::Later(std::function<void()> work) {
+void NodeWorker::Impl::Later(std::function<void()> work) {
   options_.loop->Post([alive = alive_, work = std::move(work)] {
     if (*alive) work();
   });
@@ -295,7 +293,7 @@ void Worker::Later(std::function<void()> work) {
 
 // --- Connections.
 
-NodeHello Worker::Hello() const {
+NodeHello NodeWorker::Impl::Hello() const {
   NodeHello hello = options_.hello;
   hello.protocol = kNodeProtocol;
   hello.boot = BootId();
@@ -307,20 +305,20 @@ NodeHello Worker::Hello() const {
   return hello;
 }
 
-void Worker::OnWelcome() {
+void NodeWorker::Impl::OnWelcome() {
   for (const auto& [key, held] : held_) SayAgain(held.get());
   for (const auto& [key, number] : left_) Say(key);
-  files_->OnConnected();
+  files_.OnConnected();
   sent_->OnConnected();
-  run_files_->OnConnected();
+  run_files_.OnConnected();
 }
 
-void Worker::OnFrame(std::string_view frame) {
+void NodeWorker::Impl::OnFrame(std::string_view frame) {
   if (const auto answer = FileAnswer::Decode(frame)) {
     sent_->OnAnswer(*answer);
-    return run_files_->OnAnswer(*answer);
+    return run_files_.OnAnswer(*answer);
   }
-  if (const auto list = FileListAnswer::Decode(frame)) return files_->OnList(*list);
+  if (const auto list = FileListAnswer::Decode(frame)) return files_.OnList(*list);
   const auto order = NodeOrder::Decode(frame);
   if (!order) return link_.NoteBadWord("cannot be decoded");
   OnOrder(*order);
@@ -328,16 +326,15 @@ void Worker::OnFrame(std::string_view frame) {
 
 // --- News.
 
-void Worker::Say(const std::string& key, bool at_once) {
+void NodeWorker::Impl::Say(const std::string& key, bool at_once) {
   unsaid_.insert(key);
-  if (flush_timer_ != 0 && (flushes_at_once_ || !at_once)) return;
-  options_.loop->Cancel(flush_timer_);
+  if (flush_timer_.is_set() && (flushes_at_once_ || !at_once)) return;
   flushes_at_once_ = at_once;
-  flush_timer_ =
-      options_.loop->RunAfter(at_once ? absl::ZeroDuration() : kOutputPace, [this] { Flush(); });
+  flush_timer_.Start(options_.loop, at_once ? absl::ZeroDuration() : kOutputPace,
+                     [this] { Flush(); });
 }
 
-void Worker::SayAgain(Held* held) {
+void NodeWorker::Impl::SayAgain(Held* held) {
   held->says_state = held->state.has_value();
   held->says_barrier = held->barrier.has_value();
   held->says_probe = held->probe.has_value();
@@ -345,8 +342,7 @@ void Worker::SayAgain(Held* held) {
   Say(held->key);
 }
 
-void Worker::Flush() {
-  flush_timer_ = 0;
+void NodeWorker::Impl::Flush() {
   while (link_.is_welcome() && !unsaid_.empty()) {
     if (link_.unsent() > kMaxQueued) return Say(*unsaid_.begin(), /*at_once=*/false);
     // In turns: an attempt that has always something to say does not keep others silent.
@@ -358,7 +354,7 @@ void Worker::Flush() {
   }
 }
 
-void Worker::SendNewsOf(const std::string& key) {
+void NodeWorker::Impl::SendNewsOf(const std::string& key) {
   if (const auto left = left_.find(key); left != left_.end()) {
     left->second = last_number_ + 1;
     return Send({.attempt = key, .kind = NodeNews::Kind::kLeft});
@@ -390,12 +386,12 @@ void Worker::SendNewsOf(const std::string& key) {
   }
 }
 
-void Worker::Send(NodeNews news) {
+void NodeWorker::Impl::Send(NodeNews news) {
   news.number = ++last_number_;
   link_.Send(news.Encode());
 }
 
-void Worker::OnHeard(std::uint64_t number) {
+void NodeWorker::Impl::OnHeard(std::uint64_t number) {
   std::erase_if(left_,
                 [number](const auto& left) { return left.second != 0 && left.second <= number; });
   LookWhetherLeft();
@@ -403,12 +399,12 @@ void Worker::OnHeard(std::uint64_t number) {
 
 // --- Orders.
 
-void Worker::OnOrder(const NodeOrder& order) {
+void NodeWorker::Impl::OnOrder(const NodeOrder& order) {
   using Kind = NodeOrder::Kind;
   if (order.kind == Kind::kHeard) return OnHeard(order.number);
   if (order.kind == Kind::kStart) return OnStart(order);
   if (order.kind == Kind::kRead) return OnRead(order);
-  if (order.kind == Kind::kWork) return files_->OnPiece(order);
+  if (order.kind == Kind::kWork) return files_.OnPiece(order);
   if (order.kind == Kind::kUsage) return OnUsage(order);
   if (order.kind == Kind::kTakePorts) return OnTakePorts(order);
   if (order.kind == Kind::kKeepPorts) return ports_.Keep({order.jobs.begin(), order.jobs.end()});
@@ -421,7 +417,7 @@ void Worker::OnOrder(const NodeOrder& order) {
   }
 }
 
-void Worker::OnOrderOf(Held* held, const NodeOrder& order) {
+void NodeWorker::Impl::OnOrderOf(Held* held, const NodeOrder& order) {
   using Kind = NodeOrder::Kind;
   const bool has_signal = order.kind == Kind::kStop || order.kind == Kind::kSignal;
   if (has_signal && (order.signal < 1 || order.signal > kHighestSignal)) {
@@ -450,7 +446,7 @@ void Worker::OnOrderOf(Held* held, const NodeOrder& order) {
   }
 }
 
-void Worker::OnStart(const NodeOrder& order) {
+void NodeWorker::Impl::OnStart(const NodeOrder& order) {
   if (const auto found = held_.find(order.attempt); found != held_.end()) {
     return SayAgain(found->second.get());
   }
@@ -470,7 +466,7 @@ void Worker::OnStart(const NodeOrder& order) {
   Prepare(held, order);
 }
 
-void Worker::OnRead(const NodeOrder& order) {
+void NodeWorker::Impl::OnRead(const NodeOrder& order) {
   NodeOutput output{.attempt = order.attempt, .is_stderr = order.is_stderr, .offset = order.offset};
   if (held_.contains(order.attempt)) {
     const runtime::UniqueFd file =
@@ -484,7 +480,7 @@ void Worker::OnRead(const NodeOrder& order) {
   link_.Send(output.Encode());
 }
 
-void Worker::OnUsage(const NodeOrder& order) {
+void NodeWorker::Impl::OnUsage(const NodeOrder& order) {
   std::vector<RunningAttempt> running;
   for (const auto& [key, held] : held_) {
     if (held->end || !held->state || held->state->pid == 0) continue;
@@ -500,7 +496,7 @@ void Worker::OnUsage(const NodeOrder& order) {
   });
 }
 
-void Worker::OnTakePorts(const NodeOrder& order) {
+void NodeWorker::Impl::OnTakePorts(const NodeOrder& order) {
   NodePortsTaken taken{.number = order.number};
   auto ports = ports_.Take(order.job, order.count);
   if (ports.ok()) {
@@ -513,7 +509,7 @@ void Worker::OnTakePorts(const NodeOrder& order) {
 
 // --- Attempts.
 
-absl::Status Worker::AdoptAll() {
+absl::Status NodeWorker::Impl::AdoptAll() {
   std::vector<std::string> keys;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(options_.folder + "/attempts", error), end;
@@ -529,7 +525,7 @@ absl::Status Worker::AdoptAll() {
   return absl::OkStatus();
 }
 
-void Worker::Adopt(const std::string& key) {
+void NodeWorker::Impl::Adopt(const std::string& key) {
   if (Attempt::IsAcknowledged(Folder(key))) {
     // Its removal was cut off, or its order, before anything was begun.
     std::error_code ignored;
@@ -558,13 +554,13 @@ void Worker::Adopt(const std::string& key) {
   if (held->stop) StopIt(held, *held->stop);
 }
 
-Held* Worker::Hold(const std::string& key) {
+Held* NodeWorker::Impl::Hold(const std::string& key) {
   auto held = std::make_unique<Held>();
   held->key = key;
   return (held_[key] = std::move(held)).get();
 }
 
-void Worker::Prepare(Held* held, const NodeOrder& order) {
+void NodeWorker::Impl::Prepare(Held* held, const NodeOrder& order) {
   if (order.spec.size() > kMaxSpec) {
     return FailStart(held, absl::InvalidArgumentError(
                                absl::StrCat("the spec of the attempt has ", order.spec.size(),
@@ -587,13 +583,13 @@ void Worker::Prepare(Held* held, const NodeOrder& order) {
                      absl::InvalidArgumentError("the files of the attempt cannot be decoded"));
   }
   held->is_preparing = true;
-  files_->Prepare(held->key, Folder(held->key), *files, *spec,
-                  [this, key = held->key](const absl::StatusOr<ShimSpec>& prepared) {
-                    OnPrepared(key, prepared);
-                  });
+  files_.Prepare(held->key, Folder(held->key), *files, *spec,
+                 [this, key = held->key](const absl::StatusOr<ShimSpec>& prepared) {
+                   OnPrepared(key, prepared);
+                 });
 }
 
-void Worker::OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& spec) {
+void NodeWorker::Impl::OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& spec) {
   const auto found = held_.find(key);
   if (found == held_.end()) return;
   Held* const held = found->second.get();
@@ -605,13 +601,13 @@ void Worker::OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& 
   Begin(held, *spec);
 }
 
-void Worker::FailStart(Held* held, const absl::Status& why) {
+void NodeWorker::Impl::FailStart(Held* held, const absl::Status& why) {
   held->attempt.reset();
   RemoveFiles(*held);
   OnOver(held, FailedStart(std::string(runtime::Std(why.message()))));
 }
 
-absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, ShimSpec spec) const {
+absl::StatusOr<ShimSpec> NodeWorker::Impl::OwnSpec(const Held& held, ShimSpec spec) const {
   if (!spec.trainer_socket.empty() && options_.trainer_socket.empty()) {
     return absl::FailedPreconditionError(
         "the node has no way to the trainer: start it with --trainer_socket");
@@ -637,7 +633,7 @@ absl::StatusOr<ShimSpec> Worker::OwnSpec(const Held& held, ShimSpec spec) const 
   return spec;
 }
 
-void Worker::Begin(Held* held, const ShimSpec& given) {
+void NodeWorker::Impl::Begin(Held* held, const ShimSpec& given) {
   // Keys are too long for the path of a socket.
   held->task_socket = absl::StrCat(options_.socket_directory, "/", runtime::RandomHex128());
   held->control_socket = held->task_socket + ".ctl";
@@ -658,7 +654,7 @@ void Worker::Begin(Held* held, const ShimSpec& given) {
   if (const absl::Status begun = held->attempt->Start(); !begun.ok()) FailStart(held, begun);
 }
 
-void Worker::MakeAttempt(Held* held) {
+void NodeWorker::Impl::MakeAttempt(Held* held) {
   const std::string folder = Folder(held->key);
   const std::string key = held->key;
   held->attempt = std::make_unique<LocalAttempt>(
@@ -685,7 +681,7 @@ void Worker::MakeAttempt(Held* held) {
           .on_left = [this, key] { Later([this, key] { Remove(key); }); }});
 }
 
-void Worker::BeginLiveness(Held* held, const ShimState& state) {
+void NodeWorker::Impl::BeginLiveness(Held* held, const ShimState& state) {
   if (!held->probe || held->liveness != nullptr) return;
   Liveness::Options options{.loop = options_.loop, .probe = *held->probe};
   options.heartbeat_file = HeartbeatPath(held->key);
@@ -705,7 +701,7 @@ void Worker::BeginLiveness(Held* held, const ShimState& state) {
   held->liveness = Liveness::Begin(std::move(options));
 }
 
-void Worker::OnState(Held* held, const ShimState& state) {
+void NodeWorker::Impl::OnState(Held* held, const ShimState& state) {
   const bool only_grew = held->state && held->state->phase == state.phase &&
                          held->state->pid == state.pid && held->state->ready == state.ready;
   held->state = state;
@@ -713,7 +709,7 @@ void Worker::OnState(Held* held, const ShimState& state) {
   Say(held->key, /*at_once=*/!only_grew);
 }
 
-void Worker::OnOver(Held* held, const AttemptEnd& end) {
+void NodeWorker::Impl::OnOver(Held* held, const AttemptEnd& end) {
   held->end = end;
   if (held->is_taken) {
     held->end->lost = true;
@@ -726,7 +722,7 @@ void Worker::OnOver(Held* held, const AttemptEnd& end) {
                      RunPlacesOf(Folder(held->key)).has_value();
   held->says_end = !held->is_copying;
   if (held->is_copying) {
-    run_files_->Finish(
+    run_files_.Finish(
         held->key, [this, key = held->key](const std::string& problem) { OnCopied(key, problem); });
   }
   Say(held->key);
@@ -735,7 +731,7 @@ void Worker::OnOver(Held* held, const AttemptEnd& end) {
   LookWhetherLeft();
 }
 
-void Worker::OnCopied(const std::string& key, const std::string& problem) {
+void NodeWorker::Impl::OnCopied(const std::string& key, const std::string& problem) {
   const auto found = held_.find(key);
   if (found == held_.end() || !std::exchange(found->second->is_copying, false)) return;
   Held& held = *found->second;
@@ -746,27 +742,27 @@ void Worker::OnCopied(const std::string& key, const std::string& problem) {
   Say(key);
 }
 
-void Worker::StopIt(Held* held, Stop stop) {
+void NodeWorker::Impl::StopIt(Held* held, Stop stop) {
   // Kept, as an attempt that is being taken up cannot be told yet.
   held->stop = stop;
-  if (held->is_preparing) return files_->Cancel(held->key);
+  if (held->is_preparing) return files_.Cancel(held->key);
   if (held->attempt != nullptr && !held->end) held->attempt->Stop(stop.signal, stop.grace);
 }
 
-void Worker::Discard(Held* held) {
+void NodeWorker::Impl::Discard(Held* held) {
   held->is_discarded = true;
   if (held->end) return LetGo(held->key);
   StopIt(held, {.signal = SIGKILL, .grace = absl::ZeroDuration()});
 }
 
-void Worker::LetGo(const std::string& key) {
+void NodeWorker::Impl::LetGo(const std::string& key) {
   const auto found = held_.find(key);
   if (found == held_.end() || std::exchange(found->second->is_acknowledged, true)) return;
   if (found->second->attempt == nullptr) return Remove(key);
   found->second->attempt->Acknowledge();
 }
 
-void Worker::Remove(std::string key) {
+void NodeWorker::Impl::Remove(std::string key) {
   const auto found = held_.find(key);
   if (found == held_.end()) return;
   found->second->attempt.reset();
@@ -779,9 +775,9 @@ void Worker::Remove(std::string key) {
   LookWhetherLeft();
 }
 
-void Worker::RemoveFiles(const Held& held) {
+void NodeWorker::Impl::RemoveFiles(const Held& held) {
   if (relay_ != nullptr) relay_->Remove(held.key);
-  run_files_->Remove(held.key);
+  run_files_.Remove(held.key);
   const std::string folder = Folder(held.key);
   unlink(SpecPath(folder).c_str());  // First: without it the rest is removed by the next worker.
   std::error_code error;
@@ -792,7 +788,7 @@ void Worker::RemoveFiles(const Held& held) {
   unlink(held.task_socket.c_str());
 }
 
-bool Worker::IsFree(bool of_earlier_owners_only) const {
+bool NodeWorker::Impl::IsFree(bool of_earlier_owners_only) const {
   return std::all_of(held_.begin(), held_.end(), [&](const auto& entry) {
     return entry.second->end.has_value() ||
            (of_earlier_owners_only && !entry.second->is_of_earlier_owner);
@@ -801,7 +797,7 @@ bool Worker::IsFree(bool of_earlier_owners_only) const {
 
 // --- The end.
 
-void Worker::Leave(absl::Duration grace, std::function<void()> done) {
+void NodeWorker::Impl::Leave(absl::Duration grace, std::function<void()> done) {
   if (std::exchange(is_leaving_, true)) return;
   on_left_ = std::move(done);
   // First: what ends here shall not be started here again.
@@ -811,25 +807,18 @@ void Worker::Leave(absl::Duration grace, std::function<void()> done) {
     held->is_taken = !held->stop && !options_.taken_by.empty();
     StopIt(held.get(), {.signal = SIGTERM, .grace = grace});
   }
-  leave_timer_ = options_.loop->RunAfter(grace + kToLeave, [this] {
-    leave_timer_ = 0;
-    FinishLeaving();
-  });
+  leave_timer_.Start(options_.loop, grace + kToLeave, [this] { FinishLeaving(); });
   Later([this] { LookWhetherLeft(); });
 }
 
-void Worker::LookWhetherLeft() {
+void NodeWorker::Impl::LookWhetherLeft() {
   if (!on_left_ || !IsFree(/*of_earlier_owners_only=*/false)) return;
   if ((held_.empty() && left_.empty()) || !link_.is_welcome()) return FinishLeaving();
   if (std::exchange(all_are_over_, true)) return;
-  options_.loop->Cancel(leave_timer_);
-  leave_timer_ = options_.loop->RunAfter(kToLeave, [this] {
-    leave_timer_ = 0;
-    FinishLeaving();
-  });
+  leave_timer_.Start(options_.loop, kToLeave, [this] { FinishLeaving(); });
 }
 
-void Worker::FinishLeaving() {
+void NodeWorker::Impl::FinishLeaving() {
   for (const auto& [key, held] : held_) {
     // So that no shim waits for an acknowledgement; its exit file stays.
     if (held->end && !held->control_socket.empty()) unlink(held->control_socket.c_str());
@@ -837,12 +826,17 @@ void Worker::FinishLeaving() {
   if (on_left_) Later(std::exchange(on_left_, {}));
 }
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<NodeWorker>> NodeWorker::Create(Options options) {
-  auto worker = std::make_unique<Worker>(std::move(options));
-  if (auto opened = worker->Open(); !opened.ok()) return opened;
-  return worker;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (auto opened = impl->Open(); !opened.ok()) return opened;
+  return std::unique_ptr<NodeWorker>(new NodeWorker(std::move(impl)));
 }
+
+NodeWorker::NodeWorker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+NodeWorker::~NodeWorker() = default;
+void NodeWorker::Leave(absl::Duration grace, std::function<void()> done) {
+  impl_->Leave(grace, std::move(done));
+}
+std::uint64_t NodeWorker::bad_words() const { return impl_->bad_words(); }
 
 }  // namespace launcher

@@ -70,14 +70,22 @@ class NodeWorker {
   // Takes up the attempts in the folder, and connects until it is destroyed. InvalidArgument: a
   // path is too long for a socket. Another error: a directory cannot be made or used.
   static absl::StatusOr<std::unique_ptr<NodeWorker>> Create(Options options);
-  virtual ~NodeWorker() = default;  // The attempts go on.
+  ~NodeWorker();  // The attempts go on.
+  NodeWorker(const NodeWorker&) = delete;
+  NodeWorker& operator=(const NodeWorker&) = delete;
 
   // Stops all attempts, with SIGTERM and then SIGKILL after `grace`, starts no other, and calls
   // `done` once: when all have ended and the launcher has acknowledged them, or does not within
   // some seconds. The folder keeps what is not acknowledged.
-  virtual void Leave(absl::Duration grace, std::function<void()> done) = 0;
+  void Leave(absl::Duration grace, std::function<void()> done);
   // Words of launchers that could not be understood, and were dropped.
-  virtual std::uint64_t bad_words() const = 0;
+  std::uint64_t bad_words() const;
+
+ private:
+  class Impl;
+  explicit NodeWorker(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

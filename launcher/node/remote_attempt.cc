@@ -49,14 +49,13 @@ std::string RemotePath(const std::string& folder) { return absl::StrCat(folder, 
 RemoteAttempt::RemoteAttempt(Options options, Callbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      marks_(SharedMarks::Create({.loop = options_.loop, .write = options_.write_mark})) {
+      marks_({.loop = options_.loop, .write = options_.write_mark}) {
   StreamOf(false).path = options_.stdout_path;
   StreamOf(true).path = options_.stderr_path;
 }
 
 RemoteAttempt::~RemoteAttempt() {
   *alive_ = false;
-  options_.loop->Cancel(timer_);
   options_.node->Leave(options_.key);
 }
 
@@ -101,7 +100,7 @@ void RemoteAttempt::PlanMarks(const ShimSpec& spec) {
 
 void RemoteAttempt::WriteMarks() {
   may_have_marks_ = true;
-  marks_->Write(marks_plan_, [this](const absl::StatusOr<SharedMarks::Written>& written) {
+  marks_.Write(marks_plan_, [this](const absl::StatusOr<SharedMarks::Written>& written) {
     if (!written.ok()) {
       AttemptEnd end;
       end.how = std::string(written.status().message());
@@ -131,26 +130,26 @@ NodeFiles RemoteAttempt::MakeFiles(const SharedMarks::Written& marks) const {
 
 void RemoteAttempt::RemoveMarks() {
   files_.reset();
-  if (std::exchange(may_have_marks_, false)) marks_->Remove(marks_plan_, nullptr);
+  if (std::exchange(may_have_marks_, false)) marks_.Remove(marks_plan_, nullptr);
 }
 
 void RemoteAttempt::OpenRunFiles(const ShimSpec& spec) {
   const std::string run = spec.Variable("YARD_LOGDIR");
   if (run.empty() || over_ || received_ != nullptr) return;
-  received_ = ReceivedFiles::Create(
-      {.loop = options_.loop,
-       .attempt = options_.key,
-       .run_directory = run,
-       .answer = [this](const FileAnswer& answer) { (void)options_.node->Send(answer); }});
+  received_ = std::make_unique<ReceivedFiles>(ReceivedFiles::Options{
+      .loop = options_.loop,
+      .attempt = options_.key,
+      .run_directory = run,
+      .answer = [this](const FileAnswer& answer) { (void)options_.node->Send(answer); }});
   const std::string checkpoint = spec.Variable("YARD_CHECKPOINT");
   if (!checkpoint.starts_with(run + "/")) return;
-  source_ = CheckpointSource::Create(
-      {.loop = options_.loop,
-       .attempt = options_.key,
-       .run_directory = run,
-       .checkpoint = checkpoint.substr(run.size() + 1),
-       .send_list = [this](const FileListAnswer& list) { (void)options_.node->Send(list); },
-       .send_piece = [this](const NodeOrder& piece) { (void)options_.node->Send(piece); }});
+  source_ = std::make_unique<CheckpointSource>(CheckpointSource::Options{
+      .loop = options_.loop,
+      .attempt = options_.key,
+      .run_directory = run,
+      .checkpoint = checkpoint.substr(run.size() + 1),
+      .send_list = [this](const FileListAnswer& list) { (void)options_.node->Send(list); },
+      .send_piece = [this](const NodeOrder& piece) { (void)options_.node->Send(piece); }});
 }
 
 void RemoteAttempt::OnFilePart(FilePart part) {
@@ -205,9 +204,8 @@ void RemoteAttempt::OnConnected(const std::string& node) {
     if (const absl::Status stored = Store(); !stored.ok()) {
       node_.clear();
       LOG_EVERY_N(ERROR, 60) << "cannot start " << options_.key << " yet: " << stored;
-      if (timer_ != 0) return;
-      timer_ = options_.loop->RunAfter(kRetry, [this] {
-        timer_ = 0;
+      if (timer_.is_set()) return;
+      timer_.Start(options_.loop, kRetry, [this] {
         if (options_.node->is_connected()) OnConnected(options_.node->hello().node);
       });
       return;
@@ -215,7 +213,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
   }
   if (running_ || files_) return Tell(*bytes);
   // (The marks that are being written may be those for the connection before.)
-  if (marks_->is_wanted()) return;
+  if (marks_.is_wanted()) return;
   marks_plan_.config = spec.Variable("YARD_CONFIG");
   WriteMarks();
 }
@@ -303,7 +301,7 @@ void RemoteAttempt::OnState(const ShimState& state) {
 
 void RemoteAttempt::Read() {
   for (Stream& stream : streams_) {
-    if (over_ || stream.asked || stream.at_end || timer_ != 0) continue;
+    if (over_ || stream.asked || stream.at_end || timer_.is_set()) continue;
     // After the end the node is asked until it has no more: without a witness of the end nobody
     // knows how much there is.
     if (!end_ && stream.copied >= stream.known) continue;
@@ -357,11 +355,8 @@ absl::Status RemoteAttempt::Write(Stream& stream, const std::string& bytes) {
 // The node keeps the output until the end is acknowledged.
 void RemoteAttempt::ReadAgainLater(const absl::Status& why) {
   LOG_EVERY_N(ERROR, 60) << why << "; the output is kept on node " << options_.node->name();
-  if (timer_ != 0) return;
-  timer_ = options_.loop->RunAfter(kRetry, [this] {
-    timer_ = 0;
-    Read();
-  });
+  if (timer_.is_set()) return;
+  timer_.Start(options_.loop, kRetry, [this] { Read(); });
 }
 
 ShimState RemoteAttempt::AsHere(ShimState state) const {
@@ -394,7 +389,7 @@ void RemoteAttempt::Finish(AttemptEnd end) {
   received_.reset();
   source_.reset();
   RemoveMarks();
-  options_.loop->Cancel(std::exchange(timer_, 0));
+  timer_.Cancel();
   callbacks_.on_over(end);
 }
 
@@ -448,7 +443,7 @@ void RemoteAttempt::LeaveSoon() {
   options_.node->Leave(options_.key);
   const SharedMarks::Plan plan =
       std::exchange(may_have_marks_, false) ? marks_plan_ : SharedMarks::Plan();
-  marks_->Remove(plan, [this] {
+  marks_.Remove(plan, [this] {
     unlink(RemotePath(options_.folder).c_str());
     // Last: its absence says that all this was done.
     unlink(SpecPath(options_.folder).c_str());

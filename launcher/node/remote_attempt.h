@@ -21,6 +21,7 @@
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -124,7 +125,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   std::array<Stream, 2> streams_;
   std::string node_;  // The id of the one that was told to start it; empty: none.
   SharedMarks::Plan marks_plan_;
-  const std::unique_ptr<SharedMarks> marks_;
+  SharedMarks marks_;
   bool may_have_marks_ = false;       // There are some, or an earlier launcher has left some.
   std::optional<std::string> files_;  // NodeFiles, encoded, once the marks are there.
   std::unique_ptr<CheckpointSource> source_;  // Null: it starts from no checkpoint.
@@ -134,7 +135,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   std::optional<NodeOrder> stop_;
   bool told_ = false;  // The node was told to start it, or may have been by an earlier launcher.
   bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;  // Until it tries again.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

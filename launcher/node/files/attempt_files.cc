@@ -21,13 +21,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "launcher/node/files/start_checkpoint.h"
-#include "launcher/node/files/way_back.h"
-#include "launcher/node/files/work_cache.h"
 #include "runtime/archive/tar_reader.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/sha256.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -50,26 +49,6 @@ void SetVariable(ShimSpec* spec, const std::string& name, const std::string& val
 bool IsDirectory(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_directory(path, error);
-}
-
-// The launcher's directories, as this host sees them.
-struct Seen {
-  bool run = false, work = false;  // The launcher's own directories.
-  bool directory = false;          // Some directory with the path of the working directory.
-  bool checkpoint = false;
-};
-
-Seen Look(const NodeFiles& files, const ShimSpec& spec) {
-  const auto is_marked = [&](const std::string& path) {
-    return !path.empty() && !files.mark.empty() &&
-           runtime::ReadFile(path, kMaxMark).value_or("") == files.mark;
-  };
-  std::error_code error;
-  const std::string checkpoint = spec.Variable("YARD_CHECKPOINT");
-  return {.run = is_marked(files.run_mark),
-          .work = is_marked(files.work_mark),
-          .directory = spec.working_directory.empty() || IsDirectory(spec.working_directory),
-          .checkpoint = checkpoint.empty() || std::filesystem::exists(checkpoint, error)};
 }
 
 // Directories to make for one attempt.
@@ -138,114 +117,105 @@ absl::Status Make(const Plan& plan, const std::atomic<bool>& gives_up) {
   return plan.makes_work ? MakeWork(plan, gives_up) : absl::OkStatus();
 }
 
-class Files final : public AttemptFiles {
- public:
-  explicit Files(Options options)
-      : options_(std::move(options)),
-        cache_({.loop = options_.loop,
-                .directory = options_.cache,
-                .max_bytes = options_.max_cache_bytes,
-                .ask = options_.ask}) {}
-  ~Files() override;
+}  // namespace
 
-  void Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
-               const ShimSpec& spec, Done done) override;
-  void Cancel(const std::string& key) override;
-  void OnConnected() override {
-    cache_.OnConnected();
-    for (auto& [key, item] : items_) {
-      if (item->checkpoint != nullptr) item->checkpoint->OnConnected();
-    }
-  }
-  void OnPiece(const NodeOrder& order) override { cache_.OnPiece(order); }
-  void OnList(const FileListAnswer& list) override {
-    const auto found = items_.find(list.attempt);
-    if (found == items_.end() || found->second->checkpoint == nullptr) return;
-    found->second->checkpoint->OnList(list);
-  }
-  void Remember(const std::string& path, const FileList::File& file) override {
-    cache_.Add(path, file.sha256);
-  }
-
- private:
-  struct Item {
-    std::uint64_t number = 0;
-    Plan plan;
-    ShimSpec spec;
-    Done done;
-    bool makes = false;  // Its thread writes.
-    bool is_over = false;
-    int tries = 0;
-    runtime::EventLoop::TimerId timer = 0;
-    const std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
-    std::unique_ptr<runtime::Thread> thread = nullptr;
-    std::unique_ptr<StartCheckpoint> checkpoint = nullptr;  // While it comes.
-  };
-  Item* Find(const std::string& key, std::uint64_t number);
-  // Calls `then` with the item if it is still there, after `body` has run on a thread.
-  template <typename Result>
-  void OnThread(const std::string& key, std::function<Result()> body,
-                std::function<void(Item*, Result)> then);
-  void OnSeen(const std::string& key, Item* item, const Seen& seen);
-  void Fetch(const std::string& key, Item* item);
-  void StartMaking(const std::string& key, Item* item);
-  void OnMade(const std::string& key, Item* item, const absl::Status& made);
-  void FetchCheckpoint(const std::string& key, Item* item);
-  void OnReady(const std::string& key, Item* item);
-  // The end of the item, soon.
-  void Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result);
-
-  const Options options_;
-  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
-  WorkCache cache_;
-  std::map<std::string, std::unique_ptr<Item>> items_;
-  std::uint64_t last_number_ = 0;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+struct AttemptFiles::Item {
+  std::uint64_t number = 0;
+  Plan plan;
+  ShimSpec spec;
+  Done done;
+  bool makes = false;  // Its thread writes.
+  bool is_over = false;
+  int tries = 0;
+  runtime::Timer timer = {};
+  const std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<runtime::Thread> thread = nullptr;
+  std::unique_ptr<StartCheckpoint> checkpoint = nullptr;  // While it comes.
 };
 
-Files::~Files() {
-  *alive_ = false;
-  way_->Close();
+// The launcher's directories, as this host sees them.
+struct AttemptFiles::Seen {
+  bool run = false, work = false;  // The launcher's own directories.
+  bool directory = false;          // Some directory with the path of the working directory.
+  bool checkpoint = false;
+};
+
+AttemptFiles::Seen AttemptFiles::Look(const NodeFiles& files, const ShimSpec& spec) {
+  const auto is_marked = [&](const std::string& path) {
+    return !path.empty() && !files.mark.empty() &&
+           runtime::ReadFile(path, kMaxMark).value_or("") == files.mark;
+  };
+  std::error_code error;
+  const std::string checkpoint = spec.Variable("YARD_CHECKPOINT");
+  return {.run = is_marked(files.run_mark),
+          .work = is_marked(files.work_mark),
+          .directory = spec.working_directory.empty() || IsDirectory(spec.working_directory),
+          .checkpoint = checkpoint.empty() || std::filesystem::exists(checkpoint, error)};
+}
+
+AttemptFiles::AttemptFiles(Options options)
+    : options_(std::move(options)),
+      cache_({.loop = options_.loop,
+              .directory = options_.cache,
+              .max_bytes = options_.max_cache_bytes,
+              .ask = options_.ask}) {}
+
+void AttemptFiles::OnConnected() {
+  cache_.OnConnected();
   for (auto& [key, item] : items_) {
-    options_.loop->Cancel(item->timer);
-    *item->gives_up = true;
+    if (item->checkpoint != nullptr) item->checkpoint->OnConnected();
   }
+}
+
+void AttemptFiles::OnPiece(const NodeOrder& order) { cache_.OnPiece(order); }
+
+void AttemptFiles::OnList(const FileListAnswer& list) {
+  const auto found = items_.find(list.attempt);
+  if (found == items_.end() || found->second->checkpoint == nullptr) return;
+  found->second->checkpoint->OnList(list);
+}
+
+void AttemptFiles::Remember(const std::string& path, const FileList::File& file) {
+  cache_.Add(path, file.sha256);
+}
+
+AttemptFiles::~AttemptFiles() {
+  way_->Close();
+  for (auto& [key, item] : items_) *item->gives_up = true;
   for (auto& [key, item] : items_) {
     if (item->makes && item->thread != nullptr) item->thread->Join(kToGiveUp);
   }
 }
 
-Files::Item* Files::Find(const std::string& key, std::uint64_t number) {
+AttemptFiles::Item* AttemptFiles::Find(const std::string& key, std::uint64_t number) {
   const auto found = items_.find(key);
   const bool is_it = found != items_.end() && found->second->number == number;
   return is_it && !found->second->is_over ? found->second.get() : nullptr;
 }
 
 template <typename Result>
-void Files::OnThread(const std::string& key, std::function<Result()> body,
-                     std::function<void(Item*, Result)> then) {
+void AttemptFiles::OnThread(const std::string& key, std::function<Result()> body,
+                            std::function<void(Item*, Result)> then) {
   Item* const item = items_.at(key).get();
-  item->thread = std::make_unique<runtime::Thread>(
-      "files", [this, key, number = item->number, way = way_, alive = alive_,
-                body = std::move(body), then = std::move(then)] {
+  item->thread =
+      std::make_unique<runtime::Thread>("files", [this, key, number = item->number, way = way_,
+                                                  body = std::move(body), then = std::move(then)] {
         Result result = body();
-        way->Post([this, key, number, alive, then, result = std::move(result)] {
-          if (!*alive) return;
+        way->Post([this, key, number, then, result = std::move(result)] {
           if (Item* const still = Find(key, number)) then(still, result);
         });
       });
 }
 
-void Files::Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
-                    const ShimSpec& spec, Done done) {
+void AttemptFiles::Prepare(const std::string& key, const std::string& folder,
+                           const NodeFiles& files, const ShimSpec& spec, Done done) {
   auto& place = items_[key] = std::make_unique<Item>();
   Item* const item = place.get();
   item->number = ++last_number_;
   item->plan = {.folder = folder, .archive = {}, .files = files};
   item->spec = spec;
   item->done = std::move(done);
-  item->timer = options_.loop->RunAfter(options_.look_limit, [this, key, item] {
-    item->timer = 0;
+  item->timer.Start(options_.loop, options_.look_limit, [this, key, item] {
     Finish(key, item,
            absl::UnavailableError(absl::StrCat(
                "a file system of node ", item->plan.files.node, " has not answered for ",
@@ -256,8 +226,8 @@ void Files::Prepare(const std::string& key, const std::string& folder, const Nod
       [this, key](Item* still, const Seen& seen) { OnSeen(key, still, seen); });
 }
 
-void Files::OnSeen(const std::string& key, Item* item, const Seen& seen) {
-  options_.loop->Cancel(std::exchange(item->timer, 0));
+void AttemptFiles::OnSeen(const std::string& key, Item* item, const Seen& seen) {
+  item->timer.Cancel();
   const NodeFiles& files = item->plan.files;
   item->plan.makes_run = !seen.run && !item->spec.Variable("YARD_LOGDIR").empty();
   item->plan.makes_work = !seen.work && !files.work.empty();
@@ -286,7 +256,7 @@ void Files::OnSeen(const std::string& key, Item* item, const Seen& seen) {
   StartMaking(key, item);
 }
 
-void Files::Fetch(const std::string& key, Item* item) {
+void AttemptFiles::Fetch(const std::string& key, Item* item) {
   ++item->tries;
   cache_.Get(key, item->plan.files.work, item->plan.files.work_bytes,
              [this, key, item](absl::StatusOr<std::string> path) {
@@ -296,14 +266,14 @@ void Files::Fetch(const std::string& key, Item* item) {
              });
 }
 
-void Files::StartMaking(const std::string& key, Item* item) {
+void AttemptFiles::StartMaking(const std::string& key, Item* item) {
   item->makes = true;
   OnThread<absl::Status>(
       key, [plan = item->plan, gives_up = item->gives_up] { return Make(plan, *gives_up); },
       [this, key](Item* still, const absl::Status& made) { OnMade(key, still, made); });
 }
 
-void Files::OnMade(const std::string& key, Item* item, const absl::Status& made) {
+void AttemptFiles::OnMade(const std::string& key, Item* item, const absl::Status& made) {
   item->makes = false;
   if (*item->gives_up) return Finish(key, item, absl::CancelledError("given up"));
   if (absl::IsDataLoss(made)) {
@@ -320,26 +290,26 @@ void Files::OnMade(const std::string& key, Item* item, const absl::Status& made)
   OnReady(key, item);
 }
 
-void Files::FetchCheckpoint(const std::string& key, Item* item) {
-  item->checkpoint = StartCheckpoint::Create(
-      {.loop = options_.loop,
-       .cache = &cache_,
-       .attempt = key,
-       .run_directory = item->plan.folder + "/run",
-       .checkpoint = item->plan.checkpoint,
-       .ask = options_.ask,
-       .done = [this, key, item](const absl::Status& come) {
-         item->checkpoint.reset();
-         if (come.ok()) return OnReady(key, item);
-         Finish(
-             key, item,
-             absl::Status(come.code(),
-                          absl::StrCat("cannot bring checkpoint ", item->plan.checkpoint,
-                                       " to node ", item->plan.files.node, ": ", come.message())));
-       }});
+void AttemptFiles::FetchCheckpoint(const std::string& key, Item* item) {
+  item->checkpoint = std::make_unique<StartCheckpoint>(StartCheckpoint::Options{
+      .loop = options_.loop,
+      .cache = &cache_,
+      .attempt = key,
+      .run_directory = item->plan.folder + "/run",
+      .checkpoint = item->plan.checkpoint,
+      .ask = options_.ask,
+      .done = [this, key, item](const absl::Status& come) {
+        item->checkpoint.reset();
+        if (come.ok()) return OnReady(key, item);
+        Finish(
+            key, item,
+            absl::Status(come.code(),
+                         absl::StrCat("cannot bring checkpoint ", item->plan.checkpoint,
+                                      " to node ", item->plan.files.node, ": ", come.message())));
+      }});
 }
 
-void Files::OnReady(const std::string& key, Item* item) {
+void AttemptFiles::OnReady(const std::string& key, Item* item) {
   ShimSpec spec = item->spec;
   if (!item->plan.checkpoint.empty()) {
     SetVariable(&spec, "YARD_CHECKPOINT",
@@ -359,7 +329,7 @@ void Files::OnReady(const std::string& key, Item* item) {
   Finish(key, item, std::move(spec));
 }
 
-void Files::Cancel(const std::string& key) {
+void AttemptFiles::Cancel(const std::string& key) {
   const auto found = items_.find(key);
   if (found == items_.end() || found->second->is_over) return;
   Item* const item = found->second.get();
@@ -370,29 +340,22 @@ void Files::Cancel(const std::string& key) {
   Finish(key, item, absl::CancelledError("given up"));
 }
 
-void Files::Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result) {
+void AttemptFiles::Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result) {
   item->is_over = true;
-  options_.loop->Cancel(std::exchange(item->timer, 0));
-  options_.loop->Post(
-      [this, key, number = item->number, alive = alive_, result = std::move(result)]() mutable {
-        const auto found = *alive ? items_.find(key) : decltype(items_)::iterator();
-        if (!*alive || found == items_.end() || found->second->number != number) return;
-        const Done done = std::move(found->second->done);
-        items_.erase(found);
-        done(std::move(result));
-      });
+  item->timer.Cancel();
+  way_->Post([this, key, number = item->number, result = std::move(result)]() mutable {
+    const auto found = items_.find(key);
+    if (found == items_.end() || found->second->number != number) return;
+    const Done done = std::move(found->second->done);
+    items_.erase(found);
+    done(std::move(result));
+  });
 }
-
-}  // namespace
 
 std::optional<RunPlaces> RunPlacesOf(const std::string& folder) {
   const auto origin = runtime::ReadFile(absl::StrCat(folder, "/", kOriginFile), kMaxOrigin);
   if (!origin.ok() || origin->empty()) return std::nullopt;
   return RunPlaces{.launcher = *origin, .node = folder + "/run"};
-}
-
-std::unique_ptr<AttemptFiles> AttemptFiles::Create(Options options) {
-  return std::make_unique<Files>(std::move(options));
 }
 
 }  // namespace launcher

@@ -3,13 +3,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "launcher/node/files/report_paths.h"
+#include "launcher/node/files/way_back.h"
+#include "launcher/node/files/work_cache.h"
 #include "launcher/node/words/file_words.h"
 #include "launcher/node/words/node_words.h"
 #include "launcher/wire/shim_protocol.h"
@@ -44,21 +48,48 @@ class AttemptFiles {
   // step. Cancelled: Cancel() was called.
   using Done = std::function<void(absl::StatusOr<ShimSpec>)>;
 
-  static std::unique_ptr<AttemptFiles> Create(Options options);
+  explicit AttemptFiles(Options options);
   // Waits some seconds for what is being unpacked, and gives it up.
-  virtual ~AttemptFiles() = default;
+  ~AttemptFiles();
+  AttemptFiles(const AttemptFiles&) = delete;
+  AttemptFiles& operator=(const AttemptFiles&) = delete;
 
   // `folder`: the attempt's own; made if it is to have files. Calls `done` once, never from within
   // this call; nothing writes to the folder any more then. (Unless this is destroyed before.)
-  virtual void Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
-                       const ShimSpec& spec, Done done) = 0;
-  virtual void Cancel(const std::string& key) = 0;
+  void Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
+               const ShimSpec& spec, Done done);
+  void Cancel(const std::string& key);
 
-  virtual void OnConnected() = 0;
-  virtual void OnPiece(const NodeOrder& order) = 0;
-  virtual void OnList(const FileListAnswer& list) = 0;
+  void OnConnected();
+  void OnPiece(const NodeOrder& order);
+  void OnList(const FileListAnswer& list);
   // A file of a run directory that later attempts may start from: it need not come again.
-  virtual void Remember(const std::string& path, const FileList::File& file) = 0;
+  void Remember(const std::string& path, const FileList::File& file);
+
+ private:
+  struct Item;
+  struct Seen;
+
+  static Seen Look(const NodeFiles& files, const ShimSpec& spec);
+  Item* Find(const std::string& key, std::uint64_t number);
+  // Calls `then` with the item if it is still there, after `body` has run on a thread.
+  template <typename Result>
+  void OnThread(const std::string& key, std::function<Result()> body,
+                std::function<void(Item*, Result)> then);
+  void OnSeen(const std::string& key, Item* item, const Seen& seen);
+  void Fetch(const std::string& key, Item* item);
+  void StartMaking(const std::string& key, Item* item);
+  void OnMade(const std::string& key, Item* item, const absl::Status& made);
+  void FetchCheckpoint(const std::string& key, Item* item);
+  void OnReady(const std::string& key, Item* item);
+  // The end of the item, soon.
+  void Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result);
+
+  const Options options_;
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
+  WorkCache cache_;
+  std::map<std::string, std::unique_ptr<Item>> items_;
+  std::uint64_t last_number_ = 0;
 };
 
 // Tells both places of the run directory of an attempt that was prepared in this folder, now or by

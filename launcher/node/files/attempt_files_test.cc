@@ -63,10 +63,11 @@ class AttemptFilesTest : public testing::Test {
   }
   void Open(std::uint64_t max_cache_bytes = 1 << 30) {
     OnLoop([&] {
-      files_ = AttemptFiles::Create({.loop = loop_.get(),
-                                     .cache = folder_ + "/node/work",
-                                     .max_cache_bytes = max_cache_bytes,
-                                     .ask = [this](const NodeWant& want) { OnAsked(want); }});
+      files_ = std::make_unique<AttemptFiles>(
+          AttemptFiles::Options{.loop = loop_.get(),
+                                .cache = folder_ + "/node/work",
+                                .max_cache_bytes = max_cache_bytes,
+                                .ask = [this](const NodeWant& want) { OnAsked(want); }});
     });
   }
   void Close() {

@@ -28,6 +28,7 @@
 #include "runtime/process/peer.h"
 #include "runtime/report_channel/relay_protocol.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -99,25 +100,26 @@ struct Connection {
   bool is_greeted = false;
   std::string key;
   std::optional<Held> held;
-  runtime::EventLoop::TimerId beat = 0;
+  runtime::Timer beat;
 };
 
-class Relay final : public CheckpointRelay {
+}  // namespace
+
+class CheckpointRelay::Impl {
  public:
-  Relay(Options options, runtime::UniqueFd listener)
+  Impl(Options options, runtime::UniqueFd listener)
       : options_(std::move(options)), listener_(std::move(listener)) {
     accept_watch_ = options_.loop->Watch(listener_.get(), runtime::EventLoop::Readiness::kReadable,
                                          [this] { Accept(); });
   }
-  ~Relay() override {
-    *alive_ = false;
+  ~Impl() {
     options_.loop->Unwatch(accept_watch_);
     while (!connections_.empty()) Close(connections_.begin()->first);
     for (const auto& [key, known] : attempts_) options_.files->Cancel(key);
     (void)unlink(options_.socket_path.c_str());
   }
 
-  void Add(Attempt attempt) override {
+  void Add(Attempt attempt) {
     Known known;
     // (A worker that was killed has left them.)
     std::error_code error;
@@ -134,7 +136,7 @@ class Relay final : public CheckpointRelay {
     attempts_[key] = std::move(known);
   }
 
-  void Remove(const std::string& key) override {
+  void Remove(const std::string& key) {
     if (attempts_.erase(key) == 0) return;
     options_.files->Cancel(key);
     std::vector<Id> ids;
@@ -181,7 +183,6 @@ class Relay final : public CheckpointRelay {
     if (found == connections_.end()) return;
     Unwatch(&found->second.shim);
     Unwatch(&found->second.trainer);
-    options_.loop->Cancel(found->second.beat);
     connections_.erase(found);
   }
 
@@ -312,11 +313,11 @@ class Relay final : public CheckpointRelay {
     if (!below) return Pass(id, line);
     connection.held = {.number = parsed->number, .text = std::string(parsed->text), .path = *below};
     BeatLater(id);
-    options_.files->Send(connection.key, known.attempt.run.node, *below, known.files,
-                         [this, id, alive = alive_, key = connection.key,
-                          number = parsed->number](absl::StatusOr<FileList> sent) {
-                           if (*alive) OnSent(id, key, number, std::move(sent));
-                         });
+    options_.files->Send(
+        connection.key, known.attempt.run.node, *below, known.files,
+        [this, id, key = connection.key, number = parsed->number](absl::StatusOr<FileList> sent) {
+          OnSent(id, key, number, std::move(sent));
+        });
   }
 
   void Pass(Id id, std::string_view line) {
@@ -342,9 +343,8 @@ class Relay final : public CheckpointRelay {
 
   void BeatLater(Id id) {
     Connection& connection = connections_.at(id);
-    connection.beat = options_.loop->RunAfter(options_.beat, [this, id] {
+    connection.beat.Start(options_.loop, options_.beat, [this, id] {
       Connection& still = connections_.at(id);
-      still.beat = 0;
       if (!still.held) return;
       if (still.trainer.out.empty()) Pass(id, runtime::kAlive);
       BeatLater(id);
@@ -359,7 +359,7 @@ class Relay final : public CheckpointRelay {
     Connection& connection = found->second;
     if (!connection.held || connection.held->number != number) return;
     const Held held = *std::exchange(connection.held, std::nullopt);
-    options_.loop->Cancel(std::exchange(connection.beat, 0));
+    connection.beat.Cancel();
     const RunPlaces& run = attempt->second.attempt.run;
     const std::string there = absl::StrCat(run.launcher, "/", held.path);
     std::string text = WithSavedPath(held.text, there);
@@ -463,10 +463,12 @@ class Relay final : public CheckpointRelay {
   std::map<Id, Connection> connections_;
   Id last_id_ = 0;
   std::uint64_t last_removed_ = 0;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace
+CheckpointRelay::CheckpointRelay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CheckpointRelay::~CheckpointRelay() = default;
+void CheckpointRelay::Add(Attempt attempt) { impl_->Add(std::move(attempt)); }
+void CheckpointRelay::Remove(const std::string& key) { impl_->Remove(key); }
 
 absl::StatusOr<std::unique_ptr<CheckpointRelay>> CheckpointRelay::Listen(Options options) {
   auto listener = ListenOn(options.socket_path);
@@ -474,7 +476,8 @@ absl::StatusOr<std::unique_ptr<CheckpointRelay>> CheckpointRelay::Listen(Options
   if (const auto trainer = AddressFor(options.trainer_socket); !trainer.ok()) {
     return trainer.status();
   }
-  return std::make_unique<Relay>(std::move(options), *std::move(listener));
+  auto impl = std::make_unique<Impl>(std::move(options), *std::move(listener));
+  return std::unique_ptr<CheckpointRelay>(new CheckpointRelay(std::move(impl)));
 }
 
 }  // namespace launcher

@@ -44,11 +44,19 @@ class CheckpointRelay {
   };
   // InvalidArgument: the path is too long for a socket.
   static absl::StatusOr<std::unique_ptr<CheckpointRelay>> Listen(Options options);
-  virtual ~CheckpointRelay() = default;
+  ~CheckpointRelay();
+  CheckpointRelay(const CheckpointRelay&) = delete;
+  CheckpointRelay& operator=(const CheckpointRelay&) = delete;
 
-  virtual void Add(Attempt attempt) = 0;
+  void Add(Attempt attempt);
   // Its connections end.
-  virtual void Remove(const std::string& key) = 0;
+  void Remove(const std::string& key);
+
+ private:
+  class Impl;
+  explicit CheckpointRelay(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

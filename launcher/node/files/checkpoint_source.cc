@@ -4,23 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "launcher/node/files/run_tree.h"
-#include "launcher/node/files/way_back.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/sha256.h"
 #include "runtime/text/string_view.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
@@ -43,113 +36,92 @@ NodeOrder ReadPiece(const std::string& run_directory, const std::string& path, N
   return piece;
 }
 
-class Source final : public CheckpointSource {
- public:
-  explicit Source(Options options) : options_(std::move(options)) {}
-  ~Source() override {
-    *alive_ = false;
-    *gives_up_ = true;
-    way_->Close();
-  }
-
-  void Take(const NodeWant& want) override {
-    want_ = want;
-    if (!is_busy_) Next();
-  }
-
- private:
-  void Next() {
-    is_busy_ = false;
-    if (!want_) return;
-    is_busy_ = true;
-    if (!is_read_) return ReadList();
-    Answer(*std::exchange(want_, std::nullopt));
-  }
-
-  // `Result read()` runs on a thread; `take(result)` on the loop, if this still lives.
-  template <typename Read, typename Take>
-  void OnThread(Read read, Take take) {
-    thread_ = std::make_unique<runtime::Thread>(
-        "checkpoint", [way = way_, alive = alive_, read = std::move(read), take] {
-          way->Post([alive, take, result = read()]() mutable {
-            if (*alive) take(std::move(result));
-          });
-        });
-  }
-
-  void ReadList() {
-    OnThread([run = options_.run_directory, path = options_.checkpoint,
-              gives_up = gives_up_] { return ReadTree(run, path, *gives_up); },
-             [this](absl::StatusOr<FileList> list) { OnRead(std::move(list)); });
-  }
-
-  void OnRead(absl::StatusOr<FileList> list) {
-    if (list.ok()) {
-      list_ = list->Encode();
-      if (list_.size() > kMaxFileList) {
-        list = absl::InvalidArgumentError(
-            absl::StrCat("the paths of its files have more than ", kMaxFileList, " bytes"));
-      }
-    }
-    if (!list.ok()) {
-      want_.reset();
-      options_.send_list({.attempt = options_.attempt,
-                          .checkpoint = options_.checkpoint,
-                          .error = std::string(runtime::Std(list.status().message()))});
-      return Next();
-    }
-    list_hash_ = runtime::Sha256Hex(list_);
-    for (const FileList::File& file : list->files) paths_[file.sha256] = file.path;
-    is_read_ = true;
-    Next();
-  }
-
-  void Answer(const NodeWant& want) {
-    if (want.work.empty()) {
-      options_.send_list({.attempt = options_.attempt,
-                          .checkpoint = options_.checkpoint,
-                          .sha256 = list_hash_,
-                          .bytes = list_.size()});
-      return Next();
-    }
-    NodeOrder piece{.kind = NodeOrder::Kind::kWork,
-                    .attempt = options_.attempt,
-                    .offset = want.offset,
-                    .work = want.work};
-    const auto path = paths_.find(want.work);
-    if (want.work != list_hash_ && path != paths_.end()) {
-      return OnThread([piece = std::move(piece), run = options_.run_directory,
-                       path = path->second] { return ReadPiece(run, path, piece); },
-                      [this](const NodeOrder& read) { Send(read); });
-    }
-    if (want.work != list_hash_) {
-      piece.line = absl::StrCat("the checkpoint ", options_.checkpoint, " has changed");
-    } else if (want.offset < list_.size()) {
-      piece.bytes = list_.substr(want.offset, kMaxWorkPiece);
-    }
-    Send(piece);
-  }
-
-  void Send(const NodeOrder& piece) {
-    options_.send_piece(piece);
-    Next();
-  }
-
-  const Options options_;
-  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
-  std::unique_ptr<runtime::Thread> thread_;
-  bool is_busy_ = false, is_read_ = false;
-  std::optional<NodeWant> want_;  // The last question that was not begun.
-  std::string list_, list_hash_;
-  std::map<std::string, std::string> paths_;  // By their hashes.
-};
-
 }  // namespace
 
-std::unique_ptr<CheckpointSource> CheckpointSource::Create(Options options) {
-  return std::make_unique<Source>(std::move(options));
+CheckpointSource::CheckpointSource(Options options) : options_(std::move(options)) {}
+
+CheckpointSource::~CheckpointSource() {
+  *gives_up_ = true;
+  way_->Close();
+}
+
+void CheckpointSource::Take(const NodeWant& want) {
+  want_ = want;
+  if (!is_busy_) Next();
+}
+
+void CheckpointSource::Next() {
+  is_busy_ = false;
+  if (!want_) return;
+  is_busy_ = true;
+  if (!is_read_) return ReadList();
+  Answer(*std::exchange(want_, std::nullopt));
+}
+
+template <typename Read, typename Take>
+void CheckpointSource::OnThread(Read read, Take take) {
+  thread_ =
+      std::make_unique<runtime::Thread>("checkpoint", [way = way_, read = std::move(read), take] {
+        way->Post([take, result = read()]() mutable { take(std::move(result)); });
+      });
+}
+
+void CheckpointSource::ReadList() {
+  OnThread([run = options_.run_directory, path = options_.checkpoint,
+            gives_up = gives_up_] { return ReadTree(run, path, *gives_up); },
+           [this](absl::StatusOr<FileList> list) { OnRead(std::move(list)); });
+}
+
+void CheckpointSource::OnRead(absl::StatusOr<FileList> list) {
+  if (list.ok()) {
+    list_ = list->Encode();
+    if (list_.size() > kMaxFileList) {
+      list = absl::InvalidArgumentError(
+          absl::StrCat("the paths of its files have more than ", kMaxFileList, " bytes"));
+    }
+  }
+  if (!list.ok()) {
+    want_.reset();
+    options_.send_list({.attempt = options_.attempt,
+                        .checkpoint = options_.checkpoint,
+                        .error = std::string(runtime::Std(list.status().message()))});
+    return Next();
+  }
+  list_hash_ = runtime::Sha256Hex(list_);
+  for (const FileList::File& file : list->files) paths_[file.sha256] = file.path;
+  is_read_ = true;
+  Next();
+}
+
+void CheckpointSource::Answer(const NodeWant& want) {
+  if (want.work.empty()) {
+    options_.send_list({.attempt = options_.attempt,
+                        .checkpoint = options_.checkpoint,
+                        .sha256 = list_hash_,
+                        .bytes = list_.size()});
+    return Next();
+  }
+  NodeOrder piece{.kind = NodeOrder::Kind::kWork,
+                  .attempt = options_.attempt,
+                  .offset = want.offset,
+                  .work = want.work};
+  const auto path = paths_.find(want.work);
+  if (want.work != list_hash_ && path != paths_.end()) {
+    return OnThread([piece = std::move(piece), run = options_.run_directory,
+                     path = path->second] { return ReadPiece(run, path, piece); },
+                    [this](const NodeOrder& read) { Send(read); });
+  }
+  if (want.work != list_hash_) {
+    piece.line = absl::StrCat("the checkpoint ", options_.checkpoint, " has changed");
+  } else if (want.offset < list_.size()) {
+    piece.bytes = list_.substr(want.offset, kMaxWorkPiece);
+  }
+  Send(piece);
+}
+
+void CheckpointSource::Send(const NodeOrder& piece) {
+  options_.send_piece(piece);
+  Next();
 }
 
 }  // namespace launcher

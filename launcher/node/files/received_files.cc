@@ -28,7 +28,6 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/text/sha256.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
@@ -409,85 +408,66 @@ class Writer {
   std::map<std::uint64_t, std::set<std::string>> known_;
 };
 
-// The thread's part; it outlives a `Files` whose file system does not answer.
-struct Shared {
-  Shared(runtime::EventLoop* of, std::string run_directory)
-      : writer(std::move(run_directory), gives_up), loop(of) {}
+}  // namespace
+
+struct ReceivedFiles::Shared {
+  explicit Shared(std::string run_directory) : writer(std::move(run_directory), gives_up) {}
+  // Nothing: the thread ends.
+  std::optional<FilePart> Next();
+
   std::atomic<bool> gives_up = false;
   Writer writer;  // The thread's alone.
   runtime::Mutex mutex;
-  runtime::EventLoop* loop ABSL_GUARDED_BY(mutex);  // Null: nobody waits any more.
   std::deque<FilePart> waiting ABSL_GUARDED_BY(mutex);
   bool is_running ABSL_GUARDED_BY(mutex) = false;
 };
 
-class Files final : public ReceivedFiles {
- public:
-  explicit Files(Options options) : options_(std::move(options)) {}
-  ~Files() override {
-    *alive_ = false;
-    shared_->gives_up = true;
-    {
-      runtime::MutexLock lock(shared_->mutex);
-      shared_->loop = nullptr;
-      shared_->waiting.clear();
-    }
-    if (thread_ != nullptr) thread_->Join(kToGiveUp);
-    RemoveParts();
+std::optional<FilePart> ReceivedFiles::Shared::Next() {
+  runtime::MutexLock lock(mutex);
+  if (waiting.empty()) {
+    is_running = false;
+    return std::nullopt;
   }
+  FilePart part = std::move(waiting.front());
+  waiting.pop_front();
+  return part;
+}
 
-  void Take(FilePart part) override {
+ReceivedFiles::ReceivedFiles(Options options)
+    : options_(std::move(options)), shared_(std::make_shared<Shared>(options_.run_directory)) {}
+
+ReceivedFiles::~ReceivedFiles() {
+  way_->Close();
+  shared_->gives_up = true;
+  {
     runtime::MutexLock lock(shared_->mutex);
-    if (shared_->waiting.size() >= kMaxWaiting) return;
-    shared_->waiting.push_back(std::move(part));
-    if (std::exchange(shared_->is_running, true)) return;
-    thread_ = std::make_unique<runtime::Thread>(
-        "received", [shared = shared_, alive = alive_, answer = options_.answer] {
-          while (auto part = Next(shared.get())) {
-            FileAnswer said = shared->writer.Take(*part);
-            runtime::MutexLock lock(shared->mutex);
-            if (shared->loop == nullptr) continue;
-            shared->loop->Post([alive, answer, said = std::move(said)] {
-              if (*alive) answer(said);
-            });
-          }
-        });
+    shared_->waiting.clear();
   }
+  if (thread_ != nullptr) thread_->Join(kToGiveUp);
+  RemoveParts();
+}
 
- private:
-  // Nothing: the thread ends.
-  static std::optional<FilePart> Next(Shared* shared) {
-    runtime::MutexLock lock(shared->mutex);
-    if (shared->waiting.empty()) {
-      shared->is_running = false;
-      return std::nullopt;
-    }
-    FilePart part = std::move(shared->waiting.front());
-    shared->waiting.pop_front();
-    return part;
+void ReceivedFiles::Take(FilePart part) {
+  runtime::MutexLock lock(shared_->mutex);
+  if (shared_->waiting.size() >= kMaxWaiting) return;
+  shared_->waiting.push_back(std::move(part));
+  if (std::exchange(shared_->is_running, true)) return;
+  thread_ = std::make_unique<runtime::Thread>(
+      "received", [shared = shared_, way = way_, answer = options_.answer] {
+        while (const auto next = shared->Next()) {
+          way->Post([answer, said = shared->writer.Take(*next)] { answer(said); });
+        }
+      });
+}
+
+void ReceivedFiles::RemoveParts() const {
+  const std::string begin = absl::StrCat(kPart, options_.attempt, "-");
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(options_.run_directory, error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name.starts_with(begin)) (void)unlink(entry->path().c_str());
   }
-
-  void RemoveParts() const {
-    const std::string begin = absl::StrCat(kPart, options_.attempt, "-");
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry(options_.run_directory, error), end;
-         !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename();
-      if (name.starts_with(begin)) (void)unlink(entry->path().c_str());
-    }
-  }
-
-  const Options options_;
-  const std::shared_ptr<Shared> shared_ =
-      std::make_shared<Shared>(options_.loop, options_.run_directory);
-  std::unique_ptr<runtime::Thread> thread_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // On the loop's thread.
-};
-
-}  // namespace
-
-std::unique_ptr<ReceivedFiles> ReceivedFiles::Create(Options options) {
-  return std::make_unique<Files>(std::move(options));
 }
 
 }  // namespace launcher

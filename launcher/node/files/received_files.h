@@ -1,12 +1,15 @@
 #ifndef LAUNCHER_NODE_FILES_RECEIVED_FILES_H_
 #define LAUNCHER_NODE_FILES_RECEIVED_FILES_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "launcher/node/files/way_back.h"
 #include "launcher/node/words/file_words.h"
 #include "runtime/event_loop.h"
+#include "runtime/thread.h"
 
 namespace launcher {
 
@@ -34,13 +37,25 @@ class ReceivedFiles {
     std::string run_directory;
     std::function<void(const FileAnswer&)> answer;
   };
-  static std::unique_ptr<ReceivedFiles> Create(Options options);
+  explicit ReceivedFiles(Options options);
   // Waits for the part that is being written, some seconds at most, and removes files that are not
   // whole.
-  virtual ~ReceivedFiles() = default;
+  ~ReceivedFiles();
+  ReceivedFiles(const ReceivedFiles&) = delete;
+  ReceivedFiles& operator=(const ReceivedFiles&) = delete;
 
   // Calls `answer` soon, unless this is destroyed before.
-  virtual void Take(FilePart part) = 0;
+  void Take(FilePart part);
+
+ private:
+  struct Shared;
+
+  void RemoveParts() const;
+
+  const Options options_;
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
+  const std::shared_ptr<Shared> shared_;  // With the thread, which may outlive this.
+  std::unique_ptr<runtime::Thread> thread_;
 };
 
 }  // namespace launcher

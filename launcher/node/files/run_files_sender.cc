@@ -26,6 +26,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/sha256.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -167,27 +168,25 @@ struct Item {
   // The part that is not answered; 0: none.
   std::uint64_t number = 0;
   FilePart part;
-  runtime::EventLoop::TimerId timer = 0;
+  runtime::Timer timer = {};
   std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<runtime::Thread> thread = nullptr;
 };
 
-class Files final : public RunFilesSender {
+}  // namespace
+
+class RunFilesSender::Impl {
  public:
-  explicit Files(Options options) : options_(std::move(options)) {}
-  ~Files() override {
-    *alive_ = false;
+  explicit Impl(Options options) : options_(std::move(options)) {}
+  ~Impl() {
     way_->Close();
-    for (auto& [key, item] : items_) {
-      options_.loop->Cancel(item->timer);
-      *item->gives_up = true;
-    }
+    for (auto& [key, item] : items_) *item->gives_up = true;
     for (auto& [key, item] : items_) {
       if (item->thread != nullptr) item->thread->Join(kToGiveUp);
     }
   }
 
-  void Add(const std::string& attempt, const std::string& run_directory) override {
+  void Add(const std::string& attempt, const std::string& run_directory) {
     Remove(attempt);
     auto item = std::make_unique<Item>();
     item->run_directory = run_directory;
@@ -195,36 +194,32 @@ class Files final : public RunFilesSender {
     LookAfter(attempt, options_.look_every);
   }
 
-  void Finish(const std::string& attempt,
-              std::function<void(const std::string& problem)> done) override {
+  void Finish(const std::string& attempt, std::function<void(const std::string& problem)> done) {
     const auto found = items_.find(attempt);
     if (found == items_.end()) {
-      options_.loop->Post([alive = alive_, done = std::move(done)] {
-        if (*alive) done("");
-      });
+      way_->Post([done = std::move(done)] { done(""); });
       return;
     }
     found->second->done = std::move(done);
     if (!found->second->is_working) LookAfter(attempt, absl::ZeroDuration());
   }
 
-  void Remove(const std::string& attempt) override {
+  void Remove(const std::string& attempt) {
     const auto found = items_.find(attempt);
     if (found == items_.end()) return;
     *found->second->gives_up = true;
-    options_.loop->Cancel(found->second->timer);
     GiveTurnBack(found->second.get());
     items_.erase(found);
     NextTurn();
   }
 
-  void OnConnected() override {
+  void OnConnected() {
     for (auto& [key, item] : items_) {
       if (item->number != 0) SendAgain(key);
     }
   }
 
-  void OnAnswer(const FileAnswer& answer) override {
+  void OnAnswer(const FileAnswer& answer) {
     const auto found = items_.find(answer.attempt);
     if (found == items_.end() || found->second->number == 0 ||
         found->second->number != answer.transfer || found->second->part.path != answer.path) {
@@ -235,7 +230,7 @@ class Files final : public RunFilesSender {
     File& file = item->files[path];
     using Kind = FileAnswer::Kind;
     if (answer.kind == Kind::kLater) return SendAgainAfter(answer.attempt, options_.no_room_pause);
-    options_.loop->Cancel(std::exchange(item->timer, 0));
+    item->timer.Cancel();
     item->number = 0;
     if (answer.kind != Kind::kHas) return FailFile(answer.attempt, answer.error);
     if (IsEventFile(path)) return OnEventBytes(answer.attempt, item, path, file, answer.offset);
@@ -250,11 +245,11 @@ class Files final : public RunFilesSender {
                 std::function<void(Item*, Result)> then) {
     Item* const item = items_.at(key).get();
     item->thread = std::make_unique<runtime::Thread>(
-        "run files", [this, key, gives_up = item->gives_up, way = way_, alive = alive_,
-                      body = std::move(body), then = std::move(then)] {
+        "run files", [this, key, gives_up = item->gives_up, way = way_, body = std::move(body),
+                      then = std::move(then)] {
           Result result = body(*gives_up);
-          way->Post([this, key, gives_up, alive, then, result = std::move(result)] {
-            if (!*alive || *gives_up) return;
+          way->Post([this, key, gives_up, then, result = std::move(result)] {
+            if (*gives_up) return;
             then(items_.at(key).get(), result);
           });
         });
@@ -264,9 +259,7 @@ class Files final : public RunFilesSender {
 
   void LookAfter(const std::string& key, absl::Duration pause) {
     Item* const item = items_.at(key).get();
-    options_.loop->Cancel(item->timer);
-    item->timer = options_.loop->RunAfter(pause, [this, key, item] {
-      item->timer = 0;
+    item->timer.Start(options_.loop, pause, [this, key, item] {
       item->is_working = true;
       item->is_last = item->done != nullptr;
       item->problem.clear();
@@ -320,9 +313,9 @@ class Files final : public RunFilesSender {
     if (!item->is_last) {
       LookAfter(key, item->done ? absl::ZeroDuration() : options_.look_every);
     } else {
-      options_.loop->Post([alive = alive_, gives_up = item->gives_up, problem = item->problem,
-                           done = std::exchange(item->done, {})] {
-        if (*alive && !*gives_up) done(problem);
+      way_->Post([gives_up = item->gives_up, problem = item->problem,
+                  done = std::exchange(item->done, {})] {
+        if (!*gives_up) done(problem);
       });
     }
     NextTurn();
@@ -397,11 +390,7 @@ class Files final : public RunFilesSender {
 
   void SendAgainAfter(const std::string& key, absl::Duration pause) {
     Item* const item = items_.at(key).get();
-    options_.loop->Cancel(item->timer);
-    item->timer = options_.loop->RunAfter(pause, [this, key, item] {
-      item->timer = 0;
-      SendAgain(key);
-    });
+    item->timer.Start(options_.loop, pause, [this, key] { SendAgain(key); });
   }
 
   void OnWholeBytes(const std::string& key, Item* item, File& file, const FileAnswer& answer) {
@@ -472,13 +461,20 @@ class Files final : public RunFilesSender {
   // It begins where no earlier process did: answers to that may still be on their way.
   std::uint64_t last_number_ = std::random_device()();
   std::string last_problem_;  // Logged.
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace
-
-std::unique_ptr<RunFilesSender> RunFilesSender::Create(Options options) {
-  return std::make_unique<Files>(std::move(options));
+RunFilesSender::RunFilesSender(Options options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+RunFilesSender::~RunFilesSender() = default;
+void RunFilesSender::Add(const std::string& attempt, const std::string& run_directory) {
+  impl_->Add(attempt, run_directory);
 }
+void RunFilesSender::Finish(const std::string& attempt,
+                            std::function<void(const std::string& problem)> done) {
+  impl_->Finish(attempt, std::move(done));
+}
+void RunFilesSender::Remove(const std::string& attempt) { impl_->Remove(attempt); }
+void RunFilesSender::OnConnected() { impl_->OnConnected(); }
+void RunFilesSender::OnAnswer(const FileAnswer& answer) { impl_->OnAnswer(answer); }
 
 }  // namespace launcher

@@ -38,20 +38,26 @@ class RunFilesSender {
     absl::Duration ask_again = absl::Seconds(30);
     absl::Duration no_room_pause = absl::Seconds(1);
   };
-  static std::unique_ptr<RunFilesSender> Create(Options options);
+  explicit RunFilesSender(Options options);
   // Waits some seconds for what is being read.
-  virtual ~RunFilesSender() = default;
+  ~RunFilesSender();
+  RunFilesSender(const RunFilesSender&) = delete;
+  RunFilesSender& operator=(const RunFilesSender&) = delete;
 
-  virtual void Add(const std::string& attempt, const std::string& run_directory) = 0;
+  void Add(const std::string& attempt, const std::string& run_directory);
   // The program writes no more. Calls `done` once, never from within this call: all files are at
   // the launcher, or `problem` says which one is not, and why. At once if the attempt is unknown.
-  virtual void Finish(const std::string& attempt,
-                      std::function<void(const std::string& problem)> done) = 0;
+  void Finish(const std::string& attempt, std::function<void(const std::string& problem)> done);
   // Its `done` is not called any more.
-  virtual void Remove(const std::string& attempt) = 0;
+  void Remove(const std::string& attempt);
 
-  virtual void OnConnected() = 0;
-  virtual void OnAnswer(const FileAnswer& answer) = 0;
+  void OnConnected();
+  void OnAnswer(const FileAnswer& answer);
+
+ private:
+  class Impl;
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace launcher

@@ -70,26 +70,28 @@ class RunFilesTest : public testing::Test {
     return runtime::ReadFile(path, 64 << 20).value_or("missing");
   }
   void OpenReceived() {
-    received_ = ReceivedFiles::Create({.loop = loop_.get(),
-                                       .attempt = "a",
-                                       .run_directory = folder_ + "/here",
-                                       .answer = [this](const FileAnswer& answer) {
-                                         if (files_ != nullptr && !is_cut_) {
-                                           files_->OnAnswer(*FileAnswer::Decode(answer.Encode()));
-                                         }
-                                       }});
+    received_ = std::make_unique<ReceivedFiles>(
+        ReceivedFiles::Options{.loop = loop_.get(),
+                               .attempt = "a",
+                               .run_directory = folder_ + "/here",
+                               .answer = [this](const FileAnswer& answer) {
+                                 if (files_ != nullptr && !is_cut_) {
+                                   files_->OnAnswer(*FileAnswer::Decode(answer.Encode()));
+                                 }
+                               }});
   }
   void Open() {
-    files_ = RunFilesSender::Create({.loop = loop_.get(),
-                                     .send =
-                                         [this](const FilePart& part) {
-                                           bytes_ += part.bytes.size();
-                                           if (on_part_) on_part_(part);
-                                           if (is_cut_) return;
-                                           received_->Take(*FilePart::Decode(part.Encode()));
-                                         },
-                                     .look_every = absl::Milliseconds(2),
-                                     .no_room_pause = absl::Milliseconds(1)});
+    files_ = std::make_unique<RunFilesSender>(
+        RunFilesSender::Options{.loop = loop_.get(),
+                                .send =
+                                    [this](const FilePart& part) {
+                                      bytes_ += part.bytes.size();
+                                      if (on_part_) on_part_(part);
+                                      if (is_cut_) return;
+                                      received_->Take(*FilePart::Decode(part.Encode()));
+                                    },
+                                .look_every = absl::Milliseconds(2),
+                                .no_room_pause = absl::Milliseconds(1)});
     files_->Add("a", folder_ + "/node");
   }
   void OnLoop(const std::function<void()>& body) {

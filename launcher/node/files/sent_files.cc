@@ -20,6 +20,7 @@
 #include "launcher/node/files/way_back.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 namespace {
@@ -45,7 +46,7 @@ struct Transfer {
   std::uint64_t offset = 0;
   bool asks = true;  // How much of the file the launcher has is not known.
   int tries = 0;
-  runtime::EventLoop::TimerId timer = 0;
+  runtime::Timer timer = {};
   std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<runtime::Thread> thread = nullptr;
 
@@ -63,10 +64,8 @@ class Files final : public SentFiles {
  public:
   explicit Files(Options options) : options_(std::move(options)) {}
   ~Files() override {
-    *alive_ = false;
     way_->Close();
     for (auto& [number, transfer] : transfers_) {
-      options_.loop->Cancel(transfer->timer);
       *transfer->gives_up = true;
     }
     for (auto& [number, transfer] : transfers_) {
@@ -155,10 +154,10 @@ class Files final : public SentFiles {
   void Hash(Transfer* transfer) {
     transfer->thread = std::make_unique<runtime::Thread>(
         "hash", [this, number = transfer->number, run = transfer->run_directory,
-                 path = transfer->path, gives_up = transfer->gives_up, way = way_, alive = alive_] {
+                 path = transfer->path, gives_up = transfer->gives_up, way = way_] {
           auto list = ReadTree(run, path, *gives_up);
-          way->Post([this, number, alive, list = std::move(list)]() mutable {
-            Transfer* const still = *alive ? Find(number) : nullptr;
+          way->Post([this, number, list = std::move(list)]() mutable {
+            Transfer* const still = Find(number);
             if (still == nullptr) return;
             if (!list.ok()) return Finish(still, list.status());
             still->list = *std::move(list);
@@ -178,11 +177,9 @@ class Files final : public SentFiles {
   }
 
   void AskAfter(Transfer* transfer, absl::Duration pause) {
-    options_.loop->Cancel(transfer->timer);
-    transfer->timer = options_.loop->RunAfter(pause, [this, number = transfer->number] {
+    transfer->timer.Start(options_.loop, pause, [this, number = transfer->number] {
       Transfer* const still = Find(number);
       if (still == nullptr) return;
-      still->timer = 0;
       still->asks = true;
       SendPart(still);
     });
@@ -262,16 +259,14 @@ class Files final : public SentFiles {
   // Soon.
   void Finish(Transfer* transfer, absl::StatusOr<FileList> result) {
     if (std::exchange(transfer->is_over, true)) return;
-    options_.loop->Cancel(std::exchange(transfer->timer, 0));
-    options_.loop->Post(
-        [this, number = transfer->number, alive = alive_, result = std::move(result)]() mutable {
-          if (!*alive) return;
-          auto ended = transfers_.extract(number);
-          if (ended.empty()) return;
-          if (ended.mapped()->is_active) --active_;
-          StartNext();
-          ended.mapped()->done(std::move(result));
-        });
+    transfer->timer.Cancel();
+    way_->Post([this, number = transfer->number, result = std::move(result)]() mutable {
+      auto ended = transfers_.extract(number);
+      if (ended.empty()) return;
+      if (ended.mapped()->is_active) --active_;
+      StartNext();
+      ended.mapped()->done(std::move(result));
+    });
   }
 
   const Options options_;
@@ -279,7 +274,6 @@ class Files final : public SentFiles {
   std::map<std::uint64_t, std::unique_ptr<Transfer>> transfers_;
   std::deque<std::uint64_t> waiting_;
   std::size_t active_ = 0;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace

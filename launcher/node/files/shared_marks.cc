@@ -6,16 +6,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/node/files/way_back.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
@@ -42,111 +38,87 @@ std::string DirectoriesOf(const SharedMarks::Plan& plan) {
   return absl::StrCat(directory(plan.run), " or ", directory(plan.work));
 }
 
-class Marks final : public SharedMarks {
- public:
-  explicit Marks(Options options) : options_(std::move(options)) {
-    if (!options_.write) options_.write = WriteFile;
-  }
-  ~Marks() override {
-    *alive_ = false;
-    way_->Close();
-    options_.loop->Cancel(timer_);
-    for (const auto timer : removal_timers_) options_.loop->Cancel(timer);
-    if (thread_ != nullptr) thread_->Join(kToGiveUp);
-  }
-
-  void Write(const Plan& plan, Done done) override {
-    wanted_ = ++last_;
-    done_ = std::move(done);
-    timer_ = options_.loop->RunAfter(options_.limit, [this, plan] {
-      timer_ = 0;
-      Answer(absl::UnavailableError(
-          absl::StrCat("the file system of ", DirectoriesOf(plan), " has not answered for ",
-                       absl::FormatDuration(options_.limit), " on the yard's machine")));
-    });
-    Queue([this, plan, number = last_] {
-      if (number != wanted_) return false;
-      Run([this, plan, number, write = options_.write, way = way_, alive = alive_] {
-        Written written{.run = !plan.run.empty() && write(plan.run, plan.mark),
-                        .work = !plan.work.empty() && write(plan.work, plan.mark)};
-        if (!plan.config.empty()) {
-          written.config = runtime::ReadFile(plan.config, kMaxConfig).value_or("");
-        }
-        const bool is_awaited = way->Post([this, alive, number, written] {
-          if (!*alive) return;
-          if (number == wanted_) Answer(written);
-          if (*alive) Next();
-        });
-        // (No node was told of them.)
-        if (!is_awaited) RemoveFiles(plan);
-      });
-      return true;
-    });
-  }
-
-  bool is_wanted() const override { return wanted_ != 0; }
-
-  void Remove(const Plan& plan, std::function<void()> done) override {
-    wanted_ = 0;
-    done_ = nullptr;
-    options_.loop->Cancel(std::exchange(timer_, 0));
-    const auto once = std::make_shared<std::function<void()>>(std::move(done));
-    const auto tell = [alive = alive_, once] {
-      if (*alive && *once) std::exchange(*once, nullptr)();
-    };
-    if (plan.run.empty() && plan.work.empty()) return options_.loop->Post(tell);
-    if (*once) removal_timers_.push_back(options_.loop->RunAfter(kToGiveUp, tell));
-    Queue([this, plan, tell] {
-      Run([this, plan, tell, way = way_, alive = alive_] {
-        RemoveFiles(plan);
-        way->Post([this, alive, tell] {
-          if (!*alive) return;
-          Next();
-          tell();
-        });
-      });
-      return true;
-    });
-  }
-
- private:
-  void Answer(absl::StatusOr<Written> written) {
-    options_.loop->Cancel(std::exchange(timer_, 0));
-    if (const Done done = std::exchange(done_, nullptr)) done(std::move(written));
-  }
-  // Begins `job` after those that wait. It returns false if there is nothing to do any more.
-  void Queue(std::function<bool()> job) {
-    waiting_.push_back(std::move(job));
-    if (!is_busy_) Next();
-  }
-  void Next() {
-    is_busy_ = false;
-    while (!is_busy_ && !waiting_.empty()) {
-      const std::function<bool()> job = std::move(waiting_.front());
-      waiting_.erase(waiting_.begin());
-      is_busy_ = job();
-    }
-  }
-  void Run(std::function<void()> body) {
-    thread_ = std::make_unique<runtime::Thread>("marks", std::move(body));
-  }
-
-  Options options_;
-  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::uint64_t wanted_ = 0, last_ = 0;  // Numbers of calls of Write(); 0: none.
-  bool is_busy_ = false;
-  Done done_;
-  runtime::EventLoop::TimerId timer_ = 0;
-  std::vector<runtime::EventLoop::TimerId> removal_timers_;
-  std::vector<std::function<bool()>> waiting_;
-  std::unique_ptr<runtime::Thread> thread_;
-};
-
 }  // namespace
 
-std::unique_ptr<SharedMarks> SharedMarks::Create(Options options) {
-  return std::make_unique<Marks>(std::move(options));
+SharedMarks::SharedMarks(Options options) : options_(std::move(options)) {
+  if (!options_.write) options_.write = WriteFile;
+}
+
+SharedMarks::~SharedMarks() {
+  way_->Close();
+  if (thread_ != nullptr) thread_->Join(kToGiveUp);
+}
+
+void SharedMarks::Write(const Plan& plan, Done done) {
+  wanted_ = ++last_;
+  done_ = std::move(done);
+  timer_.Start(options_.loop, options_.limit, [this, plan] {
+    Answer(absl::UnavailableError(
+        absl::StrCat("the file system of ", DirectoriesOf(plan), " has not answered for ",
+                     absl::FormatDuration(options_.limit), " on the yard's machine")));
+  });
+  Queue([this, plan, number = last_] {
+    if (number != wanted_) return false;
+    Run([this, plan, number, write = options_.write, way = way_] {
+      Written written{.run = !plan.run.empty() && write(plan.run, plan.mark),
+                      .work = !plan.work.empty() && write(plan.work, plan.mark)};
+      if (!plan.config.empty()) {
+        written.config = runtime::ReadFile(plan.config, kMaxConfig).value_or("");
+      }
+      const bool is_awaited = way->Post([this, number, written] {
+        Next();
+        if (number == wanted_) Answer(written);  // This may be destroyed in it.
+      });
+      // (No node was told of them.)
+      if (!is_awaited) RemoveFiles(plan);
+    });
+    return true;
+  });
+}
+
+void SharedMarks::Remove(const Plan& plan, std::function<void()> done) {
+  wanted_ = 0;
+  done_ = nullptr;
+  timer_.Cancel();
+  const auto once = std::make_shared<std::function<void()>>(std::move(done));
+  const auto tell = [once] {
+    if (*once) std::exchange(*once, nullptr)();
+  };
+  if (plan.run.empty() && plan.work.empty()) return (void)way_->Post(tell);
+  if (*once) removal_timers_.emplace_back().Start(options_.loop, kToGiveUp, tell);
+  Queue([this, plan, tell] {
+    Run([this, plan, tell, way = way_] {
+      RemoveFiles(plan);
+      way->Post([this, tell] {
+        Next();
+        tell();
+      });
+    });
+    return true;
+  });
+}
+
+void SharedMarks::Answer(absl::StatusOr<Written> written) {
+  timer_.Cancel();
+  if (const Done done = std::exchange(done_, nullptr)) done(std::move(written));
+}
+
+void SharedMarks::Queue(std::function<bool()> job) {
+  waiting_.push_back(std::move(job));
+  if (!is_busy_) Next();
+}
+
+void SharedMarks::Next() {
+  is_busy_ = false;
+  while (!is_busy_ && !waiting_.empty()) {
+    const std::function<bool()> job = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
+    is_busy_ = job();
+  }
+}
+
+void SharedMarks::Run(std::function<void()> body) {
+  thread_ = std::make_unique<runtime::Thread>("marks", std::move(body));
 }
 
 }  // namespace launcher

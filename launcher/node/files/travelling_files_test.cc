@@ -92,8 +92,8 @@ class TravellingFilesTest : public testing::Test {
   }
 
   void OpenReceived() {
-    received_ =
-        ReceivedFiles::Create({.loop = loop_.get(),
+    received_ = std::make_unique<ReceivedFiles>(
+        ReceivedFiles::Options{.loop = loop_.get(),
                                .attempt = "a",
                                .run_directory = folder_ + "/here",
                                .answer = [this](const FileAnswer& answer) { OnAnswer(answer); }});
@@ -159,8 +159,8 @@ class TravellingFilesTest : public testing::Test {
                                .directory = folder_ + "/cache",
                                .ask = [this](const NodeWant& want) { OnWant(want); }});
       }
-      source_ =
-          CheckpointSource::Create({.loop = loop_.get(),
+      source_ = std::make_unique<CheckpointSource>(
+          CheckpointSource::Options{.loop = loop_.get(),
                                     .attempt = "a",
                                     .run_directory = folder_ + "/here",
                                     .checkpoint = checkpoint,
@@ -173,18 +173,19 @@ class TravellingFilesTest : public testing::Test {
                                           if (on_piece_) on_piece_(&piece);
                                           cache_->OnPiece(*NodeOrder::Decode(piece.Encode()));
                                         }});
-      start_ = StartCheckpoint::Create({.loop = loop_.get(),
-                                        .cache = cache_.get(),
-                                        .attempt = "a",
-                                        .run_directory = folder_ + "/" + run,
-                                        .checkpoint = checkpoint,
-                                        .ask = [this](const NodeWant& want) { OnWant(want); },
-                                        .done =
-                                            [&](const absl::Status& status) {
-                                              runtime::MutexLock lock(mutex_);
-                                              come = status;
-                                              changed_.SignalAll();
-                                            }});
+      start_ = std::make_unique<StartCheckpoint>(
+          StartCheckpoint::Options{.loop = loop_.get(),
+                                   .cache = cache_.get(),
+                                   .attempt = "a",
+                                   .run_directory = folder_ + "/" + run,
+                                   .checkpoint = checkpoint,
+                                   .ask = [this](const NodeWant& want) { OnWant(want); },
+                                   .done =
+                                       [&](const absl::Status& status) {
+                                         runtime::MutexLock lock(mutex_);
+                                         come = status;
+                                         changed_.SignalAll();
+                                       }});
     });
     Await([&] { return come.has_value(); });
     OnLoop([this] { start_.reset(); });
@@ -325,14 +326,15 @@ TEST_F(TravellingFilesTest, ACheckpointThatWasCommittedIsNotWritten) {
     OnLoop([&] { on_part_ = [&](FilePart* part) { part->path = path; }; });
     std::optional<FileAnswer> answer;
     OnLoop([&] {
-      received_ = ReceivedFiles::Create({.loop = loop_.get(),
-                                         .attempt = "a",
-                                         .run_directory = folder_ + "/here",
-                                         .answer = [&](const FileAnswer& said) {
-                                           runtime::MutexLock lock(mutex_);
-                                           answer = said;
-                                           changed_.SignalAll();
-                                         }});
+      received_ = std::make_unique<ReceivedFiles>(
+          ReceivedFiles::Options{.loop = loop_.get(),
+                                 .attempt = "a",
+                                 .run_directory = folder_ + "/here",
+                                 .answer = [&](const FileAnswer& said) {
+                                   runtime::MutexLock lock(mutex_);
+                                   answer = said;
+                                   changed_.SignalAll();
+                                 }});
       received_->Take({.attempt = "a",
                        .path = path,
                        .size = 3,

@@ -2,6 +2,7 @@
 #define LAUNCHER_NODE_FILES_WAY_BACK_H_
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -10,23 +11,35 @@
 
 namespace launcher {
 
-// The way of a thread back to a loop, for as long as somebody there waits for it. Any thread.
-class WayBack {
+// The way back to an object that lives on a loop: for its threads, and for what the object itself
+// shall do soon. Both share the way; the object closes it in its destructor, and no function runs
+// after that.
+class WayBack : public std::enable_shared_from_this<WayBack> {
  public:
   // `loop` is not owned, and outlives the call of Close().
   explicit WayBack(runtime::EventLoop* loop) : loop_(loop) {}
-  // False, and `function` is dropped: nobody waits any more.
+  // Runs `function` soon, on the loop's thread, unless the way is closed before. False: it is
+  // closed already. Any thread.
   bool Post(std::function<void()> function) {
     runtime::MutexLock lock(mutex_);
-    if (loop_ != nullptr) loop_->Post(std::move(function));
-    return loop_ != nullptr;
+    if (loop_ == nullptr) return false;
+    loop_->Post([way = shared_from_this(), function = std::move(function)] {
+      if (way->is_open()) function();
+    });
+    return true;
   }
+  // On the loop's thread, or while the loop does not run.
   void Close() {
     runtime::MutexLock lock(mutex_);
     loop_ = nullptr;
   }
 
  private:
+  bool is_open() {
+    runtime::MutexLock lock(mutex_);
+    return loop_ != nullptr;
+  }
+
   runtime::Mutex mutex_;
   runtime::EventLoop* loop_ ABSL_GUARDED_BY(mutex_);
 };

@@ -30,10 +30,7 @@ absl::Status Failed(const char* verb, const std::string& path) {
 
 }  // namespace
 
-WorkCache::~WorkCache() {
-  *alive_ = false;
-  for (auto& [work, coming] : coming_) options_.loop->Cancel(coming.timer);
-}
+WorkCache::~WorkCache() { way_->Close(); }
 
 void WorkCache::Get(const std::string& attempt, const std::string& work, std::uint64_t bytes,
                     Done done) {
@@ -47,8 +44,8 @@ void WorkCache::Get(const std::string& attempt, const std::string& work, std::ui
   // Its time is that of its last use.
   const bool is_here = utimensat(AT_FDCWD, Path(work).c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0;
   const absl::Status opened = is_here ? absl::OkStatus() : Open(work, &coming);
-  options_.loop->Post([this, work, is_here, opened, alive = alive_] {
-    if (!*alive || !coming_.contains(work)) return;
+  way_->Post([this, work, is_here, opened] {
+    if (!coming_.contains(work)) return;
     if (is_here || !opened.ok()) return Finish(work, opened);
     Ask(work);
   });
@@ -73,7 +70,6 @@ void WorkCache::Leave(const std::string& attempt) {
         !at->second.waiting.empty() && at->second.waiting.begin()->first == attempt;
     at->second.waiting.erase(attempt);
     if (at->second.waiting.empty()) {
-      options_.loop->Cancel(at->second.timer);
       at = coming_.erase(at);  // The part that has come stays, for the next attempt.
       continue;
     }
@@ -96,8 +92,7 @@ void WorkCache::OnConnected() {
 
 void WorkCache::Ask(const std::string& work) {
   Coming& coming = coming_.at(work);
-  options_.loop->Cancel(coming.timer);
-  coming.timer = options_.loop->RunAfter(kAskAgain, [this, work] { Ask(work); });
+  coming.timer.Start(options_.loop, kAskAgain, [this, work] { Ask(work); });
   options_.ask({.attempt = coming.waiting.begin()->first, .work = work, .offset = coming.got});
 }
 
@@ -145,7 +140,7 @@ absl::Status WorkCache::Keep(const std::string& work) {
 
 void WorkCache::Finish(const std::string& work, const absl::Status& status) {
   auto coming = coming_.extract(work);
-  options_.loop->Cancel(coming.mapped().timer);
+  coming.mapped().timer.Cancel();
   for (const auto& [attempt, done] : coming.mapped().waiting) {
     if (status.ok()) {
       done(Path(work));

@@ -9,9 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "launcher/node/files/way_back.h"
 #include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -56,7 +58,7 @@ class WorkCache {
     std::uint64_t got = 0;
     runtime::UniqueFd file = {};
     std::map<std::string, Done> waiting = {};
-    runtime::EventLoop::TimerId timer = 0;
+    runtime::Timer timer = {};
   };
   std::string Path(const std::string& work) const { return options_.directory + "/" + work; }
   absl::Status Open(const std::string& work, Coming* coming) const;
@@ -68,7 +70,7 @@ class WorkCache {
 
   const Options options_;
   std::map<std::string, Coming> coming_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
 };
 
 }  // namespace launcher

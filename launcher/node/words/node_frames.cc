@@ -34,7 +34,7 @@ NodeFrames::NodeFrames(runtime::EventLoop* loop, runtime::UniqueFd socket, Callb
   (void)fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
   read_watch_ = loop_->Watch(socket_.get(), runtime::EventLoop::Readiness::kReadable,
                              [this] { OnReadable(); });
-  beat_ = loop_->RunAfter(kBeat, [this] { Beat(); });
+  beat_.Start(loop_, kBeat, [this] { Beat(); });
 }
 
 NodeFrames::~NodeFrames() {
@@ -42,7 +42,6 @@ NodeFrames::~NodeFrames() {
   if (!socket_.valid()) return;
   loop_->Unwatch(read_watch_);
   if (write_watch_ != 0) loop_->Unwatch(write_watch_);
-  loop_->Cancel(beat_);
 }
 
 void NodeFrames::Send(std::string_view frame) {
@@ -116,13 +115,12 @@ bool NodeFrames::TakeFrames() {
 }
 
 void NodeFrames::Beat() {
-  beat_ = 0;
   silent_ += kBeat;
   if (silent_ > kMaxSilence) {
     return Close(
         absl::UnavailableError(absl::StrCat("silent for ", absl::FormatDuration(kMaxSilence))));
   }
-  beat_ = loop_->RunAfter(kBeat, [this] { Beat(); });
+  beat_.Start(loop_, kBeat, [this] { Beat(); });
   if (unsent_.empty()) Send("");
 }
 
@@ -130,7 +128,7 @@ void NodeFrames::Close(const absl::Status& why) {
   if (!socket_.valid()) return;
   loop_->Unwatch(read_watch_);
   if (write_watch_ != 0) loop_->Unwatch(write_watch_);
-  loop_->Cancel(beat_);
+  beat_.Cancel();
   socket_.reset();
   unsent_.clear();
   const std::shared_ptr<const Callbacks> callbacks = callbacks_;

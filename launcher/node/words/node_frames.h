@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace launcher {
 
@@ -59,7 +60,7 @@ class NodeFrames {
   absl::Duration silent_ = absl::ZeroDuration();
   runtime::EventLoop::WatchId read_watch_ = 0;
   runtime::EventLoop::WatchId write_watch_ = 0;
-  runtime::EventLoop::TimerId beat_ = 0;
+  runtime::Timer beat_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
