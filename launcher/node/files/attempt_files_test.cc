@@ -3,14 +3,11 @@
 #include "launcher/node/files/attempt_files.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,24 +15,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launcher/fixtures/shim_fixture.h"
+#include "launcher/node/files/loop_fixture.h"
 #include "launcher/node/words/node_words.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/archive/tar_writer.h"
-#include "runtime/event_loop.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/text/sha256.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
@@ -45,22 +37,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-class AttemptFilesTest : public testing::Test {
+class AttemptFilesTest : public LoopFixture {
  protected:
   AttemptFilesTest() {
-    char name[] = "/tmp/affXXXXXX";
-    folder_ = mkdtemp(name);
     for (const char* const directory : {"/here", "/node", "/node/attempts"}) {
       std::filesystem::create_directory(folder_ + directory);
     }
     Open();
   }
-  ~AttemptFilesTest() override {
-    Close();
-    loop_->Stop();
-    thread_.Join();
-    std::filesystem::remove_all(folder_);
-  }
+  ~AttemptFilesTest() override { Close(); }
   void Open(std::uint64_t max_cache_bytes = 1 << 30) {
     OnLoop([&] {
       files_ = std::make_unique<AttemptFiles>(
@@ -74,25 +59,6 @@ class AttemptFilesTest : public testing::Test {
     OnLoop([this] { files_.reset(); });
   }
 
-  // Waits for `body`, on the loop's thread.
-  void OnLoop(const std::function<void()>& body) {
-    bool done = false;
-    loop_->Post([&] {
-      body();
-      runtime::MutexLock lock(mutex_);
-      done = true;
-      changed_.SignalAll();
-    });
-    Await([&] { return done; });
-  }
-  void Await(const std::function<bool()>& holds) {
-    const absl::Time deadline = absl::Now() + kDeadline;
-    runtime::MutexLock lock(mutex_);
-    while (!holds()) {
-      ASSERT_LT(absl::Now(), deadline) << "it does not happen";
-      changed_.WaitWithTimeout(mutex_, deadline - absl::Now());
-    }
-  }
   // The launcher, on the loop's thread.
   void OnAsked(const NodeWant& want) {
     runtime::MutexLock lock(mutex_);
@@ -118,7 +84,7 @@ class AttemptFilesTest : public testing::Test {
       return absl::OkStatus();
     });
     for (const auto& [path, content] : files) {
-      Write(folder_ + "/content", content);
+      Put(folder_ + "/content", content);
       const runtime::UniqueFd fd(open((folder_ + "/content").c_str(), O_RDONLY | O_CLOEXEC));
       EXPECT_EQ(writer.AddFile(path, fd.get(), content.size(), true), absl::OkStatus());
     }
@@ -137,9 +103,6 @@ class AttemptFilesTest : public testing::Test {
             .work = work,
             .work_bytes = archives_[work].size(),
             .subdirectory = subdirectory};
-  }
-  static void Write(const std::string& path, const std::string& content) {
-    std::ofstream(path, std::ios::binary) << content;
   }
   std::string Here(const std::string& name) const { return folder_ + "/here/" + name; }
   std::string Folder(const std::string& key) const { return folder_ + "/node/attempts/" + key; }
@@ -186,12 +149,7 @@ class AttemptFilesTest : public testing::Test {
     return names;
   }
 
-  std::string folder_;
-  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
-  runtime::Thread thread_{"loop", [this] { loop_->Run(); }};
   std::unique_ptr<AttemptFiles> files_;
-  runtime::Mutex mutex_;
-  runtime::CondVar changed_;
   std::map<std::string, std::string> archives_;  // By hash; these are guarded by the mutex.
   std::vector<NodeWant> asked_;
   std::map<std::string, absl::StatusOr<ShimSpec>> results_;
@@ -204,8 +162,8 @@ TEST_F(AttemptFilesTest, DirectoriesThatBothSidesSeeAreUsedAsTheyAre) {
   files.mark = "m";
   files.run_mark = Here("run-mark");
   files.work_mark = Here("work-mark");
-  Write(files.run_mark, "m");
-  Write(files.work_mark, "m");
+  Put(files.run_mark, "m");
+  Put(files.work_mark, "m");
   const ShimSpec spec = Trial(folder_ + "/here");
   Prepare("a", files, spec);
   const auto result = Result("a");
@@ -220,8 +178,8 @@ TEST_F(AttemptFilesTest, AMarkWithOtherContentIsNotTheLaunchers) {
   files.mark = "m";
   files.run_mark = Here("run-mark");
   files.work_mark = Here("work-mark");
-  Write(files.run_mark, "other");
-  Write(files.work_mark, "m2");
+  Put(files.run_mark, "other");
+  Put(files.work_mark, "m2");
   Prepare("a", files, Trial(folder_ + "/here"));
   const auto result = Result("a");
   ASSERT_TRUE(result.ok()) << result.status();
@@ -292,7 +250,7 @@ TEST_F(AttemptFilesTest, AfterACutAndAKillItGoesOnWhereItWas) {
   std::filesystem::create_directory(folder_ + "/node/work");
   std::filesystem::permissions(folder_ + "/node/work", std::filesystem::perms::owner_all);
   // The worker before was killed after two pieces.
-  Write(folder_ + "/node/work/" + work + ".part", archives_[work].substr(0, 2000));
+  Put(folder_ + "/node/work/" + work + ".part", archives_[work].substr(0, 2000));
   Answer(false);
   Prepare("a", FilesOf(work), Trial("/not/there"));
   AwaitAsked(1);
@@ -306,7 +264,7 @@ TEST_F(AttemptFilesTest, WhatIsSpoiltOnTheNodeComesAgain) {
   const std::string work = Archive({{"train", std::string(5000, 'x')}});
   std::filesystem::create_directory(folder_ + "/node/work");
   std::filesystem::permissions(folder_ + "/node/work", std::filesystem::perms::owner_all);
-  Write(folder_ + "/node/work/" + work, "spoilt");
+  Put(folder_ + "/node/work/" + work, "spoilt");
   Prepare("a", FilesOf(work), Trial("/not/there"));
   EXPECT_TRUE(Result("a").ok()) << Result("a").status();
   EXPECT_EQ(std::filesystem::file_size(folder_ + "/node/work/" + work), archives_[work].size());

@@ -3,20 +3,16 @@
 
 #include "launcher/node/files/checkpoint_relay.h"
 
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -25,13 +21,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launcher/fixtures/shim_fixture.h"
+#include "launcher/node/files/loop_fixture.h"
 #include "launcher/node/files/sent_files.h"
 #include "launcher/node/words/file_words.h"
-#include "runtime/event_loop.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/mutex.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
@@ -93,11 +87,9 @@ class Lines {
   std::string in_;
 };
 
-class CheckpointRelayTest : public testing::Test {
+class CheckpointRelayTest : public LoopFixture {
  protected:
   CheckpointRelayTest() {
-    char name[] = "/tmp/crXXXXXX";
-    folder_ = mkdtemp(name);
     run_ = folder_ + "/run";
     std::filesystem::create_directory(run_);
     trainer_ = runtime::UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -108,13 +100,6 @@ class CheckpointRelayTest : public testing::Test {
   }
   ~CheckpointRelayTest() override {
     OnLoop([this] { relay_.reset(); });
-    loop_->Stop();
-    thread_.Join();
-    // (A thread of the relay may remove an old checkpoint at the same time.)
-    std::error_code error;
-    do {
-      std::filesystem::remove_all(folder_, error);
-    } while (std::filesystem::exists(folder_));
   }
   void Open() {
     auto relay = CheckpointRelay::Listen({.loop = loop_.get(),
@@ -133,19 +118,6 @@ class CheckpointRelayTest : public testing::Test {
                  .nonce = "n0",
                  .run = {.launcher = "/here/r", .node = run_},
                  .start = run_ + "/checkpoint_tmp000000"});
-  }
-  void OnLoop(const std::function<void()>& body) {
-    bool done = false;
-    loop_->Post([&] {
-      body();
-      runtime::MutexLock lock(mutex_);
-      done = true;
-      changed_.SignalAll();
-    });
-    const absl::Time deadline = absl::Now() + kDeadline;
-    runtime::MutexLock lock(mutex_);
-    while (!done && absl::Now() < deadline) changed_.WaitWithTimeout(mutex_, kDeadline);
-    ASSERT_TRUE(done);
   }
   std::unique_ptr<Lines> Connect() {
     runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -203,18 +175,14 @@ class CheckpointRelayTest : public testing::Test {
                                           R"(","events":[]})"));
   }
 
-  std::string folder_, run_;
+  std::string run_;
   absl::Duration beat_ = absl::Hours(1);
   FakeFiles files_;
   std::size_t asked_ = 0;
   std::vector<std::string> committed_;
   runtime::UniqueFd trainer_;
   std::unique_ptr<Lines> shim_, at_trainer_;
-  runtime::Mutex mutex_;
-  runtime::CondVar changed_;
-  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
   std::unique_ptr<CheckpointRelay> relay_;
-  runtime::Thread thread_{"loop", [this] { loop_->Run(); }};
 };
 
 TEST_F(CheckpointRelayTest, LinesPassByteForByte) {

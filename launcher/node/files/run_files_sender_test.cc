@@ -3,8 +3,6 @@
 
 #include "launcher/node/files/run_files_sender.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,33 +11,24 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launcher/fixtures/shim_fixture.h"
+#include "launcher/node/files/loop_fixture.h"
 #include "launcher/node/files/received_files.h"
 #include "launcher/node/words/file_words.h"
-#include "runtime/event_loop.h"
-#include "runtime/file/file.h"
 #include "runtime/mutex.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
 
 using ::testing::HasSubstr;
 
-class RunFilesTest : public testing::Test {
+class RunFilesTest : public LoopFixture {
  protected:
   RunFilesTest() {
-    char name[] = "/tmp/rfXXXXXX";
-    folder_ = mkdtemp(name);
     std::filesystem::create_directory(folder_ + "/node");
     std::filesystem::create_directory(folder_ + "/here");
     OnLoop([this] {
@@ -52,22 +41,12 @@ class RunFilesTest : public testing::Test {
       files_.reset();
       received_.reset();
     });
-    loop_->Stop();
-    thread_.Join();
-    std::filesystem::remove_all(folder_);
   }
 
   std::string Node(const std::string& path) const { return folder_ + "/node/" + path; }
   std::string Here(const std::string& path) const { return folder_ + "/here/" + path; }
-  static void Put(const std::string& path, const std::string& content) {
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-  }
   static void Append(const std::string& path, const std::string& content) {
     std::ofstream(path, std::ios::binary | std::ios::app) << content;
-  }
-  static std::string Get(const std::string& path) {
-    return runtime::ReadFile(path, 64 << 20).value_or("missing");
   }
   void OpenReceived() {
     received_ = std::make_unique<ReceivedFiles>(
@@ -94,24 +73,6 @@ class RunFilesTest : public testing::Test {
                                 .no_room_pause = absl::Milliseconds(1)});
     files_->Add("a", folder_ + "/node");
   }
-  void OnLoop(const std::function<void()>& body) {
-    bool done = false;
-    loop_->Post([&] {
-      body();
-      runtime::MutexLock lock(mutex_);
-      done = true;
-      changed_.SignalAll();
-    });
-    Await([&] { return done; });
-  }
-  void Await(const std::function<bool()>& holds) {
-    const absl::Time deadline = absl::Now() + kDeadline;
-    runtime::MutexLock lock(mutex_);
-    while (!holds()) {
-      ASSERT_LT(absl::Now(), deadline) << "it does not happen";
-      changed_.WaitWithTimeout(mutex_, std::min(absl::Milliseconds(5), deadline - absl::Now()));
-    }
-  }
   void AwaitHere(const std::string& path, const std::string& content) {
     Await([&] { return Get(Here(path)) == content; });
   }
@@ -129,17 +90,12 @@ class RunFilesTest : public testing::Test {
     return problem.value_or("it does not end");
   }
 
-  std::string folder_;
-  runtime::Mutex mutex_;
-  runtime::CondVar changed_;
-  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
   // On the loop's thread.
   std::uint64_t bytes_ = 0;
   bool is_cut_ = false;
   std::function<void(const FilePart&)> on_part_;
   std::unique_ptr<ReceivedFiles> received_;
   std::unique_ptr<RunFilesSender> files_;
-  runtime::Thread thread_{"loop", [this] { loop_->Run(); }};
 };
 
 TEST_F(RunFilesTest, AnEventFileGrowsHereAsItGrowsThere) {

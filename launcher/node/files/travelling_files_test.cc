@@ -1,41 +1,32 @@
 // Files of run directories between a node and its launcher: both sides, with a wire between them
 // that the test cuts and changes.
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launcher/fixtures/shim_fixture.h"
 #include "launcher/node/files/checkpoint_source.h"
+#include "launcher/node/files/loop_fixture.h"
 #include "launcher/node/files/received_files.h"
 #include "launcher/node/files/sent_files.h"
 #include "launcher/node/files/start_checkpoint.h"
 #include "launcher/node/files/work_cache.h"
 #include "launcher/node/words/file_words.h"
 #include "launcher/node/words/node_words.h"
-#include "runtime/event_loop.h"
-#include "runtime/file/file.h"
 #include "runtime/mutex.h"
 #include "runtime/text/sha256.h"
-#include "runtime/thread.h"
 
 namespace launcher {
 namespace {
@@ -45,11 +36,9 @@ using ::testing::UnorderedElementsAre;
 
 constexpr char kTemporary[] = "checkpoint_tmp0123af";
 
-class TravellingFilesTest : public testing::Test {
+class TravellingFilesTest : public LoopFixture {
  protected:
   TravellingFilesTest() {
-    char name[] = "/tmp/tfXXXXXX";
-    folder_ = mkdtemp(name);
     for (const std::string& path : {Node(kTemporary), Here(kTemporary)}) {
       std::filesystem::create_directories(path);
     }
@@ -70,20 +59,10 @@ class TravellingFilesTest : public testing::Test {
       sent_.reset();
       received_.reset();
     });
-    loop_->Stop();
-    thread_.Join();
-    std::filesystem::remove_all(folder_);
   }
 
   std::string Node(const std::string& path) const { return folder_ + "/node/" + path; }
   std::string Here(const std::string& path) const { return folder_ + "/here/" + path; }
-  static void Put(const std::string& path, const std::string& content) {
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  static std::string Get(const std::string& path) {
-    return runtime::ReadFile(path, 64 << 20).value_or("missing");
-  }
   // Bytes that no other file has.
   static std::string Bytes(std::size_t size, char first) {
     std::string bytes(size, first);
@@ -109,25 +88,6 @@ class TravellingFilesTest : public testing::Test {
     sent_->OnAnswer(*FileAnswer::Decode(answer.Encode()));
   }
 
-  // Waits for `body`, on the loop's thread.
-  void OnLoop(const std::function<void()>& body) {
-    bool done = false;
-    loop_->Post([&] {
-      body();
-      runtime::MutexLock lock(mutex_);
-      done = true;
-      changed_.SignalAll();
-    });
-    Await([&] { return done; });
-  }
-  void Await(const std::function<bool()>& holds) {
-    const absl::Time deadline = absl::Now() + kDeadline;
-    runtime::MutexLock lock(mutex_);
-    while (!holds()) {
-      ASSERT_LT(absl::Now(), deadline) << "it does not happen";
-      changed_.WaitWithTimeout(mutex_, deadline - absl::Now());
-    }
-  }
   void BeginSend(const std::string& path, std::shared_ptr<const SentFiles::Known> known = nullptr) {
     OnLoop([&] {
       result_.reset();
@@ -196,11 +156,7 @@ class TravellingFilesTest : public testing::Test {
     source_->Take(*NodeWant::Decode(want.Encode()));
   }
 
-  std::string folder_;
-  runtime::Mutex mutex_;
-  runtime::CondVar changed_;
   std::optional<absl::StatusOr<FileList>> result_;
-  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
   // On the loop's thread.
   int parts_ = 0, wants_ = 0;
   std::uint64_t bytes_ = 0;
@@ -212,7 +168,6 @@ class TravellingFilesTest : public testing::Test {
   std::unique_ptr<WorkCache> cache_;
   std::unique_ptr<CheckpointSource> source_;
   std::unique_ptr<StartCheckpoint> start_;
-  runtime::Thread thread_{"loop", [this] { loop_->Run(); }};
 };
 
 TEST_F(TravellingFilesTest, ADirectoryComesWhole) {
