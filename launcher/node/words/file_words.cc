@@ -4,6 +4,7 @@
 #include <array>
 
 #include "launcher/node/words/node_words.h"
+#include "launcher/node/words/word_fields.h"
 #include "launcher/wire/record.h"
 #include "runtime/text/sha256.h"
 
@@ -13,24 +14,10 @@ namespace {
 constexpr std::array<std::string_view, 5> kParts = {"tree", "directory", "end", "whole", "append"};
 constexpr std::array<std::string_view, 5> kAnswers = {"has", "later", "gone", "again", "failed"};
 
-template <typename Enum, std::size_t N>
-std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
-}
-
-std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-std::uint64_t Number(const Record& record, std::string_view key) {
-  return static_cast<std::uint64_t>(record.GetNumber(key));
-}
-
 // A record of this kind that is of an attempt.
-std::optional<Record> Parse(std::string_view bytes, std::string_view kind) {
-  auto record = Record::Parse(bytes);
-  const bool is_it = record && record->kind() == kind && IsAttemptKey(record->Get("attempt"));
-  return is_it ? record : std::nullopt;
+std::optional<Record> ParseOfAttempt(std::string_view bytes, std::string_view kind) {
+  auto record = ParseWord(bytes, kind);
+  return record && IsAttemptKey(record->Get("attempt")) ? record : std::nullopt;
 }
 
 }  // namespace
@@ -63,18 +50,18 @@ std::string FilePart::Encode() const {
 }
 
 std::optional<FilePart> FilePart::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "file");
+  const auto record = ParseOfAttempt(bytes, "file");
   const auto kind = record ? NamedIn<Kind>(kParts, record->Get("kind")) : std::nullopt;
   if (!kind) return std::nullopt;
   FilePart part{.attempt = record->Get("attempt"),
                 .kind = *kind,
-                .transfer = Number(*record, "transfer"),
+                .transfer = Unsigned(*record, "transfer"),
                 .path = record->Get("path"),
-                .count = Number(*record, "count"),
-                .size = Number(*record, "size"),
+                .count = Unsigned(*record, "count"),
+                .size = Unsigned(*record, "size"),
                 .sha256 = record->Get("sha256"),
                 .like = record->Get("like"),
-                .offset = Number(*record, "offset"),
+                .offset = Unsigned(*record, "offset"),
                 .bytes = record->Get("bytes")};
   const bool has_hash =
       part.kind == Kind::kTree || part.kind == Kind::kWhole || !part.sha256.empty();
@@ -100,14 +87,14 @@ std::string FileAnswer::Encode() const {
 }
 
 std::optional<FileAnswer> FileAnswer::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "file_answer");
+  const auto record = ParseOfAttempt(bytes, "file_answer");
   const auto kind = record ? NamedIn<Kind>(kAnswers, record->Get("kind")) : std::nullopt;
   if (!kind) return std::nullopt;
   return FileAnswer{.attempt = record->Get("attempt"),
                     .kind = *kind,
-                    .transfer = Number(*record, "transfer"),
+                    .transfer = Unsigned(*record, "transfer"),
                     .path = record->Get("path"),
-                    .offset = Number(*record, "offset"),
+                    .offset = Unsigned(*record, "offset"),
                     .is_whole = record->GetNumber("is_whole") != 0,
                     .error = record->Get("error")};
 }
@@ -124,8 +111,8 @@ std::string FileList::Encode() const {
 }
 
 std::optional<FileList> FileList::Decode(std::string_view bytes) {
-  const auto record = Record::Parse(bytes);
-  if (!record || record->kind() != "file_list") return std::nullopt;
+  const auto record = ParseWord(bytes, "file_list");
+  if (!record) return std::nullopt;
   FileList list{.directories = record->GetAll("directory")};
   const auto paths = record->GetAll("path"), sizes = record->GetAll("size"),
              hashes = record->GetAll("sha256");
@@ -157,12 +144,12 @@ std::string FileListAnswer::Encode() const {
 }
 
 std::optional<FileListAnswer> FileListAnswer::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "file_list_answer");
+  const auto record = ParseOfAttempt(bytes, "file_list_answer");
   if (!record) return std::nullopt;
   FileListAnswer answer{.attempt = record->Get("attempt"),
                         .checkpoint = record->Get("checkpoint"),
                         .sha256 = record->Get("sha256"),
-                        .bytes = Number(*record, "bytes"),
+                        .bytes = Unsigned(*record, "bytes"),
                         .error = record->Get("error")};
   const bool has_list = runtime::IsSha256(answer.sha256) && answer.bytes <= kMaxFileList;
   if (!has_list && answer.error.empty()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "launcher/node/words/word_fields.h"
 #include "launcher/wire/record.h"
 #include "runtime/text/sha256.h"
 
@@ -18,30 +19,11 @@ constexpr std::array<std::string_view, 14> kOrders = {
     "welcome",     "refuse",  "heard", "start", "stop",  "signal",     "barrier",
     "acknowledge", "discard", "read",  "work",  "usage", "take_ports", "keep_ports"};
 
-template <typename Enum, std::size_t N>
-std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
-}
-
-std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-// A whole record of this kind.
-std::optional<Record> Parse(std::string_view bytes, std::string_view kind) {
-  auto record = Record::Parse(bytes);
-  return record && record->kind() == kind ? record : std::nullopt;
-}
-
 // A relative path, or none, that has no "..".
 bool LeadsDown(const std::string& path) {
   const std::filesystem::path all(path);
   return all.is_relative() && path.find('\0') == path.npos &&
          std::none_of(all.begin(), all.end(), [](const auto& name) { return name == ".."; });
-}
-
-std::uint64_t Number(const Record& record, std::string_view key) {
-  return static_cast<std::uint64_t>(record.GetNumber(key));
 }
 
 std::vector<int> NumbersOf(const Record& record, std::string_view key) {
@@ -72,7 +54,7 @@ std::string NodeHello::Encode() const {
 }
 
 std::optional<NodeHello> NodeHello::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "node");
+  const auto record = ParseWord(bytes, "node");
   if (!record) return std::nullopt;
   return NodeHello{.protocol = static_cast<int>(record->GetNumber("protocol")),
                    .node = record->Get("node"),
@@ -82,8 +64,8 @@ std::optional<NodeHello> NodeHello::Decode(std::string_view bytes) {
                    .uid = static_cast<uid_t>(record->GetNumber("uid")),
                    .pid = static_cast<pid_t>(record->GetNumber("pid")),
                    .version = record->Get("version"),
-                   .cpus = Number(*record, "cpus"),
-                   .memory_bytes = Number(*record, "memory_bytes"),
+                   .cpus = Unsigned(*record, "cpus"),
+                   .memory_bytes = Unsigned(*record, "memory_bytes"),
                    .gpus = record->GetAll("gpu"),
                    .run = record->Get("run"),
                    .leaving = record->GetNumber("leaving") != 0,
@@ -119,11 +101,11 @@ std::string NodeNews::Encode() const {
 }
 
 std::optional<NodeNews> NodeNews::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "news");
+  const auto record = ParseWord(bytes, "news");
   if (!record || !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
   const auto kind = NamedIn<Kind>(kNews, record->Get("kind"));
   if (!kind) return std::nullopt;
-  NodeNews news{.number = Number(*record, "number"),
+  NodeNews news{.number = Unsigned(*record, "number"),
                 .attempt = record->Get("attempt"),
                 .kind = *kind,
                 .lost = record->GetNumber("lost") != 0,
@@ -154,11 +136,11 @@ std::string NodeOutput::Encode() const {
 }
 
 std::optional<NodeOutput> NodeOutput::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "output");
+  const auto record = ParseWord(bytes, "output");
   if (!record || !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
   NodeOutput output{.attempt = record->Get("attempt"),
                     .is_stderr = record->GetNumber("stderr") != 0,
-                    .offset = Number(*record, "offset"),
+                    .offset = Unsigned(*record, "offset"),
                     .bytes = record->Get("bytes")};
   if (output.bytes.size() > kMaxNodeOutput) return std::nullopt;
   return output;
@@ -174,11 +156,11 @@ std::string NodeWant::Encode() const {
 }
 
 std::optional<NodeWant> NodeWant::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "want");
+  const auto record = ParseWord(bytes, "want");
   if (!record || !IsAttemptKey(record->Get("attempt"))) return std::nullopt;
   NodeWant want{.attempt = record->Get("attempt"),
                 .work = record->Get("work"),
-                .offset = Number(*record, "offset"),
+                .offset = Unsigned(*record, "offset"),
                 .checkpoint = record->Get("checkpoint")};
   const bool is_list = want.work.empty() && !want.checkpoint.empty();
   if ((!is_list && !runtime::IsSha256(want.work)) || !LeadsDown(want.checkpoint)) {
@@ -202,7 +184,7 @@ std::string NodeFiles::Encode() const {
 }
 
 std::optional<NodeFiles> NodeFiles::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "files");
+  const auto record = ParseWord(bytes, "files");
   if (!record) return std::nullopt;
   NodeFiles files{.node = record->Get("node"),
                   .run_mark = record->Get("run_mark"),
@@ -210,7 +192,7 @@ std::optional<NodeFiles> NodeFiles::Decode(std::string_view bytes) {
                   .mark = record->Get("mark"),
                   .config = record->Get("config"),
                   .work = record->Get("work"),
-                  .work_bytes = Number(*record, "work_bytes"),
+                  .work_bytes = Unsigned(*record, "work_bytes"),
                   .subdirectory = record->Get("subdirectory"),
                   .run_files_travel = record->GetNumber("run_files_travel") != 0};
   if (!files.work.empty() && !runtime::IsSha256(files.work)) return std::nullopt;
@@ -242,7 +224,7 @@ std::string NodeOrder::Encode() const {
 }
 
 std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
-  const auto record = Parse(bytes, "order");
+  const auto record = ParseWord(bytes, "order");
   if (!record) return std::nullopt;
   const auto kind = NamedIn<Kind>(kOrders, record->Get("kind"));
   if (!kind) return std::nullopt;
@@ -257,15 +239,15 @@ std::optional<NodeOrder> NodeOrder::Decode(std::string_view bytes) {
                    .probe = record->Get("probe"),
                    .signal = static_cast<int>(record->GetNumber("signal")),
                    .grace_ms = record->GetNumber("grace_ms"),
-                   .number = Number(*record, "number"),
+                   .number = Unsigned(*record, "number"),
                    .line = record->Get("line"),
                    .is_stderr = record->GetNumber("stderr") != 0,
-                   .offset = Number(*record, "offset"),
+                   .offset = Unsigned(*record, "offset"),
                    .work = record->Get("work"),
                    .bytes = record->Get("bytes"),
                    .job = record->Get("job"),
                    .jobs = record->GetAll("keep"),
-                   .count = Number(*record, "count"),
+                   .count = Unsigned(*record, "count"),
                    .for_good = record->GetNumber("for_good") != 0};
 }
 
