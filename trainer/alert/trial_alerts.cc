@@ -69,8 +69,6 @@ TrialAlerts::TrialAlerts(Options options) : options_(std::move(options)), rules_
 
 TrialAlerts::~TrialAlerts() {
   options_.store->SetAlertSource(nullptr);
-  options_.loop->Cancel(stall_timer_);
-  options_.loop->Cancel(hand_timer_);
   *alive_ = false;
 }
 
@@ -106,7 +104,7 @@ std::vector<bus::NewAlert> TrialAlerts::AlertsOf(const StoreBatch& batch) {
 void TrialAlerts::Stored(const StoreBatch& batch, const std::vector<msg::AlertT>& alerts) {
   rules_.Stored(batch, options_.clock->Monotonic());
   for (const msg::AlertT& alert : alerts) Raised(alert);
-  if (is_resumed_ && stall_timer_ == 0) WatchStalls();
+  if (is_resumed_ && !stall_timer_.is_set()) WatchStalls();
 }
 
 void TrialAlerts::Raised(const msg::AlertT& alert) {
@@ -145,11 +143,10 @@ void TrialAlerts::Acknowledge(const std::string& trial) {
 // once in the shortest time in which a trial can stall, as its median may have become smaller.
 void TrialAlerts::WatchStalls() {
   const bool any_runs = !rules_.Running().empty();
-  if (stall_timer_ != 0 || !any_runs) return;
+  if (stall_timer_.is_set() || !any_runs) return;
   const absl::Duration floor = std::max(options_.rules.stall_floor, absl::Milliseconds(10));
   const absl::Duration wait = rules_.NextStall() - options_.clock->Monotonic();
-  stall_timer_ = options_.loop->RunAfter(std::clamp(wait, absl::ZeroDuration(), floor), [this] {
-    stall_timer_ = 0;
+  stall_timer_.Start(options_.loop, std::clamp(wait, absl::ZeroDuration(), floor), [this] {
     LookForStalls();
     WatchStalls();
   });
@@ -208,7 +205,7 @@ void TrialAlerts::HandOnSoon() {
 }
 
 void TrialAlerts::HandOn() {
-  if (is_handing_ || hand_timer_ != 0) return;
+  if (is_handing_ || hand_timer_.is_set()) return;
   auto due = options_.alerts->NotHanded(1);
   if (!due.ok()) return TryAgainLater(due.status());
   if (due->empty()) return;
@@ -258,12 +255,9 @@ void TrialAlerts::FinishHanding(std::uint64_t number) {
 void TrialAlerts::TryAgainLater(const absl::Status& why) {
   ++failures_;
   LOG_IF(WARNING, failures_ == 10) << "an alert waits for the launcher: " << why;
-  if (hand_timer_ != 0) return;
-  hand_timer_ =
-      options_.loop->RunAfter(bus::GrowingPause(failures_, kFirstPause, kLongestPause), [this] {
-        hand_timer_ = 0;
-        HandOn();
-      });
+  if (hand_timer_.is_set()) return;
+  hand_timer_.Start(options_.loop, bus::GrowingPause(failures_, kFirstPause, kLongestPause),
+                    [this] { HandOn(); });
 }
 
 }  // namespace trainer

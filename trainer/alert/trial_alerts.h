@@ -18,6 +18,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/alert/trial_rules.h"
 #include "trainer/store/alert_source.h"
 #include "trainer/store/store.h"
@@ -100,8 +101,8 @@ class TrialAlerts : public AlertSource {
   TrialRules rules_;
   std::set<std::string> unseen_;
   bool is_resumed_ = false;
-  runtime::EventLoop::TimerId stall_timer_ = 0;
-  runtime::EventLoop::TimerId hand_timer_ = 0;
+  runtime::Timer stall_timer_;
+  runtime::Timer hand_timer_;
   bool is_handing_ = false;
   bool hands_soon_ = false;
   int failures_ = 0;  // Calls that failed, in a row.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_generated.h"
 #include "runtime/report_channel/relay_protocol.h"
+#include "runtime/timer.h"
 
 namespace trainer {
 namespace {
@@ -14,12 +15,11 @@ namespace {
 class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this<AttachedRunner> {
  public:
   explicit AttachedRunner(AttachedOptions options) : options_(std::move(options)) {}
-  ~AttachedRunner() override { options_.loop->Cancel(timer_); }
 
   void Launch(const std::string&, const msg::JobSpecT&) override { AwaitConnection(); }
   void TakeUp(const std::string&) override { AwaitConnection(); }
   void OnConnection(bool is_open) override {
-    options_.loop->Cancel(std::exchange(timer_, 0));
+    timer_.Cancel();
     if (!is_open) AwaitConnection();
   }
   // Called when its grace time is over: it has heard, and goes on.
@@ -43,9 +43,7 @@ class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this
 
  private:
   void AwaitConnection() {
-    options_.loop->Cancel(timer_);
-    timer_ = options_.loop->RunAfter(options_.patience, [this] {
-      timer_ = 0;
+    timer_.Start(options_.loop, options_.patience, [this] {
       Finish({.success = false,
               .reason = absl::StrCat("nothing was heard of process ", options_.pid, " for ",
                                      absl::FormatDuration(options_.patience),
@@ -56,13 +54,13 @@ class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this
   }
   void Finish(AttemptEnd end) {
     const auto keep = shared_from_this();  // The callback may drop us.
-    options_.loop->Cancel(std::exchange(timer_, 0));
+    timer_.Cancel();
     if (!std::exchange(finished_, true)) options_.on_ended(std::move(end));
   }
 
   const AttachedOptions options_;
   bool finished_ = false;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace

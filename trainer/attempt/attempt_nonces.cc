@@ -29,11 +29,7 @@ void AttemptNonces::ForgetDue() {
 
 // All that are due by then together: they are many if trials are short.
 void AttemptNonces::PlanForgetting() {
-  if (timer_ != 0) return;
-  timer_ = loop_->RunAfter(kLateReports / 4, [this] {
-    timer_ = 0;
-    ForgetDue();
-  });
+  if (!timer_.is_set()) timer_.Start(loop_, kLateReports / 4, [this] { ForgetDue(); });
 }
 
 }  // namespace trainer

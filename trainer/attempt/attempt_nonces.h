@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/report/line_receiver.h"
 
 namespace trainer {
@@ -24,7 +25,6 @@ class AttemptNonces {
 
   // Neither is owned; both outlive it.
   AttemptNonces(runtime::EventLoop* loop, runtime::Clock* clock) : loop_(loop), clock_(clock) {}
-  ~AttemptNonces() { loop_->Cancel(timer_); }
   AttemptNonces(const AttemptNonces&) = delete;
   AttemptNonces& operator=(const AttemptNonces&) = delete;
 
@@ -46,7 +46,7 @@ class AttemptNonces {
   runtime::EventLoop* const loop_;
   runtime::Clock* const clock_;
   std::map<std::string, Entry, std::less<>> attempts_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace trainer

@@ -29,8 +29,6 @@ OutputReader::OutputReader(Options options)
   LookAfter(options_.interval);
 }
 
-OutputReader::~OutputReader() { options_.loop->Cancel(timer_); }
-
 void OutputReader::Finish(std::function<void(bool took_all)> done) {
   done_ = std::move(done);
   LookAfter(absl::ZeroDuration());
@@ -47,11 +45,7 @@ void OutputReader::End(bool took_all) {
 }
 
 void OutputReader::LookAfter(absl::Duration delay) {
-  options_.loop->Cancel(timer_);
-  timer_ = options_.loop->RunAfter(delay, [this] {
-    timer_ = 0;
-    Look();
-  });
+  timer_.Start(options_.loop, delay, [this] { Look(); });
 }
 
 std::string OutputReader::Read() const {

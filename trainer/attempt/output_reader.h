@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/report/output_format.h"
 
 namespace trainer {
@@ -41,7 +42,6 @@ class OutputReader {
     absl::Duration interval = absl::Milliseconds(100);
   };
   explicit OutputReader(Options options);
-  ~OutputReader();
   OutputReader(const OutputReader&) = delete;
   OutputReader& operator=(const OutputReader&) = delete;
 
@@ -86,7 +86,7 @@ class OutputReader {
   std::size_t want_;           // Bytes to read the next time.
   std::function<void(bool took_all)> done_;
   bool gives_up_ = false;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace trainer

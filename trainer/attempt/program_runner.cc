@@ -16,6 +16,7 @@
 #include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
+#include "runtime/timer.h"
 #include "trainer/attempt/trial_cluster.h"
 #include "trainer/attempt/trial_resources.h"
 
@@ -63,7 +64,6 @@ class ProgramRunnerImpl : public ProgramRunner,
                           public std::enable_shared_from_this<ProgramRunnerImpl> {
  public:
   explicit ProgramRunnerImpl(Options options) : options_(std::move(options)) {}
-  ~ProgramRunnerImpl() override { options_.loop->Cancel(timer_); }
 
   void Launch(const std::string& request_id, const msg::JobSpecT& spec) override {
     options_.jobs->Launch(request_id, options_.trace, spec,
@@ -126,12 +126,12 @@ class ProgramRunnerImpl : public ProgramRunner,
       end_ = AttemptEnd{false, absl::StrCat("lost job ", job_, ": ", job.status().message()), {}};
     }
     if (reports_complete_ || !job.ok() || ShimIsGone(*job)) return Finish();
-    timer_ = options_.loop->RunAfter(options_.last_reports, [this] { Finish(); });
+    timer_.Start(options_.loop, options_.last_reports, [this] { Finish(); });
   }
 
   void Finish() {
     const auto keep = shared_from_this();
-    options_.loop->Cancel(std::exchange(timer_, 0));
+    timer_.Cancel();
     if (!std::exchange(finished_, true)) options_.on_ended(*end_);
   }
 
@@ -142,7 +142,7 @@ class ProgramRunnerImpl : public ProgramRunner,
   bool reports_complete_ = false;
   bool reporter_ended_ = false;
   bool finished_ = false;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 bool SetByUs(std::string_view variable) {

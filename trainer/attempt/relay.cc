@@ -21,6 +21,7 @@
 #include "runtime/report_channel/relay_protocol.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
+#include "runtime/timer.h"
 
 // Always true: lines_ holds lines of connections in the order of arrival, and Commit() is posted
 // while it is not empty; a connection with lines that are held back has none there; one that is
@@ -70,7 +71,6 @@ class RelayImpl : public Relay {
     options_.receiver->OnWanted(nullptr);
     options_.receiver->OnOver(nullptr);
     options_.loop->Unwatch(accept_watch_);
-    options_.loop->Cancel(accept_timer_);
     for (auto& [id, connection] : connections_) Unwatch(connection);
     *alive_ = false;
   }
@@ -83,7 +83,7 @@ class RelayImpl : public Relay {
     auto listener = ListenOn(options_.socket_path);
     if (!listener.ok()) return listener.status();
     options_.loop->Unwatch(accept_watch_);
-    options_.loop->Cancel(accept_timer_);
+    accept_timer_.Cancel();
     listener_ = *std::move(listener);
     WatchListener();
     return absl::OkStatus();
@@ -128,7 +128,7 @@ class RelayImpl : public Relay {
   void PauseAccepting() {
     PLOG(ERROR) << "cannot accept on " << options_.socket_path;
     options_.loop->Unwatch(accept_watch_);
-    accept_timer_ = options_.loop->RunAfter(kAcceptPause, [this] { WatchListener(); });
+    accept_timer_.Start(options_.loop, kAcceptPause, [this] { WatchListener(); });
   }
 
   void Add(runtime::UniqueFd fd) {
@@ -342,7 +342,7 @@ class RelayImpl : public Relay {
   const Options options_;
   runtime::UniqueFd listener_;
   runtime::EventLoop::WatchId accept_watch_ = 0;
-  runtime::EventLoop::TimerId accept_timer_ = 0;
+  runtime::Timer accept_timer_;
   // Every read uses it in turn: to make room for as much in each `in` would be to fill it with
   // zeros.
   const std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadBytes);

@@ -20,14 +20,12 @@ RoomWaits::RoomWaits(runtime::EventLoop* loop,
                      std::function<void(const std::vector<AttemptKey>&)> again)
     : loop_(loop), again_(std::move(again)) {}
 
-RoomWaits::~RoomWaits() { loop_->Cancel(timer_); }
-
 bool RoomWaits::Add(const AttemptKey& attempt, const std::string& why) {
   const auto [wait, is_new] = waits_.insert_or_assign(attempt.trial, Wait{attempt.attempt, why});
   static_cast<void>(wait);
-  if (timer_ == 0) {
+  if (!timer_.is_set()) {
     const absl::Duration pause = bus::GrowingPause(++tries_, kFirstPause, kLongestPause);
-    timer_ = loop_->RunAfter(pause, [this] { TryAgain(); });
+    timer_.Start(loop_, pause, [this] { TryAgain(); });
   }
   return is_new;
 }
@@ -35,7 +33,7 @@ bool RoomWaits::Add(const AttemptKey& attempt, const std::string& why) {
 bool RoomWaits::Remove(std::int64_t trial) {
   if (waits_.erase(trial) == 0) return false;
   if (waits_.empty()) {
-    loop_->Cancel(std::exchange(timer_, 0));
+    timer_.Cancel();
     tries_ = 0;
   }
   return true;
@@ -47,7 +45,6 @@ std::string RoomWaits::WhyOf(std::int64_t trial) const {
 }
 
 void RoomWaits::TryAgain() {
-  timer_ = 0;
   std::vector<AttemptKey> attempts;
   for (const auto& [trial, wait] : waits_) attempts.push_back({trial, wait.attempt});
   again_(attempts);

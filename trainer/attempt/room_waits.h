@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/report/line_receiver.h"
 
 namespace trainer {
@@ -28,7 +29,6 @@ class RoomWaits {
   // `loop` is not owned and outlives it. `again` is called with those that wait; each then either
   // waits again (Add) or does not (Remove).
   RoomWaits(runtime::EventLoop* loop, std::function<void(const std::vector<AttemptKey>&)> again);
-  ~RoomWaits();
   RoomWaits(const RoomWaits&) = delete;
   RoomWaits& operator=(const RoomWaits&) = delete;
 
@@ -49,7 +49,7 @@ class RoomWaits {
   runtime::EventLoop* const loop_;
   const std::function<void(const std::vector<AttemptKey>&)> again_;
   std::map<std::int64_t, Wait> waits_;  // By trial.
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   int tries_ = 0;  // Since somebody waits.
 };
 

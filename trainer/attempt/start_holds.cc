@@ -99,13 +99,9 @@ void StartHolds::Await(const TrialRecord& trial) {
   const absl::Duration pause =
       begins > absl::ZeroDuration() ? std::min(begins, kLongestSleep) : kLookAgain;
   const absl::Duration at = options_.clock->Monotonic() + pause;
-  if (timer_ != 0 && at >= wakes_) return;
-  options_.loop->Cancel(timer_);
+  if (timer_.is_set() && at >= wakes_) return;
   wakes_ = at;
-  timer_ = options_.loop->RunAfter(pause, [this] {
-    timer_ = 0;
-    options_.again();
-  });
+  timer_.Start(options_.loop, pause, options_.again);
 }
 
 }  // namespace trainer

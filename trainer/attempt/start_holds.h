@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/store/trial_record.h"
 
 namespace trainer {
@@ -49,7 +50,6 @@ class StartHolds {
     std::function<absl::StatusOr<DiskRoom>(const std::string& directory)> room = RoomOf;
   };
   explicit StartHolds(Options options) : options_(std::move(options)) {}
-  ~StartHolds() { options_.loop->Cancel(timer_); }
   StartHolds(const StartHolds&) = delete;
   StartHolds& operator=(const StartHolds&) = delete;
 
@@ -68,7 +68,7 @@ class StartHolds {
   std::string WhyNoRoom(const std::string& directory) const;
 
   const Options options_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   absl::Duration wakes_ = absl::InfiniteDuration();
   mutable std::map<std::string, Look> looks_;  // By the directory above a run's.
 };

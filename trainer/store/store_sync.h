@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 
 namespace trainer {
 
@@ -29,7 +30,6 @@ class StoreSync {
     std::function<void(const std::string& path)> sync;  // Any thread.
   };
   explicit StoreSync(Options options);
-  ~StoreSync();
   StoreSync(const StoreSync&) = delete;
   StoreSync& operator=(const StoreSync&) = delete;
 
@@ -41,7 +41,7 @@ class StoreSync {
   void Sync();
 
   const Options options_;
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   bool syncs_ = false;  // Now, in the background.
   // Monotonic: the first of what no sync was begun for. Unset: there is nothing.
   std::optional<absl::Duration> since_;

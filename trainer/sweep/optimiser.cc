@@ -14,6 +14,7 @@
 #include "runtime/text/json_value.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
+#include "runtime/timer.h"
 #include "trainer/attempt/program_runner.h"
 
 namespace trainer {
@@ -44,11 +45,7 @@ class OptimiserImpl : public Optimiser,
  public:
   explicit OptimiserImpl(Options options)
       : options_(std::move(options)), started_(options_.started_before) {}
-  ~OptimiserImpl() override {
-    options_.loop->Cancel(timer_);
-    options_.loop->Cancel(retry_timer_);
-    options_.lines->Forget(nonce_);
-  }
+  ~OptimiserImpl() override { options_.lines->Forget(nonce_); }
 
   // The same request is the same job.
   void EndEarlier() override {
@@ -72,7 +69,7 @@ class OptimiserImpl : public Optimiser,
   void Stop() override {
     is_over_ = true;
     if (runner_ != nullptr) EndProgram(kGrace);
-    options_.loop->Cancel(std::exchange(retry_timer_, 0));
+    retry_timer_.Cancel();
   }
 
   bool HasLeft() const override { return runners_.empty(); }
@@ -102,7 +99,7 @@ class OptimiserImpl : public Optimiser,
       reply_ = "";
       return "";
     }
-    options_.loop->Cancel(std::exchange(timer_, 0));
+    timer_.Cancel();
     if (!std::exchange(has_greeted_, true)) {
       if (type == "hello") return Reply();
       Fail("its first line is not {\"t\":\"hello\"}");
@@ -148,10 +145,8 @@ class OptimiserImpl : public Optimiser,
   }
 
   void ExpectAnswer(const tuning::Engine& engine) {
-    options_.loop->Cancel(timer_);
     const double seconds = engine.plan().external.answer_seconds;
-    timer_ = options_.loop->RunAfter(absl::Seconds(seconds), [this, seconds] {
-      timer_ = 0;
+    timer_.Start(options_.loop, absl::Seconds(seconds), [this, seconds] {
       const auto keep = shared_from_this();
       Fail(absl::StrCat("it has said nothing for ", seconds, " s"));
     });
@@ -189,7 +184,7 @@ class OptimiserImpl : public Optimiser,
 
   void Start() {
     const tuning::Engine* const engine = options_.engine();
-    if (is_over_ || engine == nullptr || runner_ != nullptr || retry_timer_ != 0) return;
+    if (is_over_ || engine == nullptr || runner_ != nullptr || retry_timer_.is_set()) return;
     EndEarlier();
     if (const auto stored = options_.store_start(started_ + 1); !stored.ok()) {
       LOG_EVERY_N(ERROR, 20) << "sweep " << options_.sweep_id << " waits: " << stored;
@@ -249,13 +244,10 @@ class OptimiserImpl : public Optimiser,
   }
 
   void StartLater() {
-    const auto again = [weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (self == nullptr) return;
-      self->retry_timer_ = 0;
-      self->Start();
-    };
-    retry_timer_ = options_.loop->RunAfter(kRetry, again);
+    retry_timer_.Start(options_.loop, kRetry, [this] {
+      const auto keep = shared_from_this();
+      Start();
+    });
   }
 
   void TakeRefusal(const absl::Status& status) {
@@ -279,7 +271,7 @@ class OptimiserImpl : public Optimiser,
 
   // Its program is not ours any more.
   void Drop() {
-    options_.loop->Cancel(std::exchange(timer_, 0));
+    timer_.Cancel();
     options_.lines->Forget(nonce_);
     runner_ = nullptr;
     is_ready_ = false;
@@ -315,7 +307,7 @@ class OptimiserImpl : public Optimiser,
   int failures_ = 0;  // Since it last suggested something.
   std::string last_failure_;
   std::map<std::int64_t, std::shared_ptr<ProgramRunner>> runners_;  // Until they have ended.
-  runtime::EventLoop::TimerId retry_timer_ = 0;
+  runtime::Timer retry_timer_;
 
   // The program that is talked to.
   std::shared_ptr<ProgramRunner> runner_;  // Null: none runs.
@@ -327,7 +319,7 @@ class OptimiserImpl : public Optimiser,
   std::int64_t taken_ = 0;            // The last line.
   std::optional<std::string> reply_;  // The answer to that.
   std::string said_;                  // Why it fails, in its own words.
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
 };
 
 }  // namespace

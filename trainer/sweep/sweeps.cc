@@ -15,6 +15,7 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
+#include "runtime/timer.h"
 #include "trainer/report/report_line.h"
 #include "trainer/sweep/optimiser.h"
 #include "trainer/sweep/sweep.h"
@@ -77,13 +78,7 @@ bool MayTryAgain(const absl::Status& status) {
 class SweepsImpl : public Sweeps {
  public:
   explicit SweepsImpl(Options options) : options_(std::move(options)) {}
-  ~SweepsImpl() override {
-    for (auto& [id, entry] : entries_) {
-      options_.loop->Cancel(entry.retry_timer);
-      options_.loop->Cancel(entry.budget_timer);
-    }
-    *alive_ = false;
-  }
+  ~SweepsImpl() override { *alive_ = false; }
 
   absl::Status Load() {
     return options_.store->ForEachSweep([&](SweepRecord record) -> absl::Status {
@@ -340,7 +335,7 @@ class SweepsImpl : public Sweeps {
     std::shared_ptr<Optimiser> optimiser;  // Null unless the plan has an external one.
     std::uint64_t epochs = 0;              // Reports of all its trials.
     std::int64_t told = 0;                 // The last event that on_event has had.
-    runtime::EventLoop::TimerId retry_timer = 0, budget_timer = 0;
+    runtime::Timer retry_timer, budget_timer;
   };
   struct Observer {
     std::string id;
@@ -506,10 +501,9 @@ class SweepsImpl : public Sweeps {
   }
 
   void RetryLater(Entry& entry) {
-    if (entry.retry_timer != 0) return;
-    entry.retry_timer = options_.loop->RunAfter(kRetry, [this, id = entry.record.id] {
+    if (entry.retry_timer.is_set()) return;
+    entry.retry_timer.Start(options_.loop, kRetry, [this, id = entry.record.id] {
       Entry& late = entries_.at(id);
-      late.retry_timer = 0;
       if (late.sweep != nullptr && !late.is_lost) return Act(late);
       if (late.sweep == nullptr) LoadEngine(late);
       if (late.sweep == nullptr) return RetryLater(late);
@@ -875,7 +869,7 @@ class SweepsImpl : public Sweeps {
     Fault("sweep finished");
     entry.record = std::move(changed);
     EndOptimiser(entry);
-    options_.loop->Cancel(std::exchange(entry.budget_timer, 0));
+    entry.budget_timer.Cancel();
     LOG(INFO) << "sweep " << entry.record.id << " is "
               << msg::EnumNameSweepState(entry.record.summary.state) << ": "
               << runtime::Printable(entry.record.summary.reason);
@@ -888,16 +882,15 @@ class SweepsImpl : public Sweeps {
   }
 
   void WatchBudget(Entry& entry) {
-    options_.loop->Cancel(std::exchange(entry.budget_timer, 0));
+    entry.budget_timer.Cancel();
     const std::uint64_t budget_ms = entry.record.request.time_budget_ms;
     if (budget_ms == 0) return;
     const absl::Duration budget = absl::Milliseconds(budget_ms);
     const absl::Duration used =
         options_.clock->Now() - absl::FromUnixMicros(entry.record.created_us);
     const absl::Duration left = std::max(absl::ZeroDuration(), budget - used);
-    entry.budget_timer = options_.loop->RunAfter(left, [this, id = entry.record.id, budget] {
+    entry.budget_timer.Start(options_.loop, left, [this, id = entry.record.id, budget] {
       Entry& spent = entries_.at(id);
-      spent.budget_timer = 0;
       if (spent.sweep == nullptr) return WatchBudget(spent);
       Take(spent,
            {.kind = Event::Kind::kSpent,

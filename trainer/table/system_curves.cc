@@ -38,13 +38,8 @@ void AddReportedNames(const std::string& metrics, std::set<std::string>* names) 
 
 }  // namespace
 
-SystemCurves::~SystemCurves() {
-  *alive_ = false;
-  options_.loop->Cancel(timer_);
-}
-
 void SystemCurves::Watch() {
-  if (!options_.ask || asks_ || timer_ != 0) return;
+  if (!options_.ask || asks_ || timer_.is_set()) return;
   LookAfter(kEvery);
 }
 
@@ -55,10 +50,7 @@ void SystemCurves::Repair(const Trial& trial) {
 }
 
 void SystemCurves::LookAfter(absl::Duration delay) {
-  timer_ = options_.loop->RunAfter(delay, [this] {
-    timer_ = 0;
-    Look();
-  });
+  timer_.Start(options_.loop, delay, [this] { Look(); });
 }
 
 void SystemCurves::Look() {

@@ -12,6 +12,7 @@
 #include "bus/schema/launcher_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/attempt/attempt_usage.h"
 #include "trainer/run/system_file.h"
 #include "trainer/table/trial_table.h"
@@ -43,7 +44,7 @@ class SystemCurves {
     std::function<void(Usage done)> ask = {};
   };
   explicit SystemCurves(Options options) : options_(std::move(options)) {}
-  ~SystemCurves();
+  ~SystemCurves() { *alive_ = false; }
   SystemCurves(const SystemCurves&) = delete;
   SystemCurves& operator=(const SystemCurves&) = delete;
 
@@ -71,7 +72,7 @@ class SystemCurves {
 
   const Options options_;
   std::map<std::int64_t, std::unique_ptr<Curves>> curves_;  // By the trial's number.
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   bool asks_ = false;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -6,7 +6,6 @@
 namespace trainer {
 
 TrialNews::~TrialNews() {
-  options_.loop->Cancel(timer_);
   for (const std::int64_t number : due_) (void)options_.table->At(number).reports->WriteFiles();
   *alive_ = false;
 }
@@ -57,9 +56,8 @@ absl::Status TrialNews::SpreadSoon(Trial& trial) {
     return Spread(trial);
   }
   due_.insert(trial.record.number);
-  if (timer_ != 0) return absl::OkStatus();
-  timer_ = options_.loop->RunAfter(options_.spread_every, [this] {
-    timer_ = 0;
+  if (timer_.is_set()) return absl::OkStatus();
+  timer_.Start(options_.loop, options_.spread_every, [this] {
     SpreadOneByOne({due_.begin(), due_.end()});
   });
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "trainer/report/result_row.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
@@ -70,7 +71,7 @@ class TrialNews {
 
   const Options options_;
   std::set<std::int64_t> due_;  // Trials with fresh rows, for the timer.
-  runtime::EventLoop::TimerId timer_ = 0;
+  runtime::Timer timer_;
   std::map<std::uint64_t, Observer> observers_;
   std::uint64_t last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
