@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "trainer/store/store.h"
 #include "trainer/store/sweep_rows.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/sweep/sweep.h"
 #include "tuning/engine/event.h"
 
@@ -64,7 +64,7 @@ class SweepInStore {
   }
   absl::Status Open() {
     store_.reset();
-    auto store = trainer::Store::Open(directory_ + "/trainer.db");
+    auto store = trainer::TrialStore::Open(directory_ + "/trainer.db");
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
     return absl::OkStatus();
@@ -124,7 +124,7 @@ class SweepInStore {
  private:
   std::string directory_;
   trainer::SweepRecord record_;
-  std::unique_ptr<trainer::Store> store_;
+  std::unique_ptr<trainer::TrialStore> store_;
   std::unique_ptr<trainer::Sweep> sweep_;
 };
 

@@ -30,8 +30,8 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 
 namespace bench {
 namespace {
@@ -90,7 +90,7 @@ ReportRate RateOf(const Notes& notes) {
 
 // Each with a report. (Their directories are gone, so that nobody reads them meanwhile.)
 absl::Status MakeEndedTrials(const std::string& directory, int count) {
-  auto store = trainer::Store::Open(directory + "/state/trainer.db");
+  auto store = trainer::TrialStore::Open(directory + "/state/trainer.db");
   if (!store.ok()) return store.status();
   const std::int64_t now_us = absl::ToUnixMicros(absl::Now()) - 3'600'000'000;  // An hour ago.
   trainer::StoreBatch batch;

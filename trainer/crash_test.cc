@@ -29,7 +29,7 @@
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/run/result_files.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/testing/relay_client.h"
 
 namespace trainer {
@@ -159,7 +159,7 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     trainer_.reset();
   }
   std::vector<TrialRecord> StoredTrials() {
-    auto store = Store::Open(directory_ + "/trainer.db");
+    auto store = TrialStore::Open(directory_ + "/trainer.db");
     EXPECT_TRUE(store.ok()) << store.status();
     std::vector<TrialRecord> trials;
     const absl::Status loaded = (*store)->ForEachTrial([&](TrialRecord trial) {
@@ -171,7 +171,7 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
   }
 
   void ExpectEachReportOnce(const TrialRecord& trial) {
-    auto store = *Store::Open(directory_ + "/trainer.db");
+    auto store = *TrialStore::Open(directory_ + "/trainer.db");
     const auto rows = *store->RowsAfter(trial.number, 0, 1000);
     std::vector<std::string> expected, found, said, kept;
     for (int i = 1; i <= kLines; ++i) {
@@ -387,7 +387,7 @@ TEST_P(CheckpointCrashTest, EachCheckpointIsThereOnceAndWhole) {
     EndTrainer();
   }
   EXPECT_EQ(kills, kKills) << "the point was not reached";
-  auto store = *Store::Open(directory_ + "/trainer.db");
+  auto store = *TrialStore::Open(directory_ + "/trainer.db");
   const auto rows = *store->Checkpoints(trial.number);
   ASSERT_EQ(rows.size(), static_cast<std::size_t>(SavingProgram::kSaves));
   for (int save = 1; save <= SavingProgram::kSaves; ++save) {
@@ -426,7 +426,7 @@ TEST_P(RemovalCrashTest, TheNextTrainerFinishesARemoval) {
   StartTrainer("", 0, 0);
   EndTrainer();
   EXPECT_TRUE(StoredTrials().empty());
-  auto store = *Store::Open(directory_ + "/trainer.db");
+  auto store = *TrialStore::Open(directory_ + "/trainer.db");
   const auto removal = *store->RemovalWith("rm");
   ASSERT_TRUE(removal.has_value());
   EXPECT_TRUE(store->UnfinishedRemovals()->empty());

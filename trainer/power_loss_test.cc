@@ -154,7 +154,7 @@ class PowerLossTest : public TrialsFixture {
   void Kill() {
     TrialsFixture::Kill();
     // Stores that are never closed: that would sync them, and remove files of their names.
-    static auto* const killed = new std::vector<std::unique_ptr<Store>>();
+    static auto* const killed = new std::vector<std::unique_ptr<TrialStore>>();
     killed->push_back(std::move(killed_.back()));
     killed_.clear();
   }

@@ -22,7 +22,7 @@
 #include "runtime/fake_clock.h"
 #include "trainer/follow_call.h"
 #include "trainer/report/line_receiver.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/fake_jobs.h"
 #include "trainer/testing/loop_thread.h"
@@ -69,7 +69,7 @@ class ResourceTrialsTest : public testing::Test {
     loop_ = std::make_unique<LoopThread>(&clock_);
     jobs_.SetLoop(loop_->loop());
     for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    auto store = Store::Open(directory_ + "/trainer.db");
+    auto store = TrialStore::Open(directory_ + "/trainer.db");
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
     auto trials = Trials::Open({.loop = loop_->loop(),
@@ -167,7 +167,7 @@ class ResourceTrialsTest : public testing::Test {
   runtime::FakeClock clock_;
   FakeJobs jobs_;
   std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
   std::unique_ptr<Trials> trials_;
   int requests_ = 0;
 };

@@ -12,8 +12,8 @@
 #include "runtime/file/file.h"
 #include "runtime/sanitizer.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
 

@@ -35,7 +35,7 @@
 #include "trainer/attempt/relay.h"
 #include "trainer/report/line_receiver.h"
 #include "trainer/service_methods.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"
@@ -145,7 +145,7 @@ class ServiceTest : public testing::Test {
 
   void ServeTrainer() {
     trainer_client_ = std::make_unique<bus::Client>(trainer_node_.get());
-    store_ = *Store::Open(directory_ + "/trainer.db");
+    store_ = *TrialStore::Open(directory_ + "/trainer.db");
     jobs_ = bus::MakeLauncherJobs(trainer_client_.get(), loop_.loop());
     sweeps_ = *Sweeps::Open({.loop = loop_.loop(),
                              .store = store_.get(),
@@ -277,7 +277,7 @@ class ServiceTest : public testing::Test {
   std::unique_ptr<bus::Client> client_, trainer_client_;
   std::unique_ptr<bus::Service> registry_, launcher_, service_;
   LoopThread loop_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
   std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<Sweeps> sweeps_;
   std::unique_ptr<Trials> trials_;

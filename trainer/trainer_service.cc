@@ -30,7 +30,7 @@
 #include "trainer/alert/trial_alerts.h"
 #include "trainer/attempt/relay.h"
 #include "trainer/service_methods.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/sweep/optimiser_lines.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/sweep_methods.h"
@@ -75,12 +75,12 @@ class TrainerServiceImpl : public TrainerService {
     }
     const std::string database = locations.state_directory + "/trainer.db";
     const bool was_left_open = runtime::WasLeftOpen(database);
-    Store::Options store_options;
+    TrialStore::Options store_options;
     store_options.trace_of_use = [&] {
       const std::string job = runtime::FirstEntryIn(locations.state_directory + "/jobs");
       return job.empty() ? RunOfATrialIn(options.logdir) : job;
     };
-    auto store = Store::Open(database, store_options);
+    auto store = TrialStore::Open(database, store_options);
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
     std::error_code unknown;  // Then a function cannot be started, and its trial says so.
@@ -252,7 +252,7 @@ class TrainerServiceImpl : public TrainerService {
 
   // Destroyed in the opposite order: what uses comes after what is used.
   std::atomic<bool> damaged_{false};
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
   std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_, sweep_thread_;
   std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<bus::AlertStore> alert_store_;

@@ -30,7 +30,7 @@ class CompiledTest(unittest.TestCase):
                          "except //bench/... except //tests:docs_test")
 
     def test_what_has_to_be_sanitized_cannot_be_left_out(self):
-        for label in ("//eventlog/...", "//bus/call:client_test", "//runtime:all", "//launcher/shim:shim_test", "//trainer/store:store_test",
+        for label in ("//eventlog/...", "//bus/call:client_test", "//runtime:all", "//launcher/shim:shim_test", "//trainer/store:trial_store_test",
                       "//datamanager/read:run_files_reader_test", "//tests:some_fuzz_test", "//..."):
             with self.subTest(label=label), self.assertRaisesRegex(RuntimeError, label + ", which has to.*\n*Next step: "):
                 compiled.left_out(_PAGE + f"| `{label}` | it takes long |\n")

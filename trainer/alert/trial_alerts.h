@@ -21,7 +21,7 @@
 #include "runtime/timer.h"
 #include "trainer/alert/trial_rules.h"
 #include "trainer/store/alert_source.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 
@@ -35,7 +35,7 @@ class TrialAlerts : public AlertSource {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the next three; all outlive it.
     runtime::Clock* clock = nullptr;
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     bus::AlertStore* alerts = nullptr;  // In the database of the store.
     TrialRules::Settings rules;
     std::function<void(const msg::AlertT&)> publish;

@@ -15,8 +15,8 @@
 #include "bus/alert/alert_rows.h"
 #include "trainer/report/metric_rule.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 

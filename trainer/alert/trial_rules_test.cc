@@ -11,8 +11,8 @@
 #include "gtest/gtest.h"
 #include "trainer/report/metric_rule.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 namespace {

@@ -52,7 +52,7 @@ class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this
               .may_go_on = true});
     });
   }
-  void Finish(AttemptEnd end) {
+  void Finish(ProgramEnd end) {
     const auto keep = shared_from_this();  // The callback may drop us.
     timer_.Cancel();
     if (!std::exchange(finished_, true)) options_.on_ended(std::move(end));

@@ -18,7 +18,7 @@ struct AttachedOptions {
   runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
   std::int64_t pid = 0;                // For the words.
   absl::Duration patience;
-  std::function<void(AttemptEnd)> on_ended;
+  std::function<void(ProgramEnd)> on_ended;
 };
 // Launch() and TakeUp() begin the wait for a connection.
 std::shared_ptr<ProgramRunner> CreateAttachedRunner(AttachedOptions options);

@@ -26,8 +26,8 @@ namespace {
 constexpr std::size_t kErrorLines = 20;
 constexpr off_t kErrorBytes = 16 << 10;
 
-AttemptEnd EndOf(const msg::JobT& job, std::uint64_t memory_limit) {
-  AttemptEnd end;
+ProgramEnd EndOf(const msg::JobT& job, std::uint64_t memory_limit) {
+  ProgramEnd end;
   const msg::TaskT* const task = DecisiveTask(job);
   const msg::AttemptT* const attempt =
       task == nullptr || task->attempts.empty() ? nullptr : task->attempts.back().get();
@@ -123,7 +123,7 @@ class ProgramRunnerImpl : public ProgramRunner,
       OnChanged(*job);
       end_ = EndOf(*job, options_.memory_limit);
     } else {
-      end_ = AttemptEnd{false, absl::StrCat("lost job ", job_, ": ", job.status().message()), {}};
+      end_ = ProgramEnd{false, absl::StrCat("lost job ", job_, ": ", job.status().message()), {}};
     }
     if (reports_complete_ || !job.ok() || ShimIsGone(*job)) return Finish();
     timer_.Start(options_.loop, options_.last_reports, [this] { Finish(); });
@@ -138,7 +138,7 @@ class ProgramRunnerImpl : public ProgramRunner,
   const Options options_;
   std::string job_;
   std::optional<StopOrder> stop_;
-  std::optional<AttemptEnd> end_;
+  std::optional<ProgramEnd> end_;
   bool reports_complete_ = false;
   bool reporter_ended_ = false;
   bool finished_ = false;
@@ -225,7 +225,7 @@ ErrorSizes ErrorSizesOf(const TrialRecord& trial) {
   return sizes;
 }
 
-std::vector<std::string> LastErrorLines(const AttemptEnd& end, const ErrorSizes& before) {
+std::vector<std::string> LastErrorLines(const ProgramEnd& end, const ErrorSizes& before) {
   const auto found = before.find(end.stderr_path);
   return LastLines(end.stderr_path, kErrorLines, found == before.end() ? 0 : found->second);
 }

@@ -19,7 +19,7 @@
 namespace trainer {
 
 // How an attempt of a trial ended.
-struct AttemptEnd {
+struct ProgramEnd {
   bool success = false;
   std::string reason;                    // Why not, in words.
   std::vector<std::string> error_lines;  // The last ones of its standard error, if it failed.
@@ -48,7 +48,7 @@ class ProgramRunner {
     // Optional.
     std::function<void(const msg::JobT&)> on_changed = {};
     // It has ended and no more reports will come.
-    std::function<void(AttemptEnd)> on_ended;
+    std::function<void(ProgramEnd)> on_ended;
   };
   static std::shared_ptr<ProgramRunner> Create(Options options);
   virtual ~ProgramRunner() = default;
@@ -80,7 +80,7 @@ using ErrorSizes = std::map<std::string, std::int64_t>;
 ErrorSizes ErrorSizesOf(const TrialRecord& trial);
 
 // The last lines of its standard error, however it ended, behind what was there `before` it.
-std::vector<std::string> LastErrorLines(const AttemptEnd& end, const ErrorSizes& before);
+std::vector<std::string> LastErrorLines(const ProgramEnd& end, const ErrorSizes& before);
 
 // The last `count` lines of a file behind its first `from` bytes, of its last 16 KiB at most; none
 // if it cannot be read.

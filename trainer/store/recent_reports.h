@@ -28,7 +28,7 @@ namespace trainer {
 // numbers, and the last ones of each trial that writes are known. (The tables behind have their
 // keys.)
 //
-// Part of Store, whose thread, transactions and exceptions (SQLite::Exception) these are.
+// Part of TrialStore, whose thread, transactions and exceptions (SQLite::Exception) these are.
 class RecentReports {
  public:
   // The SQL that makes the table.

@@ -53,7 +53,7 @@ class OptimiserImpl : public Optimiser,
     if (engine == nullptr || started_ == 0 || std::exchange(has_ended_earlier_, true)) return;
     nonce_ = runtime::RandomHex128();
     const auto earlier = Run(
-        *engine, started_, [](const absl::StatusOr<std::string>&) {}, [](const AttemptEnd&) {});
+        *engine, started_, [](const absl::StatusOr<std::string>&) {}, [](const ProgramEnd&) {});
     earlier->Stop(absl::ZeroDuration(), "another trainer runs its sweep", options_.trace);
   }
 
@@ -212,7 +212,7 @@ class OptimiserImpl : public Optimiser,
             self->TakeRefusal(job.status());
           }
         },
-        [is_current](const AttemptEnd& end) {
+        [is_current](const ProgramEnd& end) {
           if (const auto self = is_current()) self->TakeEnd(end);
         });
   }
@@ -220,7 +220,7 @@ class OptimiserImpl : public Optimiser,
   std::shared_ptr<ProgramRunner> Run(
       const tuning::Engine& engine, std::int64_t number,
       std::function<void(const absl::StatusOr<std::string>&)> on_launched,
-      std::function<void(const AttemptEnd&)> on_ended) {
+      std::function<void(const ProgramEnd&)> on_ended) {
     auto runner = ProgramRunner::Create(
         {.loop = options_.loop,
          .jobs = options_.jobs,
@@ -233,7 +233,7 @@ class OptimiserImpl : public Optimiser,
                if (self != nullptr && !job.ok()) runners_.erase(number);
              },
          .on_ended =
-             [this, alive = weak_from_this(), number, on_ended](const AttemptEnd& end) {
+             [this, alive = weak_from_this(), number, on_ended](const ProgramEnd& end) {
                const auto self = alive.lock();
                on_ended(end);
                if (self != nullptr) runners_.erase(number);
@@ -258,7 +258,7 @@ class OptimiserImpl : public Optimiser,
     StartLater();
   }
 
-  void TakeEnd(const AttemptEnd& end) {
+  void TakeEnd(const ProgramEnd& end) {
     std::string why = end.success ? "it has ended by itself" : end.reason;
     const auto last =
         std::find_if(end.error_lines.rbegin(), end.error_lines.rend(), [](const std::string& line) {

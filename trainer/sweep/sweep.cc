@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<Sweep>> Sweep::Begin(const SweepRecord& record, s
   return sweep;
 }
 
-absl::StatusOr<std::unique_ptr<Sweep>> Sweep::Load(const SweepRecord& record, Store& store) {
+absl::StatusOr<std::unique_ptr<Sweep>> Sweep::Load(const SweepRecord& record, TrialStore& store) {
   auto plan = ReadSweepPlan(record.request.plan);
   if (!plan.ok()) return plan.status();
   auto engine = Engine::Create(plan->plan);

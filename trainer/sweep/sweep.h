@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
-#include "trainer/store/store.h"
 #include "trainer/store/sweep_rows.h"
+#include "trainer/store/trial_store.h"
 #include "tuning/engine/engine.h"
 #include "tuning/engine/event.h"
 
@@ -34,7 +34,7 @@ class Sweep {
                                                       std::int64_t now_us,
                                                       std::vector<SweepEventRow>& events);
   // From its stored events.
-  static absl::StatusOr<std::unique_ptr<Sweep>> Load(const SweepRecord& record, Store& store);
+  static absl::StatusOr<std::unique_ptr<Sweep>> Load(const SweepRecord& record, TrialStore& store);
 
   // The event is in `batch` if it changed something. `plan_json`: of kChange.
   tuning::Engine::Outcome Apply(tuning::EngineEvent event, std::int64_t now_us, StoreBatch& batch,

@@ -15,7 +15,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/sweep/optimiser_lines.h"
 #include "trainer/table/trials.h"
 #include "trainer/trial/report_judge.h"
@@ -47,7 +47,7 @@ class Sweeps : public ReportJudge {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the two below; all outlive it.
     runtime::Clock* clock = runtime::Clock::Real();
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     // For external optimisers. Neither is owned; both outlive it. Null: sweeps with one fail.
     bus::JobControl* jobs = nullptr;
     OptimiserLines* lines = nullptr;

@@ -25,7 +25,7 @@
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
 #include "runtime/text/json_value.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
 

@@ -13,7 +13,7 @@
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "trainer/attempt/room_waits.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/trial/life.h"
 #include "trainer/trial/trial.h"
@@ -30,14 +30,14 @@ class AttemptGuard {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the four below; all outlive it.
     const runtime::Clock* clock = nullptr;
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     const RoomWaits* room_waits = nullptr;
     // Runs `work` on another thread and then `done` on the loop's, unless the trials have gone.
     // Unset: no stacks are taken.
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
     // BudgetUsedUp, Silent or StopDue has happened to the trial.
-    std::function<void(Trial&, const Event&)> happened;
+    std::function<void(Trial&, const LifeEvent&)> happened;
     // Asks the launcher to measure all tasks: those of a node that does not answer are not in the
     // reply. `done` is called once, at once or later on the loop. Unset: nodes count as answering.
     std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};
@@ -50,6 +50,12 @@ class AttemptGuard {
   // From now on, until End().
   void Begin(Trial& trial);
   void End(Trial& trial);
+  // A line of the trial has come. A trial that is not watched costs no look at the clock.
+  void OnLine(Trial& trial) const {
+    if (trial.watch_timer.is_set() || trial.asks_for_node) OnSignOfLife(trial);
+  }
+  // The trial is not silent: its heartbeat time begins anew.
+  void OnSignOfLife(Trial& trial) const { trial.last_heard = options_.clock->Monotonic(); }
   // Puts into its log where its processes are, and says StopDue after that: soon, whether they say
   // where they are or not.
   void TakeStacksAndStop(Trial& trial);

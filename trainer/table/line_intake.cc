@@ -105,9 +105,8 @@ absl::StatusOr<std::string> LineIntake::Take(const RelayedLine& line,
   touched.insert(trial->record.number);
   // Its word may come before the launcher's.
   if (WaitsForResources(trial->record))
-    options_.happened(*trial, event::Granted{absl::ToUnixMicros(options_.clock->Now())});
-  const bool is_watched = trial->watch_timer.is_set() || trial->asks_for_node;
-  if (is_watched) trial->last_heard = options_.clock->Monotonic();
+    options_.happened(*trial, event::ResourcesGranted{absl::ToUnixMicros(options_.clock->Now())});
+  options_.guard->OnLine(*trial);
   auto answer = trial->reports->Take(line, trial->record, now, batch);
   // Nobody would call for it again.
   if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {
@@ -172,7 +171,7 @@ void LineIntake::FollowOutput(Trial& trial) {
 
 bool LineIntake::TakeOutput(const AttemptKey& attempt,
                             const std::vector<OutputReader::Line>& lines) {
-  options_.table->At(attempt.trial).last_heard = options_.clock->Monotonic();
+  options_.guard->OnSignOfLife(options_.table->At(attempt.trial));
   const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
   if (reports.empty()) return true;
   const auto answers = Receive(reports);

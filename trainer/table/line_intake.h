@@ -18,7 +18,8 @@
 #include "trainer/attempt/output_reader.h"
 #include "trainer/attempt/room_waits.h"
 #include "trainer/report/line_receiver.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
+#include "trainer/table/attempt_guard.h"
 #include "trainer/table/trial_files.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_table.h"
@@ -35,16 +36,17 @@ namespace trainer {
 class LineIntake {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the six below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, as the seven below; all outlive it.
     const runtime::Clock* clock = nullptr;
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     TrialNews* news = nullptr;
     TrialFiles* files = nullptr;
     RoomWaits* room_waits = nullptr;
+    const AttemptGuard* guard = nullptr;
     ReportJudge* judge = nullptr;  // As in Trials::Options.
-    // Granted or LinesStored has happened to the trial.
-    std::function<void(Trial&, const Event&)> happened;
+    // ResourcesGranted or LinesStored has happened to the trial.
+    std::function<void(Trial&, const LifeEvent&)> happened;
     // The attempt's last line was taken; `how` its program ended, if it was attached.
     std::function<void(const AttemptKey&, const std::string& how)> complete;
     std::function<void()> on_stored;  // It is to survive a loss of power soon.

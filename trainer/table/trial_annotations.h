@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/trial/trial.h"
 
 namespace trainer {
@@ -18,7 +18,7 @@ namespace trainer {
 class TrialAnnotations {
  public:
   struct Options {
-    Store* store = nullptr;           // Not owned; outlives it.
+    TrialStore* store = nullptr;      // Not owned; outlives it.
     std::function<void()> on_stored;  // It is to survive a loss of power soon.
     std::function<void()> on_store_error;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.

@@ -15,7 +15,7 @@
 #include "bus/json/annotations.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/file/file.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/testing/trials_fixture.h"
 
 namespace trainer {

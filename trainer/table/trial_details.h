@@ -10,7 +10,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "runtime/event_loop.h"
 #include "trainer/report/metric_statistics.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
 #include "trainer/trial/trial.h"
@@ -24,7 +24,7 @@ class TrialDetails {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;
   };

@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/trial/life.h"
@@ -39,7 +39,7 @@ class TrialFiles {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the four below; all outlive it.
     const runtime::Clock* clock = nullptr;
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     TrialNews* news = nullptr;
     // True while the store does not have the trial's record.

@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
 #include "runtime/file/trash.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
 

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/table/trial_view.h"
 #include "trainer/trial/trial.h"
@@ -25,7 +25,7 @@ namespace trainer {
 class TrialRemovals {
  public:
   struct Options {
-    Store* store = nullptr;  // Not owned, as the two below; all outlive it.
+    TrialStore* store = nullptr;  // Not owned, as the two below; all outlive it.
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;
     // The store does not know the trial any more: nothing of it is to stay in memory, the table

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trial_table.h"
 #include "trainer/trial/life.h"
 #include "trainer/trial/trial.h"
@@ -22,7 +22,7 @@ namespace trainer {
 class TrialSaves {
  public:
   struct Options {
-    Store* store = nullptr;  // Not owned, as the table; both outlive it.
+    TrialStore* store = nullptr;  // Not owned, as the table; both outlive it.
     TrialTable* table = nullptr;
     std::function<void()> on_stored;  // It is to survive a loss of power soon.
     std::function<void()> on_store_error;

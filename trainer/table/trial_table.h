@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/ended_trials.h"
 #include "trainer/trial/trial.h"
 #include "trainer/trial/trial_reports.h"
@@ -32,7 +32,7 @@ namespace trainer {
 class TrialTable {
  public:
   struct Options {
-    Store* store = nullptr;  // Not owned; outlives it.
+    TrialStore* store = nullptr;  // Not owned; outlives it.
     // Makes what takes the reports of a trial that comes to hand.
     std::function<absl::StatusOr<std::unique_ptr<TrialReports>>(const TrialRecord&)> load_reports;
     // A trial that has ended is at hand again, and to be put aside some time.

@@ -19,7 +19,7 @@ class TrialTableTest : public testing::Test {
   TrialTableTest() {
     char name[] = "/tmp/tt-XXXXXX";
     directory_ = mkdtemp(name);
-    store_ = Store::Open(directory_ + "/trainer.db").value();
+    store_ = TrialStore::Open(directory_ + "/trainer.db").value();
     table_ = std::make_unique<TrialTable>(
         TrialTable::Options{store_.get(),
                             [this](const TrialRecord& record) {
@@ -68,7 +68,7 @@ class TrialTableTest : public testing::Test {
   }
 
   std::string directory_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
   std::unique_ptr<TrialTable> table_;
   int recalled_ = 0;
 };

@@ -23,7 +23,7 @@ class TrialViewTest : public testing::Test {
   TrialViewTest() : loop_(&clock_) {
     char name[] = "/tmp/tv-XXXXXX";
     directory_ = mkdtemp(name);
-    store_ = Store::Open(directory_ + "/trainer.db").value();
+    store_ = TrialStore::Open(directory_ + "/trainer.db").value();
     table_ = std::make_unique<TrialTable>(
         TrialTable::Options{store_.get(),
                             [this](const TrialRecord& record) {
@@ -72,7 +72,7 @@ class TrialViewTest : public testing::Test {
   runtime::FakeClock clock_;
   LoopThread loop_;
   std::string directory_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
   std::unique_ptr<TrialTable> table_;
   std::unique_ptr<RoomWaits> room_waits_;
   std::unique_ptr<StartHolds> holds_;

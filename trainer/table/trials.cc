@@ -3,34 +3,31 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/schema/launcher_generated.h"
 #include "glog/logging.h"
 #include "runtime/file/own_directory.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "runtime/timer.h"
-#include "trainer/attempt/attached_runner.h"
 #include "trainer/attempt/attempt_nonces.h"
-#include "trainer/attempt/output_reader.h"
 #include "trainer/attempt/program_runner.h"
 #include "trainer/attempt/room_waits.h"
-#include "trainer/attempt/trial_resources.h"
-#include "trainer/function/function_main.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/run/run_configuration.h"
 #include "trainer/run/run_mode.h"
 #include "trainer/store/store_sync.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/table/attached_trials.h"
 #include "trainer/table/attempt_guard.h"
+#include "trainer/table/attempt_programs.h"
 #include "trainer/table/ended_trials.h"
 #include "trainer/table/launch_queue.h"
 #include "trainer/table/line_intake.h"
 #include "trainer/table/new_trials.h"
 #include "trainer/table/system_curves.h"
+#include "trainer/table/trial_aging.h"
 #include "trainer/table/trial_annotations.h"
 #include "trainer/table/trial_details.h"
 #include "trainer/table/trial_files.h"
@@ -55,7 +52,6 @@
 // - a trial has a runner exactly while its AttemptStatus says so.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
-// - soon after its end a trial is put aside (trial_table.h), and as soon after it was recalled.
 
 namespace trainer {
 namespace {
@@ -64,12 +60,6 @@ using msg::TrialState;
 
 constexpr int kRowsPerRead = 256;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
-// For so long after its end, or after something was asked of it, an ended trial is at hand whole.
-// (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
-// memory.)
-constexpr absl::Duration kAtHand = absl::Milliseconds(200);
-// Where more than so many are, the next end does not wait for that.
-constexpr std::uint64_t kMostAtHand = 16;
 
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
@@ -87,14 +77,14 @@ class TrialsImpl : public Trials {
   explicit TrialsImpl(Options options)
       : options_(std::move(options)),
         table_({options_.store, [this](const TrialRecord& record) { return LoadReports(record); },
-                [this] { PutAsideLater(); }}),
+                [this] { aging_.Soon(); }}),
         new_trials_({&table_, options_.clock, options_.logdir, options_.hostname,
                      [this](const std::string& id) { return Get(id); }}),
         nonces_(options_.loop, options_.clock),
         sync_({options_.loop, options_.clock, options_.store->path(),
                BackgroundOf(this, options_.sync_background),
                [](const std::string& path) {
-                 const absl::Status status = Store::Sync(path);
+                 const absl::Status status = TrialStore::Sync(path);
                  LOG_IF(ERROR, !status.ok()) << status;
                }}),
         saves_({options_.store, &table_, [this] { sync_.Soon(); }, [this] { ++store_errors_; },
@@ -130,21 +120,37 @@ class TrialsImpl : public Trials {
         files_({options_.loop, options_.clock, options_.store, &table_, &news_,
                 [this](std::int64_t number) { return saves_.IsUnsaved(number); },
                 [this] { TryStoreLater(); }, [this] { ++store_errors_; }, options_.fault}),
+        guard_({options_.loop, options_.clock, options_.store, &table_, &room_waits_,
+                BackgroundOf(this, options_.background),
+                [this](Trial& trial, const LifeEvent& event) { (void)Feed(trial, event); },
+                options_.usage}),
         intake_(
             {options_.loop, options_.clock, options_.store, &table_, &news_, &files_, &room_waits_,
-             options_.judge, [this](Trial& trial, const Event& event) { (void)Feed(trial, event); },
+             &guard_, options_.judge,
+             [this](Trial& trial, const LifeEvent& event) { (void)Feed(trial, event); },
              [this](const AttemptKey& key, const std::string& how) { ReportsComplete(key, how); },
              [this] { sync_.Soon(); }, [this] { ++store_errors_; }, options_.fault}),
         annotations_({options_.store, [this] { sync_.Soon(); }, [this] { ++store_errors_; },
                       options_.fault}),
         details_({options_.loop, options_.store, &table_, &view_}),
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
-        guard_({options_.loop, options_.clock, options_.store, &table_, &room_waits_,
-                BackgroundOf(this, options_.background),
-                [this](Trial& trial, const Event& event) { (void)Feed(trial, event); },
-                options_.usage}),
+        programs_({options_.loop, options_.clock, options_.jobs, &table_, &queue_, &news_, &intake_,
+                   options_.relay, options_.executable,
+                   [this](Trial& trial, const LifeEvent& event) { (void)Feed(trial, event); },
+                   options_.fault}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
-                   [this] { sync_.Soon(); }, options_.fault, options_.clock}) {}
+                   [this] { sync_.Soon(); }, options_.fault, options_.clock}),
+        aging_({options_.loop, &table_, &view_, &news_, &files_, &saves_, &removals_,
+                options_.keep_trials, [this] { return live_.load(); },
+                [this] { ++store_errors_; }}),
+        attached_(
+            {options_.loop, options_.clock, options_.store, &table_, &new_trials_,
+             options_.attached_patience,
+             [this](TrialRecord record) { return Adopt(std::move(record)); },
+             [this](Trial& trial) { return PrepareDirectory(trial); },
+             [this](Trial& trial, const LifeEvent& event) { return Feed(trial, event); },
+             [this](Trial& trial, ProgramEnd end) { programs_.OnEnded(trial, std::move(end)); },
+             [this] { sync_.Soon(); }, options_.fault}) {}
   ~TrialsImpl() override { *alive_ = false; }
 
   absl::Status Load() {
@@ -159,7 +165,7 @@ class TrialsImpl : public Trials {
       if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     }
     if (auto status = removals_.FinishEarlier(); !status.ok()) return status;
-    ForgetOldTrials();
+    aging_.ForgetOldest();
     const absl::Status forgotten = options_.store->ForgetOldLines(
         absl::ToUnixMicros(options_.clock->Now() - AttemptNonces::kLateReports));
     // Without room for that the reports of those that run may wait, but this start must not.
@@ -232,7 +238,7 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    Decision decision = DecideOn(*trial, event::StopAsked{grace, why});
+    LifeDecision decision = DecideOn(*trial, event::TrialStopAsked{grace, why});
     if (auto status = CarryOutOrder(*trial, std::move(decision), trace); !status.ok()) {
       return status;
     }
@@ -248,7 +254,7 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    Decision decision = DecideOn(*trial, event::PauseAsked{"it was asked to pause"});
+    LifeDecision decision = DecideOn(*trial, event::PauseAsked{"it was asked to pause"});
     if (auto status = CarryOutOrder(*trial, std::move(decision), trace); !status.ok()) {
       return status;
     }
@@ -259,7 +265,7 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    Decision decision = DecideOn(*trial, event::ResumeAsked{});
+    LifeDecision decision = DecideOn(*trial, event::ResumeAsked{});
     if (decision.refusal.ok() && HasEnded(trial->record)) {
       auto environment = options_.store->EnvironmentOf(trial->record.number);
       if (!environment.ok()) return environment.status();
@@ -381,36 +387,19 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<AttemptKey> Attach(const AttachRequest& attach) override {
-    const Trial* const known = table_.WithRequest(attach.nonce);
-    const bool is_over = known != nullptr ? HasEnded(known->record) || !IsAttached(known->record)
-                                          : table_.ended().ByRequest(attach.nonce) != nullptr;
-    if (is_over) return absl::PermissionDeniedError("its trial has ended");
-    if (known != nullptr) return BeginAttached(table_.At(known->record.number));
-    auto made = new_trials_.FromAttached(attach);
-    if (!made.ok()) return made.status();
-    auto number = options_.store->Insert(*made);
-    if (!number.ok()) return number.status();
-    sync_.Soon();
-    Fault("attached");
-    made->number = *number;
-    if (auto status = Adopt(*std::move(made)); !status.ok()) return status;
-    return BeginAttached(table_.At(*number));
+    return attached_.Attach(attach);
   }
 
   void OnConnection(const AttemptKey& attempt, bool is_open) override {
-    if (is_open) connected_.insert(attempt);
-    if (!is_open) connected_.erase(attempt);
-    Trial* const trial = table_.AtHand(attempt.trial);
-    if (trial == nullptr || trial->record.attempt != attempt.attempt) return;
-    if (trial->runner != nullptr) trial->runner->OnConnection(is_open);
+    attached_.OnConnection(attempt, is_open);
   }
   void OnAlive(const AttemptKey& attempt) override {
     Trial* const trial = table_.AtHand(attempt.trial);
     if (trial == nullptr || trial->record.attempt != attempt.attempt) return;
-    trial->last_heard = options_.clock->Monotonic();
+    guard_.OnSignOfLife(*trial);
   }
   void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over) override {
-    over_ = std::move(over);
+    attached_.OnOver(std::move(over));
   }
 
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
@@ -432,7 +421,7 @@ class TrialsImpl : public Trials {
       Want({number, ready->record.attempt});
       // The line that it is for is taken first.
       options_.loop->Post([this, number, alive = alive_] {
-        if (*alive) EndLate(number);
+        if (*alive) programs_.OnCheckpointRead(number);
       });
     };
     options.annotate = [this, number = record.number](const msg::AnnotateRequestT& request) {
@@ -496,67 +485,9 @@ class TrialsImpl : public Trials {
     return absl::OkStatus();
   }
 
-  // Soon. For one that has ended or was recalled.
-  void PutAsideLater(absl::Duration delay = kAtHand) {
-    if (aside_timer_.is_set() && delay == kAtHand) return;
-    aside_timer_.Start(options_.loop, delay, [this] {
-      PutAsideThatHaveEnded();
-      ForgetOldTrials();
-    });
-  }
-
-  // Not from inside a callback of a runner.
-  void PutAsideThatHaveEnded() {
-    for (auto place = table_.at_hand().begin(); place != table_.at_hand().end();) {
-      const auto& [number, trial] = *place++;
-      if (!HasEnded(trial.record)) continue;
-      const bool is_behind = saves_.IsUnsaved(number) || files_.IsLate(number) ||
-                             trial.reports->saves() || trial.end.has_value();
-      if (is_behind) {
-        PutAsideLater();
-        continue;
-      }
-      news_.Drop(number);
-      table_.PutAside(number, view_.Whole(trial));
-    }
-    table_.ReturnMemory();
-  }
-
   bool MayReportLate(const TrialRecord& record) const {
     return options_.clock->Now() - absl::FromUnixMicros(record.ended_us) <
            AttemptNonces::kLateReports;
-  }
-
-  // ---- Trials of attached processes.
-
-  // Its process runs already, so it does. (A trainer may have been killed before it came to that.)
-  absl::StatusOr<AttemptKey> BeginAttached(Trial& trial) {
-    const AttemptKey attempt = {trial.record.number, trial.record.attempt};
-    if (trial.record.state != TrialState::Pending) return attempt;
-    auto status = PrepareDirectory(trial);
-    if (status.ok()) status = Feed(trial, event::LaunchDue{});
-    if (!status.ok()) {
-      (void)Feed(trial, event::CannotStart{std::string(status.message())});
-      return status;
-    }
-    (void)Feed(trial, event::Granted{NowMicros()});
-    return attempt;
-  }
-
-  void TakeUpAttached(Trial& trial) {
-    const AttemptKey attempt = {trial.record.number, trial.record.attempt};
-    trial.runner =
-        CreateAttachedRunner({.loop = options_.loop,
-                              .pid = trial.record.spec.options.attached_pid,
-                              .patience = options_.attached_patience,
-                              .on_ended = [this, attempt](AttemptEnd end) {
-                                const bool goes_on = end.may_go_on;
-                                OnEnded(table_.At(attempt.trial), std::move(end));
-                                if (goes_on && over_)
-                                  over_(attempt, WhyOver(table_.At(attempt.trial).record));
-                              }});
-    trial.runner->TakeUp({});
-    if (connected_.contains(attempt)) trial.runner->OnConnection(true);
   }
 
   // ---- Keeping it.
@@ -625,7 +556,7 @@ class TrialsImpl : public Trials {
 
   // ---- Life: Decide() says what becomes of a trial; here it is stored, and then done.
 
-  Facts FactsOf(const Trial& trial) const {
+  AttemptFacts FactsOf(const Trial& trial) const {
     const TrialReports::Progress& progress = trial.reports->progress();
     return {.done = progress.done,
             .has_spoken = progress.last_line > 0 && !ReportsByOutput(trial.record),
@@ -634,19 +565,19 @@ class TrialsImpl : public Trials {
             .has_checkpoint = progress.newest_checkpoint.number != 0,
             .lost_output = trial.lost_output};
   }
-  Decision DecideOn(const Trial& trial, TrialRecord record, const Event& event) const {
+  LifeDecision DecideOn(const Trial& trial, TrialRecord record, const LifeEvent& event) const {
     return Decide(std::move(record), trial.attempt, FactsOf(trial), event, Now());
   }
-  Decision DecideOn(const Trial& trial, const Event& event) const {
+  LifeDecision DecideOn(const Trial& trial, const LifeEvent& event) const {
     return DecideOn(trial, trial.record, event);
   }
 
   // An error only if the event may be refused, or its record must be stored now.
-  absl::Status Feed(Trial& trial, const Event& event) {
+  absl::Status Feed(Trial& trial, const LifeEvent& event) {
     return CarryOut(trial, DecideOn(trial, event));
   }
   // `trace` goes with what the launcher is asked because of it.
-  absl::Status CarryOutOrder(Trial& trial, Decision decision, const std::string& trace) {
+  absl::Status CarryOutOrder(Trial& trial, LifeDecision decision, const std::string& trace) {
     if (!decision.refusal.ok()) return decision.refusal;
     if (decision.actions.empty()) return absl::OkStatus();
     const std::string before = std::exchange(trial.stop_trace, trace);
@@ -655,19 +586,19 @@ class TrialsImpl : public Trials {
     return status;
   }
   // `lines` are stored together with the record.
-  absl::Status CarryOut(Trial& trial, Decision decision,
+  absl::Status CarryOut(Trial& trial, LifeDecision decision,
                         const std::vector<AnsweredLine>& lines = {}) {
     if (!decision.refusal.ok()) return decision.refusal;
-    const auto is_store = [](const Action& action) {
-      return std::holds_alternative<action::Store>(action);
+    const auto is_store = [](const LifeAction& action) {
+      return std::holds_alternative<action::StoreTrial>(action);
     };
     if (std::none_of(decision.actions.begin(), decision.actions.end(), is_store)) {
       trial.record = std::move(decision.record);
       trial.attempt = decision.attempt;
     }
     Held held;
-    for (const Action& action : decision.actions) {
-      if (const auto* const store = std::get_if<action::Store>(&action)) {
+    for (const LifeAction& action : decision.actions) {
+      if (const auto* const store = std::get_if<action::StoreTrial>(&action)) {
         auto status = saves_.Save(store->how, trial, std::move(decision.record), lines);
         if (!status.ok()) return status;
         trial.attempt = decision.attempt;
@@ -679,15 +610,15 @@ class TrialsImpl : public Trials {
       }
     }
     for (const auto& [other, actions] : held) {
-      for (const Action& action : actions) Carry(*other, action);
+      for (const LifeAction& action : actions) Carry(*other, action);
     }
     return absl::OkStatus();
   }
-  void Carry(Trial& trial, const Action& action) {
+  void Carry(Trial& trial, const LifeAction& action) {
     std::visit([&](const auto& known) { Carry(trial, known); }, action);
   }
 
-  void Carry(Trial&, const action::Store&) {}       // CarryOut() has done it,
+  void Carry(Trial&, const action::StoreTrial&) {}  // CarryOut() has done it,
   void Carry(Trial&, const action::PauseGroup&) {}  // and this.
   void Carry(Trial& trial, const action::UpdateFiles&) { files_.BringUpToDate(trial); }
   void Carry(Trial& trial, const action::RecordFailure& failed) {
@@ -695,46 +626,27 @@ class TrialsImpl : public Trials {
   }
   void Carry(Trial& trial, const action::WriteOutcome&) { files_.WriteOutcome(trial.record); }
 
-  void Carry(Trial& trial, const action::Launch&) {
-    MakeRunner(trial);
-    queue_.AddUsed(1);
-    trial.errors_before.reset();
-    if (!trial.attempt.launch_in_doubt) trial.errors_before = ErrorSizesOf(trial.record);
-    msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
-    const msg::TrialOptionsT& asked = trial.record.spec.options;
-    if (!asked.function.empty()) {
-      // As it is now, which may be a newer one than that of the attempt before.
-      job.argv = FunctionCommand(options_.executable, asked.function,
-                                 absl::Milliseconds(asked.heartbeat_ms));
-    }
-    trial.runner->Launch(trial.record.job_request_id, job);
-  }
+  void Carry(Trial& trial, const action::Launch&) { programs_.Launch(trial); }
   void Carry(Trial& trial, const action::Follow&) {
-    if (IsAttached(trial.record)) return TakeUpAttached(trial);
-    MakeRunner(trial);
-    trial.runner->TakeUp(trial.record.job);
+    if (IsAttached(trial.record)) return attached_.TakeUp(trial);
     curves_.Repair(trial);
-    intake_.FollowOutput(trial);
+    programs_.Follow(trial);
   }
-  void Carry(Trial& trial, const action::SendStop& stop) {
-    if (trial.output != nullptr) GiveUpOutputAfter(trial, stop.grace);
-    trial.runner->Stop(stop.grace, stop.why,
-                       trial.stop_trace.empty() ? trial.record.trace : trial.stop_trace);
-  }
+  void Carry(Trial& trial, const action::SendStop& stop) { programs_.Stop(trial, stop); }
   void Carry(Trial& trial, const action::TakeStacks&) { guard_.TakeStacksAndStop(trial); }
 
   static runtime::Timer& TimerOf(Trial& trial, TrialTimer timer) {
     return timer == TrialTimer::kStop ? trial.stop_timer : trial.restart_timer;
   }
-  void Carry(Trial& trial, const action::SetTimer& set) {
+  void Carry(Trial& trial, const action::SetTrialTimer& set) {
     TimerOf(trial, set.timer)
         .Start(options_.loop, set.delay, [this, number = trial.record.number, timer = set.timer] {
           const bool is_stop = timer == TrialTimer::kStop;
           (void)Feed(table_.At(number),
-                     is_stop ? Event(event::StopDue{}) : Event(event::RestartDue{}));
+                     is_stop ? LifeEvent(event::StopDue{}) : LifeEvent(event::RestartDue{}));
         });
   }
-  void Carry(Trial& trial, const action::CancelTimer& cancel) {
+  void Carry(Trial& trial, const action::CancelTrialTimer& cancel) {
     TimerOf(trial, cancel.timer).Cancel();
   }
   void Carry(Trial& trial, const action::Watch&) {
@@ -813,7 +725,7 @@ class TrialsImpl : public Trials {
     room_waits_.Remove(trial.record.number);
     if (!before.empty()) trial.reports->SkipTo(before.back().number);
     // The trial from which it has started may be forgotten now.
-    if (!trial.record.spec.options.from.empty()) PutAsideLater();
+    if (!trial.record.spec.options.from.empty()) aging_.Soon();
   }
 
   // Its directory, and where it starts.
@@ -841,121 +753,6 @@ class TrialsImpl : public Trials {
     return trial.reports->RepairFiles();
   }
 
-  void MakeRunner(Trial& trial) {
-    const std::int64_t number = trial.record.number;
-    const auto& limits = trial.record.spec.options.control_limits;
-    trial.runner = ProgramRunner::Create(
-        {.loop = options_.loop,
-         .jobs = options_.jobs,
-         .trace = trial.record.trace,
-         .last_reports = absl::Seconds(ReportsByOutput(trial.record) ? 0 : 2),
-         .memory_limit = limits == nullptr ? 0 : limits->memory_bytes,
-         .on_launched =
-             [this, number](absl::StatusOr<std::string> job) {
-               OnLaunched(table_.At(number), std::move(job));
-             },
-         .on_changed = [this,
-                        number](const msg::JobT& job) { OnJobChanged(table_.At(number), job); },
-         .on_ended = [this,
-                      number](AttemptEnd end) { OnEnded(table_.At(number), std::move(end)); }});
-  }
-
-  void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
-    Fault("after launch");
-    if (!job.ok() && MayTryAgain(job.status())) return OnNoRoom(trial, job.status());
-    queue_.OnAnswered();
-    if (!job.ok()) {
-      AttemptEnd end;
-      end.reason = absl::StrCat("cannot start: ", job.status().message());
-      end.was_refused = true;
-      return OnEnded(trial, std::move(end));
-    }
-    (void)Feed(trial, event::LaunchAnswered{*std::move(job)});
-    intake_.FollowOutput(trial);
-    queue_.StartNext();
-  }
-
-  // The launcher gives its tasks what they asked for, or says why not yet.
-  static std::vector<pid_t> LeadersOf(const msg::JobT& job) {
-    std::vector<pid_t> leaders;
-    for (const auto& task : job.tasks) {
-      // (A task of a node has no process here.)
-      const bool runs = !task->attempts.empty() && task->attempts.back()->ended_us == 0 &&
-                        task->attempts.back()->node.empty();
-      if (runs && task->attempts.back()->pid > 0) leaders.push_back(task->attempts.back()->pid);
-    }
-    return leaders;
-  }
-
-  void OnJobChanged(Trial& trial, const msg::JobT& job) {
-    trial.leaders = LeadersOf(job);
-    const std::string node = job.tasks.empty() ? "" : job.tasks.front()->node;
-    if (std::exchange(trial.node, node) != node) news_.Announce(trial);
-    if (!WaitsForResources(trial.record)) return;
-    if (const auto started_us = StartOf(job)) {
-      const std::int64_t since_us = *started_us == 0 ? NowMicros() : *started_us;
-      return (void)Feed(trial, event::Granted{since_us});
-    }
-    const auto trial_of = [this](const std::string& id) { return TrialOf(id); };
-    (void)Feed(trial, event::JobWaits{WhyJobWaits(job, trial_of)});
-  }
-  const TrialRecord* TrialOf(const std::string& job) const {
-    for (const auto& [number, trial] : table_.at_hand()) {
-      if (trial.record.job == job && !HasEnded(trial.record)) return &trial.record;
-    }
-    return nullptr;
-  }
-
-  // The launcher refused, for now. The trial waits again, as what it is: the first in the row.
-  void OnNoRoom(Trial& trial, const absl::Status& status) {
-    queue_.OnRefused();
-    queue_.AddUsed(-1);
-    (void)Feed(trial,
-               event::LaunchRefused{std::string(status.message()), absl::IsUnavailable(status)});
-  }
-
-  // Without room its reports are waited for only so long.
-  void GiveUpOutputAfter(Trial& trial, absl::Duration grace) {
-    trial.stop_timer.Start(options_.loop, grace, [this, number = trial.record.number] {
-      const Trial& late = table_.At(number);
-      if (late.output != nullptr) late.output->GiveUp();
-    });
-  }
-
-  void OnEnded(Trial& trial, AttemptEnd end) {
-    if (trial.output != nullptr) {
-      const bool waits_for_ever = IsToLeave(trial) && !trial.stop_timer.is_set();
-      if (waits_for_ever) GiveUpOutputAfter(trial, GraceOf(trial.record));
-      // Output that the attempt has written counts before its end.
-      return trial.output->Finish(
-          [this, number = trial.record.number, end = std::move(end)](bool took_all) {
-            Trial& ended = table_.At(number);
-            ended.output.reset();
-            ended.lost_output =
-                took_all ? 0 : OutputBehind(ended.record, ended.reports->progress().last_line);
-            OnEnded(ended, end);
-          });
-    }
-    if (trial.reports->saves()) {
-      trial.end = std::move(end);
-      return;
-    }
-    if (trial.record.attempt == 1 && !trial.errors_before) trial.errors_before.emplace();
-    const bool may_have_failed = !end.success || !trial.record.failure.empty();
-    if (may_have_failed && end.error_lines.empty() && trial.errors_before) {
-      end.error_lines = LastErrorLines(end, *trial.errors_before);
-    }
-    (void)Feed(trial, event::AttemptEnded{std::move(end)});
-  }
-
-  // Its last checkpoint was read and, if anybody waited for that, committed.
-  void EndLate(std::int64_t number) {
-    Trial* const trial = table_.AtHand(number);
-    if (trial == nullptr || !trial->end) return;
-    AttemptEnd end = *std::exchange(trial->end, std::nullopt);
-    OnEnded(*trial, std::move(end));
-  }
-
   // Its lines that are held back are tried once more, and wait as those of one that has ended.
   void WaitNoMoreForRoom(Trial& trial) {
     if (room_waits_.Remove(trial.record.number)) {
@@ -979,20 +776,20 @@ class TrialsImpl : public Trials {
     trial.record.spec.environment = {};
     --live_;
     nonces_.ForgetLater(trial.record.nonce);
-    PutAsideLater(table_.at_hand().size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
+    aging_.OnEnded();
   }
 
   // The others of its group that go on, each with what follows once it is stored together with the
   // caller's.
-  using Held = std::vector<std::pair<Trial*, std::vector<Action>>>;
+  using Held = std::vector<std::pair<Trial*, std::vector<LifeAction>>>;
   Held PauseItsGroup(const TrialRecord& failed) {
     Held held;
     for (auto& [number, trial] : table_.at_hand()) {
       if (!IsOfGroup(trial.record, failed)) continue;
-      Decision decision = DecideOn(trial, event::PauseAsked{WhyAGroupIsPaused(failed.id())});
+      LifeDecision decision = DecideOn(trial, event::PauseAsked{WhyAGroupIsPaused(failed.id())});
       if (!decision.refusal.ok() || decision.actions.empty()) continue;
-      std::erase_if(decision.actions, [](const Action& action) {
-        return std::holds_alternative<action::Store>(action);
+      std::erase_if(decision.actions, [](const LifeAction& action) {
+        return std::holds_alternative<action::StoreTrial>(action);
       });
       trial.record = std::move(decision.record);
       trial.attempt = decision.attempt;
@@ -1014,22 +811,11 @@ class TrialsImpl : public Trials {
     table_.Remove(number);
   }
 
-  // Not from inside a callback of a runner.
-  void ForgetOldTrials() {
-    const std::uint64_t ended = table_.count() - live_;
-    if (ended <= options_.keep_trials || !saves_.empty()) return;
-    PutAsideThatHaveEnded();
-    const absl::Status forgotten = removals_.ForgetOldest(ended - options_.keep_trials);
-    if (forgotten.ok()) return;
-    ++store_errors_;
-    LOG(ERROR) << forgotten;
-  }
-
   // Not from inside a callback of a runner, nor while trials are being started.
   void StartNextLater() {
     options_.loop->Post([this, alive = alive_] {
       if (!*alive) return;
-      ForgetOldTrials();
+      aging_.ForgetOldest();
       queue_.StartNext();
     });
   }
@@ -1040,7 +826,6 @@ class TrialsImpl : public Trials {
 
   const Options options_;
   TrialTable table_;
-  runtime::Timer aside_timer_;
   const NewTrials new_trials_;
   AttemptNonces nonces_;
   StoreSync sync_;
@@ -1051,15 +836,16 @@ class TrialsImpl : public Trials {
   LaunchQueue queue_;
   TrialNews news_;
   TrialFiles files_;
+  AttemptGuard guard_;
   LineIntake intake_;
   TrialAnnotations annotations_;
   TrialDetails details_;
   SystemCurves curves_;
-  AttemptGuard guard_;
+  AttemptPrograms programs_;
   TrialRemovals removals_;
+  TrialAging aging_;
+  AttachedTrials attached_;
   std::function<void(const AttemptKey&)> wanted_;
-  std::function<void(const AttemptKey&, const std::string&)> over_;
-  std::set<AttemptKey> connected_;  // Attempts whose shims have a connection.
   runtime::Timer store_timer_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::atomic<std::uint64_t> live_{0}, store_errors_{0};

@@ -21,7 +21,7 @@
 #include "trainer/attempt/start_holds.h"
 #include "trainer/report/line_receiver.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/trial/report_judge.h"
 
 namespace trainer {
@@ -54,7 +54,7 @@ class Trials : public LineReceiver {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
     runtime::Clock* clock = runtime::Clock::Real();
-    Store* store = nullptr;
+    TrialStore* store = nullptr;
     bus::JobControl* jobs = nullptr;
     std::string logdir;  // Absolute; where runs are unless a request says otherwise.
     std::string relay;   // Path of the report channel's socket.
@@ -161,7 +161,7 @@ class Trials : public LineReceiver {
   // and all. NotFound.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
 
-  // The newest `lines` of what its program said to its log, as Store::LastLogs(). NotFound.
+  // The newest `lines` of what its program said to its log, as TrialStore::LastLogs(). NotFound.
   virtual absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
                                                              std::int64_t lines) const = 0;
 

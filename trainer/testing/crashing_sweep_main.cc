@@ -38,7 +38,7 @@
 #include "glog/logging.h"
 #include "runtime/event_loop.h"
 #include "trainer/report/line_receiver.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/sweep/optimiser_lines.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/table/trials.h"
@@ -235,7 +235,7 @@ int CheckpointsIn(const std::string& run) {
   return count;
 }
 
-void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id,
+void Print(trainer::TrialStore& store, trainer::Sweeps& sweeps, const std::string& id,
            const std::string& logdir) {
   const absl::Status read = store.ForEachSweepEvent(1, [](const trainer::SweepEventRow& row) {
     // (The text of a start is the trial's id.)
@@ -273,7 +273,7 @@ int main(int argc, char** argv) {
     if (point == argv[2] && ++hits == std::atoi(argv[3])) kill(getpid(), SIGKILL);
   };
   const auto loop = runtime::EventLoop::Create();
-  auto store = trainer::Store::Open(directory + "/trainer.db");
+  auto store = trainer::TrialStore::Open(directory + "/trainer.db");
   CHECK(store.ok()) << store.status();
   Programs programs(loop.get(), directory, absl::StrContains(argv[4], "pbt"));
   trainer::OptimiserLines lines;

@@ -35,7 +35,7 @@
 #include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"
 #include "trainer/attempt/relay.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trials.h"
 
 namespace {
@@ -154,9 +154,9 @@ int main(int argc, char** argv) {
               .ok());
   };
   const auto loop = runtime::EventLoop::Create();
-  trainer::Store::Options recent;
+  trainer::TrialStore::Options recent;
   if (mode == "tidy") recent = {.most_recent = 4, .fewest_moved = 2};
-  auto store = trainer::Store::Open(directory + "/trainer.db", recent);
+  auto store = trainer::TrialStore::Open(directory + "/trainer.db", recent);
   CHECK(store.ok()) << store.status();
   StoredJobs jobs(loop.get(), directory, mode == "fail");
   absl::StatusOr<std::unique_ptr<trainer::Trials>> trials = trainer::Trials::Open(

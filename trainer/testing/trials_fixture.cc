@@ -29,7 +29,7 @@ void TrialsFixture::Start() {
   loop_ = std::make_unique<LoopThread>(&clock_);
   jobs_.SetLoop(loop_->loop());
   for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-  auto store = Store::Open(state_ + "/trainer.db");
+  auto store = TrialStore::Open(state_ + "/trainer.db");
   ASSERT_TRUE(store.ok()) << store.status();
   store_ = *std::move(store);
   Trials::Options options = options_;

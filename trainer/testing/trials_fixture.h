@@ -14,7 +14,7 @@
 #include "runtime/fake_clock.h"
 #include "trainer/report/line_receiver.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/fake_jobs.h"
 #include "trainer/testing/loop_thread.h"
@@ -81,9 +81,9 @@ class TrialsFixture : public testing::Test {
   int requests_ = 0;
   std::string trace_;  // Trace id of the next request.
   std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
   std::unique_ptr<Trials> trials_;
-  std::vector<std::unique_ptr<Store>> killed_;  // Kept open.
+  std::vector<std::unique_ptr<TrialStore>> killed_;  // Kept open.
 };
 
 }  // namespace trainer

@@ -9,7 +9,7 @@
 #include "trainer/trial/trial_state.h"
 
 // Always true of a decision:
-// - what stands before Store may be done twice; everything else stands behind it.
+// - what stands before StoreTrial may be done twice; everything else stands behind it.
 // - a record that has ended changes only by ResumeAsked.
 // - has_runner is true exactly while the trial is Running or Stopping, or Pending and being
 //   launched, or Pending with a job, which waits for its resources.
@@ -27,10 +27,10 @@ constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
 // The effect of an attempt's end on its trial.
 struct Outcome {
   TrialState state;  // Pending: another attempt follows.
-  AttemptEnd end;    // As it is told.
+  ProgramEnd end;    // As it is told.
 };
 
-Outcome AfterAttempt(const TrialRecord& record, bool said_done, AttemptEnd end) {
+Outcome AfterAttempt(const TrialRecord& record, bool said_done, ProgramEnd end) {
   if (!record.failure.empty()) {
     // How one ended that was told to end says nothing.
     const bool says_nothing = end.success || record.expelled;
@@ -56,7 +56,8 @@ Outcome AfterAttempt(const TrialRecord& record, bool said_done, AttemptEnd end) 
 
 class Decider {
  public:
-  Decider(TrialRecord record, const AttemptStatus& attempt, const Facts& facts, const Moment& now)
+  Decider(TrialRecord record, const AttemptStatus& attempt, const AttemptFacts& facts,
+          const Moment& now)
       : facts_(facts), now_(now) {
     decision_.record = std::move(record);
     decision_.attempt = attempt;
@@ -80,10 +81,10 @@ class Decider {
     if (!IsAttached(record())) Do(action::Watch{});
   }
 
-  void operator()(const event::StopAsked& stop) {
+  void operator()(const event::TrialStopAsked& stop) {
     if (HasEnded(record())) return;
     const bool is_over = MarkStop(record(), stop.grace, now_.wall_us, stop.why);
-    Do(action::Store{Keep::kAtOnce});
+    Do(action::StoreTrial{Keep::kAtOnce});
     if (is_over) {
       Do(action::UpdateFiles{});
       Do(action::WriteOutcome{});
@@ -105,12 +106,12 @@ class Decider {
     }
     if (IsToPause(record())) return;
     MarkPause(record(), pause.why);
-    Do(action::Store{Keep::kAtOnce});
+    Do(action::StoreTrial{Keep::kAtOnce});
     Do(action::Log{absl::StrCat(": ", record().reason)});
     if (record().state == TrialState::Paused) {
       Do(action::LeaveQueue{});
       attempt().held_back = false;
-      Do(action::CancelTimer{TrialTimer::kRestart});
+      Do(action::CancelTrialTimer{TrialTimer::kRestart});
     } else if (attempt().has_runner) {
       BeginStop();
     }
@@ -140,9 +141,9 @@ class Decider {
       record().reason = "resumed; it has no checkpoint and starts anew";
     }
     attempt().quick_failures = 0;
-    Do(action::Store{Keep::kNow, "after resume"});
+    Do(action::StoreTrial{Keep::kNow, "after resume"});
     if (had_ended) Do(action::WriteOutcome{});
-    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::CancelTrialTimer{TrialTimer::kStop});
     Do(action::ChangeNonce{nonce});
     if (was_begun) BeginAttempt();
     if (had_ended) Do(action::Revive{});
@@ -158,10 +159,10 @@ class Decider {
     record().launching = true;
     record().attempt_began_us = absl::ToInt64Microseconds(now_.monotonic);
     if (!IsAttached(record())) {
-      Do(action::Store{Keep::kNow});
+      Do(action::StoreTrial{Keep::kNow});
       return Launch();
     }
-    Do(action::Store{Keep::kNow, "prepared for attached"});
+    Do(action::StoreTrial{Keep::kNow, "prepared for attached"});
     if (!std::exchange(attempt().has_runner, true)) {
       attempt().done_was_known = facts_.done;
       Do(action::Follow{});
@@ -186,7 +187,7 @@ class Decider {
     if (asked.resources.empty() && asked.pool.empty()) {
       Begin(now_.monotonic);
     } else {
-      Do(action::Store{Keep::kSomeTime});  // The launcher says when it begins.
+      Do(action::StoreTrial{Keep::kSomeTime});  // The launcher says when it begins.
       Do(action::Announce{});
     }
     Do(action::Log{absl::StrCat(": attempt ", record().attempt, " is job ", record().job)});
@@ -204,8 +205,8 @@ class Decider {
     record().launching = attempt().launch_in_doubt;
     const std::string reason = absl::StrCat("the launcher cannot start it yet: ", refused.words);
     const bool is_news = reason != std::exchange(record().reason, reason);
-    Do(action::Store{Keep::kSomeTime});
-    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::StoreTrial{Keep::kSomeTime});
+    Do(action::CancelTrialTimer{TrialTimer::kStop});
     Do(action::FreeSlot{});
     if (!is_news) return;
     Do(action::Log{absl::StrCat(": ", reason), true});
@@ -216,11 +217,11 @@ class Decider {
     if (!WaitsForResources(record()) || IsToLeave()) return;
     if (waits.why.empty() || waits.why == record().reason) return;
     record().reason = waits.why;
-    Do(action::Store{Keep::kSomeTime});
+    Do(action::StoreTrial{Keep::kSomeTime});
     Do(action::Announce{});
   }
 
-  void operator()(const event::Granted& granted) {
+  void operator()(const event::ResourcesGranted& granted) {
     const bool attaches = IsAttached(record()) && record().launching;
     if (record().state != TrialState::Pending || (record().job.empty() && !attaches)) return;
     // It is said by the clock on the wall, which may have been set meanwhile: it does not run for
@@ -245,14 +246,14 @@ class Decider {
   void operator()(const event::ReporterEnded&) {
     // The others of a cluster do not hear of a stop by themselves.
     if (!attempt().has_runner || record().spec.options.tasks.empty() || !IsToLeave()) return;
-    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::CancelTrialTimer{TrialTimer::kStop});
     SendStop();
   }
 
   void operator()(const event::BudgetUsedUp& budget) {
     if (!IsWatched()) return;
     record().criterion = budget.words;
-    Do(action::Store{Keep::kSomeTime});
+    Do(action::StoreTrial{Keep::kSomeTime});
     Do(action::OverruleReports{});
     BeginStop();
   }
@@ -262,7 +263,7 @@ class Decider {
     const auto heartbeat = absl::Milliseconds(record().spec.options.heartbeat_ms);
     record().expelled = true;
     record().failure = absl::StrCat("no sign of life for ", absl::FormatDuration(heartbeat));
-    Do(action::Store{Keep::kSomeTime});
+    Do(action::StoreTrial{Keep::kSomeTime});
     Do(action::OverruleReports{});
     Do(action::Log{absl::StrCat(": ", record().failure), true});
     Do(action::TakeStacks{});
@@ -279,12 +280,12 @@ class Decider {
     if (attempt().has_runner) EndAttempt(ended.end);
   }
 
-  Decision Take() { return std::move(decision_); }
+  LifeDecision Take() { return std::move(decision_); }
 
  private:
   TrialRecord& record() { return decision_.record; }
   AttemptStatus& attempt() { return decision_.attempt; }
-  void Do(Action action) { decision_.actions.push_back(std::move(action)); }
+  void Do(LifeAction action) { decision_.actions.push_back(std::move(action)); }
   void Refuse(const char* verb, const std::string& why) {
     decision_.refusal = absl::FailedPreconditionError(
         absl::StrCat("cannot ", verb, " trial ", record().id(), ": ", why));
@@ -308,7 +309,7 @@ class Decider {
     if (!record().pause_requested) record().reason.clear();
     if (record().started_us == 0) record().started_us = now_.wall_us;
     attempt().running_since = since;
-    Do(action::Store{Keep::kSomeTime});
+    Do(action::StoreTrial{Keep::kSomeTime});
     Do(action::Watch{});
     Do(action::Announce{});
   }
@@ -321,10 +322,10 @@ class Decider {
     const bool nobody_hears = attempt().has_runner && facts_.nobody_reports;
     const bool is_told_at_once = nobody_hears || !facts_.has_spoken || facts_.is_held;
     if (is_told_at_once && !IsAttached(record())) {
-      Do(action::CancelTimer{TrialTimer::kStop});
+      Do(action::CancelTrialTimer{TrialTimer::kStop});
       return SendStop();
     }
-    Do(action::SetTimer{TrialTimer::kStop, GraceOf(record())});
+    Do(action::SetTrialTimer{TrialTimer::kStop, GraceOf(record())});
   }
 
   void SendStop() {
@@ -332,7 +333,7 @@ class Decider {
     Do(action::SendStop{GraceOf(record()), WhyItIsStopped(record(), SaidDone())});
   }
 
-  void EndAttempt(AttemptEnd end) {
+  void EndAttempt(ProgramEnd end) {
     Outcome outcome = AfterAttempt(record(), SaidDone(), std::move(end));
     if (outcome.state == TrialState::Paused) return Park();
     if (outcome.state == TrialState::Pending) return TryAgain(std::move(outcome.end));
@@ -347,7 +348,7 @@ class Decider {
     record().pause_requested = false;
     record().reason = WithLostOutput(std::move(record().reason), facts_.lost_output);
     attempt().has_runner = false;
-    Do(action::Store{Keep::kSomeTime, "after pause"});
+    Do(action::StoreTrial{Keep::kSomeTime, "after pause"});
     EndTimers();
     Do(action::FreeSlot{});
     Do(action::CloseFiles{});
@@ -356,7 +357,7 @@ class Decider {
     Do(action::StartNext{});
   }
 
-  void TryAgain(AttemptEnd end) {
+  void TryAgain(ProgramEnd end) {
     Do(action::RecordFailure{end.reason, std::move(end.error_lines)});
     const absl::Duration delay = HoldBack();
     const std::string nonce = record().nonce;
@@ -370,11 +371,11 @@ class Decider {
     record().state = TrialState::Pending;
     attempt().has_runner = false;
     attempt().held_back = delay > absl::ZeroDuration();
-    Do(action::Store{Keep::kSomeTime, "after next attempt"});
+    Do(action::StoreTrial{Keep::kSomeTime, "after next attempt"});
     EndTimers();
     Do(action::FreeSlot{});
     Do(action::LeaveQueue{});
-    if (attempt().held_back) Do(action::SetTimer{TrialTimer::kRestart, delay});
+    if (attempt().held_back) Do(action::SetTrialTimer{TrialTimer::kRestart, delay});
     Do(action::ChangeNonce{nonce});
     Do(action::Log{absl::StrCat(": ", record().reason)});
     BeginAttempt();
@@ -382,7 +383,7 @@ class Decider {
     Do(action::StartNext{});
   }
 
-  void End(TrialState state, AttemptEnd end) {
+  void End(TrialState state, ProgramEnd end) {
     const bool has_failed = state == TrialState::Failed;
     Do(action::UpdateFiles{});
     if (has_failed) Do(action::RecordFailure{end.reason, end.error_lines});
@@ -393,7 +394,7 @@ class Decider {
     if (has_failed) record().error_lines = std::move(end.error_lines);
     record().pause_requested = false;
     record().ended_us = now_.wall_us;
-    Do(action::Store{Keep::kSomeTime, "after end"});
+    Do(action::StoreTrial{Keep::kSomeTime, "after end"});
     Do(action::Log{absl::StrCat(" is ", msg::EnumNameTrialState(state),
                                 record().reason.empty() ? "" : ": ", record().reason)});
     Do(action::WriteOutcome{});
@@ -408,7 +409,7 @@ class Decider {
   }
 
   void EndTimers() {
-    Do(action::CancelTimer{TrialTimer::kStop});
+    Do(action::CancelTrialTimer{TrialTimer::kStop});
     Do(action::EndWatch{});
   }
 
@@ -452,15 +453,15 @@ class Decider {
     return RestartDelay(attempt().quick_failures);
   }
 
-  const Facts& facts_;
+  const AttemptFacts& facts_;
   const Moment& now_;
-  Decision decision_;
+  LifeDecision decision_;
 };
 
 }  // namespace
 
-Decision Decide(TrialRecord record, const AttemptStatus& attempt, const Facts& facts,
-                const Event& event, const Moment& now) {
+LifeDecision Decide(TrialRecord record, const AttemptStatus& attempt, const AttemptFacts& facts,
+                    const LifeEvent& event, const Moment& now) {
   Decider decider(std::move(record), attempt, facts, now);
   std::visit(decider, event);
   return decider.Take();

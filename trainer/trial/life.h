@@ -40,7 +40,7 @@ struct AttemptStatus {
 };
 
 // The attempt at the time of an event, as its reports, the launcher and the disk have it.
-struct Facts {
+struct AttemptFacts {
   bool done = false;             // The program has said that it is done.
   bool has_spoken = false;       // It has sent a line over its channel, where answers go.
   bool is_held = false;          // Its lines wait for room on a disk and get no answers.
@@ -59,7 +59,7 @@ namespace event {
 // A new trainer has found it, not ended.
 struct TakenUp {};
 // Zero: the trial's own grace time. `why` empty: a caller asked for it.
-struct StopAsked {
+struct TrialStopAsked {
   absl::Duration grace;
   std::string why = {};
 };
@@ -86,7 +86,7 @@ struct JobWaits {
   std::string why;
 };
 // Its program runs since then: the launcher says so, or the program has said its first word.
-struct Granted {
+struct ResourcesGranted {
   std::int64_t started_us = 0;
 };
 // Lines are stored; the record has what they say of its end.
@@ -108,14 +108,15 @@ struct StopDue {};
 struct RestartDue {};
 // All its lines are taken. If it may have failed, `end` has the last lines of its standard error.
 struct AttemptEnded {
-  AttemptEnd end;
+  ProgramEnd end;
 };
 }  // namespace event
-using Event = std::variant<event::TakenUp, event::StopAsked, event::PauseAsked, event::ResumeAsked,
-                           event::LaunchDue, event::CannotStart, event::LaunchAnswered,
-                           event::LaunchRefused, event::JobWaits, event::Granted,
-                           event::LinesStored, event::ReporterEnded, event::BudgetUsedUp,
-                           event::Silent, event::StopDue, event::RestartDue, event::AttemptEnded>;
+using LifeEvent =
+    std::variant<event::TakenUp, event::TrialStopAsked, event::PauseAsked, event::ResumeAsked,
+                 event::LaunchDue, event::CannotStart, event::LaunchAnswered, event::LaunchRefused,
+                 event::JobWaits, event::ResourcesGranted, event::LinesStored, event::ReporterEnded,
+                 event::BudgetUsedUp, event::Silent, event::StopDue, event::RestartDue,
+                 event::AttemptEnded>;
 
 // How soon the record has to be stored.
 enum class Keep {
@@ -133,10 +134,10 @@ namespace action {
 // The decision's record stands from here on: the actions before it see the old one. They come again
 // if the trainer is killed before it is stored, and those behind it may be lost; TakenUp makes up
 // for that. `point` names the moment behind it, for a test that kills the trainer there.
-struct Store {
+struct StoreTrial {
   Keep how = Keep::kSomeTime;
   std::string_view point = {};
-  bool operator==(const Store&) const = default;
+  bool operator==(const StoreTrial&) const = default;
 };
 // Its files agree with the store: nobody looks at them again soon. Done twice it is the same, as
 // the next two.
@@ -174,14 +175,14 @@ struct SendStop {
 struct TakeStacks {
   bool operator==(const TakeStacks&) const = default;
 };
-struct SetTimer {
+struct SetTrialTimer {
   TrialTimer timer = TrialTimer::kStop;
   absl::Duration delay;
-  bool operator==(const SetTimer&) const = default;
+  bool operator==(const SetTrialTimer&) const = default;
 };
-struct CancelTimer {
+struct CancelTrialTimer {
   TrialTimer timer = TrialTimer::kStop;
-  bool operator==(const CancelTimer&) const = default;
+  bool operator==(const CancelTrialTimer&) const = default;
 };
 // For its time budget, its heartbeat and its run time.
 struct Watch {
@@ -238,24 +239,24 @@ struct StartNext {
   bool operator==(const StartNext&) const = default;
 };
 }  // namespace action
-using Action =
-    std::variant<action::Store, action::UpdateFiles, action::RecordFailure, action::PauseGroup,
+using LifeAction =
+    std::variant<action::StoreTrial, action::UpdateFiles, action::RecordFailure, action::PauseGroup,
                  action::WriteOutcome, action::Launch, action::Follow, action::SendStop,
-                 action::TakeStacks, action::SetTimer, action::CancelTimer, action::Watch,
+                 action::TakeStacks, action::SetTrialTimer, action::CancelTrialTimer, action::Watch,
                  action::EndWatch, action::OverruleReports, action::FreeSlot, action::CloseFiles,
                  action::LeaveQueue, action::ChangeNonce, action::BeginAttempt, action::Retire,
                  action::Revive, action::Log, action::Announce, action::StartNext>;
 
-struct Decision {
+struct LifeDecision {
   absl::Status refusal;  // FailedPrecondition: the order cannot be carried out; nothing follows.
-  TrialRecord record;    // Without a Store among the actions the store has it already.
+  TrialRecord record;    // Without a StoreTrial among the actions the store has it already.
   AttemptStatus attempt;
-  std::vector<Action> actions;  // In their order.
+  std::vector<LifeAction> actions;  // In their order.
 };
 
 // An event that means nothing in a state changes nothing.
-Decision Decide(TrialRecord record, const AttemptStatus& attempt, const Facts& facts,
-                const Event& event, const Moment& now);
+LifeDecision Decide(TrialRecord record, const AttemptStatus& attempt, const AttemptFacts& facts,
+                    const LifeEvent& event, const Moment& now);
 
 // An attempt that ran for so long was no quick failure.
 constexpr absl::Duration kLongAttempt = absl::Seconds(10);

@@ -66,7 +66,7 @@ class World {
   TrialRecord stored, record;
   bool disk_is_full = false;
   AttemptStatus attempt;
-  Facts facts;
+  AttemptFacts facts;
   std::set<TrialTimer> timers;
   bool is_watched = false, takes_stacks = false, to_stop = false;
   std::map<std::string, Job> jobs;                       // By request id.
@@ -94,30 +94,30 @@ class World {
   }
 
   // False if the order was refused, or could not be stored, or the trainer was killed meanwhile.
-  bool Feed(const Event& event) {
+  bool Feed(const LifeEvent& event) {
     const std::string before = Words(record);
     const bool had_ended = HasEnded(record);
-    const Decision decision = Decide(
+    const LifeDecision decision = Decide(
         record, attempt, facts, event,
         {static_cast<std::int64_t>(++now_), absl::Microseconds(now_), [this] { return NewId(); }});
     if (!decision.refusal.ok()) return false;
     if (had_ended && !std::holds_alternative<event::ResumeAsked>(event)) {
       Expect(Words(decision.record) == before, "an ended one has changed: " + before);
     }
-    const auto is_store = [](const Action& action) {
-      return std::holds_alternative<action::Store>(action);
+    const auto is_store = [](const LifeAction& action) {
+      return std::holds_alternative<action::StoreTrial>(action);
     };
     bool is_stored = std::none_of(decision.actions.begin(), decision.actions.end(), is_store);
     if (is_stored) {
       record = decision.record;
       attempt = decision.attempt;
     }
-    for (const Action& action : decision.actions) {
+    for (const LifeAction& action : decision.actions) {
       if (++actions == kill_at) {
         Kill();
         return false;
       }
-      const auto* const store = std::get_if<action::Store>(&action);
+      const auto* const store = std::get_if<action::StoreTrial>(&action);
       if (store == nullptr) {
         const bool may_be_repeated = std::holds_alternative<action::UpdateFiles>(action) ||
                                      std::holds_alternative<action::RecordFailure>(action);
@@ -169,7 +169,7 @@ class World {
         (void)Feed(event::LaunchRefused{"full", kind == Answer::kNoRoomInDoubt});
         break;
       case Answer::kRefused: {
-        AttemptEnd end = {false, "no such pool", {}};
+        ProgramEnd end = {false, "no such pool", {}};
         end.was_refused = true;
         (void)Feed(event::AttemptEnded{end});
       }
@@ -188,7 +188,7 @@ class World {
   }
   void Speak() {
     facts.has_spoken = true;
-    (void)Feed(event::Granted{now_});
+    (void)Feed(event::ResourcesGranted{now_});
   }
 
  private:
@@ -217,8 +217,8 @@ class World {
   }
   void Carry(const action::RecordFailure&) { failed_attempts.insert(record.attempt); }
   void Carry(const action::TakeStacks&) { takes_stacks = true; }
-  void Carry(const action::SetTimer& set) { timers.insert(set.timer); }
-  void Carry(const action::CancelTimer& cancel) { timers.erase(cancel.timer); }
+  void Carry(const action::SetTrialTimer& set) { timers.insert(set.timer); }
+  void Carry(const action::CancelTrialTimer& cancel) { timers.erase(cancel.timer); }
   void Carry(const action::Watch&) { is_watched = true; }
   void Carry(const action::EndWatch&) { is_watched = false; }
   void Carry(const action::FreeSlot&) { answer.reset(); }
@@ -251,7 +251,8 @@ bool TakeFairStep(World& world) {
   if (world.timers.empty()) return false;
   const TrialTimer due = *world.timers.begin();
   world.timers.erase(due);
-  return world.Feed(due == TrialTimer::kStop ? Event(event::StopDue{}) : event::RestartDue{}), true;
+  return world.Feed(due == TrialTimer::kStop ? LifeEvent(event::StopDue{}) : event::RestartDue{}),
+         true;
 }
 void Settle(World& world) {
   for (int i = 0; i < 100 && TakeFairStep(world); ++i) {
@@ -267,7 +268,7 @@ class RandomHistory {
     const bool could_be_lost = world_.disk_is_full;
     switch (Below(16)) {
       case 0:
-        if (world_.Feed(event::StopAsked{absl::Seconds(1)})) stop_is_due_ = true;
+        if (world_.Feed(event::TrialStopAsked{absl::Seconds(1)})) stop_is_due_ = true;
         break;
       case 1:
         if (world_.Feed(event::PauseAsked{"asked"})) pause_is_due_ = true;
@@ -376,7 +377,7 @@ struct Scenario {
   std::vector<bool> exits = {};  // How the jobs end, one after the other; beyond: they run.
   struct Order {
     std::function<bool(const World&)> when;
-    Event event;
+    LifeEvent event;
   };
   std::vector<Order> orders = {};
 };
@@ -410,7 +411,7 @@ std::string EndOf(const Scenario& scenario, World& world) {
 }
 
 TEST(LifeHistoryTest, AKillBetweenAnyTwoActionsChangesNoEnd) {
-  const event::StopAsked stop{absl::Seconds(1)};
+  const event::TrialStopAsked stop{absl::Seconds(1)};
   const event::PauseAsked pause{"asked"};
   const event::ResumeAsked resume;
   const std::vector<std::pair<Scenario, std::string>> kScenarios = {

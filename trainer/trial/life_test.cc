@@ -32,14 +32,14 @@ constexpr absl::Duration kMonotonic = absl::Seconds(1000);
 struct Trial {
   TrialRecord record;
   AttemptStatus attempt;
-  Facts facts;
+  AttemptFacts facts;
 
   Trial With(const Change& change) const {
     Trial trial = *this;
     change(trial.record);
     return trial;
   }
-  Trial Knowing(const std::function<void(AttemptStatus&, Facts&)>& change) const {
+  Trial Knowing(const std::function<void(AttemptStatus&, AttemptFacts&)>& change) const {
     Trial trial = *this;
     change(trial.attempt, trial.facts);
     return trial;
@@ -100,7 +100,7 @@ Trial Attached() {
   return Waiting().With([](TrialRecord& r) { r.spec.options.attached_pid = 77; });
 }
 
-std::string Words(const action::Store& store) {
+std::string Words(const action::StoreTrial& store) {
   constexpr const char* kHow[] = {"store now", "store at once", "store"};
   return kHow[static_cast<int>(store.how)];
 }
@@ -117,10 +117,10 @@ std::string Words(const action::SendStop& stop) {
   return absl::StrCat("send stop (", absl::FormatDuration(stop.grace), ", ", stop.why, ")");
 }
 std::string Words(const action::TakeStacks&) { return "take stacks"; }
-std::string Words(const action::SetTimer& set) {
+std::string Words(const action::SetTrialTimer& set) {
   return absl::StrCat(Words(set.timer), " timer (", absl::FormatDuration(set.delay), ")");
 }
-std::string Words(const action::CancelTimer& cancel) {
+std::string Words(const action::CancelTrialTimer& cancel) {
   return absl::StrCat("no ", Words(cancel.timer), " timer");
 }
 std::string Words(const action::Watch&) { return "watch"; }
@@ -137,9 +137,9 @@ std::string Words(const action::Log&) { return ""; }  // (Says nothing that the 
 std::string Words(const action::Announce&) { return "announce"; }
 std::string Words(const action::StartNext&) { return "start next"; }
 
-std::string Words(const std::vector<Action>& actions) {
+std::string Words(const std::vector<LifeAction>& actions) {
   std::vector<std::string> words;
-  for (const Action& action : actions) {
+  for (const LifeAction& action : actions) {
     words.push_back(std::visit([](const auto& known) { return Words(known); }, action));
     if (words.back().empty()) words.pop_back();
   }
@@ -154,7 +154,7 @@ std::string Words(const TrialRecord& record) {
       record.pause_requested ? " pauses" : "", record.reason.empty() ? "" : ": " + record.reason);
 }
 
-Decision On(const Trial& trial, const Event& event) {
+LifeDecision On(const Trial& trial, const LifeEvent& event) {
   int ids = 0;
   return Decide(trial.record, trial.attempt, trial.facts, event,
                 {kWallUs, kMonotonic, [&ids] { return absl::StrCat("id-", ++ids); }});
@@ -163,13 +163,13 @@ Decision On(const Trial& trial, const Event& event) {
 struct Case {
   const char* claim;
   Trial trial;
-  Event event;
+  LifeEvent event;
   std::string record, actions;
 };
 
 void Check(const std::vector<Case>& cases) {
   for (const Case& one : cases) {
-    const Decision decision = On(one.trial, one.event);
+    const LifeDecision decision = On(one.trial, one.event);
     EXPECT_EQ(Words(decision.record), one.record) << one.claim;
     EXPECT_EQ(Words(decision.actions), one.actions) << one.claim;
     EXPECT_TRUE(decision.refusal.ok()) << one.claim << ": " << decision.refusal;
@@ -179,45 +179,45 @@ void Check(const std::vector<Case>& cases) {
 const Change kRestarts = [](TrialRecord& r) { r.spec.max_restarts = 1; };
 const Change kStop = [](TrialRecord& r) { r.stop_requested = true; };
 const Change kPause = [](TrialRecord& r) { r.pause_requested = true; };
-const AttemptEnd kFailed = {false, "exit code 1", {}};
-const AttemptEnd kWell = {true, "", {}};
+const ProgramEnd kFailed = {false, "exit code 1", {}};
+const ProgramEnd kWell = {true, "", {}};
 
 TEST(LifeTest, AStop) {
-  const event::StopAsked stop{absl::Seconds(3)};
+  const event::TrialStopAsked stop{absl::Seconds(3)};
   const std::string ends = "store at once; update files; write outcome; retire; announce";
   Check({
       {"ends one that waits", Waiting(), stop, "Stopped 1 stops: stopped before it started", ends},
       {"and one that is paused", Paused(), stop, "Stopped 1 j-1 stops: it was asked to stop", ends},
       {"tells a program that has spoken by its next answer", Running(), stop,
        "Stopping 1 j-1 stops", "store at once; stop timer (3s); announce"},
-      {"has the trial's own grace time unless it says another", Running(), event::StopAsked{},
+      {"has the trial's own grace time unless it says another", Running(), event::TrialStopAsked{},
        "Stopping 1 j-1 stops", "store at once; stop timer (10s); announce"},
-      {"says why, if it is not a caller's", Running(), event::StopAsked{{}, "too slow"},
+      {"says why, if it is not a caller's", Running(), event::TrialStopAsked{{}, "too slow"},
        "Stopping 1 j-1 stops: too slow", "store at once; stop timer (10s); announce"},
       {"comes by a signal for one that has not spoken",
-       Running().Knowing([](AttemptStatus&, Facts& facts) { facts.has_spoken = false; }), stop,
-       "Stopping 1 j-1 stops",
+       Running().Knowing([](AttemptStatus&, AttemptFacts& facts) { facts.has_spoken = false; }),
+       stop, "Stopping 1 j-1 stops",
        "store at once; no stop timer; send stop (3s, the trial was asked to stop); announce"},
       {"and for one whose lines get no answers",
-       Running().Knowing([](AttemptStatus&, Facts& facts) { facts.is_held = true; }), stop,
+       Running().Knowing([](AttemptStatus&, AttemptFacts& facts) { facts.is_held = true; }), stop,
        "Stopping 1 j-1 stops",
        "store at once; no stop timer; send stop (3s, the trial was asked to stop); announce"},
       {"and for the others of a cluster whose reporter has ended",
-       Running().Knowing([](AttemptStatus&, Facts& facts) { facts.nobody_reports = true; }), stop,
-       "Stopping 1 j-1 stops",
+       Running().Knowing([](AttemptStatus&, AttemptFacts& facts) { facts.nobody_reports = true; }),
+       stop, "Stopping 1 j-1 stops",
        "store at once; no stop timer; send stop (3s, the trial was asked to stop); announce"},
       {"waits for the launcher's answer", Launching(), stop, "Pending 1 launching stops",
        "store at once; no stop timer; send stop (3s, the trial was asked to stop); announce"},
       {"is remembered while the launcher may have started a job",
        Launching().Knowing(
-           [](AttemptStatus& attempt, Facts&) { attempt = {.launch_in_doubt = true}; }),
+           [](AttemptStatus& attempt, AttemptFacts&) { attempt = {.launch_in_doubt = true}; }),
        stop, "Pending 1 launching stops", "store at once; no stop timer; announce"},
       {"is more than a pause", Running().With(kPause), stop, "Stopping 1 j-1 stops",
        "store at once; stop timer (3s); announce"},
       {"never sends a signal to an attached process",
        Running()
            .With([](TrialRecord& r) { r.spec.options.attached_pid = 77; })
-           .Knowing([](AttemptStatus&, Facts& facts) { facts.has_spoken = false; }),
+           .Knowing([](AttemptStatus&, AttemptFacts& facts) { facts.has_spoken = false; }),
        stop, "Stopping 1 j-1 stops", "store at once; stop timer (3s); announce"},
       {"changes none that has ended", Ended(TrialState::Done), stop, "Done 1 j-1", ""},
   });
@@ -241,7 +241,7 @@ TEST(LifeTest, APause) {
         {Attached(),
          "cannot pause trial t-1: its program has attached itself, so nobody could "
          "start it again; next step: yard stop t-1"}}) {
-    const Decision decision = On(trial, pause);
+    const LifeDecision decision = On(trial, pause);
     EXPECT_EQ(decision.refusal, absl::FailedPreconditionError(why));
     EXPECT_TRUE(decision.actions.empty());
   }
@@ -255,8 +255,8 @@ TEST(LifeTest, OneThatGoesOn) {
        "Pending 2: resumed; it has no checkpoint and starts anew",
        goes_on + "begin attempt; announce; start next"},
       {"says nothing if it has a checkpoint",
-       Paused().Knowing([](AttemptStatus&, Facts& facts) { facts.has_checkpoint = true; }), resume,
-       "Pending 2", goes_on + "begin attempt; announce; start next"},
+       Paused().Knowing([](AttemptStatus&, AttemptFacts& facts) { facts.has_checkpoint = true; }),
+       resume, "Pending 2", goes_on + "begin attempt; announce; start next"},
       {"has the same one if it only waited",
        Waiting().With([](TrialRecord& r) { r.state = TrialState::Paused; }), resume, "Pending 1",
        goes_on + "announce; start next"},
@@ -344,11 +344,12 @@ TEST(LifeTest, AnAttachedProcessRunsFromItsBeginning) {
           "store now; follow"},
          {"which is its start",
           Launching().With([](TrialRecord& r) { r.spec.options.attached_pid = 77; }),
-          event::Granted{kWallUs}, "Running 1 launching", "store; watch; announce; start next"}});
+          event::ResourcesGranted{kWallUs}, "Running 1 launching",
+          "store; watch; announce; start next"}});
 }
 
 TEST(LifeTest, ResourcesOrItsFirstWordBeginIt) {
-  const event::Granted granted{kWallUs - 1'000'000};
+  const event::ResourcesGranted granted{kWallUs - 1'000'000};
   Check({
       {"it runs", WithJob(), granted, "Running 1 j-1", "store; watch; announce; start next"},
       {"it says once", Running(), granted, "Running 1 j-1", ""},
@@ -361,15 +362,17 @@ TEST(LifeTest, ResourcesOrItsFirstWordBeginIt) {
        "Pending 1 j-1 stops", ""},
   });
   EXPECT_EQ(On(WithJob(), granted).attempt.running_since, kMonotonic - absl::Seconds(1));
-  EXPECT_EQ(On(WithJob(), event::Granted{kWallUs + 5'000'000}).attempt.running_since, kMonotonic)
+  EXPECT_EQ(On(WithJob(), event::ResourcesGranted{kWallUs + 5'000'000}).attempt.running_since,
+            kMonotonic)
       << "the clock on the wall was set back";
-  EXPECT_EQ(On(WithJob(), event::Granted{1}).attempt.running_since, kMonotonic - absl::Seconds(60))
+  EXPECT_EQ(On(WithJob(), event::ResourcesGranted{1}).attempt.running_since,
+            kMonotonic - absl::Seconds(60))
       << "it was set forward: it cannot run for longer than its job is there";
 }
 
 TEST(LifeTest, ReportsThatSayItsEnd) {
-  const auto done = [](AttemptStatus&, Facts& facts) { facts.done = true; };
-  const auto known = [](AttemptStatus& attempt, Facts& facts) {
+  const auto done = [](AttemptStatus&, AttemptFacts& facts) { facts.done = true; };
+  const auto known = [](AttemptStatus& attempt, AttemptFacts& facts) {
     facts.done = attempt.done_was_known = true;
   };
   const Change reached = [](TrialRecord& r) { r.criterion = "loss is 0.1"; };
@@ -463,7 +466,7 @@ TEST(LifeTest, TheEndOfAnAttempt) {
   for (const auto& [claim, change, said_done, success, outcome] : kCases) {
     Trial trial = Running().With(change);
     trial.facts.done = said_done;
-    const Decision got = On(trial, event::AttemptEnded{success ? kWell : kFailed});
+    const LifeDecision got = On(trial, event::AttemptEnded{success ? kWell : kFailed});
     EXPECT_EQ(Words(got.record), outcome) << claim;
     EXPECT_FALSE(got.attempt.has_runner) << claim;
   }
@@ -493,7 +496,7 @@ TEST(LifeTest, WhatFollowsTheEndOfAnAttempt) {
 }
 
 TEST(LifeTest, WhatWasRefusedIsNotTriedAgain) {
-  AttemptEnd refused = {false, "there is no resource gpus", {}};
+  ProgramEnd refused = {false, "there is no resource gpus", {}};
   refused.was_refused = true;
   EXPECT_EQ(On(Launching().With(kRestarts), event::AttemptEnded{refused}).record.state,
             TrialState::Failed);
@@ -522,13 +525,13 @@ TEST(LifeTest, QuickFailuresAreHeldBackLongerAndLonger) {
   for (const auto& [failures, delay] : kCases) EXPECT_EQ(RestartDelay(failures), delay) << failures;
 
   const auto failed_after = [](absl::Duration ran) {
-    return On(Running().With(kRestarts).Knowing([ran](AttemptStatus& attempt, Facts&) {
+    return On(Running().With(kRestarts).Knowing([ran](AttemptStatus& attempt, AttemptFacts&) {
       attempt.quick_failures = 1;
       attempt.running_since = kMonotonic - ran;
     }),
               event::AttemptEnded{kFailed});
   };
-  const Decision quick = failed_after(absl::Seconds(9)), slow = failed_after(kLongAttempt);
+  const LifeDecision quick = failed_after(absl::Seconds(9)), slow = failed_after(kLongAttempt);
   EXPECT_EQ(quick.record.reason, "attempt 1 failed: exit code 1; the next one waits 100ms");
   EXPECT_NE(Words(quick.actions).find("restart timer (100ms)"), std::string::npos);
   EXPECT_TRUE(quick.attempt.held_back);

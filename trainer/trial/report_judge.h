@@ -6,8 +6,8 @@
 
 #include "trainer/report/report_line.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 

@@ -41,7 +41,7 @@ struct Trial {
   // While the next attempt is held back.
   runtime::Timer restart_timer;
   bool config_behind = false;     // params.json lacks a change that is stored.
-  std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
+  std::optional<ProgramEnd> end;  // Known, while a checkpoint of the attempt is still read.
   // At the launch of the attempt; unset: another trainer launched it.
   std::optional<ErrorSizes> errors_before;
   std::int64_t changed_us = 0;

@@ -15,8 +15,8 @@
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/report/result_row.h"
 #include "trainer/run/result_files.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 
@@ -32,7 +32,7 @@ namespace trainer {
 class TrialCheckpoints {
  public:
   struct Options {
-    Store* store = nullptr;  // Not owned; outlives it.
+    TrialStore* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
     // Another trial is still to start from what lies in that directory. Unset: none is.
     std::function<bool(const std::string& directory)> is_referenced = {};

@@ -1037,7 +1037,7 @@ class CommitAgainTest : public testing::Test {
   CommitAgainTest() {
     char name[] = "/tmp/ca-XXXXXX";
     directory_ = mkdtemp(name);
-    store_ = *Store::Open(directory_ + "/trainer.db");
+    store_ = *TrialStore::Open(directory_ + "/trainer.db");
     record_.number = 1;
     record_.run.experiment_id = "e";
     record_.spec.run_directory = directory_ + "/run";
@@ -1076,7 +1076,7 @@ class CommitAgainTest : public testing::Test {
 
   std::string directory_;
   TrialRecord record_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
 };
 
 TEST_F(CommitAgainTest, ALineCommitsOnceWhereverItIsCutOff) {

@@ -38,7 +38,7 @@ absl::StatusOr<std::string> CheckEvent(std::string_view event) {
   return runtime::CompactJson(*json);
 }
 
-absl::StatusOr<TrialEvents> TrialEvents::Load(Store* store, std::int64_t trial) {
+absl::StatusOr<TrialEvents> TrialEvents::Load(TrialStore* store, std::int64_t trial) {
   const auto marks = store->EventMarksOf(trial);
   if (!marks.ok()) return marks.status();
   return TrialEvents(store, trial, *marks);

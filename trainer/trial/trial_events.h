@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 
@@ -27,7 +27,7 @@ class TrialEvents {
   static constexpr std::size_t kPerAnswer = 256 << 10;  // Bytes; the rest waits for the next one.
 
   // `store` is not owned and outlives it.
-  static absl::StatusOr<TrialEvents> Load(Store* store, std::int64_t trial);
+  static absl::StatusOr<TrialEvents> Load(TrialStore* store, std::int64_t trial);
 
   // Stores an event; returns its number, from 1. The same request id again is the same event.
   // InvalidArgument: it is too long or no JSON (NaN and the infinities are none);
@@ -43,14 +43,14 @@ class TrialEvents {
   void Abandon() { draft_ = delivered_; }
 
  private:
-  TrialEvents(Store* store, std::int64_t trial, Store::EventMarks marks)
+  TrialEvents(TrialStore* store, std::int64_t trial, TrialStore::EventMarks marks)
       : store_(store),
         trial_(trial),
         told_(marks.last),
         delivered_(marks.last_delivered),
         draft_(marks.last_delivered) {}
 
-  Store* store_;
+  TrialStore* store_;
   std::int64_t trial_;
   std::int64_t told_;       // Number of the newest one.
   std::int64_t delivered_;  // All up to this number have been.

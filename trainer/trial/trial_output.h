@@ -7,8 +7,8 @@
 
 #include "trainer/attempt/output_reader.h"
 #include "trainer/report/line_receiver.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 
 namespace trainer {
 

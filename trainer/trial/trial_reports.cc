@@ -40,7 +40,7 @@ constexpr double kLongestIteration = 1e9;  // Seconds; a longer one is not belie
 // The rows of one trial in the store, for the repair of its files.
 class StoredRows : public RunFiles::Rows {
  public:
-  StoredRows(Store* store, std::int64_t trial) : store_(store), trial_(trial) {}
+  StoredRows(TrialStore* store, std::int64_t trial) : store_(store), trial_(trial) {}
   absl::StatusOr<ResultRow> LastThatFits(ResultFile file, std::int64_t size) override {
     return store_->LastRowThatFits(trial_, file, size);
   }
@@ -52,7 +52,7 @@ class StoredRows : public RunFiles::Rows {
   }
 
  private:
-  Store* const store_;
+  TrialStore* const store_;
   const std::int64_t trial_;
 };
 
@@ -155,7 +155,7 @@ TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options
 
 absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialRecord& trial,
                                                                  Options options) {
-  Store* const store = options.store;
+  TrialStore* const store = options.store;
   auto row = store->LastRow(trial.number);
   if (!row.ok()) return row.status();
   auto line = store->LastLine(trial.number, trial.attempt);

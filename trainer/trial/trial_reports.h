@@ -20,8 +20,8 @@
 #include "trainer/report/result_row.h"
 #include "trainer/report/stop_criteria.h"
 #include "trainer/run/run_files.h"
-#include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/store/trial_store.h"
 #include "trainer/trial/report_judge.h"
 #include "trainer/trial/trial_checkpoints.h"
 #include "trainer/trial/trial_events.h"
@@ -44,7 +44,7 @@ class TrialReports {
     absl::Duration monotonic;
   };
   struct Options {
-    Store* store = nullptr;  // Not owned; outlives it.
+    TrialStore* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
     ReportJudge* judge = nullptr;  // It judges trials that belong to a sweep; not owned.
     // For what takes long; unset: here and now.

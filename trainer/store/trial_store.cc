@@ -1,4 +1,4 @@
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ constexpr int kLogsBetween = 997;
 constexpr const char* kEndColumns[kResultFiles] = {"result_json_end", "progress_csv_end",
                                                    "event_file_end"};
 
-runtime::DatabaseSchema SchemaOf(const Store::Options& options) {
+runtime::DatabaseSchema SchemaOf(const TrialStore::Options& options) {
   runtime::DatabaseSchema schema = NewestSchema();
   schema.trace_of_use = options.trace_of_use;
   return schema;
@@ -84,7 +84,7 @@ class FullSync {
   const bool wanted_;
 };
 
-class SqliteStore : public Store {
+class SqliteStore : public TrialStore {
  public:
   SqliteStore(const std::string& path, const Options& options)
       // One thread has it, so that it needs no locks of its own.
@@ -868,7 +868,7 @@ class SqliteStore : public Store {
 
 }  // namespace
 
-absl::Status Store::Sync(const std::string& path) {
+absl::Status TrialStore::Sync(const std::string& path) {
   // A checkpoint of the database syncs by itself, so what the log does not hold is safe. Nobody
   // locks the log, so that to close it ends no lock.
   const std::string log_path = path + "-wal";
@@ -878,11 +878,12 @@ absl::Status Store::Sync(const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("syncing ", log_path));
 }
 
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<TrialStore>> TrialStore::Open(const std::string& path) {
   return Open(path, Options());
 }
 
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path, const Options& asked) {
+absl::StatusOr<std::unique_ptr<TrialStore>> TrialStore::Open(const std::string& path,
+                                                             const Options& asked) {
   const auto is_new = runtime::MakeDatabaseFile(path);
   if (!is_new.ok()) return is_new.status();
   Options options = asked;

@@ -1,5 +1,5 @@
-#ifndef TRAINER_STORE_STORE_H_
-#define TRAINER_STORE_STORE_H_
+#ifndef TRAINER_STORE_TRIAL_STORE_H_
+#define TRAINER_STORE_TRIAL_STORE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -91,7 +91,7 @@ struct Removal {
 // loss of power after the next Sync(); a batch with a checkpoint, or one that says `durable`, at
 // once, and with it all that was written before. Every method is one transaction and blocks for it.
 // One thread.
-class Store {
+class TrialStore {
  public:
   struct Options {
     // Limits of the entries that are not in their places yet (recent_reports.h): the store is
@@ -105,10 +105,10 @@ class Store {
   // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
   // if a newer version of this program wrote it, naming both versions, or if it is empty and was in
   // use.
-  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path);
-  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path,
-                                                     const Options& options);
-  virtual ~Store() = default;
+  static absl::StatusOr<std::unique_ptr<TrialStore>> Open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<TrialStore>> Open(const std::string& path,
+                                                          const Options& options);
+  virtual ~TrialStore() = default;
   virtual const std::string& path() const = 0;
   // Asks it from now on which alerts follow from what is written, and stores them with that. Not
   // owned; it outlives the store, or is set to null before it goes.
@@ -206,4 +206,4 @@ class Store {
 
 }  // namespace trainer
 
-#endif  // TRAINER_STORE_STORE_H_
+#endif  // TRAINER_STORE_TRIAL_STORE_H_

@@ -1,4 +1,4 @@
-#include "trainer/store/store.h"
+#include "trainer/store/trial_store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ class StoreTest : public testing::Test {
   std::string Path() const { return directory_ + "/trainer.db"; }
   void Reopen() {
     store_.reset();
-    auto store = Store::Open(Path());
+    auto store = TrialStore::Open(Path());
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
   }
@@ -85,7 +85,7 @@ class StoreTest : public testing::Test {
   }
 
   std::string directory_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<TrialStore> store_;
 };
 
 TEST_F(StoreTest, KeepsTrialsOverAReopening) {
@@ -614,17 +614,17 @@ TEST_F(StoreTest, ItsFilesArePrivate) {
 
 TEST_F(StoreTest, RefusesAFileThatIsEmptyWhereItWasInUse) {
   store_.reset();
-  Store::Options options;
+  TrialStore::Options options;
   options.trace_of_use = [] { return "/state/jobs/j-1"; };
-  EXPECT_TRUE(Store::Open(Path(), options).ok()) << "it is not empty";
+  EXPECT_TRUE(TrialStore::Open(Path(), options).ok()) << "it is not empty";
   std::filesystem::resize_file(Path(), 0);
-  const auto store = Store::Open(Path(), options);
+  const auto store = TrialStore::Open(Path(), options);
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(store.status().message()),
               testing::HasSubstr("is empty, but it was in use: /state/jobs/j-1 is there"));
-  EXPECT_TRUE(Store::Open(Path()).ok()) << "nothing shows a use";
+  EXPECT_TRUE(TrialStore::Open(Path()).ok()) << "nothing shows a use";
   std::filesystem::remove(Path());
-  EXPECT_TRUE(Store::Open(Path(), options).ok()) << "who removes it begins anew";
+  EXPECT_TRUE(TrialStore::Open(Path(), options).ok()) << "who removes it begins anew";
 }
 
 TEST_F(StoreTest, APageThatIsDamagedCostsTheTrialsInIt) {
@@ -684,7 +684,7 @@ TEST_F(StoreTest, KeepsTheEventsOfSweepsOfTheSixthVersion) {
 TEST_F(StoreTest, RefusesTheFileOfANewerVersion) {
   store_.reset();
   SQLite::Database(Path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=99");
-  const auto store = Store::Open(Path());
+  const auto store = TrialStore::Open(Path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(store.status().message()), testing::HasSubstr("99"));
 }
@@ -695,7 +695,7 @@ TEST_F(StoreTest, AFileThatIsNoDatabaseIsAnErrorAndNoException) {
   FILE* file = fopen(Path().c_str(), "w");
   fputs(std::string(8192, 'x').c_str(), file);
   fclose(file);
-  EXPECT_FALSE(Store::Open(Path()).ok());
+  EXPECT_FALSE(TrialStore::Open(Path()).ok());
 }
 
 // Without it another process that closes the database believes to be the last one, and removes the
