@@ -36,6 +36,7 @@
 #include "trainer/report/line_receiver.h"
 #include "trainer/service_methods.h"
 #include "trainer/store/trial_store.h"
+#include "trainer/sweep/sweep_message.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"

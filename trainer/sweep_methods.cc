@@ -13,6 +13,7 @@
 #include "bus/call/reply_stream.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/random_id.h"
+#include "trainer/sweep/sweep_message.h"
 
 namespace trainer {
 namespace {

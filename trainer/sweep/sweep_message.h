@@ -1,6 +1,7 @@
 #ifndef TRAINER_SWEEP_SWEEP_MESSAGE_H_
 #define TRAINER_SWEEP_SWEEP_MESSAGE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,9 @@
 #include "trainer/sweep/sweep.h"
 
 namespace trainer {
+
+// So many trials of a sweep fit into one message of the bus, which has a bound of tables.
+inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
 
 // A sweep and its trials as they are shown.
 msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep);

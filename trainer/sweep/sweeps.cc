@@ -19,8 +19,11 @@
 #include "trainer/report/report_line.h"
 #include "trainer/sweep/optimiser.h"
 #include "trainer/sweep/sweep.h"
+#include "trainer/sweep/sweep_input.h"
 #include "trainer/sweep/sweep_message.h"
+#include "trainer/sweep/sweep_news.h"
 #include "trainer/sweep/sweep_plan.h"
+#include "trainer/sweep/sweep_questions.h"
 #include "trainer/sweep/sweep_trial_request.h"
 #include "trainer/trial/trial_request.h"
 #include "tuning/engine/conversation.h"
@@ -32,7 +35,7 @@
 // - what its engine knows is what the store has, but for reports between Judge() and Committed();
 //   after an error of the store it has no engine, until a timer has loaded it again.
 // - each action that its engine has ordered is done, or in `todo`, or its question is being
-//   answered (`asking`).
+//   answered (`questions_`).
 
 namespace trainer {
 namespace {
@@ -43,33 +46,9 @@ using Event = tuning::EngineEvent;
 using Stage = tuning::Engine::Stage;
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
-// A question that has ended the trainer so often is not asked again.
-constexpr std::int64_t kMostTries = 3;
 constexpr int kRemovedPerTurn = 8;
 // Retries of removals are answered for so many.
 constexpr std::size_t kRemovalsKept = 100;
-
-// The report as the sweep sees it; nothing: it has none of the sweep's metrics.
-std::optional<Event> ReportIn(const tuning::Plan& plan, const std::vector<Metric>& fields) {
-  const auto find = [&](const std::string& name) -> std::optional<double> {
-    for (const Metric& field : fields) {
-      if (field.name == name && field.number) return *field.number;
-    }
-    return std::nullopt;
-  };
-  Event event = {.kind = Event::Kind::kMeasured};
-  bool has_others = false;
-  for (const std::string& name : tuning::OtherMetrics(plan)) {
-    event.others.push_back(find(name));
-    has_others = has_others || event.others.back();
-  }
-  if (!has_others) event.others.clear();
-  const auto value = find(plan.metric.name);
-  if (!value) return has_others ? std::optional(event) : std::nullopt;
-  event.kind = Event::Kind::kReported;
-  event.value = *value;
-  return event;
-}
 
 bool MayTryAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
@@ -77,7 +56,17 @@ bool MayTryAgain(const absl::Status& status) {
 
 class SweepsImpl : public Sweeps {
  public:
-  explicit SweepsImpl(Options options) : options_(std::move(options)) {}
+  explicit SweepsImpl(Options options)
+      : options_(std::move(options)),
+        news_({options_.loop,
+               [this](const std::string& id, std::int64_t after) { return ChangesOf(id, after); },
+               options_.on_event}),
+        questions_({options_.loop, options_.store, options_.background,
+                    [this](const std::string& id, const tuning::Question& question,
+                           const std::optional<tuning::Config>& config) {
+                      TakeSuggestion(id, question, config);
+                    },
+                    options_.fault}) {}
   ~SweepsImpl() override { *alive_ = false; }
 
   absl::Status Load() {
@@ -205,7 +194,7 @@ class SweepsImpl : public Sweeps {
     if (!sweep.ok()) return sweep.status();
     if ((*sweep)->HasRequest(request_id)) return Shown(*entry);
     std::string plan;
-    auto event = EventFrom(*entry, **sweep, request, plan);
+    auto event = EventOfOrder(id, (*sweep)->engine(), request, plan);
     if (!event.ok()) return event.status();
     StoreBatch batch;
     const Engine::Outcome outcome =
@@ -233,7 +222,7 @@ class SweepsImpl : public Sweeps {
     LOG(INFO) << "sweep " << id << ": " << msg::EnumNameSweepOrder(request.order)
               << (trace.empty() ? "" : " (trace ") << runtime::Printable(trace)
               << (trace.empty() ? "" : ")");
-    TellLater(id);
+    news_.TellLater(id);
     if (goes_on) TakeUp(*entry);
     if (!goes_on && entry->sweep != nullptr) Order(*entry, outcome.actions);
     return Shown(*entry);
@@ -259,10 +248,9 @@ class SweepsImpl : public Sweeps {
   }
 
   ObserverId Observe(const std::string& id, std::function<void()> changed) override {
-    observers_[++last_observer_] = {id, std::move(changed)};
-    return last_observer_;
+    return news_.Observe(id, std::move(changed));
   }
-  void Forget(ObserverId observer) override { observers_.erase(observer); }
+  void Forget(ObserverId observer) override { news_.Forget(observer); }
 
   // ---- Reports.
 
@@ -276,7 +264,7 @@ class SweepsImpl : public Sweeps {
       entry->is_lost = true;
     }
     if (entry->sweep == nullptr) return {};
-    auto event = ReportIn(entry->sweep->engine().plan(), fields);
+    auto event = EventOfReport(entry->sweep->engine().plan(), fields);
     if (!event) return {};
     event->trial = trial.spec.options.sweep_trial;
     event->resource = static_cast<double>(row.step);
@@ -301,7 +289,7 @@ class SweepsImpl : public Sweeps {
     for (const std::string& id : std::exchange(drafts_, {})) {
       Entry& entry = entries_.at(id);
       Order(entry, std::exchange(entry.drafted, {}));
-      TellLater(id);
+      news_.TellLater(id);
     }
   }
 
@@ -331,24 +319,12 @@ class SweepsImpl : public Sweeps {
     std::deque<Action> todo;
     std::vector<Action> drafted;           // Ordered by reports that are not stored yet.
     bool acts = false;                     // Act() is at work, or will be soon.
-    std::optional<std::uint64_t> asking;   // The number of the question that is being answered.
     std::shared_ptr<Optimiser> optimiser;  // Null unless the plan has an external one.
     std::uint64_t epochs = 0;              // Reports of all its trials.
-    std::int64_t told = 0;                 // The last event that on_event has had.
     runtime::Timer retry_timer, budget_timer;
   };
-  struct Observer {
-    std::string id;
-    std::function<void()> changed;
-  };
-
   static absl::Status NoSweep(const std::string& id) {
     return absl::NotFoundError(absl::StrCat("no sweep ", id));
-  }
-  static bool HasEnded(const Engine& engine) {
-    const Engine::State state = engine.state();
-    return state == Engine::State::kDone || state == Engine::State::kStopped ||
-           state == Engine::State::kFailed;
   }
   std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
   void Fault(std::string_view point) {
@@ -414,58 +390,6 @@ class SweepsImpl : public Sweeps {
     const auto spec = SpecFrom(*request, record.id, options_.logdir);
     if (!spec.ok()) return spec.status();
     return CheckDirectoryIsFree(spec->run_directory);
-  }
-
-  absl::StatusOr<Event> EventFrom(const Entry& entry, const Sweep& sweep,
-                                  const msg::ChangeSweepRequestT& request, std::string& plan) {
-    const std::string& id = entry.record.id;
-    const Engine& engine = sweep.engine();
-    Event event;
-    event.whether = request.whether;
-    const auto refuse = [&](std::string_view what) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot ", runtime::Absl(what), " sweep ", id, ": it ",
-                       HasEnded(engine) ? "has ended" : "is stopping"));
-    };
-    const bool is_over = HasEnded(engine) || engine.state() == Engine::State::kStopping;
-    switch (request.order) {
-      case msg::SweepOrder::Stop:
-        event.kind = Event::Kind::kStop;
-        event.text = "it was asked to stop";
-        return event;
-      case msg::SweepOrder::Pause:
-        if (is_over) return refuse("pause");
-        event.kind = Event::Kind::kPause;
-        return event;
-      case msg::SweepOrder::Resume:
-        if (engine.state() == Engine::State::kStopping) return refuse("resume");
-        event.kind = Event::Kind::kResume;
-        return event;
-      case msg::SweepOrder::Change: {
-        if (engine.state() == Engine::State::kStopping) return refuse("change");
-        auto whole = WithParallel(request.plan, engine.plan().parallel);
-        if (!whole.ok()) return whole.status();
-        auto read = ReadSweepPlan(*whole);
-        if (!read.ok()) return read.status();
-        if (auto made = Engine::Create(read->plan); !made.ok()) return made.status();
-        plan = *std::move(whole);
-        event.kind = Event::Kind::kChange;
-        event.text = request.source;
-        event.plan = read->plan;
-        return event;
-      }
-      case msg::SweepOrder::Enqueue: {
-        if (is_over) return refuse("enqueue into");
-        auto config = tuning::ParseConfig(request.config);
-        if (!config.ok()) return config.status();
-        event.kind = Event::Kind::kEnqueue;
-        event.text = request.config;
-        return event;
-      }
-      case msg::SweepOrder::Remove:
-        break;
-    }
-    return absl::InvalidArgumentError("there is no such order");
   }
 
   // ---- What has to be done.
@@ -534,7 +458,7 @@ class SweepsImpl : public Sweeps {
         return Lose(entry);
       }
       Fault("sweep event stored");
-      TellLater(entry.record.id);
+      news_.TellLater(entry.record.id);
     }
     entry.todo.insert(entry.todo.end(), outcome.actions.begin(), outcome.actions.end());
   }
@@ -659,39 +583,13 @@ class SweepsImpl : public Sweeps {
     const Engine::Trial& trial = entry.sweep->engine().trials()[number];
     const std::string& id = entry.sweep->facts(number).id;
     if (id.empty() || trials_ == nullptr) return;
-    const bool runs = trial.stage == Stage::kRunning;
-    if (runs && !trial.is_started) return;  // It is to be started, or resumed.
     const auto shown = trials_->Get(id);
-    Event event = {.kind = Event::Kind::kEnded, .trial = number};
-    if (!shown.ok()) {
-      if (!absl::IsNotFound(shown.status()) || !runs) return;
-      event.end = tuning::End::kFailed;
-      event.text = "its trial was removed";
-    } else if (shown->state == msg::TrialState::Paused) {
-      // (It was told to pause before it was told to stop.)
-      if (trial.stage == Stage::kStoppedEarly) {
-        entry.todo.push_back({.kind = Action::Kind::kStop, .trial = number, .text = trial.reason});
-      }
-      if (!runs) return;
-      event.end = tuning::End::kPaused;
-      event.text = shown->reason;
-    } else if (trainer::HasEnded(shown->state)) {
-      if (!runs && trial.stage != Stage::kPaused) return;
-      const msg::TrialState state = shown->state;
-      event.end = state == msg::TrialState::Done      ? tuning::End::kDone
-                  : state == msg::TrialState::Stopped ? tuning::End::kStopped
-                                                      : tuning::End::kFailed;
-      event.text = shown->reason;
-      if (event.end == tuning::End::kFailed && !shown->error_lines.empty()) {
-        absl::StrAppend(&event.text, ": ", shown->error_lines.back());
-      }
-    } else {
-      // Somebody has resumed it.
-      if (runs || trial.stage == Stage::kWaiting) return;
-      event.kind = Event::Kind::kStarted;
-      event.number = trial.attempt + 1;
+    // (It was told to pause before it was told to stop.)
+    if (shown.ok() && shown->state == msg::TrialState::Paused &&
+        trial.stage == Stage::kStoppedEarly) {
+      entry.todo.push_back({.kind = Action::Kind::kStop, .trial = number, .text = trial.reason});
     }
-    Take(entry, std::move(event));
+    if (auto event = EventOfTrial(trial, number, shown)) Take(entry, *std::move(event));
   }
 
   // ---- Suggestions.
@@ -703,61 +601,29 @@ class SweepsImpl : public Sweeps {
     }
     EndOptimiser(entry);  // (The plan may have been changed.)
     auto question = entry.sweep->engine().OpenQuestion();
-    if (!question || question->number != action.number || entry.asking == action.number) {
+    if (!question || question->number != action.number ||
+        questions_.IsAnswering(entry.record.id, action.number)) {
       return absl::OkStatus();
     }
-    const auto number = static_cast<std::int64_t>(action.number);
-    const bool is_again = entry.record.asked == number && entry.record.tries > 0;
-    const bool was_tried_here = asked_here_[entry.record.id] == number;
-    if (is_again && !was_tried_here && entry.record.tries >= kMostTries) {
-      Take(entry, {.kind = Event::Kind::kFail,
-                   .text = absl::StrCat("its sampler has ended the trainer ", kMostTries,
-                                        " times at trial ", action.trial)});
+    if (questions_.HasHadItsTries(entry.record, action.number)) {
+      Take(entry,
+           {.kind = Event::Kind::kFail,
+            .text = absl::StrCat("its sampler has ended the trainer ", SweepQuestions::kMostTries,
+                                 " times at trial ", action.trial)});
       return absl::OkStatus();
     }
-    if (!was_tried_here) {
-      // (A copy of all of it, with the environment of its trials, would cost more than to store
-      // it.)
-      StoreBatch batch;
-      SweepRecord& stored = batch.sweeps.emplace_back();
-      stored.number = entry.record.number;
-      stored.summary = entry.record.summary;
-      stored.asked = number;
-      stored.tries = is_again ? entry.record.tries + 1 : 1;
-      if (auto status = options_.store->Write(batch); !status.ok()) return status;
-      entry.record.asked = stored.asked;
-      entry.record.tries = stored.tries;
-      asked_here_[entry.record.id] = number;
-    }
-    entry.asking = action.number;
-    auto answer = std::make_shared<std::optional<tuning::Config>>();
-    auto asked = std::make_shared<tuning::Question>(*std::move(question));
-    auto work = [asked, answer] { *answer = asked->Answer(); };
-    auto done = [this, id = entry.record.id, asked, answer] {
-      Entry* const now = EntryOf(id);
-      if (now == nullptr || now->asking != asked->number) return;
-      now->asking.reset();
-      if (now->sweep == nullptr) return;
-      Take(*now, {.kind = *answer ? Event::Kind::kSuggested : Event::Kind::kExhausted,
-                  .trial = asked->trial,
-                  .number = asked->number,
-                  .text = *answer ? tuning::ConfigText(**answer) : ""});
-      Act(*now);
-    };
-    Fault("sweep asks");
-    if (!options_.background) {
-      work();
-      Post(std::move(done));
-      return absl::OkStatus();
-    }
-    options_.background(
-        [work = std::move(work), done = std::move(done), loop = options_.loop, alive = alive_] {
-          work();
-          loop->Post([done, alive] {
-            if (*alive) done();
-          });
-        });
-    return absl::OkStatus();
+    return questions_.Ask(entry.record, *std::move(question));
+  }
+
+  void TakeSuggestion(const std::string& id, const tuning::Question& question,
+                      const std::optional<tuning::Config>& config) {
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr || entry->sweep == nullptr) return;
+    Take(*entry, {.kind = config ? Event::Kind::kSuggested : Event::Kind::kExhausted,
+                  .trial = question.trial,
+                  .number = question.number,
+                  .text = config ? tuning::ConfigText(*config) : ""});
+    Act(*entry);
   }
 
   bool CanRunOptimisers() const { return options_.jobs != nullptr && options_.lines != nullptr; }
@@ -793,7 +659,7 @@ class SweepsImpl : public Sweeps {
       if (auto status = options_.store->Write(batch); !status.ok()) return status;
       now.record = std::move(changed);
       Fault("sweep optimiser stored");
-      TellLater(id);
+      news_.TellLater(id);
       return absl::OkStatus();
     };
     options.engine = [this, id]() -> const Engine* {
@@ -873,11 +739,10 @@ class SweepsImpl : public Sweeps {
     LOG(INFO) << "sweep " << entry.record.id << " is "
               << msg::EnumNameSweepState(entry.record.summary.state) << ": "
               << runtime::Printable(entry.record.summary.reason);
-    dirty_.insert(entry.record.id);
-    Tell(entry.record.id);
+    news_.Tell(entry.record.id);
     entry.sweep = nullptr;
     entry.todo.clear();
-    asked_here_.erase(entry.record.id);
+    questions_.Drop(entry.record.id);
     return absl::OkStatus();
   }
 
@@ -923,42 +788,18 @@ class SweepsImpl : public Sweeps {
     const msg::SweepT was = Shown(*entry);
     if (removed_.size() >= kRemovalsKept) removed_.clear();
     removed_.emplace(request_id, was);
+    news_.Drop(id);
     entries_.erase(id);
     std::erase(order_, id);
     done(was);
   }
 
-  // ---- Who is told.
-
-  // Once for what happens in a turn of the loop.
-  void TellLater(const std::string& id) {
-    if (!dirty_.insert(id).second) return;
-    Post([this, id] { Tell(id); });
-  }
-
-  void Tell(const std::string& id) {
-    if (dirty_.erase(id) == 0) return;
-    Entry* const entry = EntryOf(id);
-    if (entry == nullptr) return;
-    if (options_.on_event && entry->sweep != nullptr) {
-      auto trials = TrialsChangedAfter(entry->record, *entry->sweep, entry->told);
-      entry->told = entry->sweep->events();
-      const msg::SweepT shown = Shown(*entry);
-      std::size_t next = 0;
-      do {
-        msg::SweepEventT event;
-        event.sweep = std::make_unique<msg::SweepT>(shown);
-        const std::size_t end = std::min(trials.size(), next + kSweepTrialsOfAMessage);
-        for (; next < end; ++next) event.trials.push_back(std::move(trials[next]));
-        options_.on_event(std::move(event));
-      } while (next < trials.size());
-    }
-    // A callback may forget any of them.
-    std::vector<std::function<void()>> callbacks;
-    for (const auto& [observer, one] : observers_) {
-      if (one.id == id) callbacks.push_back(one.changed);
-    }
-    for (const auto& callback : callbacks) callback();
+  std::optional<SweepNews::Changes> ChangesOf(const std::string& id, std::int64_t after) {
+    const Entry* const entry = EntryOf(id);
+    if (entry == nullptr || entry->sweep == nullptr) return std::nullopt;
+    return SweepNews::Changes{.sweep = Shown(*entry),
+                              .trials = TrialsChangedAfter(entry->record, *entry->sweep, after),
+                              .events = entry->sweep->events()};
   }
 
   const Options options_;
@@ -967,13 +808,10 @@ class SweepsImpl : public Sweeps {
   std::vector<std::string> order_;  // Ids, oldest first.
   std::set<std::string> drafts_;    // Sweeps with reports that are not stored yet.
   std::set<std::pair<std::string, std::uint64_t>> changed_;  // Trials to be looked at.
-  std::set<std::string> dirty_;                              // Sweeps to be told of.
-  // The question of each sweep that this trainer has begun to answer.
-  std::map<std::string, std::int64_t> asked_here_;
-  std::map<std::string, msg::SweepT> removed_;       // By request id.
-  std::vector<std::shared_ptr<Optimiser>> leaving_;  // Until their programs have ended.
-  std::map<ObserverId, Observer> observers_;
-  ObserverId last_observer_ = 0;
+  std::map<std::string, msg::SweepT> removed_;               // By request id.
+  std::vector<std::shared_ptr<Optimiser>> leaving_;          // Until their programs have ended.
+  SweepNews news_;
+  SweepQuestions questions_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

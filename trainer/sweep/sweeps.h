@@ -1,7 +1,6 @@
 #ifndef TRAINER_SWEEP_SWEEPS_H_
 #define TRAINER_SWEEP_SWEEPS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,9 +38,6 @@ namespace trainer {
 //
 // Without room on the disk a sweep waits, and goes on when there is some. On the loop's thread;
 // blocks for the disk.
-// So many trials of a sweep fit into one message of the bus, which has a bound of tables.
-inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
-
 class Sweeps : public ReportJudge {
  public:
   struct Options {
