@@ -23,9 +23,9 @@ namespace trainer {
 std::optional<tuning::EngineEvent> EventOfReport(const tuning::Plan& plan,
                                                  const std::vector<Metric>& metrics);
 
-// What trial `number` of the sweep has become meanwhile, as it is shown now (an error: it cannot
-// be), if the engine does not know it yet. Nothing also of a trial that the engine has ordered to
-// start, or to go on: its old state says nothing then.
+// Trial `number` of the sweep is shown like that now; an error: it cannot be shown. Nothing if the
+// engine knows that already, and for a trial that the engine has ordered to start, or to go on,
+// whose old state says nothing.
 std::optional<tuning::EngineEvent> EventOfTrial(const tuning::Engine::Trial& trial,
                                                 std::uint64_t number,
                                                 const absl::StatusOr<msg::TrialT>& shown);

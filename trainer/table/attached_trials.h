@@ -51,7 +51,7 @@ class AttachedTrials {
 
   // As in LineReceiver.
   absl::StatusOr<AttemptKey> Attach(const AttachRequest& request);
-  // Of any attempt: a launched one does not mind.
+  // Any attempt may be told of: a launched program does not mind.
   void OnConnection(const AttemptKey& attempt, bool is_open);
   void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over);
 
