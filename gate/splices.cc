@@ -85,23 +85,25 @@ struct Connection {
   std::unique_ptr<NodeConnection> node;  // Not null: a node's, which has no splices.
 };
 
-class RealSplices : public Splices {
+}  // namespace
+
+class Splices::Impl {
  public:
-  explicit RealSplices(Options options)
+  explicit Impl(Options options)
       : options_(std::move(options)), thread_(options_.node->bus_thread()) {}
-  ~RealSplices() override {
+  ~Impl() {
     thread_.Run([this] { CloseAll(); });
     key_check_.reset();
   }
 
   absl::Status Open();
-  std::vector<std::string> endpoints() const override { return endpoints_; }
-  void KeysChanged() override {
+  std::vector<std::string> endpoints() const { return endpoints_; }
+  void KeysChanged() {
     thread_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.lock() != nullptr) CutRemoved();
     });
   }
-  Stats GetStats() const override;
+  Stats GetStats() const;
 
  private:
   absl::Duration Now() const { return options_.node->clock()->Monotonic(); }
@@ -171,7 +173,7 @@ class RealSplices : public Splices {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-absl::Status RealSplices::Open() {
+absl::Status Splices::Impl::Open() {
   const bus::CurveKeys keys{.own = options_.own, .server_key = {}};
   absl::Status opened;
   thread_.Run([&] {
@@ -196,7 +198,7 @@ absl::Status RealSplices::Open() {
   return opened;
 }
 
-void RealSplices::CloseAll() {
+void Splices::Impl::CloseAll() {
   alive_.reset();
   sweep_.Cancel();
   retry_.Cancel();
@@ -209,7 +211,7 @@ void RealSplices::CloseAll() {
   front_.reset();
 }
 
-Splices::Stats RealSplices::GetStats() const {
+Splices::Stats Splices::Impl::GetStats() const {
   return {.connections = connection_count_,
           .splices = splice_count_,
           .subscriptions = subscription_count_,
@@ -224,7 +226,7 @@ Splices::Stats RealSplices::GetStats() const {
 
 // ---- From clients
 
-void RealSplices::OnFront() {
+void Splices::Impl::OnFront() {
   std::vector<Frame> frames;
   for (int i = 0; i < kMessagesAtOnce; ++i) {
     if (!front_->Receive(frames)) return thread_.Drained(front_watch_);
@@ -233,7 +235,7 @@ void RealSplices::OnFront() {
 }
 
 // [identity][service][what it is to get]
-void RealSplices::OnClient(std::vector<Frame>& frames) {
+void Splices::Impl::OnClient(std::vector<Frame>& frames) {
   if (frames.size() < 2) return;
   const std::string identity(frames[0].text());
   if (ended_.contains(identity)) return;
@@ -257,8 +259,8 @@ void RealSplices::OnClient(std::vector<Frame>& frames) {
   OnCall(connection, *key, sender, frames);
 }
 
-void RealSplices::OnNode(Connection& connection, const bus::AllowedKey& key,
-                         const bus::Sender& sender, std::string_view message) {
+void Splices::Impl::OnNode(Connection& connection, const bus::AllowedKey& key,
+                           const bus::Sender& sender, std::string_view message) {
   const std::string& identity = connection.identity;
   const bool is_new = connection.node == nullptr;
   if (is_new) {
@@ -290,7 +292,7 @@ void RealSplices::OnNode(Connection& connection, const bus::AllowedKey& key,
   for (const std::string& other : earlier) Cut(*connections_.at(other), "it has connected again");
 }
 
-void RealSplices::CountChannels() {
+void Splices::Impl::CountChannels() {
   std::uint64_t nodes = 0, channels = 0;
   for (const auto& [identity, connection] : connections_) {
     if (connection->node == nullptr) continue;
@@ -301,8 +303,8 @@ void RealSplices::CountChannels() {
   channel_count_ = channels;
 }
 
-void RealSplices::OnCall(Connection& connection, const bus::AllowedKey& key,
-                         const bus::Sender& sender, std::vector<Frame>& frames) {
+void Splices::Impl::OnCall(Connection& connection, const bus::AllowedKey& key,
+                           const bus::Sender& sender, std::vector<Frame>& frames) {
   const std::string service(frames[1].text());
   const Admission verdict = Judge(service, frames[2].bytes(), key);
   if (verdict.what == Admission::What::kMalformed) {
@@ -331,7 +333,7 @@ void RealSplices::OnCall(Connection& connection, const bus::AllowedKey& key,
   }
 }
 
-void RealSplices::OnSubscription(Connection& connection, std::vector<Frame>& frames) {
+void Splices::Impl::OnSubscription(Connection& connection, std::vector<Frame>& frames) {
   const std::string_view frame = frames[2].text();
   const std::string prefix(frame.substr(1));
   const auto splice = SpliceOf(connection, std::string(bus::kHubOfGate));
@@ -358,8 +360,8 @@ void RealSplices::OnSubscription(Connection& connection, std::vector<Frame>& fra
   (*splice)->socket->Subscribe(prefix);
 }
 
-void RealSplices::DropMalformed(Connection& connection, const bus::Sender& sender,
-                                const absl::Status& why) {
+void Splices::Impl::DropMalformed(Connection& connection, const bus::Sender& sender,
+                                  const absl::Status& why) {
   malformed_ += 1;
   if (std::exchange(connection.is_logged, true) || !MayLog()) return;
   const auto key = options_.keys->Find(connection.key);
@@ -368,8 +370,8 @@ void RealSplices::DropMalformed(Connection& connection, const bus::Sender& sende
 }
 
 // Every call that may change something; the service logs it too, and cannot know whose it is.
-void RealSplices::LogCall(const bus::AllowedKey& key, const bus::Sender& sender,
-                          std::string_view service, const Admission& verdict) {
+void Splices::Impl::LogCall(const bus::AllowedKey& key, const bus::Sender& sender,
+                            std::string_view service, const Admission& verdict) {
   if (!MayLog()) return;
   LOG(INFO) << key.name << " (" << bus::NameOfRole(key.role) << ") at " << sender.address << ": "
             << service << "." << verdict.method->name << ", request "
@@ -377,7 +379,7 @@ void RealSplices::LogCall(const bus::AllowedKey& key, const bus::Sender& sender,
             << runtime::Printable(verdict.trace);
 }
 
-bool RealSplices::MayLog() {
+bool Splices::Impl::MayLog() {
   if (Now() - log_second_ >= absl::Seconds(1)) {
     log_second_ = Now();
     log_lines_ = 0;
@@ -387,7 +389,7 @@ bool RealSplices::MayLog() {
 
 // ---- To services
 
-absl::StatusOr<std::unique_ptr<Socket>> RealSplices::ConnectTo(const std::string& service) const {
+absl::StatusOr<std::unique_ptr<Socket>> Splices::Impl::ConnectTo(const std::string& service) const {
   const runtime::Locations& locations = options_.node->locations();
   const bool is_hub = service == bus::kHubOfGate;
   const std::string address = is_hub                  ? bus::HubSubscribeAddress(locations)
@@ -404,8 +406,8 @@ absl::StatusOr<std::unique_ptr<Socket>> RealSplices::ConnectTo(const std::string
   return socket;
 }
 
-absl::StatusOr<std::shared_ptr<Splice>> RealSplices::SpliceOf(Connection& connection,
-                                                              const std::string& service) {
+absl::StatusOr<std::shared_ptr<Splice>> Splices::Impl::SpliceOf(Connection& connection,
+                                                                const std::string& service) {
   if (const auto found = connection.splices.find(service); found != connection.splices.end()) {
     return found->second;
   }
@@ -430,11 +432,11 @@ absl::StatusOr<std::shared_ptr<Splice>> RealSplices::SpliceOf(Connection& connec
   return splice;
 }
 
-void RealSplices::WatchSplice(const std::shared_ptr<Splice>& splice) {
+void Splices::Impl::WatchSplice(const std::shared_ptr<Splice>& splice) {
   splice->watch = thread_.Watch(splice->socket->handle(), [this, splice] { OnService(splice); });
 }
 
-void RealSplices::OnServiceLost(const std::shared_ptr<Splice>& splice) {
+void Splices::Impl::OnServiceLost(const std::shared_ptr<Splice>& splice) {
   if (splice->closed || !splice->socket->ReadConnectionLost()) return;
   // The answers that it gave before it went.
   OnService(splice);
@@ -448,7 +450,7 @@ void RealSplices::OnServiceLost(const std::shared_ptr<Splice>& splice) {
                                    absl::StrCat("the ", service, " has ended, or was restarted")));
 }
 
-void RealSplices::Close(Splice& splice) {
+void Splices::Impl::Close(Splice& splice) {
   splice.closed = true;
   thread_.Unwatch(splice.watch);
   thread_.Unwatch(splice.monitor_watch);
@@ -461,7 +463,7 @@ void RealSplices::Close(Splice& splice) {
 
 // ---- To clients
 
-void RealSplices::OnService(const std::shared_ptr<Splice>& splice) {
+void Splices::Impl::OnService(const std::shared_ptr<Splice>& splice) {
   std::vector<Frame> frames;
   for (int i = 0; i < kMessagesAtOnce; ++i) {
     if (splice->closed || !splice->waiting.empty() || !splice->socket->Receive(frames)) return;
@@ -471,7 +473,7 @@ void RealSplices::OnService(const std::shared_ptr<Splice>& splice) {
 }
 
 // False if the message waits, or the client has gone.
-bool RealSplices::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Frame>& frames) {
+bool Splices::Impl::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Frame>& frames) {
   const Socket::Sent sent = Send(*splice->connection, frames);
   if (sent == Socket::Sent::kYes) {
     if (splice->is_hub()) events_passed_ += 1;
@@ -490,7 +492,7 @@ bool RealSplices::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Fram
 }
 
 // ZeroMQ does not tell when a client has room again.
-void RealSplices::RetryWaiting() {
+void Splices::Impl::RetryWaiting() {
   const auto now = std::exchange(blocked_, {});
   for (const auto& splice : now) {
     if (splice->closed) continue;
@@ -507,13 +509,13 @@ void RealSplices::RetryWaiting() {
   }
 }
 
-Socket::Sent RealSplices::Send(Connection& connection, std::span<Frame> frames) {
+Socket::Sent Splices::Impl::Send(Connection& connection, std::span<Frame> frames) {
   const Socket::Sent sent = front_->Send(frames);
   if (sent == Socket::Sent::kYes) connection.last_sent = Now();
   return sent;
 }
 
-void RealSplices::Answer(Connection& connection, std::uint64_t corr, const absl::Status& error) {
+void Splices::Impl::Answer(Connection& connection, std::uint64_t corr, const absl::Status& error) {
   msg::EnvelopeT reply;
   reply.kind = msg::Kind::Reply;
   reply.corr = corr;
@@ -523,7 +525,7 @@ void RealSplices::Answer(Connection& connection, std::uint64_t corr, const absl:
   (void)Send(connection, frames);
 }
 
-bool RealSplices::SayWayLost(Connection& connection, const absl::Status& why) {
+bool Splices::Impl::SayWayLost(Connection& connection, const absl::Status& why) {
   std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)),
                                  bus::EncodeWayLost(why)};
   // It must not be missed: a client that cannot be told is cut, and learns of it so.
@@ -534,7 +536,7 @@ bool RealSplices::SayWayLost(Connection& connection, const absl::Status& why) {
 
 // ---- Connections
 
-Connection* RealSplices::ConnectionOf(const std::string& identity, const bus::Sender& sender) {
+Connection* Splices::Impl::ConnectionOf(const std::string& identity, const bus::Sender& sender) {
   auto& connection = connections_[identity];
   if (connection != nullptr) return connection.get();
   connection = std::make_unique<Connection>();
@@ -546,7 +548,7 @@ Connection* RealSplices::ConnectionOf(const std::string& identity, const bus::Se
   return connection.get();
 }
 
-void RealSplices::Drop(const std::string& identity) {
+void Splices::Impl::Drop(const std::string& identity) {
   const auto found = connections_.find(identity);
   if (found == connections_.end()) return;
   for (auto& [service, splice] : found->second->splices) Close(*splice);
@@ -554,7 +556,7 @@ void RealSplices::Drop(const std::string& identity) {
   connection_count_ = connections_.size();
 }
 
-void RealSplices::Cut(Connection& connection, std::string_view why) {
+void Splices::Impl::Cut(Connection& connection, std::string_view why) {
   const auto key = options_.keys->Find(connection.key);
   if (MayLog()) {
     LOG(INFO) << "cut a connection of " << (key ? key->name : "a removed key") << ": " << why;
@@ -574,7 +576,7 @@ void RealSplices::Cut(Connection& connection, std::string_view why) {
   Drop(std::string(connection.identity));
 }
 
-void RealSplices::CutRemoved() {
+void Splices::Impl::CutRemoved() {
   std::vector<std::string> removed;
   for (const auto& [identity, connection] : connections_) {
     const auto key = options_.keys->Find(connection->key);
@@ -588,7 +590,7 @@ void RealSplices::CutRemoved() {
 }
 
 // Finds clients that have gone: sending to them fails. Tells of strangers.
-void RealSplices::Sweep() {
+void Splices::Impl::Sweep() {
   const std::uint64_t unused = bus::TcpDoor::OfThisProcess().GetStats().unused;
   if (std::exchange(unused_, unused) != unused) {
     LOG_EVERY_T(WARNING, 60) << unused
@@ -612,12 +614,16 @@ void RealSplices::Sweep() {
   CountChannels();
 }
 
-}  // namespace
+Splices::Splices(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Splices::~Splices() = default;
+std::vector<std::string> Splices::endpoints() const { return impl_->endpoints(); }
+void Splices::KeysChanged() { impl_->KeysChanged(); }
+Splices::Stats Splices::GetStats() const { return impl_->GetStats(); }
 
 absl::StatusOr<std::unique_ptr<Splices>> Splices::Open(Options options) {
-  auto splices = std::make_unique<RealSplices>(std::move(options));
-  if (absl::Status opened = splices->Open(); !opened.ok()) return opened;
-  return splices;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (absl::Status opened = impl->Open(); !opened.ok()) return opened;
+  return std::unique_ptr<Splices>(new Splices(std::move(impl)));
 }
 
 }  // namespace gate

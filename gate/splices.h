@@ -38,26 +38,34 @@ class Splices {
   };
   // Errors name the address that cannot be bound.
   static absl::StatusOr<std::unique_ptr<Splices>> Open(Options options);
-  virtual ~Splices() = default;
+  ~Splices();
+  Splices(const Splices&) = delete;
+  Splices& operator=(const Splices&) = delete;
 
   // Where it is bound: "tcp://127.0.0.1:7711".
-  virtual std::vector<std::string> endpoints() const = 0;
+  std::vector<std::string> endpoints() const;
   // Call it when KeyBook::version() is another: connections of keys that are gone are cut.
-  virtual void KeysChanged() = 0;
+  void KeysChanged();
 
   struct Stats {
-    std::uint64_t connections = 0;    // Clients' connections, now.
-    std::uint64_t splices = 0;        // Connections to services and the hub, now.
-    std::uint64_t subscriptions = 0;  // Now.
-    std::uint64_t nodes = 0;          // Nodes' connections, at most two seconds ago.
-    std::uint64_t channels = 0;       // Connections that those carry, at most two seconds ago.
-    std::uint64_t calls_passed = 0;
-    std::uint64_t calls_refused = 0;
-    std::uint64_t malformed = 0;  // Messages that were dropped.
-    std::uint64_t events_passed = 0;
-    std::uint64_t connections_cut = 0;  // Their key was removed, or they went too far.
+    std::uint64_t connections;    // Clients' connections, now.
+    std::uint64_t splices;        // Connections to services and the hub, now.
+    std::uint64_t subscriptions;  // Now.
+    std::uint64_t nodes;          // Nodes' connections, at most two seconds ago.
+    std::uint64_t channels;       // Connections that those carry, at most two seconds ago.
+    std::uint64_t calls_passed;
+    std::uint64_t calls_refused;
+    std::uint64_t malformed;  // Messages that were dropped.
+    std::uint64_t events_passed;
+    std::uint64_t connections_cut;  // Their key was removed, or they went too far.
   };
-  virtual Stats GetStats() const = 0;
+  Stats GetStats() const;
+
+ private:
+  class Impl;
+  explicit Splices(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace gate

@@ -38,11 +38,13 @@ template <typename M>
 using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
 
 // Everything but the statistics belongs to the loop's thread.
-class RealInstanceService : public InstanceService {
+}  // namespace
+
+class InstanceService::Impl {
  public:
-  RealInstanceService(Options options, bus::Service* service);
-  void ListNames(bus::NameList& names) override;
-  Stats GetStats() const override;
+  Impl(Options options, bus::Service* service);
+  void ListNames(bus::NameList& names);
+  Stats GetStats() const;
 
  private:
   struct Found {
@@ -91,7 +93,7 @@ class RealInstanceService : public InstanceService {
   std::atomic<std::uint64_t> instances_{0}, launched_{0}, reused_{0}, failed_{0};
 };
 
-RealInstanceService::RealInstanceService(Options options, bus::Service* service)
+InstanceService::Impl::Impl(Options options, bus::Service* service)
     : options_(std::move(options)),
       own_temporary_(TemporaryOf(options_.environment, options_.working_directory)),
       jobs_(bus::MakeLauncherJobs(options_.client, options_.loop, options_.clock)) {
@@ -104,28 +106,30 @@ RealInstanceService::RealInstanceService(Options options, bus::Service* service)
                             .view = [this](const std::string& path) { return ViewOf(path); },
                             .launcher_is_there = options_.launcher_is_there});
   const bus::LoopMethods methods(service, options_.loop, alive_);
-  methods.Serve<Registry::StartOrReuse>(std::bind_front(&RealInstanceService::Start, this));
-  methods.Serve<Registry::StopInstance>(std::bind_front(&RealInstanceService::Stop, this));
-  methods.Answer<Registry::Instances>(std::bind_front(&RealInstanceService::Instances, this));
-  methods.Answer<Registry::CacheKey>(std::bind_front(&RealInstanceService::Key, this));
-  methods.Answer<Registry::AnnounceInstance>(std::bind_front(&RealInstanceService::Announce, this));
-  methods.Answer<Registry::WithdrawInstance>(std::bind_front(&RealInstanceService::Withdraw, this));
+  methods.Serve<Registry::StartOrReuse>(std::bind_front(&InstanceService::Impl::Start, this));
+  methods.Serve<Registry::StopInstance>(std::bind_front(&InstanceService::Impl::Stop, this));
+  methods.Answer<Registry::Instances>(std::bind_front(&InstanceService::Impl::Instances, this));
+  methods.Answer<Registry::CacheKey>(std::bind_front(&InstanceService::Impl::Key, this));
+  methods.Answer<Registry::AnnounceInstance>(
+      std::bind_front(&InstanceService::Impl::Announce, this));
+  methods.Answer<Registry::WithdrawInstance>(
+      std::bind_front(&InstanceService::Impl::Withdraw, this));
 }
 
-InstanceService::Stats RealInstanceService::GetStats() const {
+InstanceService::Stats InstanceService::Impl::GetStats() const {
   return {instances_, launched_, reused_, failed_};
 }
 
 // ---- Views
 
-absl::StatusOr<std::string> RealInstanceService::TemporaryFor(
+absl::StatusOr<std::string> InstanceService::Impl::TemporaryFor(
     const std::vector<std::string>& environment, const std::string& working_directory) const {
   if (environment.empty()) return own_temporary_;
   return TemporaryOf(environment,
                      working_directory.empty() ? options_.working_directory : working_directory);
 }
 
-InstanceView* RealInstanceService::ViewOf(const std::string& temporary_directory) {
+InstanceView* InstanceService::Impl::ViewOf(const std::string& temporary_directory) {
   const auto known = views_.find(temporary_directory);
   if (known != views_.end()) return known->second.get();
   if (views_.size() >= kMaxViews) {
@@ -145,8 +149,8 @@ InstanceView* RealInstanceService::ViewOf(const std::string& temporary_directory
 
 // A directory that no call waits for and that has no live tool can be forgotten, and read again
 // later.
-bool RealInstanceService::MayForget(const std::string& temporary_directory,
-                                    InstanceView* view) const {
+bool InstanceService::Impl::MayForget(const std::string& temporary_directory,
+                                      InstanceView* view) const {
   if (own_temporary_.ok() && temporary_directory == *own_temporary_) return false;
   if (starts_->Uses(temporary_directory)) return false;
   const auto& entries = view->Entries();
@@ -155,7 +159,7 @@ bool RealInstanceService::MayForget(const std::string& temporary_directory,
   });
 }
 
-void RealInstanceService::Changed(const std::string& temporary_directory) {
+void InstanceService::Impl::Changed(const std::string& temporary_directory) {
   std::size_t entries = 0;
   for (const auto& [name, view] : views_) entries += view->Entries().size();
   instances_ = entries;
@@ -163,11 +167,11 @@ void RealInstanceService::Changed(const std::string& temporary_directory) {
   EndStops();
 }
 
-msg::InstanceT RealInstanceService::Message(const InstanceView::Entry& entry) const {
+msg::InstanceT InstanceService::Impl::Message(const InstanceView::Entry& entry) const {
   return MessageOf(entry, starts_->JobOf(static_cast<pid_t>(entry.file.info.pid)));
 }
 
-absl::StatusOr<msg::InstancesReplyT> RealInstanceService::Instances(
+absl::StatusOr<msg::InstancesReplyT> InstanceService::Impl::Instances(
     const bus::CallContext&, const msg::InstancesRequestT& request) {
   const auto asked = TemporaryFor(request.environment, request.working_directory);
   if (!asked.ok()) return asked.status();
@@ -192,14 +196,14 @@ absl::StatusOr<msg::InstancesReplyT> RealInstanceService::Instances(
 
 // ---- Start or reuse
 
-absl::Duration RealInstanceService::Budget(const bus::CallContext& context,
-                                           absl::Duration wanted) const {
+absl::Duration InstanceService::Impl::Budget(const bus::CallContext& context,
+                                             absl::Duration wanted) const {
   const absl::Duration left = context.deadline - options_.clock->Monotonic() - kAnswerTime;
   return std::max(std::min(wanted, left), absl::ZeroDuration());
 }
 
-void RealInstanceService::Start(Writer<Registry::StartOrReuse> writer,
-                                const msg::StartOrReuseRequestT& request) {
+void InstanceService::Impl::Start(Writer<Registry::StartOrReuse> writer,
+                                  const msg::StartOrReuseRequestT& request) {
   StartOrReuse::Caller caller;
   caller.timeout =
       Budget(writer->context(),
@@ -221,7 +225,7 @@ void RealInstanceService::Start(Writer<Registry::StartOrReuse> writer,
   });
 }
 
-void RealInstanceService::Count(const absl::StatusOr<msg::StartOrReuseReplyT>& reply) {
+void InstanceService::Impl::Count(const absl::StatusOr<msg::StartOrReuseReplyT>& reply) {
   const auto outcome = reply.ok() ? reply->outcome : msg::StartOutcome::Failed;
   ++(outcome == msg::StartOutcome::Launched ? launched_
      : outcome == msg::StartOutcome::Reused ? reused_
@@ -230,7 +234,7 @@ void RealInstanceService::Count(const absl::StatusOr<msg::StartOrReuseReplyT>& r
 
 // ---- Stop
 
-void RealInstanceService::ListNames(bus::NameList& names) {
+void InstanceService::Impl::ListNames(bus::NameList& names) {
   if (own_temporary_.ok()) (void)ViewOf(*own_temporary_);
   for (const auto& [path, view] : views_) {
     view->Check();
@@ -242,7 +246,7 @@ void RealInstanceService::ListNames(bus::NameList& names) {
   }
 }
 
-std::vector<RealInstanceService::Found> RealInstanceService::Find(const std::string& id) {
+std::vector<InstanceService::Impl::Found> InstanceService::Impl::Find(const std::string& id) {
   std::vector<Found> found;
   int pid = 0;
   if (!absl::SimpleAtoi(id, &pid)) pid = 0;
@@ -259,8 +263,8 @@ std::vector<RealInstanceService::Found> RealInstanceService::Find(const std::str
   return found;
 }
 
-void RealInstanceService::Stop(Writer<Registry::StopInstance> writer,
-                               const msg::StopInstanceRequestT& request) {
+void InstanceService::Impl::Stop(Writer<Registry::StopInstance> writer,
+                                 const msg::StopInstanceRequestT& request) {
   const std::vector<Found> found = Find(request.id);
   if (found.empty()) {
     return writer->Finish(
@@ -289,7 +293,7 @@ void RealInstanceService::Stop(Writer<Registry::StopInstance> writer,
 }
 
 // Answers those whose tool is not there any more.
-void RealInstanceService::EndStops() {
+void InstanceService::Impl::EndStops() {
   for (auto stop = stopping_.begin(); stop != stopping_.end();) {
     Stopping& stopping = stop->second;
     if (options_.probe->Look(stopping.pid).has_value()) {
@@ -307,8 +311,8 @@ void RealInstanceService::EndStops() {
 
 // ---- Info files
 
-absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const bus::CallContext&,
-                                                             const msg::CacheKeyRequestT& request) {
+absl::StatusOr<msg::CacheKeyReplyT> InstanceService::Impl::Key(
+    const bus::CallContext&, const msg::CacheKeyRequestT& request) {
   auto key = CacheKey(request.working_directory, request.arguments,
                       request.configure_kwargs.empty() ? "{}" : request.configure_kwargs);
   if (!key.ok()) return key.status();
@@ -317,7 +321,7 @@ absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const bus::CallCont
   return reply;
 }
 
-absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
+absl::StatusOr<msg::AnnounceInstanceReplyT> InstanceService::Impl::Announce(
     const bus::CallContext&, const msg::AnnounceInstanceRequestT& request) {
   if (request.info == nullptr) return absl::InvalidArgumentError("info is missing");
   const msg::InstanceInfoT& told = *request.info;
@@ -348,7 +352,7 @@ absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
   return reply;
 }
 
-absl::StatusOr<msg::WithdrawInstanceReplyT> RealInstanceService::Withdraw(
+absl::StatusOr<msg::WithdrawInstanceReplyT> InstanceService::Impl::Withdraw(
     const bus::CallContext&, const msg::WithdrawInstanceRequestT& request) {
   const auto temporary = TemporaryFor(request.environment, request.working_directory);
   if (!temporary.ok()) return temporary.status();
@@ -357,10 +361,10 @@ absl::StatusOr<msg::WithdrawInstanceReplyT> RealInstanceService::Withdraw(
   return msg::WithdrawInstanceReplyT();
 }
 
-}  // namespace
-
-std::unique_ptr<InstanceService> InstanceService::Create(Options options, bus::Service* service) {
-  return std::make_unique<RealInstanceService>(std::move(options), service);
-}
+InstanceService::InstanceService(Options options, bus::Service* service)
+    : impl_(std::make_unique<Impl>(std::move(options), service)) {}
+InstanceService::~InstanceService() = default;
+void InstanceService::ListNames(bus::NameList& names) { impl_->ListNames(names); }
+InstanceService::Stats InstanceService::GetStats() const { return impl_->GetStats(); }
 
 }  // namespace registry

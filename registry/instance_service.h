@@ -30,24 +30,31 @@ class InstanceService {
     runtime::Clock* clock = nullptr;
     bus::Client* client = nullptr;  // Finds the launcher.
     ToolProbe* probe = ToolProbe::Kernel();
-    uid_t uid = 0;                              // Ours.
+    uid_t uid;                                  // Ours.
     std::vector<std::string> environment = {};  // Names the info directory that is listed if a
                                                 // request has no environment.
     std::string working_directory = {};
     std::function<bool()> launcher_is_there = {};  // On the loop's thread.
   };
   struct Stats {
-    std::uint64_t instances = 0;  // Entries of all views at the last change or question.
-    std::uint64_t launched = 0, reused = 0, failed = 0;
+    std::uint64_t instances;  // Entries of all views at the last change or question.
+    std::uint64_t launched = 0, reused = 0, failed;
   };
   // Adds its methods to `service`, which must not have been started.
-  static std::unique_ptr<InstanceService> Create(Options options, bus::Service* service);
-  virtual ~InstanceService() = default;
+  InstanceService(Options options, bus::Service* service);
+  ~InstanceService();
+  InstanceService(const InstanceService&) = delete;
+  InstanceService& operator=(const InstanceService&) = delete;
 
   // On the loop's thread, for Common.Names: tools that run, by what `yard stop` calls them.
-  virtual void ListNames(bus::NameList& names) = 0;
+  void ListNames(bus::NameList& names);
   // Any thread.
-  virtual Stats GetStats() const = 0;
+  Stats GetStats() const;
+
+ private:
+  class Impl;
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace registry

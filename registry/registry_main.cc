@@ -45,29 +45,29 @@ int Run() {
   info.publish_endpoint = addresses.publish_endpoint;
   info.subscribe_endpoint = addresses.subscribe_endpoint;
   info.epoch = node->epoch();
-  const auto service = registry::RegistryService::Create({.node = node,
-                                                          .loop = (*process)->loop(),
-                                                          .hub = hub->get(),
-                                                          .hub_info = info,
-                                                          .leases = {.epoch = node->epoch()}},
-                                                         (*process)->service());
+  registry::RegistryService service({.node = node,
+                                     .loop = (*process)->loop(),
+                                     .hub = hub->get(),
+                                     .hub_info = info,
+                                     .leases = {.epoch = node->epoch()}},
+                                    (*process)->service());
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  const auto instances = registry::InstanceService::Create(
+  registry::InstanceService instances(
       {.loop = (*process)->loop(),
        .clock = (*process)->clock(),
        .client = (*process)->client(),
        .uid = geteuid(),
        .environment = std::move(environment),
        .working_directory = runtime::AbsolutePath("."),
-       .launcher_is_there = [&] { return service->IsThere("launcher"); }},
+       .launcher_is_there = [&] { return service.IsThere("launcher"); }},
       (*process)->service());
-  registry::AddNameMethods((*process)->service(), (*process)->loop(), hub->get(), service.get(),
-                           instances.get());
-  (*process)->AddGauge("leases", [&] { return service->GetStats().leases; });
-  (*process)->AddGauge("watchers", [&] { return service->GetStats().watchers; });
-  (*process)->AddCounter("leases_expired", [&] { return service->GetStats().expired; });
-  (*process)->AddCounter("processes_ended", [&] { return service->GetStats().processes_ended; });
+  registry::AddNameMethods((*process)->service(), (*process)->loop(), hub->get(), &service,
+                           &instances);
+  (*process)->AddGauge("leases", [&] { return service.GetStats().leases; });
+  (*process)->AddGauge("watchers", [&] { return service.GetStats().watchers; });
+  (*process)->AddCounter("leases_expired", [&] { return service.GetStats().expired; });
+  (*process)->AddCounter("processes_ended", [&] { return service.GetStats().processes_ended; });
   (*process)->AddCounter("events_forwarded", [&] { return (*hub)->GetStats().forwarded; });
   (*process)->AddCounter("events_dropped", [&] { return (*hub)->GetStats().dropped(); });
   (*process)->AddCounter("events_dropped_topic", [&] { return (*hub)->GetStats().dropped_topic; });
@@ -77,10 +77,10 @@ int Run() {
                          [&] { return (*hub)->GetStats().dropped_malformed; });
   (*process)->AddGauge("events_kept_bytes", [&] { return (*hub)->GetStats().kept_bytes; });
   (*process)->AddGauge("subscriptions", [&] { return (*hub)->GetStats().subscriptions; });
-  (*process)->AddGauge("tools", [&] { return instances->GetStats().instances; });
-  (*process)->AddCounter("tools_launched", [&] { return instances->GetStats().launched; });
-  (*process)->AddCounter("tools_reused", [&] { return instances->GetStats().reused; });
-  (*process)->AddCounter("tools_failed", [&] { return instances->GetStats().failed; });
+  (*process)->AddGauge("tools", [&] { return instances.GetStats().instances; });
+  (*process)->AddCounter("tools_launched", [&] { return instances.GetStats().launched; });
+  (*process)->AddCounter("tools_reused", [&] { return instances.GetStats().reused; });
+  (*process)->AddCounter("tools_failed", [&] { return instances.GetStats().failed; });
   for (const std::string& address : {addresses.publish_endpoint, addresses.subscribe_endpoint}) {
     (*process)->KeepSocket(address, [&hub] { return (*hub)->BindAgain(); });
   }

@@ -269,12 +269,13 @@ TEST_F(RegistryProcessTest, EverybodyRegistersAgainAfterAKill) {
   lease.nonce = 3;
   std::unique_ptr<bus::Registration> registration;
   loop->Post([&] {
-    registration = bus::Registration::Start(loop.get(), client_.get(),
-                                            {.lease = lease, .on_registered = [&](bool) {
-                                               runtime::MutexLock lock(mutex);
-                                               ++times;
-                                               changed.SignalAll();
-                                             }});
+    registration = std::make_unique<bus::Registration>(
+        loop.get(), client_.get(),
+        bus::Registration::Options{.lease = lease, .on_registered = [&](bool) {
+                                     runtime::MutexLock lock(mutex);
+                                     ++times;
+                                     changed.SignalAll();
+                                   }});
   });
   runtime::Thread thread("loop", [&] { loop->Run(); });
   const auto wait_for = [&](int count) {

@@ -59,17 +59,19 @@ std::unique_ptr<msg::LeaseT> BriefOf(const msg::LeaseT& lease) {
 // A watcher has been told of every change up to `published_revision_` that it wants, unless it is
 // `behind`: then it has been told of those up to its own `told`, and goes on when its caller has
 // read what was sent before.
-class RealRegistryService : public RegistryService {
+}  // namespace
+
+class RegistryService::Impl {
  public:
-  RealRegistryService(Options options, bus::Service* service);
-  ~RealRegistryService() override;
-  bool IsThere(std::string_view name) const override { return !leases_.Lookup(name, "").empty(); }
-  void ListNames(bus::NameList& names) const override {
+  Impl(Options options, bus::Service* service);
+  ~Impl();
+  bool IsThere(std::string_view name) const { return !leases_.Lookup(name, "").empty(); }
+  void ListNames(bus::NameList& names) const {
     for (const msg::LeaseT* const lease : leases_.List({.prefix = names.prefix()}).leases) {
       if (!names.Add("service", lease->name, lease->instance)) break;
     }
   }
-  Stats GetStats() const override;
+  Stats GetStats() const;
 
  private:
   struct Watcher {
@@ -134,28 +136,28 @@ class RealRegistryService : public RegistryService {
       processes_ended_{0};
 };
 
-RealRegistryService::RealRegistryService(Options options, bus::Service* service)
+RegistryService::Impl::Impl(Options options, bus::Service* service)
     : options_(std::move(options)), epoch_(options_.node->epoch()), leases_(options_.leases) {
   const bus::LoopMethods methods(service, options_.loop, alive_);
-  methods.Answer<Registry::Register>(std::bind_front(&RealRegistryService::Register, this));
-  methods.Answer<Registry::Renew>(std::bind_front(&RealRegistryService::Renew, this));
-  methods.Answer<Registry::Revoke>(std::bind_front(&RealRegistryService::Revoke, this));
-  methods.Answer<Registry::Lookup>(std::bind_front(&RealRegistryService::Lookup, this));
-  methods.Answer<Registry::List>(std::bind_front(&RealRegistryService::List, this));
-  methods.Serve<Registry::Watch>(std::bind_front(&RealRegistryService::Watch, this));
+  methods.Answer<Registry::Register>(std::bind_front(&RegistryService::Impl::Register, this));
+  methods.Answer<Registry::Renew>(std::bind_front(&RegistryService::Impl::Renew, this));
+  methods.Answer<Registry::Revoke>(std::bind_front(&RegistryService::Impl::Revoke, this));
+  methods.Answer<Registry::Lookup>(std::bind_front(&RegistryService::Impl::Lookup, this));
+  methods.Answer<Registry::List>(std::bind_front(&RegistryService::Impl::List, this));
+  methods.Serve<Registry::Watch>(std::bind_front(&RegistryService::Impl::Watch, this));
   bus::AddHubMethods(service, options_.hub, options_.node->clock());
   look_timer_.Start(options_.loop, options_.leases.look_every, [this] { Look(); });
 }
 
-RealRegistryService::~RealRegistryService() {
+RegistryService::Impl::~Impl() {
   for (const auto& [id, process] : processes_) options_.loop->Unwatch(process.watch);
 }
 
-RegistryService::Stats RealRegistryService::GetStats() const {
+RegistryService::Stats RegistryService::Impl::GetStats() const {
   return {lease_count_, revision_, watcher_count_, expired_, processes_ended_};
 }
 
-absl::StatusOr<msg::RegisterReplyT> RealRegistryService::Register(
+absl::StatusOr<msg::RegisterReplyT> RegistryService::Impl::Register(
     const bus::CallContext& context, const msg::RegisterRequestT& request) {
   if (request.lease == nullptr) return absl::InvalidArgumentError("Register without a lease");
   const bool ourselves = context.source == options_.node->source();
@@ -174,8 +176,8 @@ absl::StatusOr<msg::RegisterReplyT> RealRegistryService::Register(
   return reply;
 }
 
-absl::StatusOr<msg::RenewReplyT> RealRegistryService::Renew(const bus::CallContext&,
-                                                            const msg::RenewRequestT& request) {
+absl::StatusOr<msg::RenewReplyT> RegistryService::Impl::Renew(const bus::CallContext&,
+                                                              const msg::RenewRequestT& request) {
   if (absl::Status renewed = leases_.Renew(request.lease_id, Now()); !renewed.ok()) return renewed;
   TellChanges();
   msg::RenewReplyT reply;
@@ -183,8 +185,8 @@ absl::StatusOr<msg::RenewReplyT> RealRegistryService::Renew(const bus::CallConte
   return reply;
 }
 
-absl::StatusOr<msg::RevokeReplyT> RealRegistryService::Revoke(const bus::CallContext&,
-                                                              const msg::RevokeRequestT& request) {
+absl::StatusOr<msg::RevokeReplyT> RegistryService::Impl::Revoke(
+    const bus::CallContext&, const msg::RevokeRequestT& request) {
   const absl::Status revoked = leases_.Revoke(request.lease_id, "revoked");
   if (!revoked.ok()) return revoked;
   TellChanges();
@@ -193,8 +195,8 @@ absl::StatusOr<msg::RevokeReplyT> RealRegistryService::Revoke(const bus::CallCon
   return reply;
 }
 
-absl::StatusOr<msg::LookupReplyT> RealRegistryService::Lookup(const bus::CallContext&,
-                                                              const msg::LookupRequestT& request) {
+absl::StatusOr<msg::LookupReplyT> RegistryService::Impl::Lookup(
+    const bus::CallContext&, const msg::LookupRequestT& request) {
   msg::LookupReplyT reply;
   for (const msg::LeaseT* lease : leases_.Lookup(request.name, request.instance)) {
     reply.leases.push_back(std::make_unique<msg::LeaseT>(*lease));
@@ -204,8 +206,8 @@ absl::StatusOr<msg::LookupReplyT> RealRegistryService::Lookup(const bus::CallCon
   return reply;
 }
 
-absl::StatusOr<msg::ListReplyT> RealRegistryService::List(const bus::CallContext&,
-                                                          const msg::ListRequestT& request) {
+absl::StatusOr<msg::ListReplyT> RegistryService::Impl::List(const bus::CallContext&,
+                                                            const msg::ListRequestT& request) {
   const LeaseTable::Found found =
       leases_.List({.prefix = request.prefix, .after = request.after, .limit = request.limit});
   msg::ListReplyT reply;
@@ -222,7 +224,7 @@ absl::StatusOr<msg::ListReplyT> RealRegistryService::List(const bus::CallContext
 
 // ---- Ends of leases
 
-void RealRegistryService::Look() {
+void RegistryService::Impl::Look() {
   const LeaseTable::Looked looked = leases_.Look(Now());
   expired_ += looked.expired;
   TellChanges();
@@ -231,7 +233,7 @@ void RealRegistryService::Look() {
 }
 
 // False if it has ended already.
-bool RealRegistryService::WatchProcess(const msg::LeaseT& lease) {
+bool RegistryService::Impl::WatchProcess(const msg::LeaseT& lease) {
   if (processes_.contains(lease.id) || lease.process == nullptr) return true;
   const runtime::ProcessIdentity identity = IdentityOf(*lease.process);
   // In another pid namespace the number means somebody else: there the lease alone decides.
@@ -248,13 +250,13 @@ bool RealRegistryService::WatchProcess(const msg::LeaseT& lease) {
   return true;
 }
 
-void RealRegistryService::OnProcessEnded(std::uint64_t lease) {
+void RegistryService::Impl::OnProcessEnded(std::uint64_t lease) {
   ++processes_ended_;
   (void)leases_.Revoke(lease, "process ended");
   TellChanges();
 }
 
-void RealRegistryService::UnwatchProcess(std::uint64_t lease) {
+void RegistryService::Impl::UnwatchProcess(std::uint64_t lease) {
   const auto process = processes_.find(lease);
   if (process == processes_.end()) return;
   options_.loop->Unwatch(process->second.watch);
@@ -263,7 +265,7 @@ void RealRegistryService::UnwatchProcess(std::uint64_t lease) {
 
 // ---- Telling
 
-void RealRegistryService::TellChanges() {
+void RegistryService::Impl::TellChanges() {
   lease_count_ = leases_.size();
   revision_ = leases_.revision();
   // (Never more than are kept, because everything that changes the table comes here at once.)
@@ -279,7 +281,7 @@ void RealRegistryService::TellChanges() {
   TellWatchers(*changes);
 }
 
-void RealRegistryService::LogChanges(const Changes& changes) const {
+void RegistryService::Impl::LogChanges(const Changes& changes) const {
   int lines = 0;
   for (const msg::LeaseEventT* change : changes) {
     const msg::LeaseT& lease = *change->lease;
@@ -293,7 +295,7 @@ void RealRegistryService::LogChanges(const Changes& changes) const {
   LOG_IF(INFO, lines > kLinesAtOnce) << "and " << lines - kLinesAtOnce << " leases more";
 }
 
-void RealRegistryService::TellHub(const msg::LeaseEventT& change) {
+void RegistryService::Impl::TellHub(const msg::LeaseEventT& change) {
   msg::EnvelopeT event;
   event.body.Set(msg::LeaseEventT(change));
   const auto sent = options_.hub->Publish(
@@ -302,7 +304,7 @@ void RealRegistryService::TellHub(const msg::LeaseEventT& change) {
 }
 
 // Notifies the watchers whose prefix is a beginning of one of the paths.
-void RealRegistryService::TellWatchers(const Changes& changes) {
+void RegistryService::Impl::TellWatchers(const Changes& changes) {
   std::set<std::uint64_t> concerned;
   for (const msg::LeaseEventT* change : changes) {
     const std::string path = PathOf(*change->lease);
@@ -320,7 +322,8 @@ void RealRegistryService::TellWatchers(const Changes& changes) {
   }
 }
 
-void RealRegistryService::Watch(Writer<Registry::Watch> writer, const msg::WatchRequestT& request) {
+void RegistryService::Impl::Watch(Writer<Registry::Watch> writer,
+                                  const msg::WatchRequestT& request) {
   const std::uint64_t id = ++last_watcher_;
   Watcher& watcher = watchers_[id];
   watcher.writer = writer;
@@ -340,7 +343,7 @@ void RealRegistryService::Watch(Writer<Registry::Watch> writer, const msg::Watch
   CatchUp(id);
 }
 
-void RealRegistryService::EndWatch(std::uint64_t id) {
+void RegistryService::Impl::EndWatch(std::uint64_t id) {
   const auto watcher = watchers_.find(id);
   if (watcher == watchers_.end()) return;
   const auto same = by_prefix_.find(watcher->second.prefix);
@@ -351,7 +354,7 @@ void RealRegistryService::EndWatch(std::uint64_t id) {
 }
 
 // Sends a watcher what it has not been told, as far as its caller reads it.
-void RealRegistryService::CatchUp(std::uint64_t id) {
+void RegistryService::Impl::CatchUp(std::uint64_t id) {
   const auto found = watchers_.find(id);
   if (found == watchers_.end() || found->second.waits) return;
   Watcher& watcher = found->second;
@@ -370,7 +373,7 @@ void RealRegistryService::CatchUp(std::uint64_t id) {
   watcher.behind = false;
 }
 
-void RealRegistryService::WaitUntilRead(std::uint64_t id, Watcher& watcher) {
+void RegistryService::Impl::WaitUntilRead(std::uint64_t id, Watcher& watcher) {
   watcher.waits = true;
   watcher.writer->WhenWritable([this, id, weak = std::weak_ptr<char>(alive_)] {
     options_.loop->Post([this, id, weak] {
@@ -383,7 +386,7 @@ void RealRegistryService::WaitUntilRead(std::uint64_t id, Watcher& watcher) {
   });
 }
 
-std::optional<msg::WatchReplyT> RealRegistryService::NextPart(Watcher& watcher) const {
+std::optional<msg::WatchReplyT> RegistryService::Impl::NextPart(Watcher& watcher) const {
   if (watcher.snapshot_after.has_value()) return SnapshotPart(watcher);
   const auto changes = leases_.ChangesSince(watcher.told);
   if (!changes.has_value()) {
@@ -406,7 +409,7 @@ std::optional<msg::WatchReplyT> RealRegistryService::NextPart(Watcher& watcher) 
 
 // A lease that has changed since the snapshot was begun is left to the changes that follow. Only
 // the last part has the revision: a watch cannot go on from half a snapshot.
-msg::WatchReplyT RealRegistryService::SnapshotPart(Watcher& watcher) const {
+msg::WatchReplyT RegistryService::Impl::SnapshotPart(Watcher& watcher) const {
   const LeaseTable::Found page = leases_.List(
       {.prefix = watcher.prefix, .after = *watcher.snapshot_after, .limit = kLeasesInPart});
   msg::WatchReplyT part;
@@ -428,10 +431,11 @@ msg::WatchReplyT RealRegistryService::SnapshotPart(Watcher& watcher) const {
   return part;
 }
 
-}  // namespace
-
-std::unique_ptr<RegistryService> RegistryService::Create(Options options, bus::Service* service) {
-  return std::make_unique<RealRegistryService>(std::move(options), service);
-}
+RegistryService::RegistryService(Options options, bus::Service* service)
+    : impl_(std::make_unique<Impl>(std::move(options), service)) {}
+RegistryService::~RegistryService() = default;
+bool RegistryService::IsThere(std::string_view name) const { return impl_->IsThere(name); }
+void RegistryService::ListNames(bus::NameList& names) const { impl_->ListNames(names); }
+RegistryService::Stats RegistryService::GetStats() const { return impl_->GetStats(); }
 
 }  // namespace registry

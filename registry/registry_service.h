@@ -29,18 +29,25 @@ class RegistryService {
     LeaseTable::Options leases = {};
   };
   struct Stats {
-    std::uint64_t leases = 0, revision = 0, watchers = 0, expired = 0, processes_ended = 0;
+    std::uint64_t leases = 0, revision = 0, watchers = 0, expired = 0, processes_ended;
   };
   // Adds its methods to `service`, which must not have been started.
-  static std::unique_ptr<RegistryService> Create(Options options, bus::Service* service);
-  virtual ~RegistryService() = default;
+  RegistryService(Options options, bus::Service* service);
+  ~RegistryService();
+  RegistryService(const RegistryService&) = delete;
+  RegistryService& operator=(const RegistryService&) = delete;
 
   // On the loop's thread: is there a live lease of this name?
-  virtual bool IsThere(std::string_view name) const = 0;
+  bool IsThere(std::string_view name) const;
   // On the loop's thread, for Common.Names: services with a live lease.
-  virtual void ListNames(bus::NameList& names) const = 0;
+  void ListNames(bus::NameList& names) const;
   // Any thread.
-  virtual Stats GetStats() const = 0;
+  Stats GetStats() const;
+
+ private:
+  class Impl;
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace registry

@@ -88,16 +88,18 @@ struct Listener {
   DescriptorWatches::Id watch = 0;
 };
 
-class RealGateLink final : public GateLink {
+}  // namespace
+
+class GateLink::Impl {
  public:
-  RealGateLink(Options options, std::unique_ptr<BusThread> thread)
+  Impl(Options options, std::unique_ptr<BusThread> thread)
       : options_(std::move(options)), thread_(std::move(thread)) {}
-  ~RealGateLink() override {
+  ~Impl() {
     thread_->Run([this] { CloseAll(); });
   }
   absl::Status Open();
-  std::string launcher_socket() const override { return LauncherSocket(options_.folder); }
-  std::string trainer_socket() const override { return TrainerSocket(options_.folder); }
+  std::string launcher_socket() const { return LauncherSocket(options_.folder); }
+  std::string trainer_socket() const { return TrainerSocket(options_.folder); }
 
  private:
   static absl::Duration Now() { return runtime::Clock::Real()->Monotonic(); }
@@ -136,7 +138,7 @@ class RealGateLink final : public GateLink {
       failures_;  // Why each address has failed, since there was one.
 };
 
-absl::Status RealGateLink::Open() {
+absl::Status GateLink::Impl::Open() {
   absl::Status opened;
   thread_->Run([&] {
     auto descriptors = thread_->Descriptors();
@@ -157,7 +159,7 @@ absl::Status RealGateLink::Open() {
   return opened;
 }
 
-void RealGateLink::CloseAll() {
+void GateLink::Impl::CloseAll() {
   connect_timer_.Cancel();
   CloseConnection();
   for (Listener& listener : listeners_) {
@@ -169,11 +171,11 @@ void RealGateLink::CloseAll() {
 
 // ---- The connection
 
-void RealGateLink::Connect() {
+void GateLink::Impl::Connect() {
   if (const absl::Status begun = TryToConnect(); !begun.ok()) End(begun);
 }
 
-absl::Status RealGateLink::TryToConnect() {
+absl::Status GateLink::Impl::TryToConnect() {
   const auto access = ReadKey(options_.key_file);
   if (!access.ok()) {
     address_ = options_.key_file;
@@ -198,12 +200,12 @@ absl::Status RealGateLink::TryToConnect() {
   return absl::OkStatus();
 }
 
-Socket::Sent RealGateLink::Send(std::string_view bytes) {
+Socket::Sent GateLink::Impl::Send(std::string_view bytes) {
   std::array<Frame, 2> frames = {Frame(kNodeOfGate), Frame(bytes)};
   return socket_->Send(frames);
 }
 
-void RealGateLink::OnMessages() {
+void GateLink::Impl::OnMessages() {
   std::vector<Frame> frames;
   for (int i = 0; i < kMessagesAtOnce; ++i) {
     if (!socket_->Receive(frames)) return thread_->Drained(watch_);
@@ -211,7 +213,7 @@ void RealGateLink::OnMessages() {
   }
 }
 
-bool RealGateLink::OnMessage(std::string_view bytes) {
+bool GateLink::Impl::OnMessage(std::string_view bytes) {
   const auto message = ChannelMessage::Decode(bytes);
   if (!message) {
     End(absl::InvalidArgumentError(
@@ -236,7 +238,7 @@ bool RealGateLink::OnMessage(std::string_view bytes) {
   return good.ok();
 }
 
-void RealGateLink::OnWelcome() {
+void GateLink::Impl::OnWelcome() {
   welcome_timer_.Cancel();
   welcome_at_ = Now();
   LOG(INFO) << "the gate at " << address_ << " has let in node " << name_;
@@ -253,7 +255,7 @@ void RealGateLink::OnWelcome() {
   WatchListeners(true);
 }
 
-void RealGateLink::OnMonitor() {
+void GateLink::Impl::OnMonitor() {
   if (!socket_->ReadConnectionLost()) return;
   // The last words of the gate, which may have ended the connection.
   OnMessages();
@@ -261,7 +263,7 @@ void RealGateLink::OnMonitor() {
   End(WhyGateIsLost(socket_->reached(), address_, name_));
 }
 
-void RealGateLink::CloseConnection() {
+void GateLink::Impl::CloseConnection() {
   WatchListeners(false);
   pipes_.reset();
   welcome_timer_.Cancel();
@@ -270,7 +272,7 @@ void RealGateLink::CloseConnection() {
   socket_.reset();
 }
 
-void RealGateLink::End(const absl::Status& why) {
+void GateLink::Impl::End(const absl::Status& why) {
   const bool was_welcome = pipes_ != nullptr;
   CloseConnection();
   if (was_welcome) away_since_ = Now();
@@ -283,7 +285,7 @@ void RealGateLink::End(const absl::Status& why) {
   connect_timer_.Start(thread_.get(), pause, [this] { Connect(); });
 }
 
-void RealGateLink::TellFailures() {
+void GateLink::Impl::TellFailures() {
   if (failures_.size() < std::max<std::size_t>(options_.addresses.size(), 1)) return;
   if (Now() - away_since_ < options_.told_after || Now() - told_at_ < kTellAgain) return;
   told_at_ = Now();
@@ -295,13 +297,13 @@ void RealGateLink::TellFailures() {
 
 // ---- The node's connections
 
-void RealGateLink::WatchListeners(bool reads) {
+void GateLink::Impl::WatchListeners(bool reads) {
   for (const Listener& listener : listeners_) {
     if (listener.fd.valid()) descriptors_->SetInterest(listener.watch, reads, false);
   }
 }
 
-void RealGateLink::Accept(const Listener& listener) {
+void GateLink::Impl::Accept(const Listener& listener) {
   runtime::UniqueFd socket(
       accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
@@ -316,7 +318,10 @@ void RealGateLink::Accept(const Listener& listener) {
   }
 }
 
-}  // namespace
+GateLink::GateLink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GateLink::~GateLink() = default;
+std::string GateLink::launcher_socket() const { return impl_->launcher_socket(); }
+std::string GateLink::trainer_socket() const { return impl_->trainer_socket(); }
 
 absl::Status GateLink::CheckKey(const std::string& key_file) { return ReadKey(key_file).status(); }
 
@@ -326,9 +331,9 @@ absl::StatusOr<std::unique_ptr<GateLink>> GateLink::Start(Options options) {
   }
   auto thread = BusThread::Create(runtime::Clock::Real());
   if (!thread.ok()) return thread.status();
-  auto link = std::make_unique<RealGateLink>(std::move(options), *std::move(thread));
-  if (absl::Status opened = link->Open(); !opened.ok()) return opened;
-  return link;
+  auto impl = std::make_unique<Impl>(std::move(options), *std::move(thread));
+  if (absl::Status opened = impl->Open(); !opened.ok()) return opened;
+  return std::unique_ptr<GateLink>(new GateLink(std::move(impl)));
 }
 
 }  // namespace bus

@@ -37,13 +37,21 @@ class GateLink {
   static absl::StatusOr<std::unique_ptr<GateLink>> Start(Options options);
   // Whether a file has the key of a node. InvalidArgument: it has not; others of ReadAccessFile().
   static absl::Status CheckKey(const std::string& key_file);
-  virtual ~GateLink() = default;
+  ~GateLink();
+  GateLink(const GateLink&) = delete;
+  GateLink& operator=(const GateLink&) = delete;
 
   // Where the node connects to the launcher, and its shims to the trainer.
-  virtual std::string launcher_socket() const = 0;
-  virtual std::string trainer_socket() const = 0;
+  std::string launcher_socket() const;
+  std::string trainer_socket() const;
   static std::string LauncherSocket(const std::string& folder) { return folder + "/l"; }
   static std::string TrainerSocket(const std::string& folder) { return folder + "/t"; }
+
+ private:
+  class Impl;
+  explicit GateLink(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace bus

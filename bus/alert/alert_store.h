@@ -15,7 +15,13 @@
 #include "bus/schema/common_generated.h"
 #include "bus/schema/envelope_generated.h"
 
+namespace SQLite {
+class Database;
+}
+
 namespace bus {
+
+class SincePage;
 
 // The alerts of one service, in its database, and the record behind its topics `a/KIND/NAME/`: each
 // alert is an entry of lane 0, and its number the position. Every method is one transaction and
@@ -31,40 +37,57 @@ class AlertStore {
     std::size_t keep = 10'000;
   };
   static absl::StatusOr<std::unique_ptr<AlertStore>> Open(Options options);
-  virtual ~AlertStore() = default;
+  ~AlertStore();
+  AlertStore(const AlertStore&) = delete;
+  AlertStore& operator=(const AlertStore&) = delete;
 
   // As InsertAlert().
-  virtual absl::StatusOr<std::optional<msg::AlertT>> Add(const NewAlert& alert) = 0;
+  absl::StatusOr<std::optional<msg::AlertT>> Add(const NewAlert& alert);
   // The condition of that cause is over: a new one of that cause is another alert.
-  virtual absl::Status Release(const std::string& cause) = 0;
+  absl::Status Release(const std::string& cause);
   // True if the cause has an alert and was not released since.
-  virtual absl::StatusOr<bool> Holds(const std::string& cause) = 0;
+  absl::StatusOr<bool> Holds(const std::string& cause);
 
-  virtual absl::StatusOr<msg::AlertsReplyT> List(const msg::AlertsRequestT& request) = 0;
+  absl::StatusOr<msg::AlertsReplyT> List(const msg::AlertsRequestT& request);
   // The alerts that the call has changed, as they are now; at most 1,000 of them.
   struct Acknowledged {
     msg::AcknowledgeAlertsReplyT reply;
     std::vector<msg::AlertT> changed;
   };
-  virtual absl::StatusOr<Acknowledged> Acknowledge(const msg::AcknowledgeAlertsRequestT& request,
-                                                   std::int64_t now_us) = 0;
+  absl::StatusOr<Acknowledged> Acknowledge(const msg::AcknowledgeAlertsRequestT& request,
+                                           std::int64_t now_us);
   // Trials with an alert of that kind that nobody has acknowledged.
-  virtual absl::StatusOr<std::vector<std::string>> TrialsWith(const std::string& kind) = 0;
+  absl::StatusOr<std::vector<std::string>> TrialsWith(const std::string& kind);
 
   // The oldest alerts that were not handed on, at most `most`.
   struct Due {
     msg::AlertT alert;
     std::string command;  // NewAlert::command.
   };
-  virtual absl::StatusOr<std::vector<Due>> NotHanded(std::size_t most) = 0;
-  virtual absl::Status MarkHanded(std::uint64_t number) = 0;
+  absl::StatusOr<std::vector<Due>> NotHanded(std::size_t most);
+  absl::Status MarkHanded(std::uint64_t number);
 
   // The answers of Common.Ends and Common.Since for the topics of this service.
-  virtual absl::StatusOr<msg::EndsReplyT> Ends(const msg::EndsRequestT& request) = 0;
-  virtual absl::StatusOr<msg::SinceReplyT> Since(const msg::SinceRequestT& request) = 0;
+  absl::StatusOr<msg::EndsReplyT> Ends(const msg::EndsRequestT& request);
+  absl::StatusOr<msg::SinceReplyT> Since(const msg::SinceRequestT& request);
   // An alert as it is published with its span: as the entry that it is, or, once it was
   // acknowledged, as news of its topic.
-  virtual absl::StatusOr<msg::EnvelopeT> EnvelopeOf(const msg::AlertT& alert) = 0;
+  absl::StatusOr<msg::EnvelopeT> EnvelopeOf(const msg::AlertT& alert);
+
+ private:
+  AlertStore(Options options, std::unique_ptr<SQLite::Database> database);
+  // An alert that was acknowledged after it was stored is told again, and is no new entry.
+  static bool IsNews(const msg::AlertT& alert);
+  template <typename Body>
+  absl::Status Try(const std::string& what, Body body);
+  // False: the page is full.
+  bool AddEvents(const msg::PlaceT& place, std::int64_t since_us, SincePage* page);
+  void AcknowledgeWhere(const char* where, const std::string& value, std::int64_t now_us,
+                        Acknowledged* done);
+  void ForgetOld();
+
+  const Options options_;
+  const std::unique_ptr<SQLite::Database> database_;
 };
 
 // True if a request for events names topics of alerts, and no others.

@@ -73,26 +73,28 @@ void Describe(const Frame& last, msg::TopicInfoT* info) {
   if ((*event)->payload_type() != nullptr) info->type = (*event)->payload_type()->str();
 }
 
-class ZmqHub : public Hub {
+}  // namespace
+
+class Hub::Impl {
  public:
-  ZmqHub(Node* node, Options options)
+  Impl(Node* node, Options options)
       : node_(node), thread_(node->bus_thread()), options_(std::move(options)) {}
-  ~ZmqHub() override {
+  ~Impl() {
     thread_.Run([this] { Close(); });
   }
 
   absl::Status Open();
-  absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events) override;
-  std::uint32_t CountSubscriptions(std::string_view topic) override;
+  absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events);
+  std::uint32_t CountSubscriptions(std::string_view topic);
   std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
-                               Subscribed done) override;
-  void StopWaiting(std::uint64_t wait) override;
-  msg::TopicsReplyT Topics(const msg::TopicsRequestT& request) override;
-  msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request) override;
-  msg::EndsReplyT Ends(const msg::EndsRequestT& request) override;
-  msg::SinceReplyT Since(const msg::SinceRequestT& request) override;
-  Stats GetStats() const override;
-  absl::Status BindAgain() override;
+                               Subscribed done);
+  void StopWaiting(std::uint64_t wait);
+  msg::TopicsReplyT Topics(const msg::TopicsRequestT& request);
+  msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request);
+  msg::EndsReplyT Ends(const msg::EndsRequestT& request);
+  msg::SinceReplyT Since(const msg::SinceRequestT& request);
+  Stats GetStats() const;
+  absl::Status BindAgain();
 
  private:
   struct Counters {
@@ -149,7 +151,7 @@ class ZmqHub : public Hub {
   std::atomic<std::uint64_t> last_wait_{0};
 };
 
-absl::Status ZmqHub::Open() {
+absl::Status Hub::Impl::Open() {
   auto in = Socket::Open(thread_.context(), Socket::Use::kHubIn);
   if (!in.ok()) return in.status();
   if (absl::Status opened = OpenOut(); !opened.ok()) return opened;
@@ -162,7 +164,7 @@ absl::Status ZmqHub::Open() {
   return absl::OkStatus();
 }
 
-absl::Status ZmqHub::OpenOut() {
+absl::Status Hub::Impl::OpenOut() {
   auto out = Socket::Open(thread_.context(), Socket::Use::kHubOut);
   if (!out.ok()) return out.status();
   if (absl::Status bound = (*out)->Bind(options_.subscribe_endpoint); !bound.ok()) return bound;
@@ -171,7 +173,7 @@ absl::Status ZmqHub::OpenOut() {
   return absl::OkStatus();
 }
 
-void ZmqHub::CloseOut() {
+void Hub::Impl::CloseOut() {
   thread_.Unwatch(out_watch_);
   out_.reset();
   subscriptions_.clear();
@@ -179,7 +181,7 @@ void ZmqHub::CloseOut() {
 }
 
 // There is no other way to be rid of subscriptions: an XPUB socket takes what its peers send.
-void ZmqHub::RestartOut() {
+void Hub::Impl::RestartOut() {
   CloseOut();
   const absl::Status opened = OpenOut();
   if (opened.ok()) return;
@@ -187,7 +189,7 @@ void ZmqHub::RestartOut() {
   out_timer_.Start(&thread_, kOpenAgain, [this] { RestartOut(); });
 }
 
-void ZmqHub::Close() {
+void Hub::Impl::Close() {
   thread_.Unwatch(in_watch_);
   tail_timer_.Cancel();
   out_timer_.Cancel();
@@ -199,11 +201,11 @@ void ZmqHub::Close() {
 }
 
 // Lossy by design: a subscriber that is full loses its own.
-void ZmqHub::SendOut(std::span<Frame> frames) {
+void Hub::Impl::SendOut(std::span<Frame> frames) {
   if (out_ != nullptr) (void)out_->Send(frames);
 }
 
-void ZmqHub::OnEvents() {
+void Hub::Impl::OnEvents() {
   std::vector<Frame> frames;
   for (int i = 0; i < kMessagesAtOnce && in_->Receive(frames); ++i) {
     const std::string_view topic = frames[0].text();
@@ -220,7 +222,7 @@ void ZmqHub::OnEvents() {
   }
 }
 
-void ZmqHub::Forward(std::span<Frame> frames) {
+void Hub::Impl::Forward(std::span<Frame> frames) {
   ++counters_.forwarded;
   const std::string_view topic = frames[0].text();
   const Frame& body = frames[1];
@@ -231,27 +233,27 @@ void ZmqHub::Forward(std::span<Frame> frames) {
   SendOut(frames);
 }
 
-void ZmqHub::Keep(std::string_view topic, const Frame& body) {
+void Hub::Impl::Keep(std::string_view topic, const Frame& body) {
   const auto event = Receive(body.bytes(), kMaxMessageBytes);
   if (!event.ok() || (*event)->head() == nullptr || (*event)->kind() != msg::Kind::Event) return;
   recent_.Add(topic, *(*event)->head(), body);
   counters_.kept_bytes = recent_.bytes();
 }
 
-msg::EndsReplyT ZmqHub::Ends(const msg::EndsRequestT& request) {
+msg::EndsReplyT Hub::Impl::Ends(const msg::EndsRequestT& request) {
   msg::EndsReplyT reply;
   thread_.Run([&] { reply = recent_.Ends(request); });
   return reply;
 }
 
-msg::SinceReplyT ZmqHub::Since(const msg::SinceRequestT& request) {
+msg::SinceReplyT Hub::Impl::Since(const msg::SinceRequestT& request) {
   msg::SinceReplyT reply;
   thread_.Run([&] { reply = recent_.Since(request); });
   return reply;
 }
 
 // "\1PREFIX" for each subscription, "\0PREFIX" for its end.
-void ZmqHub::OnSubscriptions() {
+void Hub::Impl::OnSubscriptions() {
   std::vector<Frame> frames;
   bool greet = false;
   std::vector<std::string> wanted;
@@ -286,7 +288,7 @@ void ZmqHub::OnSubscriptions() {
   if (!wanted.empty()) EndWaits();
 }
 
-void ZmqHub::Greet() {
+void Hub::Impl::Greet() {
   msg::HubInfoT info;
   info.publish_endpoint = options_.publish_endpoint;
   info.subscribe_endpoint = options_.subscribe_endpoint;
@@ -297,7 +299,7 @@ void ZmqHub::Greet() {
   PublishHere(std::string(kHello), Encode(hello));
 }
 
-std::uint64_t ZmqHub::PublishHere(const std::string& topic, Frame body) {
+std::uint64_t Hub::Impl::PublishHere(const std::string& topic, Frame body) {
   const std::uint64_t seq = thread_.NextSequence(topic);
   SetHead(body, msg::Head(node_->source(), node_->epoch(), seq,
                           absl::ToUnixMicros(node_->clock()->Now())));
@@ -312,7 +314,7 @@ std::uint64_t ZmqHub::PublishHere(const std::string& topic, Frame body) {
   return seq;
 }
 
-void ZmqHub::PlanTails() {
+void Hub::Impl::PlanTails() {
   if (tail_timer_.is_set() || tails_.next() == absl::InfiniteDuration()) return;
   tail_timer_.Start(&thread_, tails_.next() - node_->clock()->Monotonic(), [this] {
     SendTails();
@@ -320,7 +322,7 @@ void ZmqHub::PlanTails() {
   });
 }
 
-void ZmqHub::SendTails() {
+void Hub::Impl::SendTails() {
   const std::int64_t sent_us = absl::ToUnixMicros(node_->clock()->Now());
   for (const Tails::Tail& tail : tails_.Take(node_->clock()->Monotonic(), kMessagesAtOnce)) {
     std::array<Frame, 2> frames = {Frame(std::string_view(tail.topic)),
@@ -329,7 +331,7 @@ void ZmqHub::SendTails() {
   }
 }
 
-absl::StatusOr<std::vector<std::uint64_t>> ZmqHub::PublishAll(std::vector<NewEvent> events) {
+absl::StatusOr<std::vector<std::uint64_t>> Hub::Impl::PublishAll(std::vector<NewEvent> events) {
   std::vector<Frame> frames;
   frames.reserve(events.size());
   for (NewEvent& event : events) {
@@ -352,7 +354,7 @@ absl::StatusOr<std::vector<std::uint64_t>> ZmqHub::PublishAll(std::vector<NewEve
   return numbers;
 }
 
-std::uint32_t ZmqHub::CountHere(std::string_view topic) const {
+std::uint32_t Hub::Impl::CountHere(std::string_view topic) const {
   std::uint32_t count = 0;
   for (std::size_t length = 0; length <= topic.size(); ++length) {
     const auto found = subscriptions_.find(topic.substr(0, length));
@@ -361,14 +363,14 @@ std::uint32_t ZmqHub::CountHere(std::string_view topic) const {
   return count;
 }
 
-std::uint32_t ZmqHub::CountSubscriptions(std::string_view topic) {
+std::uint32_t Hub::Impl::CountSubscriptions(std::string_view topic) {
   std::uint32_t count = 0;
   thread_.Run([&] { count = CountHere(topic); });
   return count;
 }
 
-std::uint64_t ZmqHub::WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
-                                     Subscribed done) {
+std::uint64_t Hub::Impl::WhenSubscribed(std::string topic, std::uint32_t count,
+                                        absl::Duration timeout, Subscribed done) {
   const std::uint64_t id = ++last_wait_;
   thread_.Post([this, id, topic = std::move(topic), count, timeout, done = std::move(done)] {
     BeginWait(id, topic, count, timeout, done);
@@ -376,12 +378,12 @@ std::uint64_t ZmqHub::WhenSubscribed(std::string topic, std::uint32_t count, abs
   return id;
 }
 
-void ZmqHub::StopWaiting(std::uint64_t wait) {
+void Hub::Impl::StopWaiting(std::uint64_t wait) {
   thread_.Post([this, wait] { EndWait(wait, absl::CancelledError("nobody waits any more")); });
 }
 
-void ZmqHub::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
-                       absl::Duration timeout, Subscribed done) {
+void Hub::Impl::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
+                          absl::Duration timeout, Subscribed done) {
   if (in_ == nullptr) return done(absl::UnavailableError("the event hub is ending"));
   if (const std::uint32_t now = CountHere(topic); now >= count) return done(now);
   if (waits_.size() >= kMaxWaits) {
@@ -401,7 +403,7 @@ void ZmqHub::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
   });
 }
 
-void ZmqHub::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
+void Hub::Impl::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
   auto wait = waits_.extract(id);
   if (wait.empty()) return;
   wait.mapped().timer.Cancel();
@@ -409,7 +411,7 @@ void ZmqHub::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
 }
 
 // Ends the waits of callers whose subscribers are there.
-void ZmqHub::EndWaits() {
+void Hub::Impl::EndWaits() {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready;
   for (const auto& [id, wait] : waits_) {
     if (const std::uint32_t now = CountHere(wait.topic); now >= wait.count) {
@@ -419,7 +421,7 @@ void ZmqHub::EndWaits() {
   for (const auto& [id, now] : ready) EndWait(id, now);
 }
 
-msg::TopicsReplyT ZmqHub::Topics(const msg::TopicsRequestT& request) {
+msg::TopicsReplyT Hub::Impl::Topics(const msg::TopicsRequestT& request) {
   const std::size_t limit =
       request.limit == 0 ? kTopicsInPage : std::min<std::size_t>(request.limit, kTopicsInPage);
   msg::TopicsReplyT reply;
@@ -451,7 +453,7 @@ msg::TopicsReplyT ZmqHub::Topics(const msg::TopicsRequestT& request) {
   return reply;
 }
 
-msg::LastEventsReplyT ZmqHub::LastEvents(const msg::LastEventsRequestT& request) {
+msg::LastEventsReplyT Hub::Impl::LastEvents(const msg::LastEventsRequestT& request) {
   SincePage events;
   TopicTable::Page page;
   std::string after = request.after;
@@ -470,13 +472,13 @@ msg::LastEventsReplyT ZmqHub::LastEvents(const msg::LastEventsRequestT& request)
   return reply;
 }
 
-Hub::Stats ZmqHub::GetStats() const {
+Hub::Stats Hub::Impl::GetStats() const {
   return {counters_.forwarded,         counters_.dropped_topic, counters_.dropped_reserved,
           counters_.dropped_malformed, counters_.subscriptions, counters_.restarts,
           counters_.kept_bytes};
 }
 
-absl::Status ZmqHub::BindAgain() {
+absl::Status Hub::Impl::BindAgain() {
   absl::Status all;
   thread_.Run([&] {
     for (const auto& [socket, endpoint] : {std::pair(in_.get(), &options_.publish_endpoint),
@@ -487,7 +489,27 @@ absl::Status ZmqHub::BindAgain() {
   return all;
 }
 
-}  // namespace
+Hub::Hub(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Hub::~Hub() = default;
+absl::StatusOr<std::vector<std::uint64_t>> Hub::PublishAll(std::vector<NewEvent> events) {
+  return impl_->PublishAll(std::move(events));
+}
+std::uint32_t Hub::CountSubscriptions(std::string_view topic) {
+  return impl_->CountSubscriptions(topic);
+}
+std::uint64_t Hub::WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
+                                  Subscribed done) {
+  return impl_->WhenSubscribed(std::move(topic), count, timeout, std::move(done));
+}
+void Hub::StopWaiting(std::uint64_t wait) { impl_->StopWaiting(wait); }
+msg::TopicsReplyT Hub::Topics(const msg::TopicsRequestT& request) { return impl_->Topics(request); }
+msg::LastEventsReplyT Hub::LastEvents(const msg::LastEventsRequestT& request) {
+  return impl_->LastEvents(request);
+}
+msg::EndsReplyT Hub::Ends(const msg::EndsRequestT& request) { return impl_->Ends(request); }
+msg::SinceReplyT Hub::Since(const msg::SinceRequestT& request) { return impl_->Since(request); }
+Hub::Stats Hub::GetStats() const { return impl_->GetStats(); }
+absl::Status Hub::BindAgain() { return impl_->BindAgain(); }
 
 absl::StatusOr<std::uint64_t> Hub::Publish(std::string_view topic, msg::EnvelopeT event) {
   std::vector<NewEvent> events;
@@ -503,10 +525,10 @@ Hub::Options Hub::DefaultAddresses(const runtime::Locations& locations) {
 }
 
 absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(Node* node, Options options) {
-  auto hub = std::make_unique<ZmqHub>(node, std::move(options));
+  auto impl = std::make_unique<Impl>(node, std::move(options));
   absl::Status opened;
-  node->bus_thread().Run([&] { opened = hub->Open(); });
-  if (opened.ok()) return hub;
+  node->bus_thread().Run([&] { opened = impl->Open(); });
+  if (opened.ok()) return std::unique_ptr<Hub>(new Hub(std::move(impl)));
   return absl::Status(opened.code(), absl::StrCat("starting the event hub: ", opened.message()));
 }
 

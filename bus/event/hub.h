@@ -37,16 +37,18 @@ class Hub {
     std::size_t max_subscriptions = 100'000;
   };
   struct Stats {
-    std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
-    std::uint64_t subscriptions = 0;
-    std::uint64_t restarts = 0;    // Restarts of the subscribers' side, over `max_subscriptions`.
-    std::uint64_t kept_bytes = 0;  // Size of the kept events of `e/`.
+    std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed;
+    std::uint64_t subscriptions;
+    std::uint64_t restarts;    // Restarts of the subscribers' side, over `max_subscriptions`.
+    std::uint64_t kept_bytes;  // Size of the kept events of `e/`.
     std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };
   // Where every process of a yard looks for its hub.
   static Options DefaultAddresses(const runtime::Locations& locations);
   static absl::StatusOr<std::unique_ptr<Hub>> Create(Node* node, Options options);
-  virtual ~Hub() = default;
+  ~Hub();
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
 
   struct NewEvent {
     std::string topic;
@@ -55,30 +57,36 @@ class Hub {
   // Publishes as the host: reserved roots are allowed. Any thread. Returns the sequence number.
   absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event);
   // The same for several, in this order and with nothing between them: all or none.
-  virtual absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events) = 0;
+  absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events);
   // Subscriptions that match `topic` now. Any thread.
-  virtual std::uint32_t CountSubscriptions(std::string_view topic) = 0;
+  std::uint32_t CountSubscriptions(std::string_view topic);
 
   // Calls `done` on the bus thread as soon as `count` subscriptions match `topic`, with how many
   // do; or with DeadlineExceeded after `timeout`, ResourceExhausted if 1,000 wait already,
   // Cancelled after StopWaiting() with what this returns, Unavailable when the hub ends. Any
   // thread.
   using Subscribed = std::function<void(absl::StatusOr<std::uint32_t> subscriptions)>;
-  virtual std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count,
-                                       absl::Duration timeout, Subscribed done) = 0;
-  virtual void StopWaiting(std::uint64_t wait) = 0;
+  std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
+                               Subscribed done);
+  void StopWaiting(std::uint64_t wait);
 
   // For Registry.Topics and Registry.LastEvents. Any thread.
-  virtual msg::TopicsReplyT Topics(const msg::TopicsRequestT& request) = 0;
-  virtual msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request) = 0;
+  msg::TopicsReplyT Topics(const msg::TopicsRequestT& request);
+  msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request);
   // The record behind `e/`, for Common.Ends and Common.Since. Any thread.
-  virtual msg::EndsReplyT Ends(const msg::EndsRequestT& request) = 0;
-  virtual msg::SinceReplyT Since(const msg::SinceRequestT& request) = 0;
-  virtual Stats GetStats() const = 0;
+  msg::EndsReplyT Ends(const msg::EndsRequestT& request);
+  msg::SinceReplyT Since(const msg::SinceRequestT& request);
+  Stats GetStats() const;
 
   // Binds each of its two addresses again whose file was removed: connections that there are go on.
   // On any thread but the bus thread.
-  virtual absl::Status BindAgain() = 0;
+  absl::Status BindAgain();
+
+ private:
+  class Impl;
+  explicit Hub(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace bus

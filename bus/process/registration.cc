@@ -19,59 +19,48 @@ constexpr absl::Duration kRefusedPause = absl::Seconds(1);  // It is there, and 
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
 constexpr absl::Duration kDefaultTtl = absl::Seconds(6);
 
+}  // namespace
+
 // Invariant: callbacks of the client and the loop hold a weak reference, and act only if their
 // `round` is the newest; each try to register starts a new round.
-class RealRegistration : public Registration {
- public:
-  struct State : std::enable_shared_from_this<State> {
-    runtime::EventLoop* loop;
-    Client* client;
-    Options options;
-    std::uint64_t round = 0;
-    std::uint64_t watch_call = 0;
-    std::uint64_t lease_id = 0;   // 0: no lease.
-    bool renewing_again = false;  // The last renewal failed and is being repeated.
-    bool said_waiting = false;
-    bool registered_before = false;
-    bool ended = false;
+struct Registration::State : std::enable_shared_from_this<Registration::State> {
+  runtime::EventLoop* loop;
+  Client* client;
+  Options options;
+  std::uint64_t round = 0;
+  std::uint64_t watch_call = 0;
+  std::uint64_t lease_id = 0;   // 0: no lease.
+  bool renewing_again = false;  // The last renewal failed and is being repeated.
+  bool said_waiting = false;
+  bool registered_before = false;
+  bool ended = false;
 
-    // Runs `step` on the loop if the registration still lives and `of_round` is the newest.
-    template <typename Step>
-    void OnLoop(std::uint64_t of_round, Step step) {
-      loop->Post([weak = weak_from_this(), of_round, step = std::move(step)] {
-        const auto self = weak.lock();
-        if (self != nullptr && self->round == of_round && !self->ended) step(*self);
-      });
-    }
-    template <typename Step>
-    void Later(absl::Duration delay, Step step) {
-      loop->RunAfter(delay, [weak = weak_from_this(), of_round = round, step = std::move(step)] {
-        const auto self = weak.lock();
-        if (self != nullptr && self->round == of_round && !self->ended) step(*self);
-      });
-    }
-
-    void Register();
-    void OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply);
-    void WatchOwnEntry(const msg::RegisterReplyT& reply);
-    void RenewEvery(absl::Duration third);
-    void Renew(absl::Duration third);
-    void OnRenewed(const absl::Status& status, absl::Duration third);
-    void Again(absl::Duration pause);
-  };
-
-  explicit RealRegistration(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  ~RealRegistration() override {
-    state_->ended = true;
-    state_->client->Cancel(state_->watch_call);
+  // Runs `step` on the loop if the registration still lives and `of_round` is the newest.
+  template <typename Step>
+  void OnLoop(std::uint64_t of_round, Step step) {
+    loop->Post([weak = weak_from_this(), of_round, step = std::move(step)] {
+      const auto self = weak.lock();
+      if (self != nullptr && self->round == of_round && !self->ended) step(*self);
+    });
   }
-  void End(std::function<void()> done) override;
+  template <typename Step>
+  void Later(absl::Duration delay, Step step) {
+    loop->RunAfter(delay, [weak = weak_from_this(), of_round = round, step = std::move(step)] {
+      const auto self = weak.lock();
+      if (self != nullptr && self->round == of_round && !self->ended) step(*self);
+    });
+  }
 
- private:
-  const std::shared_ptr<State> state_;
+  void Register();
+  void OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply);
+  void WatchOwnEntry(const msg::RegisterReplyT& reply);
+  void RenewEvery(absl::Duration third);
+  void Renew(absl::Duration third);
+  void OnRenewed(const absl::Status& status, absl::Duration third);
+  void Again(absl::Duration pause);
 };
 
-void RealRegistration::State::Register() {
+void Registration::State::Register() {
   ++round;
   lease_id = 0;
   renewing_again = false;
@@ -87,13 +76,13 @@ void RealRegistration::State::Register() {
       {.timeout = kCallTimeout});
 }
 
-void RealRegistration::State::Again(absl::Duration pause) {
+void Registration::State::Again(absl::Duration pause) {
   client->Cancel(watch_call);
   ++round;
   Later(pause, [](State& s) { s.Register(); });
 }
 
-void RealRegistration::State::OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply) {
+void Registration::State::OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply) {
   if (!reply.ok()) {
     if (!std::exchange(said_waiting, true) && options.on_waiting) {
       options.on_waiting(reply.status());
@@ -110,7 +99,7 @@ void RealRegistration::State::OnRegistered(const absl::StatusOr<msg::RegisterRep
   if (options.on_registered) options.on_registered(first);
 }
 
-void RealRegistration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
+void Registration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
   msg::WatchRequestT request;
   request.prefix = absl::StrCat(options.lease.name, "/", options.lease.instance);
   // From here on, without a snapshot.
@@ -130,14 +119,14 @@ void RealRegistration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
 }
 
 // However long the answers take.
-void RealRegistration::State::RenewEvery(absl::Duration third) {
+void Registration::State::RenewEvery(absl::Duration third) {
   Later(third, [third](State& s) {
     s.RenewEvery(third);
     if (!s.renewing_again) s.Renew(third);
   });
 }
 
-void RealRegistration::State::Renew(absl::Duration third) {
+void Registration::State::Renew(absl::Duration third) {
   msg::RenewRequestT request;
   request.lease_id = lease_id;
   client->Start<Registry::Renew>(
@@ -151,7 +140,7 @@ void RealRegistration::State::Renew(absl::Duration third) {
       {.timeout = std::min(kCallTimeout, third)});
 }
 
-void RealRegistration::State::OnRenewed(const absl::Status& status, absl::Duration third) {
+void Registration::State::OnRenewed(const absl::Status& status, absl::Duration third) {
   renewing_again = false;
   if (status.ok()) return;
   // It has forgotten us, or has gone.
@@ -161,7 +150,7 @@ void RealRegistration::State::OnRenewed(const absl::Status& status, absl::Durati
   Later(kPause, [third](State& s) { s.Renew(third); });
 }
 
-void RealRegistration::End(std::function<void()> done) {
+void Registration::End(std::function<void()> done) {
   State& state = *state_;
   const std::uint64_t lease = std::exchange(state.lease_id, 0);
   state.ended = true;
@@ -177,16 +166,17 @@ void RealRegistration::End(std::function<void()> done) {
       {.timeout = absl::Milliseconds(200)});
 }
 
-}  // namespace
+Registration::Registration(runtime::EventLoop* loop, Client* client, Options options)
+    : state_(std::make_shared<State>()) {
+  state_->loop = loop;
+  state_->client = client;
+  state_->options = std::move(options);
+  state_->Register();
+}
 
-std::unique_ptr<Registration> Registration::Start(runtime::EventLoop* loop, Client* client,
-                                                  Options options) {
-  auto state = std::make_shared<RealRegistration::State>();
-  state->loop = loop;
-  state->client = client;
-  state->options = std::move(options);
-  state->Register();
-  return std::make_unique<RealRegistration>(std::move(state));
+Registration::~Registration() {
+  state_->ended = true;
+  state_->client->Cancel(state_->watch_call);
 }
 
 }  // namespace bus

@@ -27,12 +27,18 @@ class Registration {
     // The lease is held; `first`: for the first time.
     std::function<void(bool first)> on_registered = {};
   };
-  static std::unique_ptr<Registration> Start(runtime::EventLoop* loop, Client* client,
-                                             Options options);
-  virtual ~Registration() = default;  // Leaves the lease to expire. The Client may go after it.
+  Registration(runtime::EventLoop* loop, Client* client, Options options);
+  ~Registration();  // Leaves the lease to expire. The Client may go after it.
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
 
   // Gives the lease back; `done` runs when the registry has answered or cannot be reached.
-  virtual void End(std::function<void()> done) = 0;
+  void End(std::function<void()> done);
+
+ private:
+  struct State;
+
+  const std::shared_ptr<State> state_;
 };
 
 }  // namespace bus

@@ -93,12 +93,13 @@ class RegistrationTest : public ::testing::Test {
       msg::LeaseT lease;
       lease.name = "worker";
       lease.instance = "0";
-      registration_ = Registration::Start(
-          loop_.get(), client_.get(), {.lease = std::move(lease), .on_registered = [this](bool) {
-                                         runtime::MutexLock lock(mutex_);
-                                         ++held_;
-                                         changed_.SignalAll();
-                                       }});
+      registration_ = std::make_unique<Registration>(
+          loop_.get(), client_.get(),
+          Registration::Options{.lease = std::move(lease), .on_registered = [this](bool) {
+                                  runtime::MutexLock lock(mutex_);
+                                  ++held_;
+                                  changed_.SignalAll();
+                                }});
     });
   }
   // Waits until `count` is `value`, for at most `time` (real).

@@ -57,102 +57,54 @@ void TellSupervisor(const char* state) {
   LOG_IF(WARNING, !told.ok()) << told.message();
 }
 
-class RealServiceProcess : public ServiceProcess {
- public:
-  explicit RealServiceProcess(Options options) : options_(std::move(options)) {}
-  ~RealServiceProcess() override;
-  absl::Status Init();
+bool IsGone(const std::string& path) {
+  struct stat about {};
+  return lstat(path.c_str(), &about) != 0 && errno == ENOENT;
+}
 
-  const runtime::Locations& locations() const override { return locations_; }
-  runtime::Clock* clock() override { return clock_; }
-  runtime::EventLoop* loop() override { return loop_.get(); }
-  runtime::Coordinator* coordinator() override { return &coordinator_; }
-  runtime::ThreadPool* pool() override { return pool_.get(); }
-  Node* node() override { return node_.get(); }
-  Service* service() override { return service_.get(); }
-  Client* client() override { return client_.get(); }
-  Publisher* publisher() override { return publisher_.get(); }
-  void AddCounter(std::string name, std::function<std::uint64_t()> value) override {
-    stats_->AddCounter(std::move(name), std::move(value));
-  }
-  void AddGauge(std::string name, std::function<std::uint64_t()> value) override {
-    stats_->AddGauge(std::move(name), std::move(value));
-  }
-  void OnStop(std::function<void()> stop) override { on_stop_.push_back(std::move(stop)); }
-  std::shared_ptr<void> HoldStop() override;
-  void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again) override {
-    sockets_.push_back({std::move(endpoint), std::move(bind_again)});
-  }
-  int Run() override;
+// Its file was removed, or another one is in its place.
+bool IsLost(const runtime::UniqueFd& lock, const std::string& path) {
+  struct stat held {
+  }, named{};
+  if (fstat(lock.get(), &held) != 0) return false;
+  if (lstat(path.c_str(), &named) != 0) return errno == ENOENT;
+  return held.st_ino != named.st_ino || held.st_dev != named.st_dev;
+}
 
- private:
-  absl::Status TakeLocks();
-  absl::Status Open();
-  void HandleCommonMethods();
-  void Register();
-  void SayReady();
-  void WriteReadyFile();
-  // Makes anew what of its files somebody has removed: a cleaner of temporary files, say.
-  void LookAtFiles();
-  absl::Status MakeFilesAnew();
-  void Touch() const;
-  std::string StateLockPath() const {
-    return absl::StrCat(locations_.state_directory, "/", options_.name, ".lock");
-  }
-  std::string ReadyPath() const {
-    return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
-  }
-  // Ready file of the process before this one, while this one is not ready.
-  std::string LastReadyPath() const { return ReadyPath() + ".last"; }
-  void RemoveReadyFiles() const {
-    unlink(ReadyPath().c_str());
-    unlink(LastReadyPath().c_str());
-  }
-  // On the loop's thread.
-  void BeginStop(const std::string& why);
-  void HoldsEnded();
-  void Leave();
-  int Join();
+}  // namespace
 
-  const Options options_;
-  runtime::Clock* const clock_ = runtime::Clock::Real();
-  const absl::Duration started_ = clock_->Monotonic();
-  std::string endpoint_;
-  runtime::Locations locations_;
-  runtime::UniqueFd lock_, state_lock_;
-  runtime::Coordinator coordinator_;
+ServiceProcess::ServiceProcess(Options options) : options_(std::move(options)) {}
 
-  std::unique_ptr<runtime::EventLoop> loop_;
-  std::unique_ptr<runtime::StopSignal> stop_signal_;
-  std::unique_ptr<Node> node_;
-  std::unique_ptr<runtime::ThreadPool> pool_;
-  std::unique_ptr<Service> service_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<Publisher> publisher_;
-  std::unique_ptr<StatsSource> stats_;
-  std::unique_ptr<Registration> registration_;
-  std::unique_ptr<runtime::Thread> stop_watch_;
+void ServiceProcess::AddCounter(std::string name, std::function<std::uint64_t()> value) {
+  stats_->AddCounter(std::move(name), std::move(value));
+}
 
-  // The loop's own.
-  std::vector<std::function<void()>> on_stop_;
-  struct KeptSocket {
-    std::string endpoint;
-    std::function<absl::Status()> bind_again;
-  };
-  std::vector<KeptSocket> sockets_;
-  int looks_ = 0;
-  bool ready_ = false;
-  std::string file_trouble_;  // The trouble that was logged last.
-  bool stopping_ = false;
-  bool left_ = false;
-  absl::Duration stop_deadline_;
+void ServiceProcess::AddGauge(std::string name, std::function<std::uint64_t()> value) {
+  stats_->AddGauge(std::move(name), std::move(value));
+}
 
-  runtime::Mutex mutex_;
-  // Counts its users: those that hold the stop. Ours is let go when a stop begins.
-  std::shared_ptr<void> hold_ ABSL_GUARDED_BY(mutex_);
-};
+void ServiceProcess::OnStop(std::function<void()> stop) { on_stop_.push_back(std::move(stop)); }
 
-absl::Status RealServiceProcess::Init() {
+void ServiceProcess::KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again) {
+  sockets_.push_back({std::move(endpoint), std::move(bind_again)});
+}
+
+std::string ServiceProcess::StateLockPath() const {
+  return absl::StrCat(locations_.state_directory, "/", options_.name, ".lock");
+}
+
+std::string ServiceProcess::ReadyPath() const {
+  return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
+}
+
+std::string ServiceProcess::LastReadyPath() const { return ReadyPath() + ".last"; }
+
+void ServiceProcess::RemoveReadyFiles() const {
+  unlink(ReadyPath().c_str());
+  unlink(LastReadyPath().c_str());
+}
+
+absl::Status ServiceProcess::Init() {
   if (absl::Status status = runtime::EnterCallersDirectory(); !status.ok()) return status;
   if (absl::Status status = runtime::StopSignal::BlockInThisThread(); !status.ok()) return status;
   auto locations = runtime::Locations::FromEnvironment();
@@ -176,7 +128,7 @@ absl::Status RealServiceProcess::Init() {
 
 // One in a runtime directory, whose sockets it has, and one on a state directory, which another
 // runtime directory (of a shell with another $XDG_RUNTIME_DIR) does not keep apart.
-absl::Status RealServiceProcess::TakeLocks() {
+absl::Status ServiceProcess::TakeLocks() {
   auto alone = runtime::LockFile(locations_.LockPath(options_.name));
   if (!alone.ok()) {
     return absl::Status(alone.status().code(),
@@ -196,7 +148,7 @@ absl::Status RealServiceProcess::TakeLocks() {
   return absl::OkStatus();
 }
 
-absl::Status RealServiceProcess::Open() {
+absl::Status ServiceProcess::Open() {
   loop_ = runtime::EventLoop::Create(clock_);
   pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = options_.pool_threads});
   auto node = Node::Create({.name = options_.name, .locations = locations_, .clock = clock_});
@@ -231,7 +183,7 @@ absl::Status RealServiceProcess::Open() {
   return absl::OkStatus();
 }
 
-void RealServiceProcess::HandleCommonMethods() {
+void ServiceProcess::HandleCommonMethods() {
   service_->Handle<rpc::Common::Stats>(
       [this](const CallContext&, const msg::StatsRequestT&) { return stats_->Gather(); });
   service_->Handle<rpc::Common::Metrics>([this](const CallContext&, const msg::MetricsRequestT&) {
@@ -258,7 +210,7 @@ void RealServiceProcess::HandleCommonMethods() {
       });
 }
 
-RealServiceProcess::~RealServiceProcess() {
+ServiceProcess::~ServiceProcess() {
   (void)coordinator_.RequestStop();
   if (service_ != nullptr) service_->Stop();
   {
@@ -281,12 +233,12 @@ RealServiceProcess::~RealServiceProcess() {
   if (lock_.valid()) RemoveReadyFiles();
 }
 
-std::shared_ptr<void> RealServiceProcess::HoldStop() {
+std::shared_ptr<void> ServiceProcess::HoldStop() {
   runtime::MutexLock lock(mutex_);
   return hold_;
 }
 
-void RealServiceProcess::Register() {
+void ServiceProcess::Register() {
   msg::LeaseT lease;
   lease.name = options_.name;
   lease.instance = "0";
@@ -306,26 +258,26 @@ void RealServiceProcess::Register() {
     label->value = options_.supervisor;
     lease.labels.push_back(std::move(label));
   }
-  registration_ = Registration::Start(loop_.get(), client_.get(),
-                                      {.lease = std::move(lease),
-                                       .on_waiting =
-                                           [this](const absl::Status& why) {
-                                             LOG(WARNING)
-                                                 << options_.name << " waits for the registry at "
-                                                 << locations_.registry_address << " ("
-                                                 << why.message() << ")";
-                                           },
-                                       .on_registered =
-                                           [this](bool first) {
-                                             if (first) {
-                                               SayReady();
-                                             } else {
-                                               LOG(INFO) << options_.name << " is registered again";
-                                             }
-                                           }});
+  registration_ = std::make_unique<Registration>(
+      loop_.get(), client_.get(),
+      Registration::Options{.lease = std::move(lease),
+                            .on_waiting =
+                                [this](const absl::Status& why) {
+                                  LOG(WARNING) << options_.name << " waits for the registry at "
+                                               << locations_.registry_address << " ("
+                                               << why.message() << ")";
+                                },
+                            .on_registered =
+                                [this](bool first) {
+                                  if (first) {
+                                    SayReady();
+                                  } else {
+                                    LOG(INFO) << options_.name << " is registered again";
+                                  }
+                                }});
 }
 
-void RealServiceProcess::WriteReadyFile() {
+void ServiceProcess::WriteReadyFile() {
   std::string content = absl::StrCat(getpid(), "\n");
   // For a launcher that finds this service dead: whose it is to restart.
   if (!options_.supervisor.empty()) {
@@ -337,25 +289,7 @@ void RealServiceProcess::WriteReadyFile() {
   LOG_IF(ERROR, !written.ok()) << written.message();
 }
 
-namespace {
-
-bool IsGone(const std::string& path) {
-  struct stat about {};
-  return lstat(path.c_str(), &about) != 0 && errno == ENOENT;
-}
-
-// Its file was removed, or another one is in its place.
-bool IsLost(const runtime::UniqueFd& lock, const std::string& path) {
-  struct stat held {
-  }, named{};
-  if (fstat(lock.get(), &held) != 0) return false;
-  if (lstat(path.c_str(), &named) != 0) return errno == ENOENT;
-  return held.st_ino != named.st_ino || held.st_dev != named.st_dev;
-}
-
-}  // namespace
-
-void RealServiceProcess::LookAtFiles() {
+void ServiceProcess::LookAtFiles() {
   loop_->RunAfter(kLookAtFiles, [this] { LookAtFiles(); });
   if (stopping_) return;
   const absl::Status made = MakeFilesAnew();
@@ -367,7 +301,7 @@ void RealServiceProcess::LookAtFiles() {
   if (++looks_ % kLooksUntilTouch == 0) Touch();
 }
 
-absl::Status RealServiceProcess::MakeFilesAnew() {
+absl::Status ServiceProcess::MakeFilesAnew() {
   for (const auto& [lock, path] :
        {std::pair(&lock_, locations_.LockPath(options_.name)), {&state_lock_, StateLockPath()}}) {
     if (!IsLost(*lock, path)) continue;
@@ -389,12 +323,12 @@ absl::Status RealServiceProcess::MakeFilesAnew() {
   return absl::OkStatus();
 }
 
-void RealServiceProcess::Touch() const {
+void ServiceProcess::Touch() const {
   (void)futimens(lock_.get(), nullptr);
   (void)utimensat(AT_FDCWD, ReadyPath().c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-void RealServiceProcess::SayReady() {
+void ServiceProcess::SayReady() {
   if (stopping_) return;
   ready_ = true;
   WriteReadyFile();
@@ -405,7 +339,7 @@ void RealServiceProcess::SayReady() {
   TellSupervisor("READY=1");
 }
 
-int RealServiceProcess::Run() {
+int ServiceProcess::Run() {
   if (absl::Status started = service_->Start(); !started.ok()) {
     return runtime::ReportAndExitCode(options_.name, started);
   }
@@ -421,7 +355,7 @@ int RealServiceProcess::Run() {
   return Join();
 }
 
-void RealServiceProcess::BeginStop(const std::string& why) {
+void ServiceProcess::BeginStop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   LOG(INFO) << options_.name << " stops: " << why;
   TellSupervisor("STOPPING=1");
@@ -443,19 +377,19 @@ void RealServiceProcess::BeginStop(const std::string& why) {
   hold_.reset();
 }
 
-void RealServiceProcess::HoldsEnded() {
+void ServiceProcess::HoldsEnded() {
   if (stopping_) Leave();
 }
 
 // Gives the lease back, so that nobody has to find out, and ends the loop.
-void RealServiceProcess::Leave() {
+void ServiceProcess::Leave() {
   if (std::exchange(left_, true)) return;
   if (registration_ == nullptr) return loop_->Stop();
   registration_->End([this] { loop_->Stop(); });
   loop_->RunAfter(kRevokeTimeout, [this] { loop_->Stop(); });
 }
 
-int RealServiceProcess::Join() {
+int ServiceProcess::Join() {
   const absl::Status why = coordinator_.RaiseRequested();
   service_->Stop();
   (void)coordinator_.RequestStop();
@@ -471,15 +405,13 @@ int RealServiceProcess::Join() {
   return runtime::ReportAndExitCode(options_.name, why);
 }
 
-}  // namespace
-
 absl::Status ServiceProcess::CheckFlags(const Options& options) {
   if (absl::Status good = runtime::CheckLogFlags(); !good.ok()) return good;
   return CheckListen(options.listen);
 }
 
 absl::StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Create(Options options) {
-  auto process = std::make_unique<RealServiceProcess>(std::move(options));
+  std::unique_ptr<ServiceProcess> process(new ServiceProcess(std::move(options)));
   if (absl::Status status = process->Init(); !status.ok()) return status;
   return process;
 }

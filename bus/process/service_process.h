@@ -1,22 +1,37 @@
 #ifndef BUS_PROCESS_SERVICE_PROCESS_H_
 #define BUS_PROCESS_SERVICE_PROCESS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/call/client.h"
 #include "bus/call/service.h"
 #include "bus/event/publisher.h"
 #include "bus/thread/node.h"
+#include "runtime/clock.h"
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
 #include "runtime/thread_pool.h"
 
+namespace runtime {
+class StopSignal;
+}
+
 namespace bus {
+
+class Registration;
+class StatsSource;
 
 // Does the work of every service's main(), in this order: signals blocked before any thread,
 // logging, locations, the service's lock (a second copy ends with AlreadyExists naming the first:
@@ -36,31 +51,33 @@ class ServiceProcess {
   // InvalidArgument: what Create() would say of the options and of the flags that every service
   // has.
   static absl::Status CheckFlags(const Options& options);
-  virtual ~ServiceProcess() = default;
+  ~ServiceProcess();
+  ServiceProcess(const ServiceProcess&) = delete;
+  ServiceProcess& operator=(const ServiceProcess&) = delete;
 
-  virtual const runtime::Locations& locations() const = 0;
-  virtual runtime::Clock* clock() = 0;
-  virtual runtime::EventLoop* loop() = 0;
-  virtual runtime::Coordinator* coordinator() = 0;
-  virtual runtime::ThreadPool* pool() = 0;
-  virtual Node* node() = 0;
-  virtual Service* service() = 0;
-  virtual Client* client() = 0;
-  virtual Publisher* publisher() = 0;
+  const runtime::Locations& locations() const { return locations_; }
+  runtime::Clock* clock() { return clock_; }
+  runtime::EventLoop* loop() { return loop_.get(); }
+  runtime::Coordinator* coordinator() { return &coordinator_; }
+  runtime::ThreadPool* pool() { return pool_.get(); }
+  Node* node() { return node_.get(); }
+  Service* service() { return service_.get(); }
+  Client* client() { return client_.get(); }
+  Publisher* publisher() { return publisher_.get(); }
 
   // Adds "counter NAME has VALUE" to Stats and Metrics; `value` is called on any thread. A counter
   // only grows, a gauge goes up and down. The counters of the bus ("bus.*", see
   // bus/thread/counters.h) are there already.
-  virtual void AddCounter(std::string name, std::function<std::uint64_t()> value) = 0;
-  virtual void AddGauge(std::string name, std::function<std::uint64_t()> value) = 0;
+  void AddCounter(std::string name, std::function<std::uint64_t()> value);
+  void AddGauge(std::string name, std::function<std::uint64_t()> value);
   // `stop` runs on the loop's thread when a stop is asked for; last added, first called.
-  virtual void OnStop(std::function<void()> stop) = 0;
+  void OnStop(std::function<void()> stop);
   // Keeps the process alive during a graceful stop until the returned handle is destroyed, for at
   // most stop_grace.
-  virtual std::shared_ptr<void> HoldStop() = 0;
+  std::shared_ptr<void> HoldStop();
   // More than its own socket is to be there: `bind_again` runs on the loop's thread when the file
   // of an "ipc://" address is gone.
-  virtual void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again) = 0;
+  void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again);
 
   // Starts the socket, registers with the registry (waits for one and says so, without blocking
   // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,
@@ -68,7 +85,69 @@ class ServiceProcess {
   // stop begins (runtime/process/supervisor_notice.h)), runs the event loop on the calling thread
   // until a stop (signal, Shutdown, a task's error), stops gracefully within stop_grace, and
   // returns the exit code (runtime/process/exit_code.h). A second signal stops at once.
-  virtual int Run() = 0;
+  int Run();
+
+ private:
+  struct KeptSocket {
+    std::string endpoint;
+    std::function<absl::Status()> bind_again;
+  };
+
+  explicit ServiceProcess(Options options);
+  absl::Status Init();
+  absl::Status TakeLocks();
+  absl::Status Open();
+  void HandleCommonMethods();
+  void Register();
+  void SayReady();
+  void WriteReadyFile();
+  // Makes anew what of its files somebody has removed: a cleaner of temporary files, say.
+  void LookAtFiles();
+  absl::Status MakeFilesAnew();
+  void Touch() const;
+  std::string StateLockPath() const;
+  std::string ReadyPath() const;
+  // Ready file of the process before this one, while this one is not ready.
+  std::string LastReadyPath() const;
+  void RemoveReadyFiles() const;
+  // On the loop's thread.
+  void BeginStop(const std::string& why);
+  void HoldsEnded();
+  void Leave();
+  int Join();
+
+  const Options options_;
+  runtime::Clock* const clock_ = runtime::Clock::Real();
+  const absl::Duration started_ = clock_->Monotonic();
+  std::string endpoint_;
+  runtime::Locations locations_;
+  runtime::UniqueFd lock_, state_lock_;
+  runtime::Coordinator coordinator_;
+
+  std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<runtime::StopSignal> stop_signal_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<StatsSource> stats_;
+  std::unique_ptr<Registration> registration_;
+  std::unique_ptr<runtime::Thread> stop_watch_;
+
+  // The loop's own.
+  std::vector<std::function<void()>> on_stop_;
+  std::vector<KeptSocket> sockets_;
+  int looks_ = 0;
+  bool ready_ = false;
+  std::string file_trouble_;  // The trouble that was logged last.
+  bool stopping_ = false;
+  bool left_ = false;
+  absl::Duration stop_deadline_;
+
+  runtime::Mutex mutex_;
+  // Counts its users: those that hold the stop. Ours is let go when a stop begins.
+  std::shared_ptr<void> hold_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace bus
