@@ -2,13 +2,12 @@
 
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/process/unix_listener.h"
 #include "runtime/text/printable.h"
 
 namespace gate {
@@ -72,19 +71,15 @@ absl::StatusOr<runtime::UniqueFd> NodeConnection::Connect(char where) const {
   const std::string path =
       options_.runtime_directory +
       (to_launcher ? "/nodes/" + options_.key.name : std::string("/trainer-relay"));
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(absl::StrCat("the path of the socket is too long: ", path));
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const auto address = runtime::UnixAddress(path);
+  if (!address.ok()) return address.status();
   runtime::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!LeavesSpare(socket.get())) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the gate has too many open files for one more connection of a node; next: a higher ",
         "`ulimit -Hn` where the yard is started"));
   }
-  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0) {
     return socket;
   }
   if (to_launcher && errno == ENOENT) {

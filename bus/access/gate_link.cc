@@ -1,9 +1,6 @@
 #include "bus/access/gate_link.h"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +25,7 @@
 #include "runtime/clock.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/peer.h"
+#include "runtime/process/unix_listener.h"
 #include "runtime/text/printable.h"
 
 // Always true, all on the bus thread: there is a socket_, or a timer for the next one; pipes_ are
@@ -49,27 +47,10 @@ constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // The gate says something every few seconds; ZeroMQ's heartbeats tell of a host that has gone.
 
 absl::StatusOr<runtime::UniqueFd> Listen(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the path of the socket ", path, " has ", path.size(), " bytes (at most ",
-                     sizeof address.sun_path - 1, "); next: take a shorter --folder"));
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  const auto failed = [&](const char* verb) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot ", verb, " ", path, ": ", std::strerror(errno)));
-  };
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove the old socket");
-  runtime::UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener.valid()) return failed("make the socket");
-  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return failed("bind");
-  }
-  if (chmod(path.c_str(), 0600) != 0) return failed("protect");
-  if (listen(listener.get(), kWaiting) != 0) return failed("listen on");
-  return listener;
+  auto listener = runtime::ListenAtPath(path, kWaiting);
+  if (!absl::IsInvalidArgument(listener.status())) return listener;
+  return absl::InvalidArgumentError(
+      absl::StrCat(listener.status().message(), "; next: take a shorter --folder"));
 }
 
 absl::StatusOr<AccessFile> ReadKey(const std::string& path) {

@@ -1,8 +1,6 @@
 #include "launcher/node/node_door.h"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include "launcher/node/words/node_words.h"
 #include "runtime/file/file.h"
 #include "runtime/process/peer.h"
+#include "runtime/process/unix_listener.h"
 
 namespace launcher {
 namespace {
@@ -27,29 +26,8 @@ NodeDoor::~NodeDoor() {
 }
 
 absl::StatusOr<runtime::UniqueFd> NodeDoor::Listen(const std::string& name) const {
-  const std::string path = Path(name);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(absl::StrCat("the socket of node ", name, " has a path of ",
-                                                   path.size(), " bytes (at most ",
-                                                   sizeof address.sun_path - 1, "): ", path));
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  const auto failed = [&](const char* verb) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot ", verb, " ", path, ": ", std::strerror(errno)));
-  };
   if (auto made = runtime::MakePrivateDirectory(options_.directory); !made.ok()) return made;
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove the old socket");
-  runtime::UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener.valid()) return failed("make the socket");
-  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return failed("bind");
-  }
-  if (chmod(path.c_str(), 0600) != 0) return failed("protect");
-  if (listen(listener.get(), kWaiting) != 0) return failed("listen on");
-  return listener;
+  return runtime::ListenAtPath(Path(name), kWaiting);
 }
 
 absl::StatusOr<NodeLink*> NodeDoor::Open(const std::string& name) {

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +25,7 @@
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/peer.h"
+#include "runtime/process/unix_listener.h"
 #include "runtime/report_channel/relay_protocol.h"
 #include "runtime/thread.h"
 #include "runtime/timer.h"
@@ -33,6 +33,7 @@
 namespace launcher {
 namespace {
 
+constexpr int kWaiting = 256;  // Connections of shims that are not taken yet.
 constexpr std::size_t kReadBytes = 64 << 10;
 // Beyond it the other side is not read from.
 constexpr std::size_t kMaxOut = 1 << 20;
@@ -41,30 +42,6 @@ constexpr std::size_t kMaxAnswer = 17 << 20;  // As a shim takes, and its number
 constexpr std::size_t kMaxSaves = 64;
 constexpr std::string_view kCheckpoint = "checkpoint_";
 constexpr std::string_view kTemporary = "checkpoint_tmp";
-
-absl::StatusOr<sockaddr_un> AddressFor(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the path of the socket ", path, " is too long"));
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  return address;
-}
-
-absl::StatusOr<runtime::UniqueFd> ListenOn(const std::string& path) {
-  const auto address = AddressFor(path);
-  if (!address.ok()) return address.status();
-  runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  (void)unlink(path.c_str());
-  if (fd.valid() &&
-      bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
-      chmod(path.c_str(), 0600) == 0 && listen(fd.get(), 256) == 0) {
-    return fd;
-  }
-  return absl::UnavailableError(absl::StrCat("cannot listen at ", path, ": ", strerror(errno)));
-}
 
 std::string LastName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -286,7 +263,7 @@ class CheckpointRelay::Impl {
       }
     }
     if (connection.key.empty()) return false;
-    const auto address = AddressFor(options_.trainer_socket);
+    const auto address = runtime::UnixAddress(options_.trainer_socket);
     runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!address.ok() || !fd.valid() ||
         connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
@@ -471,9 +448,9 @@ void CheckpointRelay::Add(Attempt attempt) { impl_->Add(std::move(attempt)); }
 void CheckpointRelay::Remove(const std::string& key) { impl_->Remove(key); }
 
 absl::StatusOr<std::unique_ptr<CheckpointRelay>> CheckpointRelay::Listen(Options options) {
-  auto listener = ListenOn(options.socket_path);
+  auto listener = runtime::ListenAtPath(options.socket_path, kWaiting);
   if (!listener.ok()) return listener.status();
-  if (const auto trainer = AddressFor(options.trainer_socket); !trainer.ok()) {
+  if (const auto trainer = runtime::UnixAddress(options.trainer_socket); !trainer.ok()) {
     return trainer.status();
   }
   auto impl = std::make_unique<Impl>(std::move(options), *std::move(listener));
