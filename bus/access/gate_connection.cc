@@ -7,7 +7,7 @@
 
 namespace bus {
 
-absl::StatusOr<GateConnection> ConnectToGate(const Context& context, Socket::Use use,
+absl::StatusOr<GateConnection> ConnectToGate(const SocketContext& context, Socket::Use use,
                                              const std::string& access_file) {
   auto access = ReadAccessFile(access_file);
   if (!access.ok()) return access.status();

@@ -18,7 +18,7 @@ struct GateConnection {
 };
 // Reads the file each time, so that one that was replaced counts. Does not wait for the gate.
 // `use` is kCaller or kReader. Errors: those of ReadAccessFile().
-absl::StatusOr<GateConnection> ConnectToGate(const Context& context, Socket::Use use,
+absl::StatusOr<GateConnection> ConnectToGate(const SocketContext& context, Socket::Use use,
                                              const std::string& access_file);
 
 // Why a connection was lost that had come as far as `reached`: PermissionDenied if the gate does

@@ -125,14 +125,14 @@ class HubTest : public ::testing::Test {
     return received.ok() ? *std::unique_ptr<msg::EnvelopeT>((*received)->UnPack())
                          : msg::EnvelopeT();
   }
-  const Context& RawContext() {
-    if (context_ == nullptr) context_ = std::move(*Context::Create());
+  const SocketContext& RawContext() {
+    if (context_ == nullptr) context_ = std::move(*SocketContext::Create());
     return *context_;
   }
 
   TestYard yard_;
   zmq::context_t raw_;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<SocketContext> context_;
   std::unique_ptr<Node> hub_node_;
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Node> node_ = yard_.MakeNode("test");

@@ -17,7 +17,8 @@
 namespace bus {
 
 RawPublisher::RawPublisher(const runtime::Locations& locations)
-    : context_(*Context::Create()), socket_(*Socket::Open(*context_, Socket::Use::kPublisher)) {
+    : context_(*SocketContext::Create()),
+      socket_(*Socket::Open(*context_, Socket::Use::kPublisher)) {
   const absl::Status connected = socket_->Connect(HubPublishAddress(locations));
   CHECK(connected.ok()) << connected;
   // Until the hub's subscription has come nothing is sent.

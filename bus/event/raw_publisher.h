@@ -21,7 +21,7 @@ class RawPublisher {
   void Publish(std::string_view topic, std::uint64_t seq, msg::EnvelopeT event);
 
  private:
-  const std::unique_ptr<Context> context_;
+  const std::unique_ptr<SocketContext> context_;
   std::unique_ptr<Socket> socket_;
 };
 

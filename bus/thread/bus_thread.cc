@@ -40,7 +40,7 @@ struct BusThread::PollSet {
 };
 
 absl::StatusOr<std::unique_ptr<BusThread>> BusThread::Create(runtime::Clock* clock) {
-  auto context = Context::Create();
+  auto context = SocketContext::Create();
   if (!context.ok()) return context.status();
   runtime::UniqueFd wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake.valid()) {
@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<BusThread>> BusThread::Create(runtime::Clock* clo
   return std::unique_ptr<BusThread>(new BusThread(clock, std::move(*context), std::move(wake)));
 }
 
-BusThread::BusThread(runtime::Clock* clock, std::unique_ptr<Context> context,
+BusThread::BusThread(runtime::Clock* clock, std::unique_ptr<SocketContext> context,
                      runtime::UniqueFd wake)
     : clock_(clock),
       context_(std::move(context)),

@@ -45,7 +45,7 @@ class BusThread {
   bool InThread() const;
 
   // On the bus thread only.
-  const Context& context() const { return *context_; }
+  const SocketContext& context() const { return *context_; }
   TimerId RunAfter(absl::Duration delay, std::function<void()> function);
   void Cancel(TimerId timer);
   // Calls `readable` while `socket` (a ZeroMQ handle) has something to read. kReadable: nothing
@@ -75,7 +75,7 @@ class BusThread {
     UsedBy used_by;
     bool look = true;  // It may have been used since it was looked at.
   };
-  BusThread(runtime::Clock* clock, std::unique_ptr<Context> context, runtime::UniqueFd wake);
+  BusThread(runtime::Clock* clock, std::unique_ptr<SocketContext> context, runtime::UniqueFd wake);
   void Loop();
   void RunPosted();
   void RunTimers();
@@ -92,7 +92,7 @@ class BusThread {
   long TimeUntilTimer() const;
 
   runtime::Clock* const clock_;
-  const std::unique_ptr<Context> context_;
+  const std::unique_ptr<SocketContext> context_;
   const runtime::UniqueFd wake_;
   std::atomic<bool> stop_{false};
 

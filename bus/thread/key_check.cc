@@ -81,7 +81,7 @@ class ZapThread : public KeyCheck {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<KeyCheck>> KeyCheck::Start(const Context& context,
+absl::StatusOr<std::unique_ptr<KeyCheck>> KeyCheck::Start(const SocketContext& context,
                                                           IsAllowed is_allowed) {
   void* const socket = zmq_socket(context.handle(), ZMQ_REP);
   if (socket == nullptr) {

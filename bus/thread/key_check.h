@@ -20,7 +20,7 @@ class KeyCheck {
   // is the IP address of the peer.
   using IsAllowed = std::function<bool(const std::string& key, const std::string& address)>;
   // AlreadyExists: the context has one.
-  static absl::StatusOr<std::unique_ptr<KeyCheck>> Start(const Context& context,
+  static absl::StatusOr<std::unique_ptr<KeyCheck>> Start(const SocketContext& context,
                                                          IsAllowed is_allowed);
   virtual ~KeyCheck() = default;
 };

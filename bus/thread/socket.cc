@@ -309,7 +309,7 @@ absl::Status CheckFree(const std::string& endpoint, const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Context>> Context::Create() {
+absl::StatusOr<std::unique_ptr<SocketContext>> SocketContext::Create() {
   void* const handle = zmq_ctx_new();
   if (handle == nullptr) return LastError("creating", "a ZeroMQ context");
   // Frames are then 8-aligned, which FlatBuffers needs; receive.h copies any that is not.
@@ -317,15 +317,15 @@ absl::StatusOr<std::unique_ptr<Context>> Context::Create() {
   // The limit is file descriptors, not this number.
   zmq_ctx_set(handle, ZMQ_MAX_SOCKETS, 16384);
   zmq_ctx_set(handle, ZMQ_IO_THREADS, 1);
-  return std::unique_ptr<Context>(new Context(handle));
+  return std::unique_ptr<SocketContext>(new SocketContext(handle));
 }
 
-Context::~Context() {
+SocketContext::~SocketContext() {
   while (zmq_ctx_term(handle_) != 0 && errno == EINTR) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use use,
+absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const SocketContext& context, Use use,
                                                      const CurveKeys* keys) {
   void* const handle = zmq_socket(context.handle(), TypeOf(use));
   if (handle == nullptr) return LastError("opening", "a socket");

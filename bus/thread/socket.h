@@ -21,16 +21,16 @@ inline constexpr std::size_t kMaxMessageBytes = 16 << 20;
 inline constexpr std::size_t kMaxRequestBytes = 1 << 20;
 
 // The one ZeroMQ context of a process.
-class Context {
+class SocketContext {
  public:
-  static absl::StatusOr<std::unique_ptr<Context>> Create();
-  ~Context();  // Waits for the linger time of closed sockets; all must be closed.
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  static absl::StatusOr<std::unique_ptr<SocketContext>> Create();
+  ~SocketContext();  // Waits for the linger time of closed sockets; all must be closed.
+  SocketContext(const SocketContext&) = delete;
+  SocketContext& operator=(const SocketContext&) = delete;
   void* handle() const { return handle_; }
 
  private:
-  explicit Context(void* handle) : handle_(handle) {}
+  explicit SocketContext(void* handle) : handle_(handle) {}
   void* handle_;
 };
 
@@ -52,7 +52,7 @@ class Socket {
 
   // With `keys` the socket is one end of a gate's connection, which is encrypted and to tcp://:
   // the gate's (kGate), or its client's (kCaller, kReader). Null: all others.
-  static absl::StatusOr<std::unique_ptr<Socket>> Open(const Context& context, Use use,
+  static absl::StatusOr<std::unique_ptr<Socket>> Open(const SocketContext& context, Use use,
                                                       const CurveKeys* keys = nullptr);
   ~Socket();
   Socket(const Socket&) = delete;
