@@ -12,19 +12,19 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bench/calls.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/nats.h"
+#include "bench/peer_comparison.h"
 #include "bench/streams.h"
 
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 constexpr std::size_t kCallBytes = 224;  // Size of a call's request.
 
-void AddCalls(Comparison& comparison, absl::Duration time) {
+void AddCalls(PeerComparison& comparison, absl::Duration time) {
   comparison.Add("DEALER/ROUTER", [=] { return RawRoundTrip(time); });
   comparison.Add("call", [=] { return Call(false, time); });
   comparison.Add("call by the pool", [=] { return Call(true, time); });
@@ -36,7 +36,7 @@ void AddCalls(Comparison& comparison, absl::Duration time) {
   comparison.Compare("call, on the bus thread", "us", "call", "nats-server, round trip", {});
 }
 
-void AddEvents(Comparison& comparison, std::size_t bytes, const std::string& size,
+void AddEvents(PeerComparison& comparison, std::size_t bytes, const std::string& size,
                absl::Duration time) {
   const std::string ours = "hub, " + size;
   const std::string proxy = "zmq_proxy, " + size;
@@ -53,7 +53,7 @@ void AddEvents(Comparison& comparison, std::size_t bytes, const std::string& siz
 }
 
 // In points, not in messages.
-Comparison::Measure Points(std::function<absl::StatusOr<double>()> messages) {
+PeerComparison::Measure Points(std::function<absl::StatusOr<double>()> messages) {
   return [messages = std::move(messages)]() -> absl::StatusOr<double> {
     auto rate = messages();
     if (!rate.ok()) return rate;
@@ -61,7 +61,7 @@ Comparison::Measure Points(std::function<absl::StatusOr<double>()> messages) {
   };
 }
 
-void AddPoints(Comparison& comparison, absl::Duration time) {
+void AddPoints(PeerComparison& comparison, absl::Duration time) {
   comparison.Add("zmq_proxy, points", Points([=] { return PointMessages(Way::kRawProxy, time); }));
   comparison.Add("points by the bus", Points([=] { return PointMessagesOfTheBus(time); }));
   comparison.Add("points by the hub alone", Points([=] { return PointMessages(Way::kHub, time); }));
@@ -74,7 +74,7 @@ void AddPoints(Comparison& comparison, absl::Duration time) {
                      {Kind::kValueAtLeast, 25e6});
 }
 
-void AddAll(Comparison& comparison, absl::Duration time) {
+void AddAll(PeerComparison& comparison, absl::Duration time) {
   AddCalls(comparison, time);
   AddEvents(comparison, 64, "64 B", time);
   AddEvents(comparison, 1024, "1 KiB", time);
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   app.options()
       .add_option("--seconds", seconds, "How long each measurement takes")
       ->check(CLI::PositiveNumber);
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     bench::AddAll(comparison, absl::Seconds(seconds));
     return absl::OkStatus();
   });

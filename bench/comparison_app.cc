@@ -15,18 +15,19 @@ ComparisonApp::ComparisonApp(std::string name, const std::string& about)
   app_.add_flag("--json", json_, "Prints JSON");
 }
 
-int ComparisonApp::Run(int argc, char** argv, const std::function<absl::Status(Comparison&)>& add) {
+int ComparisonApp::Run(int argc, char** argv,
+                       const std::function<absl::Status(PeerComparison&)>& add) {
   google::InitGoogleLogging(argv[0]);
   CLI11_PARSE(app_, argc, argv);
   return Measure(add);
 }
 
-int ComparisonApp::Measure(const std::function<absl::Status(Comparison&)>& add) const {
+int ComparisonApp::Measure(const std::function<absl::Status(PeerComparison&)>& add) const {
   const auto fail = [&](const absl::Status& status) {
     std::fprintf(stderr, "%s: %s\n", name_.c_str(), status.ToString().c_str());
     return 1;
   };
-  Comparison comparison;
+  PeerComparison comparison;
   if (absl::Status added = add(comparison); !added.ok()) return fail(added);
   const auto lines = comparison.Run(rounds_, only_);
   if (!lines.ok()) return fail(lines.status());

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "bench/comparison.h"
+#include "bench/peer_comparison.h"
 
 namespace bench {
 
-// The command line of a benchmark that prints a Comparison: --rounds, --only and --json, and what
-// the benchmark adds to options().
+// The command line of a benchmark that prints a comparison with peers: --rounds, --only and --json,
+// and what the benchmark adds to options().
 class ComparisonApp {
  public:
   ComparisonApp(std::string name, const std::string& about);
@@ -19,10 +19,10 @@ class ComparisonApp {
   // Parses, lets `add` add what is measured (the options are known by then), measures, and prints
   // the table or the JSON. Returns the exit code of main(): an error is printed and is 1, a limit
   // that is missed is none.
-  int Run(int argc, char** argv, const std::function<absl::Status(Comparison&)>& add);
+  int Run(int argc, char** argv, const std::function<absl::Status(PeerComparison&)>& add);
 
  private:
-  int Measure(const std::function<absl::Status(Comparison&)>& add) const;
+  int Measure(const std::function<absl::Status(PeerComparison&)>& add) const;
 
   const std::string name_;
   CLI::App app_;

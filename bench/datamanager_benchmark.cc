@@ -15,11 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/datamanager_figures.h"
 #include "bench/event_files.h"
 #include "bench/limit_reader.h"
+#include "bench/peer_comparison.h"
 #include "bench/peers.h"
 #include "bench/stamps.h"
 #include "bench/together.h"
@@ -27,7 +27,7 @@
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 using Style = EventFilesOptions::Style;
 
 // The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
@@ -103,7 +103,7 @@ std::shared_ptr<Together<LoadFigures>> Loads(const std::shared_ptr<EventFolder>&
 
 double Rate(const LoadFigures& figures) { return figures.records_per_second; }
 
-void AddReading(Comparison& comparison, const Sizes& sizes) {
+void AddReading(PeerComparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.many_files());
   const auto one = Loads(folder, 1), two = Loads(folder, 2), all = Loads(folder, 0);
   Add<LoadFigures>(comparison, "one thread", one, Rate);
@@ -127,7 +127,7 @@ void AddReading(Comparison& comparison, const Sizes& sizes) {
 }
 
 // The same points as TensorFlow 2 writes them.
-void AddNewStyle(Comparison& comparison, const Sizes& sizes) {
+void AddNewStyle(PeerComparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.new_style());
   const auto one = Loads(folder, 1), all = Loads(folder, 0);
   Add<LoadFigures>(comparison, "new style: one thread", one, Rate);
@@ -142,7 +142,7 @@ void AddNewStyle(Comparison& comparison, const Sizes& sizes) {
                      "new style: Rust data server", {Kind::kRatioAtLeast, 5});
 }
 
-void AddOneFile(Comparison& comparison, const Sizes& sizes) {
+void AddOneFile(PeerComparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.one_file());
   const auto one = Loads(folder, 1), two = Loads(folder, 2);
   Add<LoadFigures>(comparison, "one file: two threads", two, Rate);
@@ -151,7 +151,7 @@ void AddOneFile(Comparison& comparison, const Sizes& sizes) {
                      "one file: one thread", {Kind::kRatioAtLeast, 1.7});
 }
 
-void AddPython(Comparison& comparison, const Sizes& sizes) {
+void AddPython(PeerComparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.few());
   Add<LoadFigures>(comparison, "few records", Loads(folder, 0), Rate);
   comparison.Add("TensorBoard in Python",
@@ -160,7 +160,7 @@ void AddPython(Comparison& comparison, const Sizes& sizes) {
                      "few records", "TensorBoard in Python", {Kind::kRatioAtLeast, 40});
 }
 
-void AddMindSpore(Comparison& comparison, const Sizes& sizes) {
+void AddMindSpore(PeerComparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.mindspore());
   const auto loads = Loads(folder, 0);
   Add<LoadFigures>(comparison, "MindSpore: time", loads,
@@ -174,7 +174,7 @@ void AddMindSpore(Comparison& comparison, const Sizes& sizes) {
                      {Kind::kRatioAtLeast, 500});
 }
 
-void AddListing(Comparison& comparison, const Sizes& sizes) {
+void AddListing(PeerComparison& comparison, const Sizes& sizes) {
   const int runs = sizes.listed();
   const auto listing = Together<ListFigures>::Of([=] { return MeasureListing(runs); });
   Add<ListFigures>(comparison, "runs: listed", listing, [](const auto& f) { return Ms(f.listed); });
@@ -186,7 +186,7 @@ void AddListing(Comparison& comparison, const Sizes& sizes) {
                      {Kind::kValueAtMost, 50});
 }
 
-void AddAnswers(Comparison& comparison, const Sizes& sizes) {
+void AddAnswers(PeerComparison& comparison, const Sizes& sizes) {
   const auto backlog = std::make_shared<EventFolder>(sizes.many_files());
   const auto asked = Together<AskedFigures>::Of([=] { return MeasureAsked(*backlog); });
   Add<AskedFigures>(comparison, "asked: answer", asked,
@@ -207,7 +207,7 @@ void AddAnswers(Comparison& comparison, const Sizes& sizes) {
       "plot", "", {Kind::kValueAtMost, 1});
 }
 
-void AddFollowing(Comparison& comparison, const Sizes& sizes) {
+void AddFollowing(PeerComparison& comparison, const Sizes& sizes) {
   const auto following = Together<FollowFigures>::Of(
       [=] { return MeasureFollowing(sizes.followed(), sizes.appends(), sizes.idle()); });
   Add<FollowFigures>(comparison, "following: p50", following,
@@ -234,7 +234,7 @@ int main(int argc, char** argv) {
   app.options()
       .add_option("--scale", sizes.scale, "Share of all numbers of runs, records and answers")
       ->check(CLI::PositiveNumber);
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     bench::AddReading(comparison, sizes);
     bench::AddNewStyle(comparison, sizes);
     bench::AddOneFile(comparison, sizes);

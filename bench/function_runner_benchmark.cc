@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
+#include "bench/peer_comparison.h"
 #include "runtime/clock.h"
 #include "runtime/thread.h"
 #include "trainer/function/function_runner.h"
@@ -26,7 +26,7 @@
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 constexpr int kBatch = 100;  // Round trips between two looks at the clock.
 constexpr int kTrials = 4;
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   app.options()
       .add_option("--seconds", seconds, "How long each figure is measured")
       ->check(CLI::PositiveNumber);
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     const absl::Duration time = absl::Seconds(seconds);
     comparison.Add("one function", [=] { return bench::StepFor(time); });
     comparison.Add("many functions", [=] { return bench::StepManyFor(time); });

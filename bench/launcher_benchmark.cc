@@ -14,16 +14,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/launcher_figures.h"
+#include "bench/peer_comparison.h"
 #include "bench/supervisors.h"
 #include "bench/together.h"
 
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 // The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
 struct Sizes {
@@ -48,7 +48,7 @@ struct Sizes {
 double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
 
 // One figure that is a time.
-Comparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> measure) {
+PeerComparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> measure) {
   return [measure = std::move(measure)]() -> absl::StatusOr<double> {
     const auto took = measure();
     if (!took.ok()) return took.status();
@@ -57,13 +57,13 @@ Comparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> measure
 }
 
 // The same programs, started by a loop that does nothing else: what this machine can do at all.
-void AddBare(Comparison& comparison, const Sizes& sizes) {
+void AddBare(PeerComparison& comparison, const Sizes& sizes) {
   const auto bare = Together<Bare>::Of([=] { return MeasureBare(sizes.tasks()); });
   Add<Bare>(comparison, "a bare loop: all", bare, [](const auto& f) { return Ms(f.all); });
   Add<Bare>(comparison, "a bare loop: one", bare, [](const auto& f) { return Ms(f.one); });
 }
 
-void AddBringUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
+void AddBringUp(PeerComparison& comparison, const Sizes& sizes, bool one_job) {
   const int tasks = sizes.tasks();
   const std::string what =
       one_job ? absl::StrCat("one job of ", tasks, " tasks") : absl::StrCat(tasks, " jobs");
@@ -93,7 +93,7 @@ void AddBringUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
                      {Kind::kValueAtMost, 100});
 }
 
-void AddSupervisord(Comparison& comparison, const Sizes& sizes) {
+void AddSupervisord(PeerComparison& comparison, const Sizes& sizes) {
   const auto peer = Together<Supervisord>::Of([=] { return MeasureSupervisord(sizes.tasks()); });
   Add<Supervisord>(comparison, "supervisord, first to last", peer,
                    [](const auto& f) { return Ms(f.first_to_last); });
@@ -107,7 +107,7 @@ void AddSupervisord(Comparison& comparison, const Sizes& sizes) {
                      "supervisord: from its exec", "", {});
 }
 
-void AddRestarts(Comparison& comparison, const Sizes& sizes) {
+void AddRestarts(PeerComparison& comparison, const Sizes& sizes) {
   const auto ours = Together<Restarts>::Of([=] { return MeasureRestarts(sizes.kills()); });
   Add<Restarts>(comparison, "restart, p50", ours, [](const auto& f) { return Ms(f.p50); });
   Add<Restarts>(comparison, "restart, p99", ours, [](const auto& f) { return Ms(f.p99); });
@@ -132,7 +132,7 @@ void AddRestarts(Comparison& comparison, const Sizes& sizes) {
                      {});
 }
 
-void AddCalls(Comparison& comparison, const Sizes& sizes) {
+void AddCalls(PeerComparison& comparison, const Sizes& sizes) {
   const auto ours = Together<Calls>::Of([=] { return MeasureCalls(sizes.jobs()); });
   Add<Calls>(comparison, "launch, p99", ours, [](const auto& f) { return Ms(f.launch); });
   Add<Calls>(comparison, "jobs, p99", ours, [](const auto& f) { return Ms(f.question); });
@@ -147,7 +147,7 @@ void AddCalls(Comparison& comparison, const Sizes& sizes) {
                      "", {});
 }
 
-void AddTakeUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
+void AddTakeUp(PeerComparison& comparison, const Sizes& sizes, bool one_job) {
   const int tasks = sizes.taken_up();
   const std::string what = absl::StrCat(
       one_job ? absl::StrCat("one job of ", tasks, " tasks") : absl::StrCat(tasks, " jobs"),
@@ -160,7 +160,7 @@ void AddTakeUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
   comparison.Compare(what + "since its exec", "ms", what + "exec", "", {});
 }
 
-void AddCosts(Comparison& comparison, const Sizes& sizes) {
+void AddCosts(PeerComparison& comparison, const Sizes& sizes) {
   comparison.Add("crash loops", [=]() -> absl::StatusOr<double> {
     const auto share = MeasureCrashLoops(sizes.crashing(), sizes.burst(), sizes.crash_time());
     if (!share.ok()) return share.status();
@@ -174,7 +174,7 @@ void AddCosts(Comparison& comparison, const Sizes& sizes) {
                      "spawns", {Kind::kRatioAtLeast, 0.9});
 }
 
-void AddOutput(Comparison& comparison, const Sizes& sizes) {
+void AddOutput(PeerComparison& comparison, const Sizes& sizes) {
   const auto lines = sizes.lines();
   const auto paced = sizes.paced_lines();
   const auto rate = [](const Output& f) { return f.bytes_per_second / 1e6; };
@@ -206,7 +206,7 @@ void AddOutput(Comparison& comparison, const Sizes& sizes) {
                      "output with readers: slowest", "output: slowest", {Kind::kRatioAtMost, 1.1});
 }
 
-void AddAll(Comparison& comparison, const Sizes& sizes) {
+void AddAll(PeerComparison& comparison, const Sizes& sizes) {
   AddSupervisord(comparison, sizes);
   AddBare(comparison, sizes);
   AddBringUp(comparison, sizes, true);
@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
   app.options()
       .add_option("--scale", sizes.scale, "Share of all numbers of tasks, kills and lines")
       ->check(CLI::PositiveNumber);
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     bench::AddAll(comparison, sizes);
     return absl::OkStatus();
   });

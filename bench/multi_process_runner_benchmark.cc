@@ -23,7 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "bench/comparison.h"
+#include "bench/peer_comparison.h"
 #include "bench/peers.h"
 #include "launcher/testing/call/function.h"
 #include "launcher/testing/init.h"
@@ -44,7 +44,7 @@ using launcher::testing::Function;
 using launcher::testing::Outcome;
 using launcher::testing::RunOptions;
 using launcher::testing::RunProcesses;
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 constexpr int kTasks = 8;
 constexpr int kProducers = 2;
@@ -256,7 +256,7 @@ int Main(int argc, char** argv) {
     if (!seconds.ok()) return seconds.status();
     return static_cast<double>(count) * kProducers * kLineBytes / *seconds / 1e6;
   };
-  Comparison comparison;
+  PeerComparison comparison;
   comparison.Add("ours: tasks", [&]() -> absl::StatusOr<double> {
     const auto seconds = MedianOf(kHello, kTasks, {}, 0);
     if (!seconds.ok()) return seconds.status();

@@ -24,8 +24,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
+#include "bench/peer_comparison.h"
 #include "bench/peers.h"
 #include "bus/call/client.h"
 #include "bus/schema/registry_methods.h"
@@ -44,7 +44,7 @@
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 using rpc::Registry;
 
 constexpr absl::Duration kLong = absl::Seconds(60);
@@ -275,7 +275,7 @@ class Bench {
   std::unique_ptr<bus::Client> client_;
 };
 
-absl::Status AddAll(Comparison& comparison, Bench* bench, int files) {
+absl::Status AddAll(PeerComparison& comparison, Bench* bench, int files) {
   if (absl::Status prepared = bench->Prepare(); !prepared.ok()) return prepared;
   comparison.Add("TensorBoard's manager", [=] { return bench->ReadByManager(); });
   comparison.Add("files", [=] { return bench->ReadAll(); });
@@ -304,7 +304,7 @@ int main(int argc, char** argv) {
       .add_option("--files", files, "Info files in the directory")
       ->check(CLI::PositiveNumber);
   std::unique_ptr<bench::Bench> bench;
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     bench = std::make_unique<bench::Bench>(files);
     return bench::AddAll(comparison, bench.get(), files);
   });

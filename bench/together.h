@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "bench/comparison.h"
+#include "bench/peer_comparison.h"
 
 namespace bench {
 
@@ -37,7 +37,7 @@ class Together {
 };
 
 template <typename Figures>
-void Add(Comparison& comparison, const std::string& name,
+void Add(PeerComparison& comparison, const std::string& name,
          const std::shared_ptr<Together<Figures>>& together,
          std::function<double(const Figures&)> of) {
   comparison.Add(name,

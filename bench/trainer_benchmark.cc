@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/launcher_figures.h"
+#include "bench/peer_comparison.h"
 #include "bench/ray_figures.h"
 #include "bench/together.h"
 #include "bench/trainer_figures.h"
@@ -20,7 +20,7 @@
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 // The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
 struct Sizes {
@@ -45,7 +45,7 @@ constexpr absl::Duration kPace = absl::Microseconds(1'600);
 
 double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
 
-void AddReports(Comparison& comparison, const Sizes& sizes) {
+void AddReports(PeerComparison& comparison, const Sizes& sizes) {
   const auto rate = [](const ReportRate& f) { return f.per_second; };
   const auto p50 = [](const ReportRate& f) { return Ms(f.p50); };
   const auto p99 = [](const ReportRate& f) { return Ms(f.p99); };
@@ -79,7 +79,7 @@ void AddReports(Comparison& comparison, const Sizes& sizes) {
   comparison.Compare("8 durable programs in lock step", "reports/s", "durable reports", "", {});
 }
 
-void AddTrials(Comparison& comparison, const Sizes& sizes) {
+void AddTrials(PeerComparison& comparison, const Sizes& sizes) {
   const auto trials = Together<TrialTimes>::Of([=] { return MeasureTrials(sizes.trials()); });
   const auto bare = Together<Bare>::Of([=] { return MeasureBare(sizes.trials()); });
   Add<TrialTimes>(comparison, "trials: start", trials, [](const auto& f) { return Ms(f.start); });
@@ -92,7 +92,7 @@ void AddTrials(Comparison& comparison, const Sizes& sizes) {
                      "Ray: trial", {Kind::kRatioAtMost, 0.01});
 }
 
-void AddMemory(Comparison& comparison, const Sizes& sizes) {
+void AddMemory(PeerComparison& comparison, const Sizes& sizes) {
   const auto memory =
       Together<TrainerMemory>::Of([=] { return MeasureTrainerMemory(sizes.finished()); });
   Add<TrainerMemory>(comparison, "memory: at rest", memory,
@@ -110,7 +110,7 @@ void AddMemory(Comparison& comparison, const Sizes& sizes) {
                      {});
 }
 
-void AddRestart(Comparison& comparison, const Sizes& sizes) {
+void AddRestart(PeerComparison& comparison, const Sizes& sizes) {
   const int ended = sizes.ended();
   const auto figures = Together<RestartFigures>::Of([=] { return MeasureRestart(ended); });
   Add<RestartFigures>(comparison, "restart: wait", figures,
@@ -123,7 +123,7 @@ void AddRestart(Comparison& comparison, const Sizes& sizes) {
                      "restart: known trial", "", {Kind::kValueAtMost, 2});
 }
 
-void AddSystemMetrics(Comparison& comparison, const Sizes& sizes) {
+void AddSystemMetrics(PeerComparison& comparison, const Sizes& sizes) {
   const int trials = sizes.measured();
   comparison.Add("system metrics", [=]() -> absl::StatusOr<double> {
     const auto share = MeasureSystemMetrics(trials, sizes.measured_time());
@@ -134,7 +134,7 @@ void AddSystemMetrics(Comparison& comparison, const Sizes& sizes) {
                      "% of a core", "system metrics", "", {Kind::kValueAtMost, 0.5});
 }
 
-void AddRay(Comparison& comparison, const Sizes& sizes) {
+void AddRay(PeerComparison& comparison, const Sizes& sizes) {
   const auto ray =
       Together<RayFigures>::Of([=] { return MeasureRay(sizes.ray_reports(), sizes.ray_trials()); });
   Add<RayFigures>(comparison, "Ray: reports", ray,
@@ -145,7 +145,7 @@ void AddRay(Comparison& comparison, const Sizes& sizes) {
                   [](const auto& f) { return f.at_rest_megabytes; });
 }
 
-void AddQueue(Comparison& comparison, const Sizes& sizes) {
+void AddQueue(PeerComparison& comparison, const Sizes& sizes) {
   const int trials = sizes.queued();
   comparison.Add("queue", [=]() -> absl::StatusOr<double> {
     const auto took = MeasureQueue(trials);
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.options().add_flag("--queue", sizes.queue,
                          "Measures 1,600 trials of a second on 16 slots, too (100 s a round)");
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     bench::AddReports(comparison, sizes);
     bench::AddTrials(comparison, sizes);
     bench::AddMemory(comparison, sizes);

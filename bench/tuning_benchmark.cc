@@ -23,8 +23,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bench/comparison.h"
 #include "bench/comparison_app.h"
+#include "bench/peer_comparison.h"
 #include "bench/search_functions.h"
 #include "bench/sweep_figures.h"
 #include "bench/sweep_simulator.h"
@@ -49,7 +49,7 @@
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 constexpr std::uint64_t kFirstSeed = 100;  // Not those on which anything was chosen.
 constexpr std::uint64_t kSeeds = 30;
@@ -233,11 +233,11 @@ const SearchFunction* Named(const std::vector<SearchFunction>& functions, const 
                         [&](const SearchFunction& function) { return function.name == name; });
 }
 
-void AddRegrets(Comparison& comparison, const std::vector<SearchFunction>& functions, Medians* tpe,
-                Medians* gp, Medians* cmaes) {
+void AddRegrets(PeerComparison& comparison, const std::vector<SearchFunction>& functions,
+                Medians* tpe, Medians* gp, Medians* cmaes) {
   const auto add = [&](const std::string& sampler, const Golden& golden, Medians* medians,
                        std::size_t trials,
-                       const std::function<Comparison::Limit(std::size_t)>& limit) {
+                       const std::function<PeerComparison::Limit(std::size_t)>& limit) {
     const SearchFunction* const function = Named(functions, golden.function);
     for (std::size_t i = 0; i < kAfter.size(); ++i) {
       if (golden.regrets[i] == 0) continue;
@@ -255,19 +255,20 @@ void AddRegrets(Comparison& comparison, const std::vector<SearchFunction>& funct
   };
   for (const Golden& golden : OptunaTpe()) {
     add("TPE", golden, tpe, golden.pending == 1 ? 200 : 100, [](std::size_t) {
-      return Comparison::Limit{Kind::kRatioAtMost, 1.25};
+      return PeerComparison::Limit{Kind::kRatioAtMost, 1.25};
     });
   }
   // (It is for hundreds of trials; fewer are some generations.)
   for (const Golden& golden : OptunaCmaes()) {
     add("CMA-ES", golden, cmaes, 200, [&](std::size_t i) {
-      return kAfter[i] < 200 ? Comparison::Limit{} : Comparison::Limit{Kind::kRatioAtMost, 1.25};
+      return kAfter[i] < 200 ? PeerComparison::Limit{}
+                             : PeerComparison::Limit{Kind::kRatioAtMost, 1.25};
     });
   }
   for (const GoldenGp& golden : OptunaGp()) {
     add("GP", golden.row, gp, 100, [&](std::size_t i) {
-      if (golden.limits[i] == 0) return Comparison::Limit{};
-      return Comparison::Limit{Kind::kValueAtMost, 1e3 * golden.limits[i]};
+      if (golden.limits[i] == 0) return PeerComparison::Limit{};
+      return PeerComparison::Limit{Kind::kValueAtMost, 1e3 * golden.limits[i]};
     });
   }
 }
@@ -301,7 +302,7 @@ std::array<double, 3> Areas(const FrontFunction& function, const MakeSampler& ma
   return medians;
 }
 
-void AddFronts(Comparison& comparison, const std::vector<FrontFunction>& functions,
+void AddFronts(PeerComparison& comparison, const std::vector<FrontFunction>& functions,
                std::uint64_t first_seed, std::uint64_t seeds, std::uint64_t gp_seeds) {
   const struct {
     std::string sampler;
@@ -338,7 +339,7 @@ void AddFronts(Comparison& comparison, const std::vector<FrontFunction>& functio
   }
 }
 
-void AddAsks(Comparison& comparison, const SearchFunction* function) {
+void AddAsks(PeerComparison& comparison, const SearchFunction* function) {
   const struct {
     std::string sampler;
     MakeSampler make;
@@ -376,7 +377,7 @@ double SimulatedSeconds(tuning::Stopping stopping, std::uint64_t first_seed) {
 
 // (Peers' own classes were driven on another draw of the same family of curves: Ray's ASHA needed
 // 129 s, Syne Tune's 153, Optuna's 113, where no stopping needed 267.)
-void AddSimulations(Comparison& comparison, std::uint64_t first_seed) {
+void AddSimulations(PeerComparison& comparison, std::uint64_t first_seed) {
   const struct {
     std::string name;
     tuning::Stopping stopping;
@@ -419,7 +420,7 @@ double VerdictMicroseconds(tuning::StoppingRule& rule, std::uint64_t before) {
   return (CpuSeconds() - begin) / kReports * 1e6;
 }
 
-void AddVerdicts(Comparison& comparison) {
+void AddVerdicts(PeerComparison& comparison) {
   const std::string peer = "Ray's verdict of ASHA, 10000 at the level";
   comparison.Add(peer, [] { return absl::StatusOr<double>(680); });
   for (const bool promotes : {false, true}) {
@@ -434,7 +435,7 @@ void AddVerdicts(Comparison& comparison) {
   }
 }
 
-void AddImportance(Comparison& comparison) {
+void AddImportance(PeerComparison& comparison) {
   const std::string what = "importance of 20 parameters in 10000 trials";
   comparison.Add(what, [] {
     std::vector<tuning::Parameter> parameters;
@@ -454,7 +455,7 @@ void AddImportance(Comparison& comparison) {
 }
 
 // A space whose momentum is there with sgd alone.
-void AddConditions(Comparison& comparison, const SearchFunction* function,
+void AddConditions(PeerComparison& comparison, const SearchFunction* function,
                    std::uint64_t first_seed) {
   const std::string what = ", mixed6 with a condition, 100 trials";
   const struct {
@@ -471,7 +472,7 @@ void AddConditions(Comparison& comparison, const SearchFunction* function,
 }
 
 // The longest of 1,000 suggestions under a constraint that one configuration in a hundred meets.
-void AddConstraint(Comparison& comparison) {
+void AddConstraint(PeerComparison& comparison) {
   const std::string what = "longest of 1000 suggestions, 1 % of the space allowed";
   comparison.Add(what, [] {
     tuning::Question question;
@@ -499,13 +500,13 @@ void AddConstraint(Comparison& comparison) {
 
 // Sweeps of real programs in a yard of real services; measured once. (Ray Tune needs 1.5 s for a
 // trial of one report, and Optuna with SQLite 54 ms of processor time before any work.)
-void AddPace(Comparison& comparison, int trials) {
+void AddPace(PeerComparison& comparison, int trials) {
   const auto found = std::make_shared<std::optional<absl::StatusOr<SweepPace>>>();
   using Read = std::function<double(const SweepPace&)>;
   const struct {
     std::string what, unit;
     Read read;
-    Comparison::Limit limit;
+    PeerComparison::Limit limit;
   } kLines[] = {{"slot idle between two trials of a sweep by TPE, median",
                  "ms",
                  [](const SweepPace& pace) { return absl::ToDoubleMilliseconds(pace.idle); },
@@ -529,7 +530,7 @@ void AddPace(Comparison& comparison, int trials) {
 }
 
 // The sweep of 10,000 trials in the trainer's database; measured once.
-void AddStorage(Comparison& comparison) {
+void AddStorage(PeerComparison& comparison) {
   const auto found = std::make_shared<std::optional<absl::StatusOr<SweepFigures>>>();
   const struct {
     std::string what, unit;
@@ -566,7 +567,7 @@ int main(int argc, char** argv) {
   const auto functions = bench::SearchFunctions();
   const auto fronts = bench::FrontFunctions();
   std::unique_ptr<bench::Medians> tpe, gp, cmaes;
-  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+  return app.Run(argc, argv, [&](bench::PeerComparison& comparison) {
     tpe = std::make_unique<bench::Medians>(bench::Tpe, first_seed, seeds);
     gp = std::make_unique<bench::Medians>(bench::Gp, first_seed, gp_seeds);
     cmaes = std::make_unique<bench::Medians>(bench::Cmaes, first_seed, seeds);

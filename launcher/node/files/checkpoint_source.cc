@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/run_directory_files.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/sha256.h"
 #include "runtime/text/string_view.h"

@@ -24,7 +24,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/run_directory_files.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/text/sha256.h"

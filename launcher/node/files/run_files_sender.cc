@@ -21,7 +21,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/run_directory_files.h"
 #include "launcher/node/files/way_back.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/sha256.h"

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/run_directory_files.h"
 #include "launcher/node/files/way_back.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/run_directory_files.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/sha256.h"

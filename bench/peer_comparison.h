@@ -1,5 +1,5 @@
-#ifndef BENCH_COMPARISON_H_
-#define BENCH_COMPARISON_H_
+#ifndef BENCH_PEER_COMPARISON_H_
+#define BENCH_PEER_COMPARISON_H_
 
 #include <functional>
 #include <map>
@@ -13,7 +13,7 @@ namespace bench {
 // Figures of ours beside those of peers, measured in the same run: each round measures everything
 // once, and ratios are taken within a round, so that a machine that is slow for a while is slow
 // for both. Not thread safe.
-class Comparison {
+class PeerComparison {
  public:
   using Measure = std::function<absl::StatusOr<double>()>;
   // The limit that a line must keep: on the ratio to the peer, on the difference from it, or on the
@@ -72,9 +72,9 @@ class Comparison {
   std::vector<Wanted> wanted_;
 };
 
-std::string AsTable(const std::vector<Comparison::Line>& lines);
-std::string AsJson(const std::vector<Comparison::Line>& lines, int rounds);
+std::string AsTable(const std::vector<PeerComparison::Line>& lines);
+std::string AsJson(const std::vector<PeerComparison::Line>& lines, int rounds);
 
 }  // namespace bench
 
-#endif  // BENCH_COMPARISON_H_
+#endif  // BENCH_PEER_COMPARISON_H_

@@ -1,4 +1,4 @@
-#include "bench/comparison.h"
+#include "bench/peer_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,18 +15,18 @@ namespace bench {
 namespace {
 
 using ::testing::HasSubstr;
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 // One value a round.
-Comparison::Measure Values(std::vector<double> values) {
+PeerComparison::Measure Values(std::vector<double> values) {
   return [values = std::move(values), next = std::size_t{0}]() mutable -> absl::StatusOr<double> {
     return values.at(next++);
   };
 }
 
-TEST(ComparisonTest, ALineHasMediansAndWhatItsLimitIsOfAtBest) {
+TEST(PeerComparisonTest, ALineHasMediansAndWhatItsLimitIsOfAtBest) {
   struct Row {
-    Comparison::Limit limit;
+    PeerComparison::Limit limit;
     double best;
     bool holds;
   };
@@ -43,7 +43,7 @@ TEST(ComparisonTest, ALineHasMediansAndWhatItsLimitIsOfAtBest) {
       {{Kind::kAbovePeerAtMost, 10}, 10.0 - 2, true},
       {{Kind::kAbovePeerAtMost, 9}, 10.0 - 2, false},
   };
-  Comparison comparison;
+  PeerComparison comparison;
   // Ratios of the rounds are 5, 2 and 4.
   comparison.Add("ours", Values({10, 20, 50}));
   comparison.Add("peer", Values({2, 10, 12.5}));
@@ -52,7 +52,7 @@ TEST(ComparisonTest, ALineHasMediansAndWhatItsLimitIsOfAtBest) {
   ASSERT_TRUE(lines.ok()) << lines.status();
   ASSERT_EQ(lines->size(), std::size(rows));
   for (std::size_t i = 0; i < lines->size(); ++i) {
-    const Comparison::Line& line = (*lines)[i];
+    const PeerComparison::Line& line = (*lines)[i];
     SCOPED_TRACE(i);
     EXPECT_EQ(line.ours, 20);
     EXPECT_EQ(line.peer, 10);
@@ -62,8 +62,8 @@ TEST(ComparisonTest, ALineHasMediansAndWhatItsLimitIsOfAtBest) {
   }
 }
 
-TEST(ComparisonTest, APeerThatIsMissingIsSaid) {
-  Comparison comparison;
+TEST(PeerComparisonTest, APeerThatIsMissingIsSaid) {
+  PeerComparison comparison;
   comparison.Add("ours", Values({3}));
   comparison.Add("peer", [] { return absl::NotFoundError("not installed: apt-get install it"); });
   comparison.Compare("it", "s", "ours", "peer", {Kind::kRatioAtLeast, 2});
@@ -74,15 +74,15 @@ TEST(ComparisonTest, APeerThatIsMissingIsSaid) {
   EXPECT_THAT(AsJson(*lines, 1), HasSubstr("apt-get install it"));
 }
 
-TEST(ComparisonTest, AnErrorEndsItAndNamesTheMeasurement) {
-  Comparison comparison;
+TEST(PeerComparisonTest, AnErrorEndsItAndNamesTheMeasurement) {
+  PeerComparison comparison;
   comparison.Add("ours", [] { return absl::DataLossError("one too few"); });
   comparison.Compare("it", "s", "ours", "", {});
   EXPECT_EQ(comparison.Run(1).status().message(), "ours: one too few");
 }
 
-TEST(ComparisonTest, OneMeasurementAloneIsALineOfItsOwn) {
-  Comparison comparison;
+TEST(PeerComparisonTest, OneMeasurementAloneIsALineOfItsOwn) {
+  PeerComparison comparison;
   comparison.Add("this", Values({1}));
   comparison.Add("that", Values({2}));
   comparison.Compare("it", "s", "this", "that", {Kind::kRatioAtLeast, 2});

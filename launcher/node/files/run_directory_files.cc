@@ -1,4 +1,4 @@
-#include "launcher/node/files/run_tree.h"
+#include "launcher/node/files/run_directory_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-#ifndef LAUNCHER_NODE_FILES_RUN_TREE_H_
-#define LAUNCHER_NODE_FILES_RUN_TREE_H_
+#ifndef LAUNCHER_NODE_FILES_RUN_DIRECTORY_FILES_H_
+#define LAUNCHER_NODE_FILES_RUN_DIRECTORY_FILES_H_
 
 #include <sys/types.h>
 
@@ -28,4 +28,4 @@ absl::StatusOr<FileList> ReadTree(const std::string& run_directory, const std::s
 
 }  // namespace launcher
 
-#endif  // LAUNCHER_NODE_FILES_RUN_TREE_H_
+#endif  // LAUNCHER_NODE_FILES_RUN_DIRECTORY_FILES_H_

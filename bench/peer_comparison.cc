@@ -1,4 +1,4 @@
-#include "bench/comparison.h"
+#include "bench/peer_comparison.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-using Kind = Comparison::Limit::Kind;
+using Kind = PeerComparison::Limit::Kind;
 
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -25,7 +25,7 @@ std::string Short(double value) {
   return absl::StrFormat("%.1f", value);
 }
 
-std::string InWords(const Comparison::Limit& limit) {
+std::string InWords(const PeerComparison::Limit& limit) {
   switch (limit.kind) {
     case Kind::kNone:
       return "";
@@ -68,7 +68,7 @@ double BestOf(const std::vector<double>& ours, const std::vector<double>& peers,
 }
 
 // The text of the value, the ratio or the difference that the limit holds for, at its best.
-std::string BestInWords(const Comparison::Line& line) {
+std::string BestInWords(const PeerComparison::Line& line) {
   switch (line.limit.kind) {
     case Kind::kNone:
       return "";
@@ -85,7 +85,7 @@ std::string BestInWords(const Comparison::Line& line) {
 
 }  // namespace
 
-bool Comparison::Line::holds() const {
+bool PeerComparison::Line::holds() const {
   switch (limit.kind) {
     case Kind::kNone:
       return true;
@@ -103,12 +103,12 @@ bool Comparison::Line::holds() const {
   return false;
 }
 
-void Comparison::Add(const std::string& name, Measure measure) {
+void PeerComparison::Add(const std::string& name, Measure measure) {
   measurements_.push_back({name, std::move(measure)});
 }
 
-void Comparison::Compare(std::string what, std::string unit, std::string ours, std::string peer,
-                         Limit limit) {
+void PeerComparison::Compare(std::string what, std::string unit, std::string ours, std::string peer,
+                             Limit limit) {
   Line line;
   line.what = std::move(what);
   line.unit = std::move(unit);
@@ -117,7 +117,8 @@ void Comparison::Compare(std::string what, std::string unit, std::string ours, s
   wanted_.push_back({std::move(line), std::move(ours)});
 }
 
-absl::StatusOr<std::vector<Comparison::Line>> Comparison::Run(int rounds, const std::string& only) {
+absl::StatusOr<std::vector<PeerComparison::Line>> PeerComparison::Run(int rounds,
+                                                                      const std::string& only) {
   std::map<std::string, Samples> samples;
   for (int round = 0; round < rounds; ++round) {
     for (const Measurement& measurement : measurements_) {
@@ -147,8 +148,8 @@ absl::StatusOr<std::vector<Comparison::Line>> Comparison::Run(int rounds, const 
   return lines;
 }
 
-Comparison::Line Comparison::Fill(const Wanted& wanted,
-                                  const std::map<std::string, Samples>& samples) {
+PeerComparison::Line PeerComparison::Fill(const Wanted& wanted,
+                                          const std::map<std::string, Samples>& samples) {
   Line line = wanted.line;
   const Samples& ours = samples.at(wanted.ours);
   line.missing = ours.missing;
@@ -169,11 +170,11 @@ Comparison::Line Comparison::Fill(const Wanted& wanted,
   return line;
 }
 
-std::string AsTable(const std::vector<Comparison::Line>& lines) {
+std::string AsTable(const std::vector<PeerComparison::Line>& lines) {
   constexpr char kRow[] = "%-34s %-11s %10s   %-26s %10s  %6s  %-20s %10s %s\n";
   std::string table = absl::StrFormat(kRow, "what", "unit", "ours", "peer in the same run",
                                       "peer's", "ratio", "limit", "at best", "");
-  for (const Comparison::Line& line : lines) {
+  for (const PeerComparison::Line& line : lines) {
     const bool has_peer = !line.peer_name.empty() && line.missing.empty();
     absl::StrAppendFormat(&table, kRow, line.what, line.unit,
                           line.ours == 0 && !line.missing.empty() ? "-" : Short(line.ours),
@@ -188,9 +189,9 @@ std::string AsTable(const std::vector<Comparison::Line>& lines) {
   return table;
 }
 
-std::string AsJson(const std::vector<Comparison::Line>& lines, int rounds) {
+std::string AsJson(const std::vector<PeerComparison::Line>& lines, int rounds) {
   nlohmann::json figures = nlohmann::json::array();
-  for (const Comparison::Line& line : lines) {
+  for (const PeerComparison::Line& line : lines) {
     nlohmann::json figure = {{"what", line.what}, {"unit", line.unit}};
     if (line.missing.empty() || line.ours != 0) figure["ours"] = line.ours;
     if (!line.peer_name.empty()) figure["peer_name"] = line.peer_name;
