@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -19,11 +18,13 @@
 #include "absl/time/clock.h"
 #include "glog/logging.h"
 #include "launcher/job/probe_record.h"
+#include "launcher/node/attempt_news.h"
 #include "launcher/node/files/attempt_files.h"
 #include "launcher/node/files/checkpoint_relay.h"
 #include "launcher/node/files/run_files_sender.h"
 #include "launcher/node/files/sent_files.h"
 #include "launcher/node/launcher_link.h"
+#include "launcher/node/news_turns.h"
 #include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
 #include "launcher/node/words/file_words.h"
@@ -43,15 +44,13 @@
 // Always true:
 // - An attempt is in held_ exactly from its order, or from a worker before, until nothing of it is
 //   left: processes, sockets and files.
-// - News are sent by Flush() alone, from a timer: never from within an attempt's callback. Numbers
+// - News are sent by turns_ alone, from a timer: never from within an attempt's callback. Numbers
 //   rise in the order of sending, so a kHeard covers all that was sent before it.
 // - An attempt is destroyed by Remove() alone, also never from within its callback.
 
 namespace launcher {
 namespace {
 
-// The growth of output is said so often at most, all other news at once.
-constexpr absl::Duration kOutputPace = absl::Milliseconds(20);
 // News are not given to a connection that has so much to send already.
 constexpr std::size_t kMaxQueued = 1 << 20;
 constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
@@ -75,19 +74,13 @@ struct Held {
   std::string key;
   std::unique_ptr<LocalAttempt> attempt;  // Null: it could not be started, or its spec is spoilt.
   std::string task_socket, control_socket;
-  std::optional<ShimState> state;
-  std::optional<ShimBarrier> barrier;  // The one at which the program waits, not answered yet.
-  std::optional<AttemptEnd> end;
+  AttemptNews news;
   std::vector<int> lets_go;            // Ports, until its program is started.
   std::optional<msg::ProbeT> probe;    // A liveness probe of this host.
   std::unique_ptr<Liveness> liveness;  // Looks while the program runs.
-  std::string look, failed;            // As in NodeNews.
-  // Not said yet.
-  bool says_state = false, says_barrier = false, says_probe = false, says_end = false;
   std::optional<Stop> stop = {};
   bool is_taken = false;      // `stop` is of Options::taken_by.
   bool is_preparing = false;  // Its files are not there yet.
-  bool is_copying = false;    // It has ended; its end is said once its files are at the launcher.
   bool is_of_earlier_owner = false;
   bool is_discarded = false;
   bool is_acknowledged = false;
@@ -149,9 +142,7 @@ class NodeWorker::Impl {
   NodeHello Hello() const;
 
   // News.
-  void Say(const std::string& key, bool at_once = true);
   void SayAgain(Held* held);
-  void Flush();
   void SendNewsOf(const std::string& key);
   void Send(NodeNews news);
   void OnHeard(std::uint64_t number);
@@ -207,12 +198,13 @@ class NodeWorker::Impl {
   std::map<std::string, std::unique_ptr<Held>> held_;
   // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
   std::map<std::string, std::uint64_t> left_;
-  std::set<std::string> unsaid_;  // Keys of attempts of which something is to be said.
-  std::string said_last_;
   std::uint64_t last_number_ = 0;
 
-  runtime::Timer flush_timer_, leave_timer_;
-  bool flushes_at_once_ = false;
+  runtime::Timer leave_timer_;
+  NewsTurns turns_{{.loop = options_.loop,
+                    .is_open = [this] { return link_.is_welcome(); },
+                    .is_full = [this] { return link_.unsent() > kMaxQueued; },
+                    .say = [this](const std::string& key) { SendNewsOf(key); }}};
 
   bool is_leaving_ = false;
   bool all_are_over_ = false;      // Seen while leaving.
@@ -307,7 +299,7 @@ NodeHello NodeWorker::Impl::Hello() const {
 
 void NodeWorker::Impl::OnWelcome() {
   for (const auto& [key, held] : held_) SayAgain(held.get());
-  for (const auto& [key, number] : left_) Say(key);
+  for (const auto& [key, number] : left_) turns_.Say(key);
   files_.OnConnected();
   sent_->OnConnected();
   run_files_.OnConnected();
@@ -326,32 +318,9 @@ void NodeWorker::Impl::OnFrame(std::string_view frame) {
 
 // --- News.
 
-void NodeWorker::Impl::Say(const std::string& key, bool at_once) {
-  unsaid_.insert(key);
-  if (flush_timer_.is_set() && (flushes_at_once_ || !at_once)) return;
-  flushes_at_once_ = at_once;
-  flush_timer_.Start(options_.loop, at_once ? absl::ZeroDuration() : kOutputPace,
-                     [this] { Flush(); });
-}
-
 void NodeWorker::Impl::SayAgain(Held* held) {
-  held->says_state = held->state.has_value();
-  held->says_barrier = held->barrier.has_value();
-  held->says_probe = held->probe.has_value();
-  held->says_end = held->end.has_value() && !held->is_copying;
-  Say(held->key);
-}
-
-void NodeWorker::Impl::Flush() {
-  while (link_.is_welcome() && !unsaid_.empty()) {
-    if (link_.unsent() > kMaxQueued) return Say(*unsaid_.begin(), /*at_once=*/false);
-    // In turns: an attempt that has always something to say does not keep others silent.
-    auto next = unsaid_.upper_bound(said_last_);
-    if (next == unsaid_.end()) next = unsaid_.begin();
-    said_last_ = *next;
-    unsaid_.erase(next);
-    SendNewsOf(said_last_);
-  }
+  held->news.SayAll(held->probe.has_value());
+  turns_.Say(held->key);
 }
 
 void NodeWorker::Impl::SendNewsOf(const std::string& key) {
@@ -361,29 +330,7 @@ void NodeWorker::Impl::SendNewsOf(const std::string& key) {
   }
   const auto found = held_.find(key);
   if (found == held_.end()) return;
-  Held& held = *found->second;
-  const bool says_state = std::exchange(held.says_state, false);
-  const bool says_barrier = std::exchange(held.says_barrier, false);
-  const bool says_probe = std::exchange(held.says_probe, false);
-  if (held.end) {
-    if (!std::exchange(held.says_end, false)) return;
-    return Send({.attempt = key,
-                 .kind = NodeNews::Kind::kOver,
-                 .state = held.end->state,
-                 .lost = held.end->lost,
-                 .shim_lost = held.end->shim_lost,
-                 .how = held.end->how});
-  }
-  if (says_state && held.state) {
-    Send({.attempt = key, .kind = NodeNews::Kind::kState, .state = *held.state});
-  }
-  if (says_barrier && held.barrier) {
-    Send({.attempt = key, .kind = NodeNews::Kind::kBarrier, .barrier = *held.barrier});
-  }
-  if (says_probe && held.state) {
-    Send(
-        {.attempt = key, .kind = NodeNews::Kind::kProbe, .look = held.look, .failed = held.failed});
-  }
+  for (NodeNews& news : found->second->news.Take(key)) Send(std::move(news));
 }
 
 void NodeWorker::Impl::Send(NodeNews news) {
@@ -429,15 +376,17 @@ void NodeWorker::Impl::OnOrderOf(Held* held, const NodeOrder& order) {
                            .grace = std::clamp(absl::Milliseconds(order.grace_ms),
                                                absl::ZeroDuration(), kLongestGrace)});
     case Kind::kSignal:
-      if (held->attempt != nullptr && !held->end) (void)held->attempt->Signal(order.signal);
+      if (held->attempt != nullptr && !held->news.has_ended()) {
+        (void)held->attempt->Signal(order.signal);
+      }
       return;
     case Kind::kBarrier:
       if (order.line.size() > kMaxBarrierAnswer) return link_.NoteBadWord("has too long an answer");
-      if (held->attempt == nullptr || held->end) return;
-      if (held->barrier && held->barrier->number == order.number) held->barrier.reset();
+      if (held->attempt == nullptr || held->news.has_ended()) return;
+      held->news.ForgetBarrier(order.number);
       return held->attempt->AnswerBarrier(order.number, order.line);
     case Kind::kAcknowledge:
-      if (held->end) LetGo(held->key);
+      if (held->news.has_ended()) LetGo(held->key);
       return;
     case Kind::kDiscard:
       return Discard(held);
@@ -483,11 +432,10 @@ void NodeWorker::Impl::OnRead(const NodeOrder& order) {
 void NodeWorker::Impl::OnUsage(const NodeOrder& order) {
   std::vector<RunningAttempt> running;
   for (const auto& [key, held] : held_) {
-    if (held->end || !held->state || held->state->pid == 0) continue;
-    running.push_back({.task = key,
-                       .pid = held->state->pid,
-                       .start_ticks = held->state->start_ticks,
-                       .folder = Folder(key)});
+    const auto& state = held->news.state();
+    if (held->news.has_ended() || !state || state->pid == 0) continue;
+    running.push_back(
+        {.task = key, .pid = state->pid, .start_ticks = state->start_ticks, .folder = Folder(key)});
   }
   usage_asked_ = order.number;
   meter_.Measure(std::move(running), [this](NodeUsage usage) {
@@ -673,9 +621,8 @@ void NodeWorker::Impl::MakeAttempt(Held* held) {
           .on_output = [this, held](const ShimState& state) { OnState(held, state); },
           .on_barrier =
               [this, held](const ShimBarrier& barrier) {
-                held->barrier = barrier;
-                held->says_barrier = true;
-                Say(held->key);
+                held->news.SetBarrier(barrier);
+                turns_.Say(held->key);
               },
           .on_over = [this, held](const AttemptEnd& end) { OnOver(held, end); },
           .on_left = [this, key] { Later([this, key] { Remove(key); }); }});
@@ -689,43 +636,36 @@ void NodeWorker::Impl::BeginLiveness(Held* held, const ShimState& state) {
   options.age =
       std::max(absl::Now() - absl::FromUnixMicros(state.started_us), absl::ZeroDuration());
   options.on_look = [this, held](const std::string& why) {
-    if (std::exchange(held->look, why) == why) return;
-    held->says_probe = true;
-    Say(held->key);
+    if (held->news.SetLook(why)) turns_.Say(held->key);
   };
   options.on_failed = [this, held](const std::string& reason) {
-    held->failed = reason;
-    held->says_probe = true;
-    Say(held->key);
+    held->news.SetFailed(reason);
+    turns_.Say(held->key);
   };
   held->liveness = Liveness::Begin(std::move(options));
 }
 
 void NodeWorker::Impl::OnState(Held* held, const ShimState& state) {
-  const bool only_grew = held->state && held->state->phase == state.phase &&
-                         held->state->pid == state.pid && held->state->ready == state.ready;
-  held->state = state;
-  held->says_state = true;
-  Say(held->key, /*at_once=*/!only_grew);
+  const bool at_once = held->news.SetState(state);
+  turns_.Say(held->key, at_once);
 }
 
 void NodeWorker::Impl::OnOver(Held* held, const AttemptEnd& end) {
-  held->end = end;
+  AttemptEnd told = end;
   if (held->is_taken) {
-    held->end->lost = true;
-    held->end->how = absl::StrCat(options_.taken_by, " (", end.how, ")");
+    told.lost = true;
+    told.how = absl::StrCat(options_.taken_by, " (", end.how, ")");
   }
-  held->barrier.reset();
   held->liveness.reset();
   // (The launcher takes nothing of an attempt of an earlier node.)
-  held->is_copying = !held->is_discarded && !held->is_of_earlier_owner &&
+  const bool waits = !held->is_discarded && !held->is_of_earlier_owner &&
                      RunPlacesOf(Folder(held->key)).has_value();
-  held->says_end = !held->is_copying;
-  if (held->is_copying) {
+  held->news.SetEnd(std::move(told), waits);
+  if (waits) {
     run_files_.Finish(
         held->key, [this, key = held->key](const std::string& problem) { OnCopied(key, problem); });
   }
-  Say(held->key);
+  turns_.Say(held->key);
   if (held->is_discarded) Later([this, key = held->key] { LetGo(key); });
   if (held->is_of_earlier_owner) link_.Connect();
   LookWhetherLeft();
@@ -733,25 +673,21 @@ void NodeWorker::Impl::OnOver(Held* held, const AttemptEnd& end) {
 
 void NodeWorker::Impl::OnCopied(const std::string& key, const std::string& problem) {
   const auto found = held_.find(key);
-  if (found == held_.end() || !std::exchange(found->second->is_copying, false)) return;
-  Held& held = *found->second;
-  if (!problem.empty()) {
-    absl::StrAppend(&held.end->how, "; in $YARD_LOGDIR ", problem);
-  }
-  held.says_end = true;
-  Say(key);
+  if (found != held_.end() && found->second->news.FinishEnd(problem)) turns_.Say(key);
 }
 
 void NodeWorker::Impl::StopIt(Held* held, Stop stop) {
   // Kept, as an attempt that is being taken up cannot be told yet.
   held->stop = stop;
   if (held->is_preparing) return files_.Cancel(held->key);
-  if (held->attempt != nullptr && !held->end) held->attempt->Stop(stop.signal, stop.grace);
+  if (held->attempt != nullptr && !held->news.has_ended()) {
+    held->attempt->Stop(stop.signal, stop.grace);
+  }
 }
 
 void NodeWorker::Impl::Discard(Held* held) {
   held->is_discarded = true;
-  if (held->end) return LetGo(held->key);
+  if (held->news.has_ended()) return LetGo(held->key);
   StopIt(held, {.signal = SIGKILL, .grace = absl::ZeroDuration()});
 }
 
@@ -771,7 +707,7 @@ void NodeWorker::Impl::Remove(std::string key) {
   // The launcher asks again for what is forgotten here.
   if (left_.size() >= kMaxAttempts) left_.erase(left_.begin());
   left_[key] = 0;
-  Say(key);
+  turns_.Say(key);
   LookWhetherLeft();
 }
 
@@ -790,7 +726,7 @@ void NodeWorker::Impl::RemoveFiles(const Held& held) {
 
 bool NodeWorker::Impl::IsFree(bool of_earlier_owners_only) const {
   return std::all_of(held_.begin(), held_.end(), [&](const auto& entry) {
-    return entry.second->end.has_value() ||
+    return entry.second->news.has_ended() ||
            (of_earlier_owners_only && !entry.second->is_of_earlier_owner);
   });
 }
@@ -803,7 +739,7 @@ void NodeWorker::Impl::Leave(absl::Duration grace, std::function<void()> done) {
   // First: what ends here shall not be started here again.
   link_.Send(Hello().Encode());
   for (const auto& [key, held] : held_) {
-    if (held->end) continue;
+    if (held->news.has_ended()) continue;
     held->is_taken = !held->stop && !options_.taken_by.empty();
     StopIt(held.get(), {.signal = SIGTERM, .grace = grace});
   }
@@ -821,7 +757,9 @@ void NodeWorker::Impl::LookWhetherLeft() {
 void NodeWorker::Impl::FinishLeaving() {
   for (const auto& [key, held] : held_) {
     // So that no shim waits for an acknowledgement; its exit file stays.
-    if (held->end && !held->control_socket.empty()) unlink(held->control_socket.c_str());
+    if (held->news.has_ended() && !held->control_socket.empty()) {
+      unlink(held->control_socket.c_str());
+    }
   }
   if (on_left_) Later(std::exchange(on_left_, {}));
 }
