@@ -31,13 +31,18 @@ class Stream {
   bool is_open() const { return reader_.valid(); }
   int fd() const { return reader_.valid() ? reader_.get() : -1; }
   // After poll() has said that there is something. The descriptor is closed at the end.
-  void Read(std::string* text, std::size_t limit) {
+  // False: more than the limit has come.
+  bool Read(std::string* text, std::size_t limit) {
     char buffer[16 << 10];
     const ssize_t count = read(reader_.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) return;
-    if (count <= 0) return reader_.reset();
+    if (count < 0 && errno == EINTR) return true;
+    if (count <= 0) {
+      reader_.reset();
+      return true;
+    }
     const std::size_t room = limit - std::min(limit, text->size());
     text->append(buffer, std::min(static_cast<std::size_t>(count), room));
+    return static_cast<std::size_t>(count) <= room;
   }
 
  private:
@@ -63,6 +68,7 @@ absl::StatusOr<Captured> Capture(const std::vector<std::string>& argv,
   if (options.input >= 0) streams.emplace_back(options.input, STDIN_FILENO);
   auto child = runtime::Subprocess::Start({.argv = argv,
                                            .environment = options.environment,
+                                           .working_directory = options.working_directory,
                                            .fds = std::move(streams),
                                            .new_session = options.new_session});
   if (!child.ok()) return child.status();
@@ -80,21 +86,24 @@ absl::StatusOr<Captured> Capture(const std::vector<std::string>& argv,
     const int answer = left <= 0 ? 0 : poll(ready.data(), ready.size(), static_cast<int>(left) + 1);
     if (answer < 0) return errno == EINTR;
     if (answer == 0) return false;
-    if (ready[0].revents != 0) out.Read(&captured.text, options.limit);
-    if (ready[1].revents != 0) err.Read(&captured.errors, options.limit);
+    if (ready[0].revents != 0 && !out.Read(&captured.text, options.limit)) {
+      captured.is_cut = options.ends_at_limit;
+    }
+    if (ready[1].revents != 0) (void)err.Read(&captured.errors, options.limit);
     is_cancelled = ready[2].revents != 0;
-    return !is_cancelled && ready[3].revents == 0;
+    return !is_cancelled && !captured.is_cut && ready[3].revents == 0;
   };
   while ((out.is_open() || err.is_open()) && wait(-1)) {
   }
-  if (!is_cancelled && !out.is_open() && !err.is_open()) {
+  if (!is_cancelled && !captured.is_cut && !out.is_open() && !err.is_open()) {
     while (wait(child->pidfd())) {
     }
   }
   auto ended = child->Wait(absl::ZeroDuration());
   if (!ended.ok()) {
-    (void)child->Signal(SIGKILL);
+    (void)(options.new_session ? child->SignalGroup(SIGKILL) : child->Signal(SIGKILL));
     (void)child->Wait(absl::Seconds(1));
+    if (captured.is_cut) return captured;
     if (is_cancelled) return absl::CancelledError(absl::StrCat(argv[0], " was ended"));
     return absl::DeadlineExceededError(
         absl::StrCat(argv[0], " has not ended after ", absl::FormatDuration(options.timeout)));

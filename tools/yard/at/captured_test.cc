@@ -41,6 +41,25 @@ TEST(CapturedTest, KeepsNoMoreThanTheLimit) {
   EXPECT_EQ(captured->text, std::string(100, '0'));
 }
 
+TEST(CapturedTest, IsKilledAtTheLimitIfItIsToEndThere) {
+  const auto captured =
+      Capture({"sh", "-c", "while :; do echo more; done"}, {.environment = {"PATH=/usr/bin:/bin"},
+                                                            .new_session = true,
+                                                            .limit = 100,
+                                                            .ends_at_limit = true,
+                                                            .timeout = absl::Minutes(5)});
+  ASSERT_TRUE(captured.ok()) << captured.status();
+  EXPECT_TRUE(captured->is_cut);
+  EXPECT_EQ(captured->text.size(), 100u);
+}
+
+TEST(CapturedTest, RunsInItsDirectory) {
+  const auto captured =
+      Capture({"pwd"}, {.environment = {"PATH=/usr/bin:/bin"}, .working_directory = "/usr"});
+  ASSERT_TRUE(captured.ok()) << captured.status();
+  EXPECT_EQ(captured->text, "/usr\n");
+}
+
 TEST(CapturedTest, IsCancelledAndNothingLives) {
   const runtime::UniqueFd cancel(eventfd(1, EFD_CLOEXEC));
   const auto captured = Capture(

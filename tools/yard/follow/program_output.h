@@ -10,7 +10,8 @@
 namespace yard {
 
 // The output of `argv`, at most `limit` bytes of it (then it is killed); nothing if it does not
-// start, fails, or has not ended by the deadline. Blocks.
+// start, fails, or has not ended by the deadline. For a program that asks nothing and whose errors
+// nobody reads; Capture() (tools/yard/at/captured.h) does the rest. Blocks.
 struct ProgramOutput {
   bool ok = false;
   bool is_cut = false;
