@@ -27,6 +27,7 @@
 #include "launcher/node/news_turns.h"
 #include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
+#include "launcher/node/spec_at_node.h"
 #include "launcher/node/words/file_words.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/liveness.h"
@@ -53,7 +54,6 @@ namespace {
 
 // News are not given to a connection that has so much to send already.
 constexpr std::size_t kMaxQueued = 1 << 20;
-constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
 constexpr absl::Duration kLongestGrace = absl::Hours(24 * 365);
 // For the launcher's acknowledgements, and for kills that take long, at the end of the worker.
 constexpr absl::Duration kToLeave = absl::Seconds(5);
@@ -61,7 +61,6 @@ constexpr int kHighestSignal = 64;
 // Files of a checkpoint that was saved here go into the cache from this size on, so many at most.
 constexpr std::uint64_t kLargeFile = 1 << 20;
 constexpr std::size_t kMaxRemembered = 64;
-constexpr std::string_view kHeartbeat = "YARD_HEARTBEAT=";
 constexpr std::size_t kLongestSocketName = 33 + 4;  // "/", 32 digits, ".ctl"
 
 struct Stop {
@@ -133,7 +132,6 @@ class NodeWorker::Impl {
     return absl::StrCat(options_.folder, "/attempts/", key);
   }
   std::string ProbePath(const std::string& key) const { return Folder(key) + "/probe"; }
-  std::string HeartbeatPath(const std::string& key) const { return Folder(key) + "/heartbeat"; }
   void Later(std::function<void()> work);
 
   // Connections.
@@ -164,7 +162,8 @@ class NodeWorker::Impl {
   void OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& spec);
   void Begin(Held* held, const ShimSpec& spec);
   void FailStart(Held* held, const absl::Status& why);
-  absl::StatusOr<ShimSpec> OwnSpec(const Held& held, ShimSpec spec) const;
+  // Where shims of attempts with this folder reach the trainer; empty: the node has no way there.
+  std::string TrainerSocketFor(const std::string& folder) const;
   void MakeAttempt(Held* held);
   std::string RelaySocket() const { return options_.socket_directory + "/reports"; }
   absl::Status OpenRelay();
@@ -555,39 +554,23 @@ void NodeWorker::Impl::FailStart(Held* held, const absl::Status& why) {
   OnOver(held, FailedStart(std::string(runtime::Std(why.message()))));
 }
 
-absl::StatusOr<ShimSpec> NodeWorker::Impl::OwnSpec(const Held& held, ShimSpec spec) const {
-  if (!spec.trainer_socket.empty() && options_.trainer_socket.empty()) {
-    return absl::FailedPreconditionError(
-        "the node has no way to the trainer: start it with --trainer_socket");
-  }
-  if (!spec.trainer_socket.empty()) {
-    spec.trainer_socket = RunPlacesOf(Folder(held.key)) ? RelaySocket() : options_.trainer_socket;
-  }
-  spec.stdout_path = Folder(held.key) + "/stdout";
-  spec.stderr_path = Folder(held.key) + "/stderr";
-  spec.rotate_bytes = 0;
-  for (std::string& entry : spec.environment) {
-    if (entry.starts_with(kHeartbeat))
-      entry = absl::StrCat(std::string(kHeartbeat), HeartbeatPath(held.key));
-  }
-  spec.control_socket = held.control_socket;
-  spec.task_socket = held.task_socket;
-  spec.owner = options_.owner;
-  spec.owner_start_ticks = options_.owner_start_ticks;
-  spec.owner_stop_signal = SIGTERM;
-  if (spec.owner_stop_grace_ms <= 0) {
-    spec.owner_stop_grace_ms = absl::ToInt64Milliseconds(kDefaultGrace);
-  }
-  return spec;
+std::string NodeWorker::Impl::TrainerSocketFor(const std::string& folder) const {
+  if (options_.trainer_socket.empty()) return "";
+  return RunPlacesOf(folder) ? RelaySocket() : options_.trainer_socket;
 }
 
 void NodeWorker::Impl::Begin(Held* held, const ShimSpec& given) {
   // Keys are too long for the path of a socket.
   held->task_socket = absl::StrCat(options_.socket_directory, "/", runtime::RandomHex128());
   held->control_socket = held->task_socket + ".ctl";
-  const auto spec = OwnSpec(*held, given);
-  if (!spec.ok()) return FailStart(held, spec.status());
   const std::string folder = Folder(held->key);
+  const auto spec = SpecAtNode(given, {.folder = folder,
+                                       .task_socket = held->task_socket,
+                                       .control_socket = held->control_socket,
+                                       .trainer_socket = TrainerSocketFor(folder),
+                                       .owner = options_.owner,
+                                       .owner_start_ticks = options_.owner_start_ticks});
+  if (!spec.ok()) return FailStart(held, spec.status());
   absl::Status done = runtime::MakeDirectories(folder, 0700);
   if (done.ok() && held->probe) {
     done = runtime::WriteFileAtomically(ProbePath(held->key), EncodeProbe(*held->probe), 0600);
@@ -631,7 +614,7 @@ void NodeWorker::Impl::MakeAttempt(Held* held) {
 void NodeWorker::Impl::BeginLiveness(Held* held, const ShimState& state) {
   if (!held->probe || held->liveness != nullptr) return;
   Liveness::Options options{.loop = options_.loop, .probe = *held->probe};
-  options.heartbeat_file = HeartbeatPath(held->key);
+  options.heartbeat_file = HeartbeatAtNode(Folder(held->key));
   options.spec = [folder = Folder(held->key)] { return ReadSpec(folder); };
   options.age =
       std::max(absl::Now() - absl::FromUnixMicros(state.started_us), absl::ZeroDuration());
