@@ -4,14 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "runtime/clock.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
 
 namespace datamanager {
 
@@ -93,30 +103,141 @@ class LoadScheduler {
   // InvalidArgument for a number of threads that is out of range.
   static absl::StatusOr<std::unique_ptr<LoadScheduler>> Create(Options options);
   // Waits for the steps that are under way; waiting callers get Cancelled.
-  virtual ~LoadScheduler() = default;
+  ~LoadScheduler();
+  LoadScheduler(const LoadScheduler&) = delete;
+  LoadScheduler& operator=(const LoadScheduler&) = delete;
 
   // Says that there is work for this run. The greatest of several urgencies counts, and the
   // greatest of several needs; a run that is being read is looked at again afterwards. kAsked does
   // the same as Ask(), but nobody waits. `newest` orders runs of kCount and kUnasked: the later of
   // update and last access, greatest first.
-  virtual void Schedule(const std::string& run, Urgency urgency, std::int64_t newest) = 0;
+  void Schedule(const std::string& run, Urgency urgency, std::int64_t newest);
 
   // Caches the run before all others. `done` is called once: OK when it is cached (or held, see
   // Progress, until `done` returns, if there is no room for it); the error of its load; NotFound
   // when it was forgotten; DeadlineExceeded at `deadline` (of clock->Monotonic()), which leaves the
   // work under way; Cancelled at the end.
-  virtual void Ask(const std::string& run, absl::Duration deadline,
-                   std::function<void(const absl::Status&)> done) = 0;
+  void Ask(const std::string& run, absl::Duration deadline,
+           std::function<void(const absl::Status&)> done);
 
   // The run is gone. A step of it that is under way ends; no other begins unless it is scheduled
   // again.
-  virtual void Forget(const std::string& run) = 0;
+  void Forget(const std::string& run);
 
   // Calls `done` once all work that is known now has been done, has failed or was forgotten: at
   // once, on this thread, if there is no work; never, if the scheduler ends before.
-  virtual void WhenLoaded(std::function<void()> done) = 0;
+  void WhenLoaded(std::function<void()> done);
 
-  virtual Stats GetStats() const = 0;
+  Stats GetStats() const;
+
+ private:
+  using Calls = std::vector<std::function<void()>>;  // Called without the mutex.
+  // Work that is wanted on a run.
+  struct Demand {
+    Urgency urgency;
+    Need need;
+    bool asked;
+    std::int64_t newest;
+  };
+  // A caller of WhenLoaded(), and how many runs it still waits for.
+  struct Barrier {
+    std::size_t left = 0;
+    std::function<void()> done;
+  };
+  using Barriers = std::vector<std::shared_ptr<Barrier>>;
+  struct Job;
+  // The order in which runs are picked.
+  struct Place {
+    Urgency urgency;
+    std::int64_t order;
+    std::uint64_t turn;
+    Job* job;
+
+    bool operator<(const Place& other) const {
+      return std::tie(urgency, order, turn, job) <
+             std::tie(other.urgency, other.order, other.turn, other.job);
+    }
+  };
+  // All that is known of the work on one run.
+  struct Job {
+    std::string run;
+    Demand demand;
+    std::optional<Place> place;              // In ready_.
+    std::optional<absl::Duration> retry_at;  // In retries_.
+    int failures = 0;                        // In a row.
+    std::vector<std::uint64_t> waiters;
+
+    // State of the cycle that is under way.
+    bool begun = false;
+    int running = 0;  // Steps.
+    int hands = 1;
+    bool forgotten = false;
+    std::optional<LoadRequest> done_for;
+    absl::Status problem;
+    absl::Status error;
+    std::shared_ptr<void> hold;
+    Barriers of_cycle;
+
+    std::optional<Demand> later;        // Wanted since it began.
+    std::optional<Demand> asked_later;  // The same; its last step may do.
+    Barriers of_next_cycle;
+  };
+  // A caller of Ask().
+  struct Waiter {
+    Job* job;
+    absl::Duration deadline;
+    std::function<void(const absl::Status&)> done;
+  };
+
+  explicit LoadScheduler(Options options);
+  static void Merge(const Demand& more, Demand* demand);
+  static void Merge(const Demand& more, std::optional<Demand>* demand);
+  Job& JobOf(const std::string& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Add(Job& job, const Demand& demand) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Enqueue(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Dequeue(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StopRetry(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Erase(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FindThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Job* Pick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Work();
+  LoadRequest BeginStep(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndStep(Job& job, LoadRequest request, absl::StatusOr<Progress> progress,
+               std::shared_ptr<void>* hold, Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ShowPart(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndCycle(Job& job, std::shared_ptr<void>* hold, Calls* calls)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountFailure(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TryAgainLater(Job& job, Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndWaits(Job& job, const absl::Status& status, Calls* calls)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Release(Barriers* barriers, Calls* calls);
+  void WatchTime();
+  bool TakeDue(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  static constexpr Demand kNothing = {Urgency::kUnasked, Need::kRefresh, false,
+                                      std::numeric_limits<std::int64_t>::min()};
+
+  const Options options_;
+  mutable runtime::Mutex mutex_;
+  runtime::CondVar work_;  // There is more to pick.
+  runtime::CondVar time_;  // There is an earlier deadline or retry.
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::unique_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::set<Place> ready_ ABSL_GUARDED_BY(mutex_);
+  std::set<Job*> helpable_ ABSL_GUARDED_BY(mutex_);  // No more than there are threads.
+  std::set<std::pair<absl::Duration, Job*>> retries_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::pair<absl::Duration, std::uint64_t>> deadlines_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t last_waiter_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t turns_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t asked_picks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Grows until stopping_, under the mutex; afterwards the destructor's.
+  std::vector<std::unique_ptr<runtime::Thread>> threads_;
+  std::unique_ptr<runtime::Thread> timer_;
 };
 
 // The number of threads for the flag --load_threads; 0: as many as there are cores. InvalidArgument

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,7 +47,9 @@ class DirectoryWatcher {
   static absl::StatusOr<std::unique_ptr<DirectoryWatcher>> Create(
       runtime::EventLoop* loop, std::function<void(std::vector<Change>)> changed,
       std::function<void()> everything, Inotify inotify = Inotify::Real());
-  virtual ~DirectoryWatcher() = default;
+  ~DirectoryWatcher();
+  DirectoryWatcher(const DirectoryWatcher&) = delete;
+  DirectoryWatcher& operator=(const DirectoryWatcher&) = delete;
 
   struct Outcome {
     // Not watched before: what happened in them until now is not known. Sorted paths.
@@ -55,7 +58,28 @@ class DirectoryWatcher {
   };
   // Watches exactly these directories from now on. A directory that is watched already costs no
   // system call.
-  virtual Outcome SetDirectories(std::span<const Directory> directories) = 0;
+  Outcome SetDirectories(std::span<const Directory> directories);
+
+ private:
+  struct Watch {
+    int number = 0;
+    FileIdentity identity;
+  };
+
+  DirectoryWatcher(runtime::EventLoop* loop, Inotify inotify, runtime::UniqueFd fd,
+                   std::function<void(std::vector<Change>)> changed,
+                   std::function<void()> everything);
+  void Read();
+  void Forget(int number);
+
+  runtime::EventLoop* const loop_;
+  const Inotify inotify_;
+  const runtime::UniqueFd fd_;
+  const std::function<void(std::vector<Change>)> changed_;
+  const std::function<void()> everything_;
+  runtime::EventLoop::WatchId watch_ = 0;
+  std::map<std::string, Watch> watches_;  // By path.
+  std::map<int, std::string> paths_;      // By number of the watch.
 };
 
 }  // namespace datamanager

@@ -1,21 +1,13 @@
 #include "datamanager/find/run_follower.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <map>
-#include <set>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "bus/json/annotations.h"
 #include "bus/json/run_outcome.h"
 #include "datamanager/find/file_kind.h"
 #include "glog/logging.h"
-#include "runtime/mutex.h"
-#include "runtime/thread.h"
 
 // Nothing that happens is lost between the two threads:
 // - What happened in a directory before it was watched was seen by nobody: the runs in it are
@@ -25,7 +17,6 @@
 namespace datamanager {
 namespace {
 
-using runtime::Mutex;
 using runtime::MutexLock;
 
 // The pause after a scan for changes of directories is so many times as long as the scan; and no
@@ -44,356 +35,305 @@ std::string ParentOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-class Follower final : public RunFollower {
- public:
-  Follower(runtime::EventLoop* loop, Options options, Callbacks callbacks)
-      : loop_(loop),
-        options_(std::move(options)),
-        callbacks_(std::move(callbacks)),
-        tree_(TreeOptions()) {
-    wanted_.whole = true;
-  }
-  ~Follower() override {
-    *alive_ = false;
-    {
-      MutexLock lock(mutex_);
-      stopping_ = true;
-      changed_.SignalAll();
-    }
-    if (thread_ != nullptr) thread_->Join();
-  }
+}  // namespace
 
-  void Start() {
-    if (options_.reload_interval > absl::ZeroDuration()) {
-      auto watcher = DirectoryWatcher::Create(
-          loop_, [this](auto changes) { OnChanges(changes); }, [this] { OnOverflow(); },
-          options_.inotify);
-      if (watcher.ok()) {
-        watcher_ = *std::move(watcher);
-      } else {
-        LOG(WARNING) << "Cannot follow " << options_.tree.root << " by inotify ("
-                     << watcher.status() << "); looking every " << options_.reload_interval;
-      }
-    }
-    watches_ = watcher_ != nullptr;
-    thread_ = std::make_unique<runtime::Thread>("scan", [this] { Work(); });
-  }
+RunFollower::RunFollower(runtime::EventLoop* loop, Options options, Callbacks callbacks)
+    : loop_(loop),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      tree_(TreeOptions()) {
+  wanted_.whole = true;
+}
 
-  bool Reload(std::function<void()> done) override {
+RunFollower::~RunFollower() {
+  *alive_ = false;
+  {
     MutexLock lock(mutex_);
-    if (whole_under_way_) {
-      done_of_this_.push_back(std::move(done));
-      return true;
-    }
-    const bool joins = wanted_.whole;
-    wanted_.whole = true;
-    done_of_next_.push_back(std::move(done));
+    stopping_ = true;
     changed_.SignalAll();
-    return joins;
   }
+  if (thread_ != nullptr) thread_->Join();
+}
 
-  Stats GetStats() const override {
-    MutexLock lock(mutex_);
-    Stats stats = stats_;
-    stats.looked_into = *looked_into_;
-    return stats;
-  }
-
- private:
-  // The runs and directories to be looked at.
-  struct Task {
-    bool whole = false;
-    bool directories = false;         // Look at directories that have changed.
-    std::set<std::string> runs;       // Nobody has told what is new in these.
-    std::set<std::string> told_runs;  // Only the listing is to follow.
-    bool periodic = false;            // The next one is to be planned after it.
-  };
-  using Calls = std::vector<std::function<void()>>;
-
-  RunTree::Options TreeOptions() {
-    RunTree::Options options = options_.tree;
-    options.clock = options_.clock;
-    options.looked_into = looked_into_;
-    return options;
-  }
-
-  // --- On the follower's thread ---
-
-  void Work() {
-    for (;;) {
-      Task task;
-      {
-        MutexLock lock(mutex_);
-        while (!stopping_ && !Take(&task)) Wait();
-        if (stopping_) return;
-      }
-      const absl::Duration begin = options_.clock->Monotonic();
-      if (task.whole) {
-        *looked_into_ = 0;
-        if (callbacks_.scan_began) callbacks_.scan_began();
-        Tell(Scope::kAll, tree_.Rescan(RunTree::Scope::kAll));
-      }
-      if (task.directories) Tell(Scope::kPartial, tree_.Rescan(RunTree::Scope::kChanged));
-      if (!task.runs.empty()) Tell(Scope::kPartial, RescanRuns(task.runs));
-      if (!task.told_runs.empty()) Tell(Scope::kListing, RescanRuns(task.told_runs));
-      for (const auto& call : End(task, begin)) call();
-    }
-  }
-
-  RunTree::Delta RescanRuns(const std::set<std::string>& runs) {
-    return tree_.RescanRuns(std::vector<std::string>(runs.begin(), runs.end()));
-  }
-
-  void Wait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    absl::Duration next = next_period_;
-    if (wanted_.directories) next = std::min(next, next_scan_);
-    if (!wanted_.told_runs.empty()) next = std::min(next, next_listing_);
-    if (next == absl::InfiniteDuration()) {
-      changed_.Wait(mutex_);
+void RunFollower::Start() {
+  if (options_.reload_interval > absl::ZeroDuration()) {
+    auto watcher = DirectoryWatcher::Create(
+        loop_, [this](auto changes) { OnChanges(changes); }, [this] { OnOverflow(); },
+        options_.inotify);
+    if (watcher.ok()) {
+      watcher_ = *std::move(watcher);
     } else {
-      options_.clock->WaitUntil(changed_, mutex_, next);
+      LOG(WARNING) << "Cannot follow " << options_.tree.root << " by inotify (" << watcher.status()
+                   << "); looking every " << options_.reload_interval;
     }
   }
+  watches_ = watcher_ != nullptr;
+  thread_ = std::make_unique<runtime::Thread>("scan", [this] { Work(); });
+}
 
-  bool Take(Task* task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const absl::Duration now = options_.clock->Monotonic();
-    if (now >= next_period_) SchedulePeriodic(now);
-    if (wanted_.whole) {
-      *task = std::exchange(wanted_, {});
-      task->directories = false;  // All of it is seen then.
-      task->runs.clear();
-      task->told_runs.clear();
-      whole_under_way_ = true;
-      done_of_this_ = std::exchange(done_of_next_, {});
-      return true;
-    }
-    task->periodic = std::exchange(wanted_.periodic, false);
-    task->runs = std::exchange(wanted_.runs, {});
-    if (now >= next_scan_ || task->periodic) {
-      task->directories = std::exchange(wanted_.directories, false);
-    }
-    if (now >= next_listing_) task->told_runs = std::exchange(wanted_.told_runs, {});
-    return task->directories || !task->runs.empty() || !task->told_runs.empty();
-  }
-
-  void SchedulePeriodic(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    next_period_ = now + options_.reload_interval;
-    ++periods_;
-    if (!watches_ || periods_ % kWholeEvery == 0) {
-      wanted_.whole = true;
-    } else {
-      const bool directories = !unwatched_.empty() || tree_.unreadable().count > 0;
-      const std::span<const std::string> linked = tree_.linked_runs();
-      if (!directories && linked.empty()) return;
-      wanted_.runs.insert(linked.begin(), linked.end());
-      wanted_.directories |= directories;
-      for (const ListedRunPtr& run : tree_.runs()) {
-        if (directories && unwatched_.contains(run->directory)) wanted_.runs.insert(run->name);
-      }
-    }
-    wanted_.periodic = true;
-  }
-
-  void Tell(Scope scope, const RunTree::Delta& delta) {
-    const bool changed = !delta.added.empty() || !delta.recreated.empty() ||
-                         !delta.changed.empty() || !delta.removed.empty() ||
-                         tree_.unreadable() != told_unreadable_;
-    told_unreadable_ = tree_.unreadable();
-    if (callbacks_.found && (changed || scope == Scope::kAll)) {
-      callbacks_.found(scope, delta, tree_.runs(), tree_.unreadable());
-    }
-    if (!watches_ || scope == Scope::kListing) return;
-    // Directories that could not be watched are tried again each time that everything is looked at.
-    std::vector<DirectoryWatcher::Directory> directories;
-    const bool watch = delta.directories || scope == Scope::kAll;
-    if (watch) directories = Watchable();
-    loop_->Post([this, alive = alive_, delta, watch, directories = std::move(directories)] {
-      if (!*alive) return;
-      TakeRuns(delta);
-      if (watch) WatchDirectories(directories);
-      TellUnclaimed();
-    });
-  }
-
-  // A root that is not there yet will come to be in its parent.
-  std::vector<DirectoryWatcher::Directory> Watchable() const {
-    std::vector<DirectoryWatcher::Directory> directories;
-    for (const RunTree::Directory& directory : tree_.directories()) {
-      directories.push_back({directory.path, directory.identity});
-    }
-    if (directories.empty()) directories.push_back({ParentOf(options_.tree.root), {}});
-    return directories;
-  }
-
-  Calls End(const Task& task, absl::Duration begin) {
-    const absl::Duration now = options_.clock->Monotonic();
-    const absl::Duration took = now - begin;
-    MutexLock lock(mutex_);
-    if (task.whole || task.directories) {
-      ++stats_.scans;
-      next_scan_ = now + std::min(took * kScanPauses, kMaxScanPause);
-    }
-    if (options_.reload_interval > absl::ZeroDuration() &&
-        (task.periodic || next_period_ == absl::InfiniteDuration())) {
-      next_period_ = now + PauseOfLooks(options_.reload_interval, took);
-    }
-    if (!task.whole) return {};
-    stats_.last_scan = options_.clock->Now();
-    stats_.last_scan_took = took;
-    whole_under_way_ = false;
-    return std::exchange(done_of_this_, {});
-  }
-
-  // --- On the loop's thread ---
-
-  void OnChanges(const std::vector<DirectoryWatcher::Change>& changes) {
-    bool structure = false;
-    std::map<std::string, std::vector<std::string>> grown;
-    for (const DirectoryWatcher::Change& change : changes) {
-      const bool file = ParseFileName(change.name).kind != FileKind::kNone;
-      // A user waits for a change of annotations, too, and for the end of a trial.
-      const bool seen =
-          file || change.name == bus::Annotations::kFile || change.name == bus::RunOutcome::kFile;
-      structure |= change.structure && (change.is_directory || seen || change.name.empty());
-      if (!file || change.is_directory) continue;
-      const auto run = run_of_directory_.find(change.directory);
-      if (run != run_of_directory_.end()) {
-        grown[run->second].push_back(change.name);
-      } else {
-        structure |= !AddUnclaimed(change.directory, change.name);
-      }
-    }
-    TellGrown(grown);
-    MutexLock lock(mutex_);
-    wanted_.directories |= structure;
-    if (!grown.empty() && wanted_.told_runs.empty()) {
-      next_listing_ = options_.clock->Monotonic() + options_.listing_delay;
-    }
-    for (const auto& [run, files] : grown) wanted_.told_runs.insert(run);
-    changed_.SignalAll();
-  }
-
-  void OnOverflow() {
-    LOG_EVERY_N(INFO, 100) << "More has changed below " << options_.tree.root
-                           << " than inotify could say; looking at everything";
-    MutexLock lock(mutex_);
-    wanted_.whole = true;
-    changed_.SignalAll();
-  }
-
-  void TellGrown(const std::map<std::string, std::vector<std::string>>& grown) {
-    if (!callbacks_.grown) return;
-    for (const auto& [run, files] : grown) callbacks_.grown(run, files);
-  }
-
-  // False: there are too many; they are all forgotten, and a scan has to find them.
-  bool AddUnclaimed(const std::string& directory, const std::string& file) {
-    if (unclaimed_.size() >= kMaxUnclaimed) {
-      unclaimed_.clear();
-      return false;
-    }
-    unclaimed_.insert({directory, file});
+bool RunFollower::Reload(std::function<void()> done) {
+  MutexLock lock(mutex_);
+  if (whole_under_way_) {
+    done_of_this_.push_back(std::move(done));
     return true;
   }
+  const bool joins = wanted_.whole;
+  wanted_.whole = true;
+  done_of_next_.push_back(std::move(done));
+  changed_.SignalAll();
+  return joins;
+}
 
-  void TakeRuns(const RunTree::Delta& delta) {
-    for (const std::string& name : delta.removed) {
-      const auto directory = directory_of_run_.find(name);
-      if (directory == directory_of_run_.end()) continue;
-      run_of_directory_.erase(directory->second);
-      directory_of_run_.erase(directory);
-    }
-    for (const ListedRunPtr& run : delta.added) TakeRun(*run);
-    for (const ListedRunPtr& run : delta.recreated) TakeRun(*run);
-    for (const RunTree::Changed& changed : delta.changed) TakeRun(*changed.run);
-  }
-  void TakeRun(const ListedRun& run) {
-    run_of_directory_[run.directory] = run.name;
-    directory_of_run_[run.name] = run.directory;
-  }
+RunFollower::Stats RunFollower::GetStats() const {
+  MutexLock lock(mutex_);
+  Stats stats = stats_;
+  stats.looked_into = *looked_into_;
+  return stats;
+}
 
-  // Tells the growth of files that belong to a run by now. Files that belonged to no run at the end
-  // of the scan before either do not count.
-  void TellUnclaimed() {
-    std::map<std::string, std::vector<std::string>> grown;
-    for (auto* const unclaimed : {&unclaimed_before_, &unclaimed_}) {
-      for (const auto& [directory, file] : *unclaimed) {
-        const auto run = run_of_directory_.find(directory);
-        if (run != run_of_directory_.end()) grown[run->second].push_back(file);
-      }
-    }
-    unclaimed_before_ = std::exchange(unclaimed_, {});
-    TellGrown(grown);
-  }
+RunTree::Options RunFollower::TreeOptions() {
+  RunTree::Options options = options_.tree;
+  options.clock = options_.clock;
+  options.looked_into = looked_into_;
+  return options;
+}
 
-  void WatchDirectories(const std::vector<DirectoryWatcher::Directory>& directories) {
-    DirectoryWatcher::Outcome outcome = watcher_->SetDirectories(directories);
-    if (!outcome.failed.empty()) {
-      LOG_EVERY_N(WARNING, kWholeEvery)
-          << "Cannot watch " << outcome.failed.size() << " of " << directories.size()
-          << " directories, such as " << outcome.failed.front() << "; looking at them every "
-          << options_.reload_interval;
+// --- On the follower's thread ---
+
+void RunFollower::Work() {
+  for (;;) {
+    Task task;
+    {
+      MutexLock lock(mutex_);
+      while (!stopping_ && !Take(&task)) Wait();
+      if (stopping_) return;
     }
-    MutexLock lock(mutex_);
-    stats_.unwatched = outcome.failed.size();
-    stats_.watched = directories.size() - outcome.failed.size();
-    unwatched_ = std::set<std::string>(outcome.failed.begin(), outcome.failed.end());
-    if (outcome.added.empty()) return;
-    wanted_.directories = true;
-    for (const std::string& directory : outcome.added) {
+    const absl::Duration begin = options_.clock->Monotonic();
+    if (task.whole) {
+      *looked_into_ = 0;
+      if (callbacks_.scan_began) callbacks_.scan_began();
+      Tell(Scope::kAll, tree_.Rescan(RunTree::Scope::kAll));
+    }
+    if (task.directories) Tell(Scope::kPartial, tree_.Rescan(RunTree::Scope::kChanged));
+    if (!task.runs.empty()) Tell(Scope::kPartial, RescanRuns(task.runs));
+    if (!task.told_runs.empty()) Tell(Scope::kListing, RescanRuns(task.told_runs));
+    for (const auto& call : End(task, begin)) call();
+  }
+}
+
+RunTree::Delta RunFollower::RescanRuns(const std::set<std::string>& runs) {
+  return tree_.RescanRuns(std::vector<std::string>(runs.begin(), runs.end()));
+}
+
+void RunFollower::Wait() {
+  absl::Duration next = next_period_;
+  if (wanted_.directories) next = std::min(next, next_scan_);
+  if (!wanted_.told_runs.empty()) next = std::min(next, next_listing_);
+  if (next == absl::InfiniteDuration()) {
+    changed_.Wait(mutex_);
+  } else {
+    options_.clock->WaitUntil(changed_, mutex_, next);
+  }
+}
+
+bool RunFollower::Take(Task* task) {
+  const absl::Duration now = options_.clock->Monotonic();
+  if (now >= next_period_) SchedulePeriodic(now);
+  if (wanted_.whole) {
+    *task = std::exchange(wanted_, {});
+    task->directories = false;  // All of it is seen then.
+    task->runs.clear();
+    task->told_runs.clear();
+    whole_under_way_ = true;
+    done_of_this_ = std::exchange(done_of_next_, {});
+    return true;
+  }
+  task->periodic = std::exchange(wanted_.periodic, false);
+  task->runs = std::exchange(wanted_.runs, {});
+  if (now >= next_scan_ || task->periodic) {
+    task->directories = std::exchange(wanted_.directories, false);
+  }
+  if (now >= next_listing_) task->told_runs = std::exchange(wanted_.told_runs, {});
+  return task->directories || !task->runs.empty() || !task->told_runs.empty();
+}
+
+void RunFollower::SchedulePeriodic(absl::Duration now) {
+  next_period_ = now + options_.reload_interval;
+  ++periods_;
+  if (!watches_ || periods_ % kWholeEvery == 0) {
+    wanted_.whole = true;
+  } else {
+    const bool directories = !unwatched_.empty() || tree_.unreadable().count > 0;
+    const std::span<const std::string> linked = tree_.linked_runs();
+    if (!directories && linked.empty()) return;
+    wanted_.runs.insert(linked.begin(), linked.end());
+    wanted_.directories |= directories;
+    for (const ListedRunPtr& run : tree_.runs()) {
+      if (directories && unwatched_.contains(run->directory)) wanted_.runs.insert(run->name);
+    }
+  }
+  wanted_.periodic = true;
+}
+
+void RunFollower::Tell(Scope scope, const RunTree::Delta& delta) {
+  const bool changed = !delta.added.empty() || !delta.recreated.empty() || !delta.changed.empty() ||
+                       !delta.removed.empty() || tree_.unreadable() != told_unreadable_;
+  told_unreadable_ = tree_.unreadable();
+  if (callbacks_.found && (changed || scope == Scope::kAll)) {
+    callbacks_.found(scope, delta, tree_.runs(), tree_.unreadable());
+  }
+  if (!watches_ || scope == Scope::kListing) return;
+  // Directories that could not be watched are tried again each time that everything is looked at.
+  std::vector<DirectoryWatcher::Directory> directories;
+  const bool watch = delta.directories || scope == Scope::kAll;
+  if (watch) directories = Watchable();
+  loop_->Post([this, alive = alive_, delta, watch, directories = std::move(directories)] {
+    if (!*alive) return;
+    TakeRuns(delta);
+    if (watch) WatchDirectories(directories);
+    TellUnclaimed();
+  });
+}
+
+// A root that is not there yet will come to be in its parent.
+std::vector<DirectoryWatcher::Directory> RunFollower::Watchable() const {
+  std::vector<DirectoryWatcher::Directory> directories;
+  for (const RunTree::Directory& directory : tree_.directories()) {
+    directories.push_back({directory.path, directory.identity});
+  }
+  if (directories.empty()) directories.push_back({ParentOf(options_.tree.root), {}});
+  return directories;
+}
+
+RunFollower::Calls RunFollower::End(const Task& task, absl::Duration begin) {
+  const absl::Duration now = options_.clock->Monotonic();
+  const absl::Duration took = now - begin;
+  MutexLock lock(mutex_);
+  if (task.whole || task.directories) {
+    ++stats_.scans;
+    next_scan_ = now + std::min(took * kScanPauses, kMaxScanPause);
+  }
+  if (options_.reload_interval > absl::ZeroDuration() &&
+      (task.periodic || next_period_ == absl::InfiniteDuration())) {
+    next_period_ = now + PauseOfLooks(options_.reload_interval, took);
+  }
+  if (!task.whole) return {};
+  stats_.last_scan = options_.clock->Now();
+  stats_.last_scan_took = took;
+  whole_under_way_ = false;
+  return std::exchange(done_of_this_, {});
+}
+
+// --- On the loop's thread ---
+
+void RunFollower::OnChanges(const std::vector<DirectoryWatcher::Change>& changes) {
+  bool structure = false;
+  std::map<std::string, std::vector<std::string>> grown;
+  for (const DirectoryWatcher::Change& change : changes) {
+    const bool file = ParseFileName(change.name).kind != FileKind::kNone;
+    // A user waits for a change of annotations, too, and for the end of a trial.
+    const bool seen =
+        file || change.name == bus::Annotations::kFile || change.name == bus::RunOutcome::kFile;
+    structure |= change.structure && (change.is_directory || seen || change.name.empty());
+    if (!file || change.is_directory) continue;
+    const auto run = run_of_directory_.find(change.directory);
+    if (run != run_of_directory_.end()) {
+      grown[run->second].push_back(change.name);
+    } else {
+      structure |= !AddUnclaimed(change.directory, change.name);
+    }
+  }
+  TellGrown(grown);
+  MutexLock lock(mutex_);
+  wanted_.directories |= structure;
+  if (!grown.empty() && wanted_.told_runs.empty()) {
+    next_listing_ = options_.clock->Monotonic() + options_.listing_delay;
+  }
+  for (const auto& [run, files] : grown) wanted_.told_runs.insert(run);
+  changed_.SignalAll();
+}
+
+void RunFollower::OnOverflow() {
+  LOG_EVERY_N(INFO, 100) << "More has changed below " << options_.tree.root
+                         << " than inotify could say; looking at everything";
+  MutexLock lock(mutex_);
+  wanted_.whole = true;
+  changed_.SignalAll();
+}
+
+void RunFollower::TellGrown(const std::map<std::string, std::vector<std::string>>& grown) {
+  if (!callbacks_.grown) return;
+  for (const auto& [run, files] : grown) callbacks_.grown(run, files);
+}
+
+bool RunFollower::AddUnclaimed(const std::string& directory, const std::string& file) {
+  if (unclaimed_.size() >= kMaxUnclaimed) {
+    unclaimed_.clear();
+    return false;
+  }
+  unclaimed_.insert({directory, file});
+  return true;
+}
+
+void RunFollower::TakeRuns(const RunTree::Delta& delta) {
+  for (const std::string& name : delta.removed) {
+    const auto directory = directory_of_run_.find(name);
+    if (directory == directory_of_run_.end()) continue;
+    run_of_directory_.erase(directory->second);
+    directory_of_run_.erase(directory);
+  }
+  for (const ListedRunPtr& run : delta.added) TakeRun(*run);
+  for (const ListedRunPtr& run : delta.recreated) TakeRun(*run);
+  for (const RunTree::Changed& changed : delta.changed) TakeRun(*changed.run);
+}
+
+void RunFollower::TakeRun(const ListedRun& run) {
+  run_of_directory_[run.directory] = run.name;
+  directory_of_run_[run.name] = run.directory;
+}
+
+// Tells the growth of files that belong to a run by now. Files that belonged to no run at the end
+// of the scan before either do not count.
+void RunFollower::TellUnclaimed() {
+  std::map<std::string, std::vector<std::string>> grown;
+  for (auto* const unclaimed : {&unclaimed_before_, &unclaimed_}) {
+    for (const auto& [directory, file] : *unclaimed) {
       const auto run = run_of_directory_.find(directory);
-      if (run != run_of_directory_.end()) wanted_.runs.insert(run->second);
+      if (run != run_of_directory_.end()) grown[run->second].push_back(file);
     }
-    changed_.SignalAll();
   }
+  unclaimed_before_ = std::exchange(unclaimed_, {});
+  TellGrown(grown);
+}
 
-  runtime::EventLoop* const loop_;
-  const Options options_;
-  const Callbacks callbacks_;
-  // Cleared by the destructor, so that what was posted to the loop before does nothing.
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  bool watches_ = false;  // Constant once the thread has started.
-
-  // The loop's thread.
-  std::unique_ptr<DirectoryWatcher> watcher_;
-  std::map<std::string, std::string> run_of_directory_;
-  std::map<std::string, std::string> directory_of_run_;
-  std::set<std::pair<std::string, std::string>> unclaimed_;  // Directory and file.
-  std::set<std::pair<std::string, std::string>> unclaimed_before_;
-
-  std::atomic<std::size_t> own_counter_ = 0;
-  std::atomic<std::size_t>* const looked_into_ =
-      options_.tree.looked_into != nullptr ? options_.tree.looked_into : &own_counter_;
-  // The follower's thread.
-  RunTree tree_;
-  RunTree::Unreadable told_unreadable_;
-  int periods_ = 0;
-
-  mutable Mutex mutex_;
-  runtime::CondVar changed_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  Task wanted_ ABSL_GUARDED_BY(mutex_);
-  bool whole_under_way_ ABSL_GUARDED_BY(mutex_) = false;
-  Calls done_of_this_ ABSL_GUARDED_BY(mutex_);
-  Calls done_of_next_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> unwatched_ ABSL_GUARDED_BY(mutex_);
-  Stats stats_ ABSL_GUARDED_BY(mutex_);
-  // Moments of the monotonic clock.
-  absl::Duration next_period_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
-  absl::Duration next_scan_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
-  absl::Duration next_listing_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
-
-  std::unique_ptr<runtime::Thread> thread_;
-};
-
-}  // namespace
+void RunFollower::WatchDirectories(const std::vector<DirectoryWatcher::Directory>& directories) {
+  DirectoryWatcher::Outcome outcome = watcher_->SetDirectories(directories);
+  if (!outcome.failed.empty()) {
+    LOG_EVERY_N(WARNING, kWholeEvery)
+        << "Cannot watch " << outcome.failed.size() << " of " << directories.size()
+        << " directories, such as " << outcome.failed.front() << "; looking at them every "
+        << options_.reload_interval;
+  }
+  MutexLock lock(mutex_);
+  stats_.unwatched = outcome.failed.size();
+  stats_.watched = directories.size() - outcome.failed.size();
+  unwatched_ = std::set<std::string>(outcome.failed.begin(), outcome.failed.end());
+  if (outcome.added.empty()) return;
+  wanted_.directories = true;
+  for (const std::string& directory : outcome.added) {
+    const auto run = run_of_directory_.find(directory);
+    if (run != run_of_directory_.end()) wanted_.runs.insert(run->second);
+  }
+  changed_.SignalAll();
+}
 
 absl::StatusOr<std::unique_ptr<RunFollower>> RunFollower::Create(runtime::EventLoop* loop,
                                                                  Options options,
                                                                  Callbacks callbacks) {
   const absl::Status interval = CheckReloadInterval(options.reload_interval);
   if (!interval.ok()) return interval;
-  auto follower = std::make_unique<Follower>(loop, std::move(options), std::move(callbacks));
+  std::unique_ptr<RunFollower> follower(
+      new RunFollower(loop, std::move(options), std::move(callbacks)));
   follower->Start();
   return follower;
 }

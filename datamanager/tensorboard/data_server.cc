@@ -74,13 +74,12 @@ absl::Status Serve(const ServerFlags& flags, std::vector<runtime::UniqueFd> sock
   runtime::Coordinator coordinator;
   CallThreads calls(&coordinator);
   const auto loop = runtime::EventLoop::Create();
-  const auto server =
-      H2Server::Create({.loop = loop.get(),
-                        .listeners = std::move(sockets),
-                        .on_call = calls.AnswersOf(Provider::Create({.catalog = catalog->get(),
-                                                                     .logdir = flags.logdir,
-                                                                     .overlap = flags.overlap,
-                                                                     .samples = flags.samples}))});
+  const H2Server server({.loop = loop.get(),
+                         .listeners = std::move(sockets),
+                         .on_call = calls.AnswersOf(Provider::Create({.catalog = catalog->get(),
+                                                                      .logdir = flags.logdir,
+                                                                      .overlap = flags.overlap,
+                                                                      .samples = flags.samples}))});
   const auto follower = Follow(flags, *threads, loop.get(), catalog->get());
   if (!follower.ok()) return follower.status();
   std::function<void()> tidy = [&] {

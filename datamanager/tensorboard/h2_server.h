@@ -2,15 +2,19 @@
 #define DATAMANAGER_TENSORBOARD_H2_SERVER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "datamanager/tensorboard/grpc_framing.h"
+#include "datamanager/tensorboard/h2_session.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace datamanager::tensorboard {
 
@@ -35,12 +39,52 @@ class H2Server {
   };
 
   // Call this, and the destructor, before the loop runs or on its thread.
-  static std::unique_ptr<H2Server> Create(Options options);
-  virtual ~H2Server() = default;
+  explicit H2Server(Options options);
+  ~H2Server();
+  H2Server(const H2Server&) = delete;
+  H2Server& operator=(const H2Server&) = delete;
 
   // Closes the listeners. Calls `last_gone` once no client is connected any more, but not within
   // this call. On the loop's thread.
-  virtual void StopListening(std::function<void()> last_gone) = 0;
+  void StopListening(std::function<void()> last_gone);
+
+ private:
+  using ConnectionId = std::uint64_t;
+  struct Connection {
+    runtime::UniqueFd socket;
+    std::unique_ptr<H2Session> session;
+    runtime::EventLoop::WatchId readable = 0, writable = 0;
+    runtime::Timer stall;
+    std::string out;
+    std::size_t sent = 0;     // Bytes of `out`.
+    std::uint64_t heard = 0;  // When the client was heard last: a larger number is later.
+  };
+
+  void Listen();
+  void ListenNoMore();
+  void SayLastIsGone();
+  void Accept(int listener);
+  void Rest();
+  void HangUpOnTheMostSilent();
+  void HangUp(ConnectionId id);
+  void Read(ConnectionId id);
+  void Write(ConnectionId id);
+  void WatchWritable(ConnectionId id, Connection& connection);
+  void WatchForStall(ConnectionId id, Connection& connection, bool moved);
+  void Call(ConnectionId id, H2Session::StreamId stream, std::string path, const std::string& body);
+  void Answer(ConnectionId id, H2Session::StreamId stream, GrpcAnswer answer);
+  std::size_t UnsentBytes() const;
+
+  std::vector<runtime::UniqueFd> listeners_;
+  const Options options_;
+  // Expires with the server; looked at on the loop's thread only.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::function<void()> last_gone_;
+  std::map<int, runtime::EventLoop::WatchId> watches_;  // The listeners'.
+  runtime::Timer rest_;
+  std::map<ConnectionId, Connection> connections_;
+  ConnectionId last_connection_ = 0;
+  std::uint64_t moment_ = 0;
 };
 
 }  // namespace datamanager::tensorboard

@@ -52,7 +52,7 @@ class H2ServerTest : public ::testing::Test {
       reply(std::move(answer));
       if (!std::exchange(called_, true)) call_.set_value();
     };
-    server_ = H2Server::Create(std::move(options));
+    server_ = std::make_unique<H2Server>(std::move(options));
     thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
   }
 

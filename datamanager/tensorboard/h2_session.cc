@@ -1,3 +1,7 @@
+// Each callback of nghttp2 gets the session as its user data, and runs within a call of
+// nghttp2_session_mem_recv() or _mem_send(). A stream is in the map from its first header until
+// nghttp2 says that it is closed.
+
 #include "datamanager/tensorboard/h2_session.h"
 
 #include <nghttp2/nghttp2.h>
@@ -5,29 +9,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 
-// Each callback of nghttp2 gets the session as its user data, and runs within a call of
-// nghttp2_session_mem_recv() or _mem_send(). A stream is in the map from its first header until
-// nghttp2 says that it is closed.
-
 namespace datamanager::tensorboard {
 namespace {
 
 constexpr std::uint32_t kWindow = 1 << 20;  // Receive window of a stream; most requests fit.
-
-struct Stream {
-  std::string path;
-  std::string body;
-  bool called = false;
-  std::string frames;  // Messages of the answer.
-  std::size_t sent = 0;
-  std::string trailer_status;
-};
 
 // The library copies both.
 nghttp2_nv Header(std::string_view name, std::string_view value) {
@@ -37,92 +27,20 @@ nghttp2_nv Header(std::string_view name, std::string_view value) {
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-class Session : public H2Session {
- public:
-  explicit Session(OnCall on_call) : on_call_(std::move(on_call)) { Open(); }
-  ~Session() override { nghttp2_session_del(session_); }
+}  // namespace
 
-  bool Receive(std::string_view bytes) override {
-    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    return nghttp2_session_mem_recv(session_, data, bytes.size()) ==
-           static_cast<ssize_t>(bytes.size());
-  }
+struct H2Session::Stream {
+  std::string path;
+  std::string body;
+  bool called = false;
+  std::string frames;  // Messages of the answer.
+  std::size_t sent = 0;
+  std::string trailer_status;
+};
 
-  void Answer(StreamId id, GrpcAnswer answer) override {
-    Stream* const stream = Find(id);
-    if (stream == nullptr || !stream->called || !stream->trailer_status.empty()) return;
-    stream->trailer_status = absl::StrCat(static_cast<int>(answer.status.code()));
-    if (!answer.status.ok() || answer.frames.empty()) return Refuse(id, *stream, answer.status);
-    stream->frames = std::move(answer.frames);
-    unsent_ += stream->frames.size();
-    const std::vector<nghttp2_nv> headers = {Header(":status", "200"),
-                                             Header("content-type", "application/grpc"),
-                                             Header("grpc-accept-encoding", "identity")};
-    nghttp2_data_provider frames{};
-    frames.source.ptr = stream;
-    frames.read_callback = &Session::OnRead;
-    nghttp2_submit_response(session_, id, headers.data(), headers.size(), &frames);
-  }
-
-  void Produce(std::size_t limit, std::string* out) override {
-    while (out->size() < limit) {
-      const std::uint8_t* data = nullptr;
-      const ssize_t size = nghttp2_session_mem_send(session_, &data);
-      if (size <= 0) return;
-      out->append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
-    }
-  }
-
-  bool done() const override {
-    return nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
-  }
-  std::size_t unsent() const override { return unsent_; }
-  std::size_t streams() const override { return streams_.size(); }
-
- private:
-  static Session& Of(void* user_data) { return *static_cast<Session*>(user_data); }
-
-  void Open() {
-    nghttp2_session_callbacks* callbacks = nullptr;
-    nghttp2_session_callbacks_new(&callbacks);
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, &Session::OnBeginHeaders);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, &Session::OnHeader);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, &Session::OnData);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, &Session::OnFrame);
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &Session::OnClose);
-    nghttp2_option* option = nullptr;
-    nghttp2_option_new(&option);
-    // A client that opens and ends streams for ever is not remembered for ever.
-    nghttp2_option_set_no_closed_streams(option, 1);
-    nghttp2_session_server_new2(&session_, callbacks, this, option);
-    nghttp2_option_del(option);
-    nghttp2_session_callbacks_del(callbacks);
-    const nghttp2_settings_entry settings[] = {
-        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kMaxStreams},
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow}};
-    nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
-  }
-
-  Stream* Find(StreamId id) {
-    const auto found = streams_.find(id);
-    return found == streams_.end() ? nullptr : found->second.get();
-  }
-
-  // An answer without a message: its status stands in the headers.
-  void Refuse(StreamId id, const Stream& stream, const absl::Status& why) {
-    const std::string message = PercentEncoded({why.message().data(), why.message().size()});
-    std::vector<nghttp2_nv> headers = {Header(":status", "200"),
-                                       Header("content-type", "application/grpc"),
-                                       Header("grpc-status", stream.trailer_status)};
-    if (!message.empty()) headers.push_back(Header("grpc-message", message));
-    nghttp2_submit_response(session_, id, headers.data(), headers.size(), nullptr);
-  }
-
-  void Forget(std::map<StreamId, std::unique_ptr<Stream>>::iterator stream) {
-    unsent_ -= stream->second->frames.size() - stream->second->sent;
-    unfinished_ -= stream->second->body.size();
-    streams_.erase(stream);
-  }
+// The library calls these; `user_data` is the session.
+struct H2Session::Callbacks {
+  static H2Session& Of(void* user_data) { return *static_cast<H2Session*>(user_data); }
 
   static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
     if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
@@ -144,7 +62,7 @@ class Session : public H2Session {
 
   static int OnData(nghttp2_session* session, std::uint8_t, std::int32_t id,
                     const std::uint8_t* data, std::size_t size, void* user_data) {
-    Session& self = Of(user_data);
+    H2Session& self = Of(user_data);
     Stream* const stream = self.Find(id);
     if (stream == nullptr || stream->called) return 0;
     if (stream->body.size() + size > kMaxRequestBytes ||
@@ -160,7 +78,7 @@ class Session : public H2Session {
   static int OnFrame(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
     const bool ends = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
     if (!ends || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
-    Session& self = Of(user_data);
+    H2Session& self = Of(user_data);
     Stream* const stream = self.Find(frame->hd.stream_id);
     if (stream == nullptr || stream->called) return 0;
     stream->called = true;
@@ -171,7 +89,7 @@ class Session : public H2Session {
   }
 
   static int OnClose(nghttp2_session*, std::int32_t id, std::uint32_t, void* user_data) {
-    Session& self = Of(user_data);
+    H2Session& self = Of(user_data);
     const auto stream = self.streams_.find(id);
     if (stream != self.streams_.end()) self.Forget(stream);
     return 0;
@@ -192,18 +110,89 @@ class Session : public H2Session {
     }
     return static_cast<ssize_t>(size);
   }
-
-  const OnCall on_call_;
-  nghttp2_session* session_ = nullptr;
-  std::map<StreamId, std::unique_ptr<Stream>> streams_;
-  std::size_t unfinished_ = 0;  // Bytes of requests that are not whole.
-  std::size_t unsent_ = 0;
 };
 
-}  // namespace
+H2Session::H2Session(OnCall on_call) : on_call_(std::move(on_call)) { Open(); }
 
-std::unique_ptr<H2Session> H2Session::Create(OnCall on_call) {
-  return std::make_unique<Session>(std::move(on_call));
+H2Session::~H2Session() { nghttp2_session_del(session_); }
+
+bool H2Session::Receive(std::string_view bytes) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return nghttp2_session_mem_recv(session_, data, bytes.size()) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+void H2Session::Answer(StreamId id, GrpcAnswer answer) {
+  Stream* const stream = Find(id);
+  if (stream == nullptr || !stream->called || !stream->trailer_status.empty()) return;
+  stream->trailer_status = absl::StrCat(static_cast<int>(answer.status.code()));
+  if (!answer.status.ok() || answer.frames.empty()) return Refuse(id, *stream, answer.status);
+  stream->frames = std::move(answer.frames);
+  unsent_ += stream->frames.size();
+  const std::vector<nghttp2_nv> headers = {Header(":status", "200"),
+                                           Header("content-type", "application/grpc"),
+                                           Header("grpc-accept-encoding", "identity")};
+  nghttp2_data_provider frames{};
+  frames.source.ptr = stream;
+  frames.read_callback = &Callbacks::OnRead;
+  nghttp2_submit_response(session_, id, headers.data(), headers.size(), &frames);
+}
+
+void H2Session::Produce(std::size_t limit, std::string* out) {
+  while (out->size() < limit) {
+    const std::uint8_t* data = nullptr;
+    const ssize_t size = nghttp2_session_mem_send(session_, &data);
+    if (size <= 0) return;
+    out->append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
+  }
+}
+
+bool H2Session::done() const {
+  return nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+}
+
+std::size_t H2Session::unsent() const { return unsent_; }
+
+std::size_t H2Session::streams() const { return streams_.size(); }
+
+void H2Session::Open() {
+  nghttp2_session_callbacks* callbacks = nullptr;
+  nghttp2_session_callbacks_new(&callbacks);
+  nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, &Callbacks::OnBeginHeaders);
+  nghttp2_session_callbacks_set_on_header_callback(callbacks, &Callbacks::OnHeader);
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, &Callbacks::OnData);
+  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, &Callbacks::OnFrame);
+  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &Callbacks::OnClose);
+  nghttp2_option* option = nullptr;
+  nghttp2_option_new(&option);
+  // A client that opens and ends streams for ever is not remembered for ever.
+  nghttp2_option_set_no_closed_streams(option, 1);
+  nghttp2_session_server_new2(&session_, callbacks, this, option);
+  nghttp2_option_del(option);
+  nghttp2_session_callbacks_del(callbacks);
+  const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kMaxStreams},
+                                             {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow}};
+  nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
+}
+
+H2Session::Stream* H2Session::Find(StreamId id) {
+  const auto found = streams_.find(id);
+  return found == streams_.end() ? nullptr : found->second.get();
+}
+
+void H2Session::Refuse(StreamId id, const Stream& stream, const absl::Status& why) {
+  const std::string message = PercentEncoded({why.message().data(), why.message().size()});
+  std::vector<nghttp2_nv> headers = {Header(":status", "200"),
+                                     Header("content-type", "application/grpc"),
+                                     Header("grpc-status", stream.trailer_status)};
+  if (!message.empty()) headers.push_back(Header("grpc-message", message));
+  nghttp2_submit_response(session_, id, headers.data(), headers.size(), nullptr);
+}
+
+void H2Session::Forget(std::map<StreamId, std::unique_ptr<Stream>>::iterator stream) {
+  unsent_ -= stream->second->frames.size() - stream->second->sent;
+  unfinished_ -= stream->second->body.size();
+  streams_.erase(stream);
 }
 
 }  // namespace datamanager::tensorboard

@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "datamanager/tensorboard/grpc_framing.h"
+
+struct nghttp2_session;
 
 namespace datamanager::tensorboard {
 
@@ -31,22 +35,40 @@ class H2Session {
   // Receive(); Answer() is to follow, now or later.
   using OnCall = std::function<void(StreamId stream, std::string path, std::string body)>;
 
-  static std::unique_ptr<H2Session> Create(OnCall on_call);
-  virtual ~H2Session() = default;
+  explicit H2Session(OnCall on_call);
+  ~H2Session();
+  H2Session(const H2Session&) = delete;
+  H2Session& operator=(const H2Session&) = delete;
 
   // False: the bytes are no HTTP/2 or break its rules; the bytes left to send say so.
-  virtual bool Receive(std::string_view bytes) = 0;
+  bool Receive(std::string_view bytes);
   // Sends nothing if the stream has ended meanwhile.
-  virtual void Answer(StreamId stream, GrpcAnswer answer) = 0;
+  void Answer(StreamId stream, GrpcAnswer answer);
   // Appends the bytes to send now, at most somewhat more than `limit`. Appends nothing if nothing
   // waits, or if the client takes no more for now.
-  virtual void Produce(std::size_t limit, std::string* out) = 0;
+  void Produce(std::size_t limit, std::string* out);
   // Nothing will come or go any more.
-  virtual bool done() const = 0;
+  bool done() const;
   // Bytes of answers that Produce() has not given out yet.
-  virtual std::size_t unsent() const = 0;
+  std::size_t unsent() const;
   // Calls that have begun to come and whose answers were not all sent.
-  virtual std::size_t streams() const = 0;
+  std::size_t streams() const;
+
+ private:
+  struct Stream;
+  struct Callbacks;
+
+  void Open();
+  Stream* Find(StreamId id);
+  // Answers without a message: the status stands in the headers.
+  void Refuse(StreamId id, const Stream& stream, const absl::Status& why);
+  void Forget(std::map<StreamId, std::unique_ptr<Stream>>::iterator stream);
+
+  const OnCall on_call_;
+  nghttp2_session* session_ = nullptr;
+  std::map<StreamId, std::unique_ptr<Stream>> streams_;
+  std::size_t unfinished_ = 0;  // Bytes of requests that are not whole.
+  std::size_t unsent_ = 0;      // Bytes of answers that Produce() has not given out.
 };
 
 }  // namespace datamanager::tensorboard

@@ -132,11 +132,10 @@ class H2SessionTest : public ::testing::Test {
     std::string body;
   };
   std::vector<Call> calls_;
-  std::unique_ptr<H2Session> session_ =
-      H2Session::Create([this](H2Session::StreamId stream, std::string path, std::string body) {
-        calls_.push_back({stream, std::move(path), std::move(body)});
-      });
-  Client client_{session_.get()};
+  H2Session session_{[this](H2Session::StreamId stream, std::string path, std::string body) {
+    calls_.push_back({stream, std::move(path), std::move(body)});
+  }};
+  Client client_{&session_};
 };
 
 TEST_F(H2SessionTest, AnswersACallWithMessagesAndATrailer) {
@@ -145,9 +144,9 @@ TEST_F(H2SessionTest, AnswersACallWithMessagesAndATrailer) {
   ASSERT_EQ(calls_.size(), 1u);
   EXPECT_EQ(calls_[0].path, "/service/Method");
   EXPECT_EQ(calls_[0].body, "question");
-  EXPECT_EQ(session_->streams(), 1u);
-  session_->Answer(calls_[0].stream, {.frames = "answer"});
-  EXPECT_EQ(session_->unsent(), 6u);
+  EXPECT_EQ(session_.streams(), 1u);
+  session_.Answer(calls_[0].stream, {.frames = "answer"});
+  EXPECT_EQ(session_.unsent(), 6u);
   client_.Talk();
   const Client::Response& response = client_.response(stream);
   EXPECT_EQ(response.body, "answer");
@@ -155,15 +154,15 @@ TEST_F(H2SessionTest, AnswersACallWithMessagesAndATrailer) {
               ElementsAre(Pair(":status", "200"), Pair("content-type", "application/grpc"),
                           Pair("grpc-accept-encoding", "identity"), Pair("grpc-status", "0")));
   EXPECT_TRUE(response.closed);
-  EXPECT_EQ(session_->unsent(), 0u);
-  EXPECT_EQ(session_->streams(), 0u);
+  EXPECT_EQ(session_.unsent(), 0u);
+  EXPECT_EQ(session_.streams(), 0u);
 }
 
 TEST_F(H2SessionTest, AnErrorIsInTheHeaders) {
   const auto stream = client_.Call("/x", "");
   client_.Talk();
   ASSERT_EQ(calls_.size(), 1u);
-  session_->Answer(calls_[0].stream, {.status = absl::NotFoundError("no \xc3\xa4"), .frames = ""});
+  session_.Answer(calls_[0].stream, {.status = absl::NotFoundError("no \xc3\xa4"), .frames = ""});
   client_.Talk();
   const Client::Response& response = client_.response(stream);
   EXPECT_EQ(response.body, "");
@@ -177,11 +176,11 @@ TEST_F(H2SessionTest, CallsAreAnsweredInAnyOrder) {
   const auto second = client_.Call("/2", "b");
   client_.Talk();
   ASSERT_EQ(calls_.size(), 2u);
-  session_->Answer(second, {.frames = "2"});
+  session_.Answer(second, {.frames = "2"});
   client_.Talk();
   EXPECT_TRUE(client_.response(second).closed);
   EXPECT_FALSE(client_.response(first).closed);
-  session_->Answer(first, {.frames = "1"});
+  session_.Answer(first, {.frames = "1"});
   client_.Talk();
   EXPECT_EQ(client_.response(first).body, "1");
 }
@@ -190,7 +189,7 @@ TEST_F(H2SessionTest, ALongAnswerIsSentAsTheClientTakesIt) {
   const auto stream = client_.Call("/x", "q");
   client_.Talk();
   const std::string answer(5'000'000, 'y');
-  session_->Answer(stream, {.frames = answer});
+  session_.Answer(stream, {.frames = answer});
   client_.Talk();
   EXPECT_EQ(client_.response(stream).body, answer);
   EXPECT_EQ(client_.response(stream).headers.at("grpc-status"), "0");
@@ -202,24 +201,24 @@ TEST_F(H2SessionTest, AnEndlessRequestIsRefusedAlone) {
   client_.Talk();
   EXPECT_EQ(client_.response(endless).error, std::uint32_t{NGHTTP2_ENHANCE_YOUR_CALM});
   ASSERT_EQ(calls_.size(), 1u);
-  session_->Answer(next, {.frames = "answer"});
+  session_.Answer(next, {.frames = "answer"});
   client_.Talk();
   EXPECT_EQ(client_.response(next).body, "answer");
 }
 
 TEST_F(H2SessionTest, AnAnswerToNobodyIsDropped) {
-  session_->Answer(17, {.frames = "x"});
-  EXPECT_EQ(session_->unsent(), 0u);
+  session_.Answer(17, {.frames = "x"});
+  EXPECT_EQ(session_.unsent(), 0u);
   const auto stream = client_.Call("/x", "q");
   client_.Talk();
-  session_->Answer(stream, {.frames = "once"});
-  session_->Answer(stream, {.frames = "twice"});
+  session_.Answer(stream, {.frames = "once"});
+  session_.Answer(stream, {.frames = "twice"});
   client_.Talk();
   EXPECT_EQ(client_.response(stream).body, "once");
 }
 
 TEST_F(H2SessionTest, WhatIsNoHttp2EndsTheConnection) {
-  EXPECT_FALSE(session_->Receive("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  EXPECT_FALSE(session_.Receive("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 }
 
 }  // namespace

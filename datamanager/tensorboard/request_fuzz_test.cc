@@ -33,30 +33,27 @@ void ReadAsRequest(std::string_view bytes) {
 
 // Each call is answered with its own bytes.
 void ReadAsConnection(std::string_view bytes) {
-  H2Session* session = nullptr;
-  const auto owned =
-      H2Session::Create([&](H2Session::StreamId stream, const std::string&, std::string body) {
-        Require(body.size() <= H2Session::kMaxRequestBytes);
-        const auto message = datamanager::tensorboard::OnlyMessage(body);
-        datamanager::tensorboard::GrpcAnswer answer;
-        if (message.ok()) {
-          ReadAsRequest(*message);
-          datamanager::tensorboard::AppendFrame(*message, &answer.frames);
-        } else {
-          answer.status = message.status();
-        }
-        session->Answer(stream, std::move(answer));
-      });
-  session = owned.get();
+  H2Session session([&](H2Session::StreamId stream, const std::string&, std::string body) {
+    Require(body.size() <= H2Session::kMaxRequestBytes);
+    const auto message = datamanager::tensorboard::OnlyMessage(body);
+    datamanager::tensorboard::GrpcAnswer answer;
+    if (message.ok()) {
+      ReadAsRequest(*message);
+      datamanager::tensorboard::AppendFrame(*message, &answer.frames);
+    } else {
+      answer.status = message.status();
+    }
+    session.Answer(stream, std::move(answer));
+  });
   // In two parts, as they come from a socket.
   const std::size_t half = bytes.size() / 2;
   std::string out;
-  if (session->Receive(bytes.substr(0, half))) {
-    session->Produce(100'000, &out);
-    (void)session->Receive(bytes.substr(half));
+  if (session.Receive(bytes.substr(0, half))) {
+    session.Produce(100'000, &out);
+    (void)session.Receive(bytes.substr(half));
   }
-  session->Produce(200'000, &out);
-  Require(session->streams() <= H2Session::kMaxStreams + 1);
+  session.Produce(200'000, &out);
+  Require(session.streams() <= H2Session::kMaxStreams + 1);
 }
 
 }  // namespace

@@ -18,10 +18,7 @@ SocketGiver::SocketGiver(Options options, runtime::UniqueFd connection)
     : options_(std::move(options)), connection_(std::move(connection)) {
   watch_ = options_.loop->Watch(connection_.get(), runtime::EventLoop::Readiness::kReadable,
                                 [this] { Read(); });
-  patience_ = options_.loop->RunAfter(options_.patience, [this] {
-    patience_ = 0;
-    End("it does not answer");
-  });
+  patience_.Start(options_.loop, options_.patience, [this] { End("it does not answer"); });
 }
 
 void SocketGiver::Read() {
@@ -29,7 +26,7 @@ void SocketGiver::Read() {
   if (!packet.has_value()) return End("it has ended");
   if (served_ || packet->text != kTaken) return End(packet->text);
   served_ = true;
-  options_.loop->Cancel(std::exchange(patience_, 0));
+  patience_.Cancel();
 }
 
 void SocketGiver::End(std::string why) {
@@ -41,7 +38,7 @@ void SocketGiver::End(std::string why) {
 
 void SocketGiver::Forget() {
   if (watch_ != 0) options_.loop->Unwatch(std::exchange(watch_, 0));
-  if (patience_ != 0) options_.loop->Cancel(std::exchange(patience_, 0));
+  patience_.Cancel();
   connection_.reset();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace datamanager::tensorboard {
 
@@ -44,7 +45,7 @@ class SocketGiver {
   Options options_;
   runtime::UniqueFd connection_;
   runtime::EventLoop::WatchId watch_ = 0;
-  runtime::EventLoop::TimerId patience_ = 0;
+  runtime::Timer patience_;
   bool served_ = false;
 };
 

@@ -1,3 +1,7 @@
+// Everything but the check of a request happens on the loop's thread. A giver is known by a number
+// that never comes again: what is found out late finds nobody. A function that is posted to the
+// loop looks at alive_ there before it touches the taker, which ends on the loop's thread.
+
 #include "datamanager/tensorboard/socket_taker.h"
 
 #include <errno.h>
@@ -5,25 +9,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <atomic>
-#include <cstdint>
-#include <map>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "datamanager/tensorboard/call_threads.h"
-#include "datamanager/tensorboard/h2_server.h"
 #include "datamanager/tensorboard/provider.h"
-#include "datamanager/tensorboard/server_flags.h"
 #include "datamanager/tensorboard/socket_packet.h"
 #include "glog/logging.h"
-#include "runtime/file/unique_fd.h"
 #include "runtime/process/peer.h"
-
-// Everything but the check of a request happens on the loop's thread. A giver is known by a number
-// that never comes again: what is found out late finds nobody.
 
 namespace datamanager::tensorboard {
 namespace {
@@ -76,168 +69,131 @@ absl::Status CheckFlags(const ServerFlags& flags, const std::string& root,
   return absl::OkStatus();
 }
 
-class Taker : public SocketTaker, public std::enable_shared_from_this<Taker> {
- public:
-  explicit Taker(Options options) : options_(std::move(options)) {}
-
-  absl::Status ListenAgain() override {
-    auto listener = ListenForPackets(options_.path);
-    if (!listener.ok()) return listener.status();
-    ListenNoMore();
-    listener_ = *std::move(listener);
-    Listen();
-    return absl::OkStatus();
-  }
-
-  void Stop() override {
-    ListenNoMore();
-    while (!givers_.empty()) Forget(givers_.begin()->first);
-  }
-
-  std::size_t taken() const override { return taken_; }
-
- private:
-  using GiverId = std::uint64_t;
-  struct Giver {
-    UniqueFd connection;  // Not valid: it is gone.
-    EventLoop::WatchId watch = 0;
-    EventLoop::TimerId patience = 0;
-    std::vector<UniqueFd> sockets;  // Until they are served.
-    std::unique_ptr<H2Server> server;
-  };
-
-  void Listen() {
-    accepts_ = options_.loop->Watch(listener_.get(), EventLoop::Readiness::kReadable,
-                                    [this] { Accept(); });
-  }
-
-  void ListenNoMore() {
-    if (accepts_ != 0) options_.loop->Unwatch(std::exchange(accepts_, 0));
-    if (rest_ != 0) options_.loop->Cancel(std::exchange(rest_, 0));
-    listener_.reset();
-  }
-
-  void Accept() {
-    UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!connection.valid()) {
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) Rest();
-      return;
-    }
-    if (!runtime::IsOfOurUser(connection.get())) return;
-    if (givers_.size() >= kMost) {
-      (void)SendPacket(connection.get(), "the yard serves as many as it can");
-      return;
-    }
-    const GiverId id = ++last_id_;
-    Giver& giver = givers_[id];
-    giver.watch = options_.loop->Watch(connection.get(), EventLoop::Readiness::kReadable,
-                                       [this, id] { Read(id); });
-    giver.patience = options_.loop->RunAfter(options_.patience, [this, id] { Forget(id); });
-    giver.connection = std::move(connection);
-  }
-
-  void Rest() {
-    options_.loop->Unwatch(std::exchange(accepts_, 0));
-    rest_ = options_.loop->RunAfter(kRest, [this] {
-      rest_ = 0;
-      Listen();
-    });
-  }
-
-  void Read(GiverId id) {
-    Giver& giver = givers_.at(id);
-    auto packet = ReceivePacket(giver.connection.get());
-    if (!packet.has_value()) return GiverIsGone(id);
-    if (giver.patience == 0) return Forget(id);  // The giver may send only one packet.
-    options_.loop->Cancel(std::exchange(giver.patience, 0));
-    auto flags = FlagsOf(*packet);
-    if (!flags.ok()) return Refuse(id, flags.status());
-    giver.sockets = std::move(packet->sockets);
-    if (threads_ == nullptr) threads_ = std::make_unique<CallThreads>(options_.coordinator);
-    const absl::Status asked =
-        threads_->Run([self = weak_from_this(), loop = options_.loop, id, flags = *std::move(flags),
-                       root = options_.catalog->root(), interval = options_.reload_interval,
-                       all = options_.all_runs] {
-          const absl::Status good = CheckFlags(flags, root, interval, all);
-          loop->Post([self, id, flags, good] {
-            if (const auto taker = self.lock()) taker->Decide(id, flags, good);
-          });
-        });
-    if (!asked.ok()) Refuse(id, asked);
-  }
-
-  void Decide(GiverId id, const ServerFlags& flags, const absl::Status& good) {
-    const auto found = givers_.find(id);
-    if (found == givers_.end()) return;
-    if (!good.ok()) return Refuse(id, good);
-    Giver& giver = found->second;
-    if (!SendPacket(giver.connection.get(), kTaken)) return Forget(id);
-    giver.server = H2Server::Create(
-        {.loop = options_.loop,
-         .listeners = std::move(giver.sockets),
-         .on_call = threads_->AnswersOf(Provider::Create({.catalog = options_.catalog,
-                                                          .logdir = flags.logdir,
-                                                          .overlap = flags.overlap,
-                                                          .samples = flags.samples})),
-         .max_unsent_bytes = kMostUnsent});
-    ++taken_;
-    LOG(INFO) << "serves a TensorBoard";
-  }
-
-  void Refuse(GiverId id, const absl::Status& why) {
-    (void)SendPacket(givers_.at(id).connection.get(),
-                     std::string_view(why.message().data(), why.message().size()));
-    Forget(id);
-  }
-
-  // TensorBoard may be there without the one who gave its sockets.
-  void GiverIsGone(GiverId id) {
-    Giver& giver = givers_.at(id);
-    if (giver.server == nullptr) return Forget(id);
-    options_.loop->Unwatch(std::exchange(giver.watch, 0));
-    giver.connection.reset();
-    giver.server->StopListening([this, id] { Forget(id); });
-  }
-
-  void Forget(GiverId id) {
-    const auto found = givers_.find(id);
-    if (found == givers_.end()) return;
-    Giver& giver = found->second;
-    if (giver.watch != 0) options_.loop->Unwatch(giver.watch);
-    if (giver.patience != 0) options_.loop->Cancel(giver.patience);
-    if (giver.server != nullptr) --taken_;
-    givers_.erase(found);
-  }
-
-  const Options options_;
-  UniqueFd listener_;
-  EventLoop::WatchId accepts_ = 0;
-  EventLoop::TimerId rest_ = 0;
-  std::atomic<std::size_t> taken_ = 0;
-  std::unique_ptr<CallThreads> threads_;
-  std::map<GiverId, Giver> givers_;
-  GiverId last_id_ = 0;
-};
-
-// A late finding may keep the taker for a moment, and nothing of the loop then.
-class Owner : public SocketTaker {
- public:
-  explicit Owner(std::shared_ptr<Taker> taker) : taker_(std::move(taker)) {}
-  ~Owner() override { taker_->Stop(); }
-  absl::Status ListenAgain() override { return taker_->ListenAgain(); }
-  void Stop() override { taker_->Stop(); }
-  std::size_t taken() const override { return taker_->taken(); }
-
- private:
-  const std::shared_ptr<Taker> taker_;
-};
-
 }  // namespace
 
+SocketTaker::SocketTaker(Options options) : options_(std::move(options)) {}
+
+SocketTaker::~SocketTaker() { Stop(); }
+
+absl::Status SocketTaker::ListenAgain() {
+  auto listener = ListenForPackets(options_.path);
+  if (!listener.ok()) return listener.status();
+  ListenNoMore();
+  listener_ = *std::move(listener);
+  Listen();
+  return absl::OkStatus();
+}
+
+void SocketTaker::Stop() {
+  ListenNoMore();
+  while (!givers_.empty()) Forget(givers_.begin()->first);
+}
+
+std::size_t SocketTaker::taken() const { return taken_; }
+
+void SocketTaker::Listen() {
+  accepts_ =
+      options_.loop->Watch(listener_.get(), EventLoop::Readiness::kReadable, [this] { Accept(); });
+}
+
+void SocketTaker::ListenNoMore() {
+  if (accepts_ != 0) options_.loop->Unwatch(std::exchange(accepts_, 0));
+  rest_.Cancel();
+  listener_.reset();
+}
+
+void SocketTaker::Accept() {
+  UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!connection.valid()) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) Rest();
+    return;
+  }
+  if (!runtime::IsOfOurUser(connection.get())) return;
+  if (givers_.size() >= kMost) {
+    (void)SendPacket(connection.get(), "the yard serves as many as it can");
+    return;
+  }
+  const GiverId id = ++last_id_;
+  Giver& giver = givers_[id];
+  giver.watch = options_.loop->Watch(connection.get(), EventLoop::Readiness::kReadable,
+                                     [this, id] { Read(id); });
+  giver.patience.Start(options_.loop, options_.patience, [this, id] { Forget(id); });
+  giver.connection = std::move(connection);
+}
+
+void SocketTaker::Rest() {
+  options_.loop->Unwatch(std::exchange(accepts_, 0));
+  rest_.Start(options_.loop, kRest, [this] { Listen(); });
+}
+
+void SocketTaker::Read(GiverId id) {
+  Giver& giver = givers_.at(id);
+  auto packet = ReceivePacket(giver.connection.get());
+  if (!packet.has_value()) return GiverIsGone(id);
+  if (!giver.patience.is_set()) return Forget(id);  // The giver may send only one packet.
+  giver.patience.Cancel();
+  auto flags = FlagsOf(*packet);
+  if (!flags.ok()) return Refuse(id, flags.status());
+  giver.sockets = std::move(packet->sockets);
+  if (threads_ == nullptr) threads_ = std::make_unique<CallThreads>(options_.coordinator);
+  const absl::Status asked =
+      threads_->Run([this, alive = std::weak_ptr<bool>(alive_), loop = options_.loop, id,
+                     flags = *std::move(flags), root = options_.catalog->root(),
+                     interval = options_.reload_interval, all = options_.all_runs] {
+        const absl::Status good = CheckFlags(flags, root, interval, all);
+        loop->Post([this, alive, id, flags, good] {
+          if (!alive.expired()) Decide(id, flags, good);
+        });
+      });
+  if (!asked.ok()) Refuse(id, asked);
+}
+
+void SocketTaker::Decide(GiverId id, const ServerFlags& flags, const absl::Status& good) {
+  const auto found = givers_.find(id);
+  if (found == givers_.end()) return;
+  if (!good.ok()) return Refuse(id, good);
+  Giver& giver = found->second;
+  if (!SendPacket(giver.connection.get(), kTaken)) return Forget(id);
+  giver.server = std::make_unique<H2Server>(H2Server::Options{
+      .loop = options_.loop,
+      .listeners = std::move(giver.sockets),
+      .on_call = threads_->AnswersOf(Provider::Create({.catalog = options_.catalog,
+                                                       .logdir = flags.logdir,
+                                                       .overlap = flags.overlap,
+                                                       .samples = flags.samples})),
+      .max_unsent_bytes = kMostUnsent});
+  ++taken_;
+  LOG(INFO) << "serves a TensorBoard";
+}
+
+void SocketTaker::Refuse(GiverId id, const absl::Status& why) {
+  (void)SendPacket(givers_.at(id).connection.get(),
+                   std::string_view(why.message().data(), why.message().size()));
+  Forget(id);
+}
+
+// TensorBoard may be there without the one who gave its sockets.
+void SocketTaker::GiverIsGone(GiverId id) {
+  Giver& giver = givers_.at(id);
+  if (giver.server == nullptr) return Forget(id);
+  options_.loop->Unwatch(std::exchange(giver.watch, 0));
+  giver.connection.reset();
+  giver.server->StopListening([this, id] { Forget(id); });
+}
+
+void SocketTaker::Forget(GiverId id) {
+  const auto found = givers_.find(id);
+  if (found == givers_.end()) return;
+  Giver& giver = found->second;
+  if (giver.watch != 0) options_.loop->Unwatch(giver.watch);
+  if (giver.server != nullptr) --taken_;
+  givers_.erase(found);
+}
+
 absl::StatusOr<std::unique_ptr<SocketTaker>> SocketTaker::Create(Options options) {
-  auto taker = std::make_shared<Taker>(std::move(options));
+  std::unique_ptr<SocketTaker> taker(new SocketTaker(std::move(options)));
   if (absl::Status listens = taker->ListenAgain(); !listens.ok()) return listens;
-  return std::make_unique<Owner>(std::move(taker));
+  return taker;
 }
 
 }  // namespace datamanager::tensorboard

@@ -1,16 +1,25 @@
 #ifndef DATAMANAGER_TENSORBOARD_SOCKET_TAKER_H_
 #define DATAMANAGER_TENSORBOARD_SOCKET_TAKER_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "datamanager/catalog/run_catalog.h"
+#include "datamanager/tensorboard/call_threads.h"
+#include "datamanager/tensorboard/h2_server.h"
+#include "datamanager/tensorboard/server_flags.h"
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/timer.h"
 
 namespace datamanager::tensorboard {
 
@@ -37,14 +46,48 @@ class SocketTaker {
   // Call this, and the destructor, before the loop runs or on its thread. The destructor waits for
   // the threads: RunCatalog::Stop() lets them end soon. Unavailable names the path.
   static absl::StatusOr<std::unique_ptr<SocketTaker>> Create(Options options);
-  virtual ~SocketTaker() = default;
+  ~SocketTaker();
+  SocketTaker(const SocketTaker&) = delete;
+  SocketTaker& operator=(const SocketTaker&) = delete;
 
   // On the loop's thread. The socket's file is gone.
-  virtual absl::Status ListenAgain() = 0;
+  absl::Status ListenAgain();
   // On the loop's thread. Stops serving all givers and tells them so.
-  virtual void Stop() = 0;
+  void Stop();
   // The number of givers whose sockets it serves. Any thread.
-  virtual std::size_t taken() const = 0;
+  std::size_t taken() const;
+
+ private:
+  using GiverId = std::uint64_t;
+  struct Giver {
+    runtime::UniqueFd connection;  // Not valid: it is gone.
+    runtime::EventLoop::WatchId watch = 0;
+    runtime::Timer patience;                 // Set until its packet has come.
+    std::vector<runtime::UniqueFd> sockets;  // Until they are served.
+    std::unique_ptr<H2Server> server;
+  };
+
+  explicit SocketTaker(Options options);
+  void Listen();
+  void ListenNoMore();
+  void Accept();
+  void Rest();
+  void Read(GiverId id);
+  void Decide(GiverId id, const ServerFlags& flags, const absl::Status& good);
+  void Refuse(GiverId id, const absl::Status& why);
+  void GiverIsGone(GiverId id);
+  void Forget(GiverId id);
+
+  const Options options_;
+  // Expires with the taker; looked at on the loop's thread only.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  runtime::UniqueFd listener_;
+  runtime::EventLoop::WatchId accepts_ = 0;
+  runtime::Timer rest_;
+  std::atomic<std::size_t> taken_ = 0;
+  std::unique_ptr<CallThreads> threads_;
+  std::map<GiverId, Giver> givers_;
+  GiverId last_id_ = 0;
 };
 
 }  // namespace datamanager::tensorboard
