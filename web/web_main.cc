@@ -115,35 +115,35 @@ int Run() {
                                 (*process)->clock());
 
   std::unique_ptr<web::EventStreams> streams;
-  const auto topics = web::BusTopics::Create(
-      {.node = (*process)->node(),
-       .loop = loop,
-       .on_event =
-           [&](const auto& topic, auto event, const auto& data, bool is_state) {
-             using Slow = web::EventStreams::Slow;
-             streams->Publish(topic, event, data, is_state ? Slow::kKeep : Slow::kDrop);
-           },
-       .on_gap = [&](const auto& topic) { streams->TellGap(topic); }});
-  streams = web::EventStreams::Create(
-      {.loop = loop,
-       .epoch = runtime::RandomHex128().substr(0, 8),
-       .on_wanted = [&](const auto& topic) { topics->Follow(topic); },
-       .on_unwanted = [&](const auto& topic) { topics->Unfollow(topic); }});
+  web::BusTopics topics({.node = (*process)->node(),
+                         .loop = loop,
+                         .on_event =
+                             [&](const auto& topic, auto event, const auto& data, bool is_state) {
+                               using Slow = web::EventStreams::Slow;
+                               streams->Publish(topic, event, data,
+                                                is_state ? Slow::kKeep : Slow::kDrop);
+                             },
+                         .on_gap = [&](const auto& topic) { streams->TellGap(topic); }});
+  streams = std::make_unique<web::EventStreams>(web::EventStreams::Options{
+      .loop = loop,
+      .epoch = runtime::RandomHex128().substr(0, 8),
+      .on_wanted = [&](const auto& topic) { topics.Follow(topic); },
+      .on_unwanted = [&](const auto& topic) { topics.Unfollow(topic); }});
 
-  api = web::Api::Create(
-      {.client = (*process)->client(),
-       .pool = (*process)->pool(),
-       .sessions = sessions.get(),
-       .views = views.get(),
-       .clock = (*process)->clock(),
-       .hosts = absl::StrSplit(absl::GetFlag(FLAGS_hosts), ',', absl::SkipEmpty()),
-       .address = [&port] { return web::AddressOf(port); },
-       .open_stream =
-           [&](std::vector<std::string> names, std::string last_id,
-               std::shared_ptr<web::Reply> reply) {
-             loop->Post([&streams, names = std::move(names), last_id = std::move(last_id),
-                         reply = std::move(reply)] { streams->Open(names, last_id, reply); });
-           }});
+  api = std::make_unique<web::Api>(web::Api::Options{
+      .client = (*process)->client(),
+      .pool = (*process)->pool(),
+      .sessions = sessions.get(),
+      .views = views.get(),
+      .clock = (*process)->clock(),
+      .hosts = absl::StrSplit(absl::GetFlag(FLAGS_hosts), ',', absl::SkipEmpty()),
+      .address = [&port] { return web::AddressOf(port); },
+      .open_stream =
+          [&](std::vector<std::string> names, std::string last_id,
+              std::shared_ptr<web::Reply> reply) {
+            loop->Post([&streams, names = std::move(names), last_id = std::move(last_id),
+                        reply = std::move(reply)] { streams->Open(names, last_id, reply); });
+          }});
   auto server = web::OpenDoors(DoorFlags(), (*process)->locations(),
                                [&](web::Request request, std::shared_ptr<web::Reply> reply) {
                                  api->Handle(std::move(request), std::move(reply));

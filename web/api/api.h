@@ -1,15 +1,21 @@
 #ifndef WEB_API_API_H_
 #define WEB_API_API_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "bus/call/client.h"
+#include "nlohmann/json.hpp"
 #include "runtime/clock.h"
 #include "runtime/thread_pool.h"
+#include "web/api/run_list.h"
+#include "web/http/guard.h"
 #include "web/http/message.h"
 #include "web/http/server.h"
 #include "web/session/sessions.h"
@@ -35,11 +41,42 @@ class Api {
                        std::shared_ptr<Reply> reply)>
         open_stream = {};
   };
-  static std::unique_ptr<Api> Create(Options options);
-  virtual ~Api() = default;
+  explicit Api(Options options);
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
 
   // Answers at once or later. On any thread; does not block.
-  virtual void Handle(Request request, std::shared_ptr<Reply> reply) = 0;
+  void Handle(Request request, std::shared_ptr<Reply> reply);
+
+ private:
+  using Segments = std::vector<std::string>;
+
+  static Response AnswerFile(const Request& request);
+  std::optional<Response> RefuseStranger(const Request& request) const;
+  Response Exchange(const Request& request) const;
+  Response NewKey(const Request& request) const;
+  void OpenStream(const Request& request, std::shared_ptr<Reply> reply) const;
+  // Answers on the pool.
+  void Later(Request request, Segments path, std::shared_ptr<Reply> reply);
+  void ExportPoints(const Target& target, const std::shared_ptr<Reply>& reply);
+  Response AnswerOrFail(const Request& request, const Segments& path);
+  Response Answer(const Request& request, const Segments& path);
+  Response Runs(const Target& target);
+  Response Trials(const Target& target) const;
+  Response Jobs(const Target& target) const;
+  Response Logs(const Target& target, const std::string& thing) const;
+  Response Blob(const Target& target, const std::string& run) const;
+  Response Series(const Request& request) const;
+  absl::StatusOr<std::string> LogDirectory() const;
+  absl::StatusOr<nlohmann::json> ViewsAnswer() const;
+  Response ChangeView(const Request& request, const std::string& name,
+                      const std::string& action) const;
+  Response Act(const Request& request, const Segments& path) const;
+
+  const Options options_;
+  const Guard guard_;
+  RunList runs_;
+  std::atomic<int> exports_ = 0;  // Under way.
 };
 
 }  // namespace web

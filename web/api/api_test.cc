@@ -109,16 +109,17 @@ class ApiTest : public testing::Test {
   void Start() {
     services_.Start();
     pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = 2});
-    api_ = Api::Create({.client = &services_.client(),
-                        .pool = pool_.get(),
-                        .sessions = sessions_.get(),
-                        .views = views_.get(),
-                        .address = [this] { return address_; },
-                        .open_stream =
-                            [this](std::vector<std::string> topics, std::string last_id, auto) {
-                              topics_ = std::move(topics);
-                              last_id_ = std::move(last_id);
-                            }});
+    api_ = std::make_unique<Api>(
+        Api::Options{.client = &services_.client(),
+                     .pool = pool_.get(),
+                     .sessions = sessions_.get(),
+                     .views = views_.get(),
+                     .address = [this] { return address_; },
+                     .open_stream =
+                         [this](std::vector<std::string> topics, std::string last_id, auto) {
+                           topics_ = std::move(topics);
+                           last_id_ = std::move(last_id);
+                         }});
   }
 
   Response Ask(const std::string& method, const std::string& target, const std::string& body = "",
@@ -1042,7 +1043,8 @@ TEST(ApiWithoutServicesTest, WhatIsMissingIsNamed) {
   std::unique_ptr<Sessions> sessions = Sessions::Open({.file = "/nonexistent/sessions"});
   std::unique_ptr<Api> api;
   const auto pool = runtime::ThreadPool::Create(&coordinator, {.threads = 1});
-  api = Api::Create({.client = &services.client(), .pool = pool.get(), .sessions = sessions.get()});
+  api = std::make_unique<Api>(
+      Api::Options{.client = &services.client(), .pool = pool.get(), .sessions = sessions.get()});
   auto reply = std::make_shared<OneReply>();
   auto answer = reply->Answer();
   api->Handle({.door = Door::kSocket, .method = "GET", .target = *ParseTarget("/api/v1/yard")},

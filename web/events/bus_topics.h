@@ -1,17 +1,20 @@
 #ifndef WEB_EVENTS_BUS_TOPICS_H_
 #define WEB_EVENTS_BUS_TOPICS_H_
 
-#include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "bus/event/subscriber.h"
 #include "bus/thread/node.h"
-#include "nlohmann/json.hpp"
 #include "runtime/event_loop.h"
+#include "runtime/mutex.h"
+#include "runtime/timer.h"
+#include "web/events/pending_events.h"
 
 namespace web {
 
@@ -32,30 +35,41 @@ class BusTopics {
     bus::Node* node = nullptr;  // Not owned; node and loop outlive this object.
     runtime::EventLoop* loop = nullptr;
     absl::Duration pace = absl::Milliseconds(250);
-    // An event of a topic; `is_state`: none of these events may be left out.
-    std::function<void(const std::string& topic, std::string_view event, const nlohmann::json& data,
-                       bool is_state)>
-        on_event = {};
-    // An event of the topic is missing, or may have been missed before the first one.
-    std::function<void(const std::string& topic)> on_gap = {};
+    PendingEvents::OnEvent on_event = {};
+    PendingEvents::OnGap on_gap = {};
   };
-  static std::unique_ptr<BusTopics> Create(Options options);
-  virtual ~BusTopics() = default;
+  explicit BusTopics(Options options);
+  ~BusTopics();
+  BusTopics(const BusTopics&) = delete;
+  BusTopics& operator=(const BusTopics&) = delete;
 
-  virtual void Follow(const std::string& topic) = 0;
-  virtual void Unfollow(const std::string& topic) = 0;
+  void Follow(const std::string& topic);
+  void Unfollow(const std::string& topic);
+
+ private:
+  // On the bus's thread.
+  void AddGap(const std::string& topic);
+  void HandOnLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // On the loop's thread.
+  void HandOn();
+
+  const Options options_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // The loop's.
+  runtime::Timer pace_;                                               // The loop's.
+
+  runtime::Mutex mutex_;
+  PendingEvents pending_ ABSL_GUARDED_BY(mutex_);
+  bool is_armed_ ABSL_GUARDED_BY(mutex_) = false;
+
+  // The last member, so that callbacks end before the members that they use. Used on the loop's
+  // thread.
+  std::map<std::string, std::unique_ptr<bus::Subscriber>> followed_;
 };
 
 // Whether `topic` is one that a page may follow.
 bool IsTopic(std::string_view topic);
 // Prefixes of the bus's topics that feed `topic`.
 std::vector<std::string> BusPrefixesOf(std::string_view topic);
-
-// Most points of one tag and most lines of one task that one pace tells; if more have come, the
-// page is told to ask anew.
-inline constexpr std::size_t kMostPointsAtOnce = 1'024;
-inline constexpr std::size_t kMostLinesAtOnce = 1'000;
-inline constexpr std::size_t kMostTrialsAtOnce = 500;  // Most changed trials of a sweep.
 
 }  // namespace web
 

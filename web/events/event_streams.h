@@ -3,19 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "runtime/event_loop.h"
+#include "runtime/timer.h"
 #include "web/http/server.h"
-
-namespace runtime {
-class EventLoop;
-}
 
 namespace web {
 
@@ -48,17 +51,58 @@ class EventStreams {
   // but must get each change of a state.
   enum class Slow { kDrop, kKeep };
 
-  static std::unique_ptr<EventStreams> Create(Options options);
-  virtual ~EventStreams() = default;  // Ends all streams.
+  // The destructor ends all streams.
+  explicit EventStreams(Options options);
+  EventStreams(const EventStreams&) = delete;
+  EventStreams& operator=(const EventStreams&) = delete;
 
   // Begins a stream. `last_id`: the id of the last event that the browser has seen; empty: none.
-  virtual void Open(std::vector<std::string> topics, std::string_view last_id,
-                    std::shared_ptr<Reply> reply) = 0;
-  virtual void Publish(const std::string& topic, std::string_view event, const nlohmann::json& data,
-                       Slow slow = Slow::kKeep) = 0;
+  void Open(std::vector<std::string> topics, std::string_view last_id,
+            std::shared_ptr<Reply> reply);
+  void Publish(const std::string& topic, std::string_view event, const nlohmann::json& data,
+               Slow slow = Slow::kKeep);
   // Tells the streams that an event of the topic is missing.
-  virtual void TellGap(const std::string& topic) = 0;
-  virtual Stats GetStats() const = 0;
+  void TellGap(const std::string& topic);
+  Stats GetStats() const;
+
+ private:
+  struct Stream {
+    std::shared_ptr<Reply> reply;
+    std::set<std::string> topics;
+    bool lags = false;
+  };
+  struct Topic {
+    std::size_t streams = 0;
+    std::uint64_t since = 0;  // Number of the last event before the topic was wanted.
+    runtime::Timer linger;    // Runs while no stream wants the topic.
+  };
+  struct Kept {
+    std::uint64_t number;
+    std::string topic;
+    std::string text;
+  };
+
+  void Want(const std::string& name);
+  void Unwant(const std::string& name);
+  std::optional<std::uint64_t> NumberOf(std::string_view id) const;
+  void GoOn(Stream& stream, std::string_view last_id);
+  void Resync(Stream& stream, const std::set<std::string>& topics);
+  void Deliver(Stream& stream, const std::string& text, Slow slow);
+  void CloseTheSlow();
+  void Leave(const Stream& stream);
+  void Watch(const std::shared_ptr<Stream>& stream);
+  void OnProgress(const std::shared_ptr<Stream>& stream);
+  void KeepAliveLater();
+
+  const Options options_;
+  std::map<std::string, Topic> topics_;
+  std::list<std::shared_ptr<Stream>> streams_;  // Their only owner; see Watch().
+  std::deque<Kept> kept_;                       // Oldest first.
+  std::size_t kept_bytes_ = 0;
+  std::uint64_t last_ = 0;  // Number of the last event.
+  std::uint64_t dropped_ = 0;
+  std::uint64_t resyncs_ = 0;
+  runtime::Timer keep_alive_;
 };
 inline constexpr std::size_t kKeptEvents = 4'096;
 inline constexpr std::size_t kKeptEventBytes = 16 << 20;

@@ -62,7 +62,7 @@ class EventStreamsTest : public testing::Test {
     options.epoch = "b91c";
     options.on_wanted = [this](const std::string& topic) { asked_.push_back("+" + topic); };
     options.on_unwanted = [this](const std::string& topic) { asked_.push_back("-" + topic); };
-    streams_ = EventStreams::Create(std::move(options));
+    streams_ = std::make_unique<EventStreams>(std::move(options));
   }
   std::shared_ptr<FakeReply> Open(std::vector<std::string> topics, const std::string& id = "") {
     auto reply = std::make_shared<FakeReply>();

@@ -59,13 +59,15 @@ std::chrono::nanoseconds Nanoseconds(absl::Duration duration) {
   return absl::ToChronoNanoseconds(duration);
 }
 
-class Connection : public OpenConnection, public std::enable_shared_from_this<Connection> {
+}  // namespace
+
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  Connection(Core* core, Door door, Socket socket)
+  HttpConnection(Core* core, Door door, Socket socket)
       : core_(core), door_(door), socket_(std::move(socket)), deadline_(core->io) {}
 
   void Start(std::shared_ptr<Core> core);
-  void Close() override;
+  void Close();
 
   // A Reply calls these for its request, by number; calls for another request are ignored.
   void Send(std::uint64_t request, Response response);
@@ -125,42 +127,44 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   bool is_writing_ = false;
 };
 
+namespace {
+
 class ReplyOfConnection : public Reply {
  public:
-  ReplyOfConnection(std::shared_ptr<Core> core, std::weak_ptr<Connection> connection,
+  ReplyOfConnection(std::shared_ptr<Core> core, std::weak_ptr<HttpConnection> connection,
                     std::uint64_t request, std::shared_ptr<Progress> progress)
       : core_(std::move(core)),
         connection_(std::move(connection)),
         request_(request),
         progress_(std::move(progress)) {}
   ~ReplyOfConnection() override {
-    Do([request = request_](Connection& connection) { connection.Drop(request); });
+    Do([request = request_](HttpConnection& connection) { connection.Drop(request); });
   }
 
   void Send(Response response) override {
-    Do([request = request_, response = std::move(response)](Connection& connection) mutable {
+    Do([request = request_, response = std::move(response)](HttpConnection& connection) mutable {
       connection.Send(request, std::move(response));
     });
   }
   void Begin(Response head) override {
-    Do([request = request_, head = std::move(head)](Connection& connection) {
+    Do([request = request_, head = std::move(head)](HttpConnection& connection) {
       connection.Begin(request, head);
     });
   }
   void Write(std::string part) override {
     if (part.empty()) return;  // An empty chunk would be the end.
     progress_->waiting += part.size();
-    Do([request = request_, part = std::move(part)](Connection& connection) mutable {
+    Do([request = request_, part = std::move(part)](HttpConnection& connection) mutable {
       connection.Write(request, std::move(part));
     });
   }
   void End() override {
-    Do([request = request_](Connection& connection) { connection.End(request); });
+    Do([request = request_](HttpConnection& connection) { connection.End(request); });
   }
   std::size_t Waiting() const override { return progress_->waiting; }
   bool IsGone() const override { return progress_->gone; }
   void OnProgress(std::function<void()> progress) override {
-    Do([request = request_, progress = std::move(progress)](Connection& connection) mutable {
+    Do([request = request_, progress = std::move(progress)](HttpConnection& connection) mutable {
       connection.SetProgress(request, std::move(progress));
     });
   }
@@ -174,12 +178,14 @@ class ReplyOfConnection : public Reply {
   }
 
   const std::shared_ptr<Core> core_;
-  const std::weak_ptr<Connection> connection_;
+  const std::weak_ptr<HttpConnection> connection_;
   const std::uint64_t request_;
   const std::shared_ptr<Progress> progress_;
 };
 
-void Connection::Start(std::shared_ptr<Core> core) {
+}  // namespace
+
+void HttpConnection::Start(std::shared_ptr<Core> core) {
   keeps_core_ = core;
   ++core_->connections;
   core_->open.insert(shared_from_this());
@@ -189,7 +195,7 @@ void Connection::Start(std::shared_ptr<Core> core) {
   ReadMore();
 }
 
-void Connection::SetDeadline(absl::Duration duration) {
+void HttpConnection::SetDeadline(absl::Duration duration) {
   const std::uint64_t number = ++deadline_number_;
   if (duration == absl::InfiniteDuration()) {
     deadline_.cancel();
@@ -204,7 +210,7 @@ void Connection::SetDeadline(absl::Duration duration) {
   });
 }
 
-void Connection::Close() {
+void HttpConnection::Close() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
   ++deadline_number_;
@@ -218,7 +224,7 @@ void Connection::Close() {
   core_->open.erase(shared_from_this());
 }
 
-void Connection::AwaitRequest() {
+void HttpConnection::AwaitRequest() {
   phase_ = Phase::kIdle;
   SetDeadline(core_->options.idle_deadline);
   if (buffer_.size() > 0 && !is_reading_) {
@@ -228,7 +234,7 @@ void Connection::AwaitRequest() {
   }
 }
 
-void Connection::ReadMore() {
+void HttpConnection::ReadMore() {
   if (is_reading_ || buffer_.size() >= kReadAhead) return;
   is_reading_ = true;
   socket_.async_read_some(buffer_.prepare(kReadAtOnce),
@@ -237,7 +243,7 @@ void Connection::ReadMore() {
                           });
 }
 
-void Connection::OnBytes(error_code error, std::size_t count) {
+void HttpConnection::OnBytes(error_code error, std::size_t count) {
   is_reading_ = false;
   if (phase_ == Phase::kClosed) return;
   if (error) return Close();
@@ -245,7 +251,7 @@ void Connection::OnBytes(error_code error, std::size_t count) {
   if (phase_ == Phase::kIdle) ReadHeader();
 }
 
-void Connection::ReadHeader() {
+void HttpConnection::ReadHeader() {
   phase_ = Phase::kReading;
   SetDeadline(core_->options.request_deadline);
   parser_.emplace();
@@ -258,7 +264,7 @@ void Connection::ReadHeader() {
 
 // The refusal that the header alone justifies, if any. The parser itself refuses a length that is
 // wrong or there twice.
-std::optional<Response> Connection::WhyRefused(const Parser& parser) const {
+std::optional<Response> HttpConnection::WhyRefused(const Parser& parser) const {
   const auto& header = parser.get();
   if (header.version() != 10 && header.version() != 11) {
     return Problem(400, "the version is neither HTTP/1.0 nor HTTP/1.1");
@@ -273,7 +279,7 @@ std::optional<Response> Connection::WhyRefused(const Parser& parser) const {
   return std::nullopt;
 }
 
-void Connection::OnHeader(error_code error) {
+void HttpConnection::OnHeader(error_code error) {
   if (phase_ == Phase::kClosed) return;
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return Refuse(
@@ -297,7 +303,7 @@ void Connection::OnHeader(error_code error) {
       [self = shared_from_this()](error_code end, std::size_t) { self->OnWhole(end); });
 }
 
-void Connection::OnWhole(error_code error) {
+void HttpConnection::OnWhole(error_code error) {
   if (phase_ == Phase::kClosed) return;
   if (error == http::error::body_limit) {
     return Refuse(Problem(413, absl::StrCat("the body is longer than ", kMaxHttpBody, " bytes")));
@@ -309,7 +315,7 @@ void Connection::OnWhole(error_code error) {
 }
 
 // Answers bytes that are no request, and ends: the beginning of the next request is not known.
-void Connection::Refuse(Response response) {
+void HttpConnection::Refuse(Response response) {
   ++core_->refused;
   phase_ = Phase::kAnswering;
   progress_ = std::make_shared<Progress>();
@@ -321,7 +327,7 @@ void Connection::Refuse(Response response) {
   Send(request_, std::move(response));
 }
 
-void Connection::Handle() {
+void HttpConnection::Handle() {
   const auto core = keeps_core_.lock();
   if (core == nullptr) return Close();
   phase_ = Phase::kAnswering;
@@ -356,7 +362,7 @@ void Connection::Handle() {
   core_->options.handler(std::move(request), std::move(reply));
 }
 
-void Connection::Send(std::uint64_t request, Response response) {
+void HttpConnection::Send(std::uint64_t request, Response response) {
   if (!Answers(request) || begun_ || answered_) return;
   std::string bytes = ResponseHead(response, Framing::kLength, keep_alive_);
   answered_ = true;
@@ -366,14 +372,14 @@ void Connection::Send(std::uint64_t request, Response response) {
   Queue(std::move(response.body));
 }
 
-void Connection::Begin(std::uint64_t request, const Response& head) {
+void HttpConnection::Begin(std::uint64_t request, const Response& head) {
   if (!Answers(request) || begun_ || answered_) return;
   begun_ = true;
   if (!chunks_) keep_alive_ = false;
   Queue(ResponseHead(head, chunks_ ? Framing::kChunks : Framing::kUntilClosed, keep_alive_));
 }
 
-void Connection::Write(std::uint64_t request, std::string part) {
+void HttpConnection::Write(std::uint64_t request, std::string part) {
   if (!Answers(request) || !begun_ || answered_) return;
   if (is_head_) {
     progress_->waiting -= part.size();
@@ -384,31 +390,31 @@ void Connection::Write(std::uint64_t request, std::string part) {
         counted);
 }
 
-void Connection::End(std::uint64_t request) {
+void HttpConnection::End(std::uint64_t request) {
   if (!Answers(request) || !begun_ || answered_) return;
   answered_ = true;
   on_progress_ = nullptr;
   Queue(chunks_ && !is_head_ ? "0\r\n\r\n" : "");
 }
 
-void Connection::Drop(std::uint64_t request) {
+void HttpConnection::Drop(std::uint64_t request) {
   if (!Answers(request) || answered_) return;
   if (begun_) return Close();
   Send(request, Problem(500, "the request was not answered", kSeeTheLog));
 }
 
-void Connection::SetProgress(std::uint64_t request, std::function<void()> progress) {
+void HttpConnection::SetProgress(std::uint64_t request, std::function<void()> progress) {
   if (!Answers(request)) return progress();
   on_progress_ = std::move(progress);
   if (out_.empty()) on_progress_();
 }
 
-void Connection::Queue(std::string bytes, std::size_t counted) {
+void HttpConnection::Queue(std::string bytes, std::size_t counted) {
   out_.push_back({std::move(bytes), counted});
   if (!is_writing_) WriteNext();
 }
 
-void Connection::WriteNext() {
+void HttpConnection::WriteNext() {
   is_writing_ = true;
   SetDeadline(core_->options.write_deadline);
   asio::async_write(
@@ -416,7 +422,7 @@ void Connection::WriteNext() {
       [self = shared_from_this()](error_code error, std::size_t) { self->OnWritten(error); });
 }
 
-void Connection::OnWritten(error_code error) {
+void HttpConnection::OnWritten(error_code error) {
   is_writing_ = false;
   if (phase_ == Phase::kClosed) return;
   if (error) return Close();
@@ -430,7 +436,7 @@ void Connection::OnWritten(error_code error) {
   if (on_progress_) on_progress_();
 }
 
-void Connection::Finish() {
+void HttpConnection::Finish() {
   on_progress_ = nullptr;
   if (!keep_alive_) {
     error_code ignored;
@@ -440,8 +446,6 @@ void Connection::Finish() {
   AwaitRequest();
 }
 
-}  // namespace
-
 void StartConnection(const std::shared_ptr<ServerCore>& core, Door door, int family,
                      runtime::UniqueFd fd) {
   Socket socket(core->io);
@@ -449,7 +453,11 @@ void StartConnection(const std::shared_ptr<ServerCore>& core, Door door, int fam
   socket.assign(asio::generic::stream_protocol(family, 0), fd.get(), error);
   if (error) return;
   fd.release();
-  std::make_shared<Connection>(core.get(), door, std::move(socket))->Start(core);
+  std::make_shared<HttpConnection>(core.get(), door, std::move(socket))->Start(core);
+}
+
+void CloseConnections(ServerCore* core) {
+  for (const auto& connection : std::exchange(core->open, {})) connection->Close();
 }
 
 }  // namespace web

@@ -16,11 +16,7 @@
 
 namespace web {
 
-class OpenConnection {
- public:
-  virtual ~OpenConnection() = default;
-  virtual void Close() = 0;  // On the server's thread.
-};
+class HttpConnection;  // In connection.cc.
 
 // State that the server, its connections and replies share; the last owner destroys it.
 struct ServerCore {
@@ -33,13 +29,15 @@ struct ServerCore {
   std::atomic<std::uint64_t> refused = 0;
   std::atomic<std::uint64_t> turned_away = 0;
   // Connections that are not closed. Their sockets end before `io` does.
-  std::unordered_set<std::shared_ptr<OpenConnection>> open = {};
+  std::unordered_set<std::shared_ptr<HttpConnection>> open = {};
 };
 
 // Reads requests from a socket that was accepted, of that address family, and answers them, until
 // the client or a limit ends it. On the server's thread.
 void StartConnection(const std::shared_ptr<ServerCore>& core, Door door, int family,
                      runtime::UniqueFd fd);
+// Closes every connection. On the server's thread.
+void CloseConnections(ServerCore* core);
 
 }  // namespace web
 

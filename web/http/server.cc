@@ -101,14 +101,16 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   asio::steady_timer pause_;
 };
 
-class BeastServer : public HttpServer {
+}  // namespace
+
+class HttpServer::Impl {
  public:
-  explicit BeastServer(Options options)
+  explicit Impl(Options options)
       : core_(std::make_shared<Core>(std::move(options))), work_(core_->io.get_executor()) {}
-  ~BeastServer() override {
+  ~Impl() {
     asio::post(core_->io, [this] {
       for (const auto& acceptor : acceptors_) acceptor->Close();
-      for (const auto& connection : std::exchange(core_->open, {})) connection->Close();
+      CloseConnections(core_.get());
       core_->io.stop();
     });
     if (thread_ != nullptr) thread_->Join();
@@ -133,14 +135,14 @@ class BeastServer : public HttpServer {
     return absl::OkStatus();
   }
 
-  int port() const override { return port_; }
-  Stats GetStats() const override {
+  int port() const { return port_; }
+  Stats GetStats() const {
     return {.connections = core_->connections,
             .requests = core_->requests,
             .refused = core_->refused,
             .turned_away = core_->turned_away};
   }
-  absl::Status BindAgain() override {
+  absl::Status BindAgain() {
     auto listener = ListenOnSocket(core_->options.socket);
     if (!listener.ok()) return listener.status();
     // (Shared: what is posted has to be copyable.)
@@ -169,12 +171,16 @@ class BeastServer : public HttpServer {
   std::unique_ptr<runtime::Thread> thread_;
 };
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(Options options) {
-  auto server = std::make_unique<BeastServer>(std::move(options));
-  if (auto listening = server->Listen(); !listening.ok()) return listening;
-  return server;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (auto listening = impl->Listen(); !listening.ok()) return listening;
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+int HttpServer::port() const { return impl_->port(); }
+HttpServer::Stats HttpServer::GetStats() const { return impl_->GetStats(); }
+absl::Status HttpServer::BindAgain() { return impl_->BindAgain(); }
 
 }  // namespace web

@@ -69,13 +69,22 @@ class HttpServer {
   // Unavailable names the address and the reason why the server cannot listen there.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Options options);
   // Closes every connection and waits for the thread. Replies may outlive it.
-  virtual ~HttpServer() = default;
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
 
   // The port that addresses are served on; 0 without one.
-  virtual int port() const = 0;
-  virtual Stats GetStats() const = 0;
+  int port() const;
+  Stats GetStats() const;
   // Listens anew on the socket after its file was removed; open connections go on.
-  virtual absl::Status BindAgain() = 0;
+  absl::Status BindAgain();
+
+ private:
+  class Impl;  // Keeps Boost out of this header.
+
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
 };
 inline constexpr std::size_t kMaxHttpHeader = 8 << 10;
 inline constexpr std::size_t kMaxHttpBody = 64 << 10;
