@@ -60,10 +60,10 @@ struct Transfer {
   }
 };
 
-class Files final : public SentFiles {
+class RealSentFiles final : public SentFiles {
  public:
-  explicit Files(Options options) : options_(std::move(options)) {}
-  ~Files() override {
+  explicit RealSentFiles(Options options) : options_(std::move(options)) {}
+  ~RealSentFiles() override {
     way_->Close();
     for (auto& [number, transfer] : transfers_) {
       *transfer->gives_up = true;
@@ -279,7 +279,7 @@ class Files final : public SentFiles {
 }  // namespace
 
 std::unique_ptr<SentFiles> SentFiles::Create(Options options) {
-  return std::make_unique<Files>(std::move(options));
+  return std::make_unique<RealSentFiles>(std::move(options));
 }
 
 }  // namespace launcher
