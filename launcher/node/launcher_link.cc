@@ -36,7 +36,7 @@ absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {
 
 }  // namespace
 
-LauncherLink::~LauncherLink() { *alive_ = false; }
+LauncherLink::~LauncherLink() { way_->Close(); }
 
 void LauncherLink::Connect() {
   if (!patience_timer_.is_set() && !is_welcome_) WaitForWelcome();
@@ -108,9 +108,7 @@ void LauncherLink::WaitForWelcome() {
 
 void LauncherLink::TellUnwanted(const std::string& why) {
   if (!options_.on_unwanted) return;
-  options_.loop->Post([this, alive = alive_, why] {
-    if (*alive) options_.on_unwanted(why);
-  });
+  way_->Post([this, why] { options_.on_unwanted(why); });
 }
 
 void LauncherLink::NoteBadWord(std::string_view what) {

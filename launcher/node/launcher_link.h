@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "launcher/node/files/way_back.h"
 #include "launcher/node/words/node_frames.h"
 #include "launcher/node/words/node_words.h"
 #include "runtime/event_loop.h"
@@ -70,7 +71,7 @@ class LauncherLink {
   bool is_loss_logged_ = false;
   std::uint64_t bad_words_ = 0;
   runtime::Timer connect_timer_, welcome_timer_, patience_timer_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
 
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 };

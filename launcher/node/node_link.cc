@@ -20,7 +20,7 @@ NodeLink::NodeLink(Options options) : options_(std::move(options)) {
   LoseAfter(options_.lost_after);
 }
 
-NodeLink::~NodeLink() { *alive_ = false; }
+NodeLink::~NodeLink() { way_->Close(); }
 
 void NodeLink::Take(runtime::UniqueFd socket) {
   if (is_welcome_) OnClosed(absl::UnavailableError("the node has connected again"));
@@ -33,8 +33,8 @@ void NodeLink::Take(runtime::UniqueFd socket) {
 void NodeLink::Attend(const std::string& key, Attendant* attendant) {
   attendants_[key] = attendant;
   if (!is_welcome_) return;
-  options_.loop->Post([this, key, alive = alive_] {
-    if (!*alive || !is_welcome_) return;
+  way_->Post([this, key] {
+    if (!is_welcome_) return;
     if (Attendant* const still = Find(key)) still->OnConnected(hello_.node);
   });
 }
@@ -149,8 +149,7 @@ void NodeLink::OnNews(const NodeNews& news) {
 void NodeLink::AcknowledgeSoon(std::uint64_t number) {
   heard_ = std::max(heard_, number);
   if (std::exchange(tells_heard_, true)) return;
-  options_.loop->Post([this, alive = alive_] {
-    if (!*alive) return;
+  way_->Post([this] {
     tells_heard_ = false;
     if (heard_ > 0) (void)Send({.kind = NodeOrder::Kind::kHeard, .number = heard_});
   });

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "launcher/node/files/way_back.h"
 #include "launcher/node/node_ports.h"
 #include "launcher/node/node_usage.h"
 #include "launcher/node/words/file_words.h"
@@ -124,7 +125,7 @@ class NodeLink {
   std::string lost_why_ = "it has not connected";
   runtime::Timer lost_timer_;
   std::map<std::string, Attendant*> attendants_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
 };
 
 }  // namespace launcher

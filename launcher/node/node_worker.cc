@@ -23,6 +23,7 @@
 #include "launcher/node/files/checkpoint_relay.h"
 #include "launcher/node/files/run_files_sender.h"
 #include "launcher/node/files/sent_files.h"
+#include "launcher/node/files/way_back.h"
 #include "launcher/node/launcher_link.h"
 #include "launcher/node/news_turns.h"
 #include "launcher/node/node_ports.h"
@@ -132,7 +133,6 @@ class NodeWorker::Impl {
     return absl::StrCat(options_.folder, "/attempts/", key);
   }
   std::string ProbePath(const std::string& key) const { return Folder(key) + "/probe"; }
-  void Later(std::function<void()> work);
 
   // Connections.
   void OnFrame(std::string_view frame);
@@ -208,7 +208,7 @@ class NodeWorker::Impl {
   bool is_leaving_ = false;
   bool all_are_over_ = false;      // Seen while leaving.
   std::function<void()> on_left_;  // Empty: not leaving, or told.
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
   LauncherLink link_{{.loop = options_.loop,
                       .socket_path = options_.launcher_socket,
                       .refused_pause = options_.refused_pause,
@@ -221,7 +221,7 @@ class NodeWorker::Impl {
                       .on_frame = [this](std::string_view frame) { OnFrame(frame); }}};
 };
 
-NodeWorker::Impl::~Impl() { *alive_ = false; }
+NodeWorker::Impl::~Impl() { way_->Close(); }
 
 absl::Status NodeWorker::Impl::Open() {
   for (const auto& checked :
@@ -274,12 +274,6 @@ void NodeWorker::Impl::RememberFiles(const std::string& run_directory, const Fil
     if (file.size < kLargeFile || ++count > kMaxRemembered) continue;
     files_.Remember(absl::StrCat(run_directory, "/", file.path), file);
   }
-}
-
-void NodeWorker::Impl::Later(std::function<void()> work) {
-  options_.loop->Post([alive = alive_, work = std::move(work)] {
-    if (*alive) work();
-  });
 }
 
 // --- Connections.
@@ -608,7 +602,7 @@ void NodeWorker::Impl::MakeAttempt(Held* held) {
                 turns_.Say(held->key);
               },
           .on_over = [this, held](const AttemptEnd& end) { OnOver(held, end); },
-          .on_left = [this, key] { Later([this, key] { Remove(key); }); }});
+          .on_left = [this, key] { way_->Post([this, key] { Remove(key); }); }});
 }
 
 void NodeWorker::Impl::BeginLiveness(Held* held, const ShimState& state) {
@@ -649,7 +643,7 @@ void NodeWorker::Impl::OnOver(Held* held, const AttemptEnd& end) {
         held->key, [this, key = held->key](const std::string& problem) { OnCopied(key, problem); });
   }
   turns_.Say(held->key);
-  if (held->is_discarded) Later([this, key = held->key] { LetGo(key); });
+  if (held->is_discarded) way_->Post([this, key = held->key] { LetGo(key); });
   if (held->is_of_earlier_owner) link_.Connect();
   LookWhetherLeft();
 }
@@ -727,7 +721,7 @@ void NodeWorker::Impl::Leave(absl::Duration grace, std::function<void()> done) {
     StopIt(held.get(), {.signal = SIGTERM, .grace = grace});
   }
   leave_timer_.Start(options_.loop, grace + kToLeave, [this] { FinishLeaving(); });
-  Later([this] { LookWhetherLeft(); });
+  way_->Post([this] { LookWhetherLeft(); });
 }
 
 void NodeWorker::Impl::LookWhetherLeft() {
@@ -744,7 +738,7 @@ void NodeWorker::Impl::FinishLeaving() {
       unlink(held->control_socket.c_str());
     }
   }
-  if (on_left_) Later(std::exchange(on_left_, {}));
+  if (on_left_) way_->Post(std::exchange(on_left_, {}));
 }
 
 absl::StatusOr<std::unique_ptr<NodeWorker>> NodeWorker::Create(Options options) {

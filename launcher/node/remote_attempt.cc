@@ -25,7 +25,7 @@
 //   and what the launcher is told of the output is what has been copied.
 // - The end is told (Finish) once: after all output and all files of the attempt are here, unless
 //   it could not start, or its node is lost.
-// - A callback that may run later looks at *alive_ first.
+// - What may run later goes over way_, which ends with the attempt.
 
 namespace launcher {
 namespace {
@@ -55,7 +55,7 @@ RemoteAttempt::RemoteAttempt(Options options, Callbacks callbacks)
 }
 
 RemoteAttempt::~RemoteAttempt() {
-  *alive_ = false;
+  way_->Close();
   options_.node->Leave(options_.key);
 }
 
@@ -397,8 +397,8 @@ void RemoteAttempt::Stop(int signal, absl::Duration grace) {
   if (over_) return;
   if (!told_) {
     // It is not begun any more. (The caller may still hold what the end changes.)
-    options_.loop->Post([this, alive = alive_, signal, grace] {
-      if (!*alive || over_) return;
+    way_->Post([this, signal, grace] {
+      if (over_) return;
       if (told_) return Stop(signal, grace);
       AttemptEnd end;
       end.how = absl::StrCat("stopped before node ", options_.node->name(), " could start it");

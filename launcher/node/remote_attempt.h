@@ -14,6 +14,7 @@
 #include "launcher/node/files/checkpoint_source.h"
 #include "launcher/node/files/received_files.h"
 #include "launcher/node/files/shared_marks.h"
+#include "launcher/node/files/way_back.h"
 #include "launcher/node/node_link.h"
 #include "launcher/node/words/file_words.h"
 #include "launcher/node/words/node_words.h"
@@ -136,7 +137,7 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   bool told_ = false;  // The node was told to start it, or may have been by an earlier launcher.
   bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;
   runtime::Timer timer_;  // Until it tries again.
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
 };
 
 }  // namespace launcher
