@@ -5,26 +5,22 @@
 #include "launcher/node/files/attempt_files.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "launcher/node/files/hashed_file.h"
 #include "launcher/node/files/start_checkpoint.h"
 #include "runtime/archive/tar_reader.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/text/sha256.h"
 #include "runtime/thread.h"
 #include "runtime/timer.h"
 
@@ -32,7 +28,6 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxMark = 1 << 10;
-constexpr std::size_t kPiece = 256 << 10;
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
 // In the attempt's folder: the path of the launcher's run directory.
 constexpr char kOriginFile[] = "origin";
@@ -61,18 +56,9 @@ struct Plan {
 };
 
 absl::Status CheckHash(int fd, const std::string& expected, const std::atomic<bool>& gives_up) {
-  runtime::Sha256 hash;
-  std::string piece(kPiece, '\0');
-  for (;;) {
-    if (gives_up) return absl::CancelledError("given up");
-    const ssize_t got = read(fd, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read it: ", strerror(errno)));
-    if (got == 0) break;
-    hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
-  }
-  if (hash.Finish() != expected) return absl::DataLossError("it has another hash");
-  return lseek(fd, 0, SEEK_SET) == 0 ? absl::OkStatus() : absl::UnavailableError(strerror(errno));
+  const auto hashed = HashFile(fd, gives_up);
+  if (!hashed.ok()) return hashed.status();
+  return hashed->sha256 == expected ? absl::OkStatus() : absl::DataLossError("it has another hash");
 }
 
 absl::Status MakeWork(const Plan& plan, const std::atomic<bool>& gives_up) {

@@ -24,6 +24,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "launcher/node/files/hashed_file.h"
 #include "launcher/node/files/run_directory_files.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
@@ -312,17 +313,8 @@ class Writer {
 
   // Hashes the first `size` bytes; empty if the file has fewer.
   std::string HashOfFirst(int fd, std::uint64_t size) {
-    runtime::Sha256 hash;
-    std::string piece(kPiece, '\0');
-    for (std::uint64_t done = 0; done < size;) {
-      const std::uint64_t room = std::min<std::uint64_t>(piece.size(), size - done);
-      const ssize_t got = pread(fd, piece.data(), room, static_cast<off_t>(done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0 || gives_up_) return "";
-      hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
-      done += static_cast<std::uint64_t>(got);
-    }
-    return hash.Finish();
+    auto hashed = HashFile(fd, gives_up_, size);
+    return hashed.ok() && hashed->size == size ? std::move(hashed->sha256) : "";
   }
 
   FileAnswer TakeAppend(const FilePart& part) {

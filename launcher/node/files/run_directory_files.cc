@@ -15,12 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/text/sha256.h"
+#include "launcher/node/files/hashed_file.h"
 
 namespace launcher {
 namespace {
-
-constexpr std::size_t kPiece = 256 << 10;
 
 absl::Status Failed(const char* verb, const std::string& path) {
   if (errno == ENOENT) return absl::NotFoundError(absl::StrCat(path, " is not there"));
@@ -63,20 +61,13 @@ class Reader {
 
   absl::Status TakeFile(const std::string& path, int fd) {
     if (auto counted = Count(path); !counted.ok()) return counted;
-    runtime::Sha256 hash;
-    std::string piece(kPiece, '\0');
-    FileList::File file{.path = path};
-    for (;;) {
-      if (gives_up_) return absl::CancelledError("given up");
-      const ssize_t got = read(fd, piece.data(), piece.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return Failed("read", path);
-      if (got == 0) break;
-      hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
-      file.size += static_cast<std::uint64_t>(got);
+    auto hashed = HashFile(fd, gives_up_);
+    if (absl::IsCancelled(hashed.status())) return hashed.status();
+    if (!hashed.ok()) {
+      return absl::UnavailableError(absl::StrCat(path, ": ", hashed.status().message()));
     }
-    file.sha256 = hash.Finish();
-    list_.files.push_back(std::move(file));
+    list_.files.push_back(
+        {.path = path, .size = hashed->size, .sha256 = std::move(hashed->sha256)});
     return absl::OkStatus();
   }
 

@@ -17,14 +17,13 @@
 #include <random>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "launcher/node/files/hashed_file.h"
 #include "launcher/node/files/run_directory_files.h"
 #include "launcher/node/files/way_back.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/text/sha256.h"
 #include "runtime/thread.h"
 #include "runtime/timer.h"
 
@@ -32,7 +31,6 @@ namespace launcher {
 namespace {
 
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
-constexpr std::size_t kPiece = 256 << 10;
 // A file that changes while it is sent is sent so often at the end, and so is a beginning proved.
 constexpr int kTries = 5;
 
@@ -120,30 +118,11 @@ class Look {
   Seen seen_;
 };
 
-struct Hashed {
-  std::uint64_t size = 0;
-  std::string sha256;  // Empty: it cannot be read.
-};
-
-// The first `limit` bytes of a file.
-Hashed HashOf(const std::string& run_directory, const std::string& path, std::uint64_t limit,
-              const std::atomic<bool>& gives_up) {
+// Hashes the first `limit` bytes of a file; its hash is empty if it cannot be read.
+HashedFile HashOf(const std::string& run_directory, const std::string& path, std::uint64_t limit,
+                  const std::atomic<bool>& gives_up) {
   const runtime::UniqueFd fd = OpenInRun(run_directory, path, O_RDONLY | O_NONBLOCK);
-  Hashed hashed;
-  if (!fd.valid()) return hashed;
-  runtime::Sha256 hash;
-  std::string piece(kPiece, '\0');
-  while (hashed.size < limit && !gives_up) {
-    const std::uint64_t room = std::min<std::uint64_t>(piece.size(), limit - hashed.size);
-    const ssize_t got = read(fd.get(), piece.data(), room);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return hashed;
-    if (got == 0) break;
-    hash.Add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
-    hashed.size += static_cast<std::uint64_t>(got);
-  }
-  hashed.sha256 = hash.Finish();
-  return hashed;
+  return fd.valid() ? HashFile(fd.get(), gives_up, limit).value_or(HashedFile()) : HashedFile();
 }
 
 struct File {
@@ -336,12 +315,12 @@ class RunFilesSender::Impl {
     if (item->queue.empty()) return EndOfRound(key, item);
     const std::string path = item->queue.front();
     if (IsEventFile(path)) return SendEventBytes(key, item, path);
-    OnThread<Hashed>(
+    OnThread<HashedFile>(
         key,
         [run = item->run_directory, path](const std::atomic<bool>& gives_up) {
           return HashOf(run, path, kMaxBytes, gives_up);
         },
-        [this, key, path](Item* still, const Hashed& hashed) {
+        [this, key, path](Item* still, const HashedFile& hashed) {
           if (hashed.sha256.empty()) return FailFile(key, "it cannot be read");
           still->part = {.attempt = key,
                          .kind = FilePart::Kind::kWhole,
@@ -433,12 +412,12 @@ class RunFilesSender::Impl {
     if (++file.tries >= kTries || there > file.looks.size) {
       return FailFile(key, "a longer file of that name is there already");
     }
-    OnThread<Hashed>(
+    OnThread<HashedFile>(
         key,
         [run = item->run_directory, path, there](const std::atomic<bool>& gives_up) {
           return HashOf(run, path, there, gives_up);
         },
-        [this, key, path, there](Item* still, const Hashed& hashed) {
+        [this, key, path, there](Item* still, const HashedFile& hashed) {
           if (hashed.size != there) return FailFile(key, "it has become shorter");
           File& again = still->files[path];
           again.there = there;

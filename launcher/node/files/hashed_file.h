@@ -1,0 +1,28 @@
+#ifndef LAUNCHER_NODE_FILES_HASHED_FILE_H_
+#define LAUNCHER_NODE_FILES_HASHED_FILE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace launcher {
+
+// The beginning of a file, as it was read.
+struct HashedFile {
+  std::uint64_t size = 0;  // Bytes.
+  std::string sha256;
+};
+
+// Hashes the first `limit` bytes of a file, or all of it if it has fewer; its offset stays.
+// Cancelled: `gives_up` has become true; Unavailable: it cannot be read. Blocks for the disk; any
+// thread.
+absl::StatusOr<HashedFile> HashFile(
+    int fd, const std::atomic<bool>& gives_up,
+    std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_NODE_FILES_HASHED_FILE_H_
