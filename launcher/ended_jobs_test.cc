@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/fixtures/testing_table.h"
+#include "launcher/job/job_list.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/run/job_table.h"
 #include "runtime/allocated_bytes.h"
@@ -109,7 +110,7 @@ TEST_F(EndedJobsTest, TheLastOnesAreListed) {
   ASSERT_EQ(Restart(ended[0]), absl::OkStatus());
   ASSERT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "0\n1\n2\n0\n"));
   ASSERT_TRUE(yard_.AwaitEnd(ended[0]).has_value());
-  const auto listed = [this](const JobTable::ListOptions& options) {
+  const auto listed = [this](const JobListOptions& options) {
     std::vector<std::string> ids;
     yard_.OnLoop([&] {
       for (const msg::JobT& job : yard_.table()->List(options)) ids.push_back(job.id);

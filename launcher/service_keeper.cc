@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,9 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "launcher/job/supervisor.h"
+#include "launcher/wanted_services.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "runtime/process/metrics_port.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/string_view.h"
 #include "runtime/timer.h"
@@ -38,46 +36,6 @@ constexpr absl::Duration kStableAfter = absl::Seconds(10);
 constexpr std::string_view kGate = "gate";
 // Exit code of a second copy of a service.
 constexpr int kRefused = 6;
-
-struct Wanted {
-  std::string logdir;
-  std::string trainer;  // Empty: our own.
-  std::uint64_t slots;  // For trials; 0: as many as the trainer chooses.
-  // Flags of a service, without their dashes.
-  std::map<std::string, std::vector<std::string>> flags;
-};
-
-std::optional<Wanted> ReadWanted(const std::string& path) {
-  const auto content = runtime::ReadFile(path, kMaxSmallFile);
-  if (!content.ok()) return std::nullopt;
-  const auto json = nlohmann::json::parse(*content, nullptr, /*allow_exceptions=*/false);
-  const auto text = [&](const char* key) -> std::string {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-  };
-  if (!json.is_object() || text("logdir").empty()) {
-    LOG(ERROR) << path << " is not {\"logdir\": \"/path\"}: no service is started";
-    return std::nullopt;
-  }
-  const auto slots = json.find("slots");
-  Wanted wanted{
-      text("logdir"),
-      text("trainer"),
-      slots != json.end() && slots->is_number_unsigned() ? slots->get<std::uint64_t>() : 0,
-      {}};
-  const auto add = [&](const nlohmann::json& list, const std::string& service) {
-    if (!list.is_array()) return;
-    for (const auto& flag : list) {
-      if (flag.is_string()) wanted.flags[service].push_back(flag.get<std::string>());
-    }
-  };
-  add(json.value("datamanager", nlohmann::json()), "datamanager");
-  const auto shared = json.find("flags");
-  if (shared == json.end() || !shared->is_object()) return wanted;
-  for (const auto& [service, list] : shared->items()) add(list, service);
-  runtime::LeaveOneMetricsPort(&wanted.flags);
-  return wanted;
-}
 
 struct Kept {
   std::string name;
@@ -211,7 +169,7 @@ class ServiceKeeper::Impl {
   }
 
   void Look() {
-    wanted_ = ReadWanted(WantedPath());
+    wanted_ = ReadWantedServices(WantedPath());
     for (Kept& service : services_) Ensure(service);
   }
 
@@ -271,7 +229,7 @@ class ServiceKeeper::Impl {
   absl::StatusOr<pid_t> Spawn(Kept& service) {
     service.tried = true;
     // The flags of now, also if the change of the file was not heard of yet.
-    if (auto wanted = ReadWanted(WantedPath())) wanted_ = *std::move(wanted);
+    if (auto wanted = ReadWantedServices(WantedPath())) wanted_ = *std::move(wanted);
     runtime::Subprocess::Options start;
     if (service.name == "trainer" && !wanted_->trainer.empty()) {
       start.program = wanted_->trainer;
@@ -395,7 +353,7 @@ class ServiceKeeper::Impl {
 
   const Options options_;
   std::array<Kept, 5> services_;  // In the order they are started.
-  std::optional<Wanted> wanted_;
+  std::optional<WantedServices> wanted_;
   runtime::UniqueFd inotify_;
   runtime::EventLoop::WatchId inotify_watch_ = 0;
 

@@ -18,10 +18,7 @@
 namespace launcher {
 
 // Keeps the yard's other services running while the yard is wanted: while the file STATE/wanted
-// exists ({"logdir": "/abs", "trainer": "/abs" or absent, "slots": a number or absent,
-// "datamanager": a list of "name=value", its flags, or absent, "flags": by service a list of more
-// of them, or absent}; `yard up` writes it in one step, `yard down` removes it). On the loop's
-// thread.
+// (wanted_services.h) exists, which `yard up` writes and `yard down` removes. On the loop's thread.
 //
 // A service that holds its lock is adopted and watched, as soon as it takes the lock, whoever
 // started it. A service that does not hold its lock is started, in a session of its own, so that it

@@ -60,12 +60,6 @@ std::uint64_t OwnStartTicks() {
 
 TaskRun& TaskOf(Job& job, int task) { return *job.run->tasks[static_cast<std::size_t>(task)]; }
 
-// True if no task of the job has an attempt yet, because the job waits for resources.
-bool HasNotBegun(const Job& job) {
-  return std::all_of(job.row.tasks.begin(), job.row.tasks.end(),
-                     [](const TaskRow& task) { return task.attempts.empty(); });
-}
-
 }  // namespace
 
 // ---- The beginning
@@ -336,7 +330,7 @@ absl::StatusOr<msg::JobT> JobTable::Launch(const std::string& request_id, msg::J
            std::filesystem::exists(JobFolder(options_.locations.state_directory, job->row.id)));
   job->row.request_id = request_id.empty() ? runtime::RandomHex128() : request_id;
   job->row.created_us = WallUs();
-  BeginTime(job->row);
+  BeginTime(BothClocks(), &job->row);
   if (auto status = CheckRoom(job->row); !status.ok()) return status;
   auto ports = ports_.Take(job->row);
   if (!ports.ok()) return ports.status();
@@ -404,8 +398,8 @@ void JobTable::FeedOrder(Job& job) {
   }
   const Event event =
       OrderOf(job.row.spec, [this](const std::string& name) { return NewestOf(name); });
-  if (std::holds_alternative<event::JobsCame>(event) && HasNotBegun(job)) {
-    BeginTime(job.row);  // It may run from now on.
+  if (std::holds_alternative<event::JobsCame>(event) && HasNotBegun(job.row)) {
+    BeginTime(BothClocks(), &job.row);  // It may run from now on.
     if (jobs_.contains(job.row.id)) SetEndTimer(job);
   }
   Feed(job, event);
@@ -586,7 +580,7 @@ void JobTable::NoteEnd(Job& job, bool had_ended) {
   } else {
     job.row.ended_us = 0;
     job.failures_since_us = WallUs();
-    BeginTime(job.row);
+    BeginTime(BothClocks(), &job.row);
     job.row.failure = nullptr;
     ++stats_.live;
     SetEndTimer(job);
@@ -670,8 +664,8 @@ void JobTable::AskForPorts(Job& job) {
 }
 
 void JobTable::BeginGranted(Job& job, const std::vector<int>& granted) {
-  if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
-    BeginTime(job.row);
+  if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job.row)) {
+    BeginTime(BothClocks(), &job.row);
     Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
     SetEndTimer(job);
   }
@@ -717,28 +711,16 @@ std::vector<int> JobTable::PortsOf(const Job& job, int task) const {
 
 // ---- Actions
 
-void JobTable::BeginTime(JobRow& row) const {
-  row.run_since_us = WallUs();
-  row.run_since_monotonic_us = absl::ToInt64Microseconds(Now());
-}
-
-// How much of the time that the job may run is used.
-absl::Duration JobTable::TimeOf(const JobRow& row) const {
-  if (row.run_since_monotonic_us < 0) return absl::Microseconds(WallUs() - row.run_since_us);
-  return Now() - absl::Microseconds(row.run_since_monotonic_us);
-}
-
 void JobTable::SetEndTimer(Job& job) {
-  const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
-  if (limit == absl::ZeroDuration()) return;
-  const auto left = limit - TimeOf(job.row);
-  job.end_timer.Start(options_.loop, std::max<absl::Duration>(left, absl::ZeroDuration()),
-                      [this, entry = &job, limit] {
-                        if (HasNotBegun(*entry)) return;  // Its time begins with its first grant.
-                        entry->time_over_us = WallUs();
-                        Feed(*entry, event::TimeOver{absl::StrCat(
-                                         "its time of ", absl::FormatDuration(limit), " is over")});
-                      });
+  const auto left = TimeLeft(job.row, BothClocks());
+  if (!left) return;
+  job.end_timer.Start(options_.loop, *left, [this, entry = &job] {
+    if (HasNotBegun(entry->row)) return;  // Its time begins with its first grant.
+    entry->time_over_us = WallUs();
+    const auto limit = absl::Milliseconds(entry->row.spec.max_run_time_ms);
+    Feed(*entry,
+         event::TimeOver{absl::StrCat("its time of ", absl::FormatDuration(limit), " is over")});
+  });
 }
 
 void JobTable::Carry(Job& job, const action::StartAttempt& start) {
@@ -887,23 +869,9 @@ absl::StatusOr<std::vector<std::string>> JobTable::EnvironmentOf(const std::stri
   return std::move(caller->environment);
 }
 
-std::vector<msg::JobT> JobTable::List(const ListOptions& options) const {
-  std::vector<const JobRow*> rows, ended;
-  for (const auto& [id, job] : jobs_) (job->row.has_ended() ? ended : rows).push_back(&job->row);
-  if (options.live_only) ended.clear();
-  if (options.newest_ended > 0 && ended.size() > options.newest_ended) {
-    const auto end = ended.begin() + static_cast<std::ptrdiff_t>(options.newest_ended);
-    std::nth_element(ended.begin(), end, ended.end(), [](const JobRow* a, const JobRow* b) {
-      return std::pair(a->ended_us, a->created_us) > std::pair(b->ended_us, b->created_us);
-    });
-    ended.erase(end, ended.end());
-  }
-  rows.insert(rows.end(), ended.begin(), ended.end());
-  std::sort(rows.begin(), rows.end(), [](const JobRow* a, const JobRow* b) {
-    return std::pair(a->created_us, a->id) < std::pair(b->created_us, b->id);
-  });
+std::vector<msg::JobT> JobTable::List(const JobListOptions& options) const {
   std::vector<msg::JobT> jobs;
-  for (const JobRow* row : rows) jobs.push_back(Message(*row));
+  for (const JobRow* row : ListJobs(Rows(), options)) jobs.push_back(Message(*row));
   return jobs;
 }
 

@@ -16,9 +16,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/job/job_list.h"
 #include "launcher/job/job_observers.h"
 #include "launcher/job/job_row.h"
 #include "launcher/job/job_store.h"
+#include "launcher/job/job_time.h"
 #include "launcher/job/shared_callers.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/log/follow_pace.h"
@@ -129,12 +131,8 @@ class JobTable {
   std::vector<const JobRow*> Rows() const;
   // As others see it: without its environment.
   msg::JobT Message(const JobRow& row) const;
-  struct ListOptions {
-    bool live_only = false;
-    std::size_t newest_ended = 0;  // At most so many ended jobs, the last to end; 0: all.
-  };
   // Oldest first.
-  std::vector<msg::JobT> List(const ListOptions& options) const;
+  std::vector<msg::JobT> List(const JobListOptions& options) const;
   // The environment that a job was launched with, without what its task types add: "NAME=value"
   // each, secrets and all. If the job has ended, it is read from the store.
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const;
@@ -182,6 +180,7 @@ class JobTable {
   }
   absl::Duration Now() const { return options_.clock->Monotonic(); }
   std::int64_t WallUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
+  Moment BothClocks() const { return {.wall = options_.clock->Now(), .monotonic = Now()}; }
   Job* Find(const JobRow& row) const;
 
   void MakeHost();
@@ -213,8 +212,6 @@ class JobTable {
   void Carry(Job& job, const action::StopAttempt& stop);
   void Carry(Job& job, const action::SetTimer& timer);
   void Carry(Job& job, const action::CancelTimer& cancel);
-  void BeginTime(JobRow& row) const;
-  absl::Duration TimeOf(const JobRow& row) const;
   void SetEndTimer(Job& job);
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);

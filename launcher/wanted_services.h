@@ -1,0 +1,29 @@
+#ifndef LAUNCHER_WANTED_SERVICES_H_
+#define LAUNCHER_WANTED_SERVICES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace launcher {
+
+// The content of the file STATE/wanted, which `yard up` writes in one step: {"logdir": "/abs",
+// "trainer": "/abs" or absent, "slots": a number or absent, "datamanager": a list of "name=value",
+// its flags, or absent, "flags": by service a list of more of them, or absent}.
+struct WantedServices {
+  std::string logdir;
+  std::string trainer;      // Path of its program. Empty: our own.
+  std::uint64_t slots = 0;  // For trials; 0: as many as the trainer chooses.
+  // Flags of a service, without their dashes.
+  std::map<std::string, std::vector<std::string>> flags;
+};
+
+// Reads the file. Nothing if it is missing; nothing, and an error in the log, if it names no run
+// directory. Blocks for the disk.
+std::optional<WantedServices> ReadWantedServices(const std::string& path);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_WANTED_SERVICES_H_
