@@ -11,27 +11,27 @@
 
 namespace bus {
 
-// A file that the yard's owner makes (`yard gate allow`) and hands over: a client needs it to use
-// the yard through its gate. It holds a secret key.
+// A file that the yard's owner makes (`yard gate allow`) and hands over. A client needs it to use
+// the yard through its gate. It contains a secret key.
 struct AccessFile {
-  std::string address = {};  // The gate's: "tcp://HOST:PORT".
-  std::string name = {};     // The key's, as the gate knows it.
-  std::string role = {};     // When the file was made; kNodeRole: it is a node's.
-  std::string nonce = {};    // A node's (AllowedKey).
+  std::string address = {};  // The gate's address: "tcp://HOST:PORT".
+  std::string name = {};     // Name under which the gate knows the key.
+  std::string role = {};     // At the time the file was made; kNodeRole for a node's key.
+  std::string nonce = {};    // Set for a node's key (see AllowedKey).
   CurveKeys keys = {};
 };
 
-// NotFound; PermissionDenied: others than its owner may read it; InvalidArgument: it is no such
-// file. Each error names the path and the next step.
+// Errors: NotFound; PermissionDenied if others than its owner may read the file; InvalidArgument if
+// it is not an access file. Each error names the path and the next step.
 absl::StatusOr<AccessFile> ReadAccessFile(const std::string& path);
-// Makes a new file, 0600. AlreadyExists if there is one.
+// Creates the file with mode 0600. AlreadyExists if the path exists.
 absl::Status WriteAccessFile(const std::string& path, const AccessFile& access);
 
-// A yard that is used through a gate has the registry's address "gate:PATH", where PATH is the
-// access file. Nothing for every other address.
+// Returns the path of the access file if the registry's address is "gate:PATH", which means that
+// the yard is used through a gate; null for every other address.
 std::optional<std::string> PathOfAccessFile(std::string_view registry_address);
 
-// InvalidArgument unless `address` is "tcp://HOST:PORT".
+// Returns InvalidArgument unless `address` is "tcp://HOST:PORT".
 absl::Status CheckGateAddress(std::string_view address);
 
 }  // namespace bus

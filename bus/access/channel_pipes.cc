@@ -10,14 +10,14 @@
 
 // Always true:
 // - A pipe's channel is open (channels_.Has()), or the pipe is ending: then it only writes.
-// - Write(), End() and OnClosed() may remove the pipe; nothing of it is used afterwards.
+// - Write(), End() and OnClosed() may remove the pipe; do not use it afterwards.
 
 namespace bus {
 namespace {
 
 constexpr absl::Duration kRetry = absl::Milliseconds(2);
-// Pipes whose channels have ended count, too: somebody who opens and closes channels in a row finds
-// no room before the sockets of the earlier ones are closed.
+// Includes pipes whose channels have ended, so that a peer that opens and closes channels in a row
+// must wait until the earlier sockets are closed.
 constexpr std::size_t kMaxPipes = 2 * kMaxChannels;
 
 }  // namespace
@@ -42,7 +42,8 @@ void ChannelPipes::Send(const ChannelMessage& message) {
   timer_.Start(options_.thread, kRetry, [this] { SendUnsent(); });
 }
 
-// ZeroMQ does not tell when a connection has room again.
+// Sends the queued messages. ZeroMQ does not report when a connection has room again, so it retries
+// by timer.
 void ChannelPipes::SendUnsent() {
   while (!unsent_.empty()) {
     const Socket::Sent sent = options_.send(unsent_.front());
@@ -56,7 +57,7 @@ void ChannelPipes::SendUnsent() {
   WatchAll();
 }
 
-// (Not in the middle of somebody's work.)
+// Calls on_stuck from a timer, so that it never runs inside another method.
 void ChannelPipes::Stuck() {
   is_stuck_ = true;
   unsent_.clear();
@@ -88,7 +89,7 @@ absl::Status ChannelPipes::Receive(const ChannelMessage& message) {
     Watch(pipe);
   } else {
     pipe->unwritten.emplace_back(news->text);
-    // (A pipe that waits for its socket is called back.)
+    // (If more is unwritten, the pipe waits until its socket is writable.)
     if (pipe->unwritten.size() == 1 && Write(pipe)) Watch(pipe);
   }
   return absl::OkStatus();
@@ -144,7 +145,7 @@ bool ChannelPipes::Write(Pipe* pipe) {
                                 first.size() - pipe->written, MSG_NOSIGNAL);
       if (done < 0 && errno == EINTR) continue;
       if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
-      // Its last words are still read.
+      // After an error, the pipe still reads the last bytes that the socket's peer sent.
       if (done < 0) pipe->is_broken = true;
       if (done >= 0) pipe->written += static_cast<std::size_t>(done);
       if (done >= 0 && pipe->written < first.size()) continue;

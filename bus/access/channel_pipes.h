@@ -21,25 +21,25 @@
 
 namespace bus {
 
-// Carries stream sockets as channels (node_channels.h), at either end. Bounds: the
-// credits of a channel bound the bytes that its socket does not take; kMaxUnsent bounds the
-// messages for the other end, and no socket is read while one of them waits. The end of a socket in
-// either direction is its end. On the bus thread.
+// Carries stream sockets as channels (node_channels.h), at either end of a connection. Bounds: a
+// channel's credits bound the bytes that its socket has not accepted; kMaxUnsent bounds the
+// messages to the other end, and no socket is read while one of them is queued. When a socket ends
+// in either direction, its channel ends. Bus thread only.
 class ChannelPipes {
  public:
-  // A socket whose channel has ended may take so long to take what came before the end.
+  // Time that a socket has to accept the remaining bytes after its channel has ended.
   static constexpr absl::Duration kToFlush = absl::Seconds(10);
   static constexpr std::size_t kMaxUnsent = 4096;
 
   struct Options {
-    BusThread* thread = nullptr;               // Not owned; outlives this.
-    DescriptorWatches* descriptors = nullptr;  // The thread's.
+    BusThread* thread = nullptr;               // Not owned; must outlive this object.
+    DescriptorWatches* descriptors = nullptr;  // The thread's watches.
     NodeChannels::End end = NodeChannels::End::kNode;
-    // Sends a message to the other end, unless the connection is full or gone.
+    // Sends a message to the other end; reports if the connection is full or gone.
     std::function<Socket::Sent(std::string_view message)> send;
-    // The other end is gone, or takes nothing and has asked for too much. May destroy the pipes.
+    // Called when the connection is gone or its queue exceeds kMaxUnsent. May destroy the pipes.
     std::function<void()> on_stuck;
-    // The gate's: a connection to where a channel leads.
+    // Gate only: connects to the destination of a new channel.
     std::function<absl::StatusOr<runtime::UniqueFd>(char where)> connect = {};
   };
   explicit ChannelPipes(Options options);
@@ -47,11 +47,12 @@ class ChannelPipes {
   ChannelPipes(const ChannelPipes&) = delete;
   ChannelPipes& operator=(const ChannelPipes&) = delete;
 
-  // A message of the other end. InvalidArgument: the connection is to end.
+  // Handles a message of the other end. On InvalidArgument the caller must end the connection.
   absl::Status Receive(const ChannelMessage& message);
-  // The node's: carries a connection that was made here. ResourceExhausted: it has too many.
+  // Node only: carries a connection that was accepted here. ResourceExhausted if there are too
+  // many.
   absl::Status Carry(runtime::UniqueFd socket, char where);
-  // Sends a message that is of no channel, after those that wait.
+  // Sends a message that belongs to no channel, after the queued ones.
   void Send(const ChannelMessage& message);
 
   std::size_t size() const { return pipes_.size(); }
@@ -62,9 +63,9 @@ class ChannelPipes {
     runtime::UniqueFd socket;
     DescriptorWatches::Id watch = 0;
     std::deque<std::string> unwritten;
-    std::size_t written = 0;  // Bytes of the first unwritten message.
-    bool is_ending = false;   // Its channel has ended: it closes once all is written.
-    bool is_broken = false;   // It takes nothing any more.
+    std::size_t written = 0;  // Bytes already written of the first unwritten message.
+    bool is_ending = false;   // The channel has ended: the socket closes once all is written.
+    bool is_broken = false;   // The socket accepts nothing any more.
     BusTimer timer;
   };
 
@@ -74,11 +75,11 @@ class ChannelPipes {
   void OnOpened(std::uint32_t channel, char where);
   void Add(std::uint32_t channel, runtime::UniqueFd socket);
   void OnReady(std::uint32_t channel, bool readable, bool writable);
-  // False if the pipe has ended.
+  // Returns false if the pipe has ended.
   bool Write(Pipe* pipe);
   void Read(Pipe* pipe);
   void OnClosed(Pipe* pipe);
-  // The channel ends here; the other end is told.
+  // Ends the channel at this end and sends kClose to the other one.
   void End(Pipe* pipe, std::string_view why);
   void Watch(Pipe* pipe);
   void Remove(std::uint32_t channel);
@@ -87,7 +88,7 @@ class ChannelPipes {
   NodeChannels channels_;
   std::map<std::uint32_t, Pipe> pipes_;  // By channel.
   std::deque<std::string> unsent_;
-  BusTimer timer_;  // The next try to send, or on_stuck.
+  BusTimer timer_;  // Retries to send, or calls on_stuck.
   bool is_stuck_ = false;
 };
 

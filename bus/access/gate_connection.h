@@ -10,19 +10,19 @@
 
 namespace bus {
 
-// A new connection to the gate of an access file.
+// An open connection to the gate that an access file names.
 struct GateConnection {
   std::unique_ptr<Socket> socket;
   std::string address;  // "tcp://HOST:PORT"
   std::string key;      // Name of the client's key.
 };
-// Reads the file each time, so that one that was replaced counts. Does not wait for the gate.
-// `use` is kCaller or kReader. Errors: those of ReadAccessFile().
+// Opens a connection. Reads the access file each time, so that a replaced file takes effect. Does
+// not wait for the gate. `use` is kCaller or kReader. Errors: those of ReadAccessFile().
 absl::StatusOr<GateConnection> ConnectToGate(const SocketContext& context, Socket::Use use,
                                              const std::string& access_file);
 
-// Why a connection was lost that had come as far as `reached`: PermissionDenied if the gate does
-// not know the key, else Unavailable.
+// Explains why a connection that had progressed to `reached` was lost: PermissionDenied if the gate
+// does not know the key, otherwise Unavailable.
 absl::Status WhyGateIsLost(Socket::Reached reached, const std::string& address,
                            const std::string& key);
 

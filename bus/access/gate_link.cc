@@ -28,23 +28,24 @@
 #include "runtime/process/unix_listener.h"
 #include "runtime/text/printable.h"
 
-// Always true, all on the bus thread: there is a socket_, or a timer for the next one; pipes_ are
-// there from the gate's welcome until the socket is closed; the listeners are read in that time
-// alone.
+// Always true (everything belongs to the bus thread): either socket_ exists, or a timer for the
+// next connection is set; pipes_ exists from the gate's welcome until the socket is closed; the
+// listeners accept connections only during that time.
 
 namespace bus {
 namespace {
 
 using Kind = ChannelMessage::Kind;
 
-constexpr int kWaiting = 128;  // Connections of the node that are not carried yet.
+constexpr int kWaiting = 128;  // Backlog of connections that are not carried yet.
 constexpr int kMessagesAtOnce = 256;
-// A gate that takes a connection and says nothing.
+// Limit for a gate that accepts the connection and does not answer.
 constexpr absl::Duration kToWelcome = absl::Seconds(10);
-// A connection that has lasted so long was a good one.
+// A connection that lasts this long resets the pause.
 constexpr absl::Duration kLasts = absl::Seconds(10);
 constexpr absl::Duration kTellAgain = absl::Minutes(1);
-// The gate says something every few seconds; ZeroMQ's heartbeats tell of a host that has gone.
+// The gate sends a message every few seconds; ZeroMQ's heartbeats detect a host that has
+// disappeared.
 
 absl::StatusOr<runtime::UniqueFd> Listen(const std::string& path) {
   auto listener = runtime::ListenAtPath(path, kWaiting);
@@ -88,7 +89,7 @@ class GateLink::Impl {
   void Connect();
   absl::Status TryToConnect();
   void OnMessages();
-  // False if the connection has ended.
+  // Returns false if the connection has ended.
   bool OnMessage(std::string_view bytes);
   void OnWelcome();
   void OnMonitor();
@@ -96,27 +97,27 @@ class GateLink::Impl {
   void Accept(const Listener& listener);
   void WatchListeners(bool reads);
   void CloseConnection();
-  // The connection, or the try to make one, has ended.
+  // Ends the connection, or the attempt to connect, and schedules the next attempt.
   void End(const absl::Status& why);
   void TellFailures();
 
   const Options options_;
   const std::unique_ptr<BusThread> thread_;
 
-  // The bus thread's own.
+  // Bus thread only.
   DescriptorWatches* descriptors_ = nullptr;
   std::array<Listener, 2> listeners_;
   std::unique_ptr<Socket> socket_;
   BusThread::WatchId watch_ = 0, monitor_watch_ = 0;
   BusTimer connect_timer_, welcome_timer_;
   std::unique_ptr<ChannelPipes> pipes_;
-  std::string address_, name_;  // The last connection's, and its key's.
+  std::string address_, name_;  // Address of the last connection; name of its key.
   std::size_t turn_ = 0;
   absl::Duration pause_ = absl::ZeroDuration();
   absl::Duration welcome_at_ = absl::ZeroDuration();
   absl::Duration away_since_ = Now(), told_at_ = -absl::InfiniteDuration();
   std::map<std::string, std::string>
-      failures_;  // Why each address has failed, since there was one.
+      failures_;  // Why each address has failed since the last welcome.
 };
 
 absl::Status GateLink::Impl::Open() {
@@ -175,7 +176,7 @@ absl::Status GateLink::Impl::TryToConnect() {
   welcome_timer_.Start(thread_.get(), kToWelcome, [this] {
     End(absl::UnavailableError(absl::StrCat("nothing answers at ", address_, " as a gate does")));
   });
-  // (It waits for the handshake in the socket.)
+  // (ZeroMQ queues the greeting until the handshake is done.)
   const NodeGreeting greeting{.nonce = access->nonce, .name = access->name};
   (void)Send(ChannelMessage{Kind::kHello, 0, greeting.Encode()}.Encode());
   return absl::OkStatus();
@@ -238,7 +239,7 @@ void GateLink::Impl::OnWelcome() {
 
 void GateLink::Impl::OnMonitor() {
   if (!socket_->ReadConnectionLost()) return;
-  // The last words of the gate, which may have ended the connection.
+  // Reads the gate's last messages, which may have ended the connection.
   OnMessages();
   if (socket_ == nullptr) return;
   End(WhyGateIsLost(socket_->reached(), address_, name_));

@@ -10,25 +10,25 @@
 
 namespace bus {
 
-// The messages between a gate and its clients are those between a service, or the hub, and its own,
-// and one frame before them that names whom they are for:
+// A gate and its clients exchange the same messages as a service (or the hub) and its clients do,
+// but a frame that names the addressee precedes each message of a client:
 //
 //   a call          client: [SERVICE][envelope]          gate: [envelope], any number of them
 //   events          client: ["hub"]["\1" and a prefix]   gate: [topic][envelope]
 //                   client: ["hub"]["\0" and a prefix]   (the subscription ends)
 //
-// A client has a connection for each service, for each stream that it reads, and for each of its
-// subscribers. The gate passes on only what the role of the client's key allows; an envelope that
-// it refuses is answered with an error.
+// A client has one connection for each service, for each stream that it reads, and for each of its
+// subscribers. The gate passes on only what the role of the client's key allows; it answers a
+// refused envelope with an error.
 
-// The name that stands for the event hub.
+// The addressee that stands for the event hub.
 inline constexpr std::string_view kHubOfGate = "hub";
 
-// A gate that cannot pass messages on says so with an envelope that answers no call; the client
-// connects anew. Unavailable: the service is not there; Aborted: its connection broke, so that what
-// it was asked is to be asked again; any other code: the client is refused.
+// Encodes the gate's report that it cannot pass messages on: an envelope that answers no call. The
+// client then reconnects. Unavailable: the service does not run; Aborted: the connection to it
+// broke, so open requests must be repeated; any other code: the gate refuses the client.
 Frame EncodeWayLost(const absl::Status& why);
-// Nothing if `envelope` is something else.
+// Decodes such a report; null if `envelope` is another message.
 std::optional<absl::Status> WayLost(const msg::Envelope& envelope);
 
 }  // namespace bus

@@ -38,7 +38,7 @@ absl::StatusOr<CurvePair> MakeKeyFile(const std::string& path) {
   auto pair = MakeCurvePair();
   if (!pair.ok()) return pair.status();
   const nlohmann::json json = {{"public_key", pair->public_key}, {"secret_key", pair->secret_key}};
-  // The first link wins.
+  // Concurrent makers race by link(2): the first one wins.
   const std::string mine = absl::StrCat(path, ".", getpid());
   if (absl::Status written = runtime::WriteFileAtomically(mine, json.dump(2) + "\n",
                                                           runtime::FileMode::Exactly(0600), true);

@@ -9,13 +9,13 @@
 
 namespace bus {
 
-// A file, 0600, with the pair of keys of one end of a connection. Any thread; both block for the
-// disk.
+// Functions for a file (mode 0600) that holds the key pair of one end of a connection. Any thread;
+// both functions block for the disk.
 
-// NotFound: there is no file; DataLoss: it holds no keys.
+// Errors: NotFound if the file is missing, DataLoss if it contains no keys.
 absl::StatusOr<CurvePair> ReadKeyFile(const std::string& path);
-// Makes the file with a new pair unless there is one, and returns the pair that counts: two that
-// make it at the same time get the same one. Its directory has to be there.
+// Creates the file with a new pair unless it exists, and returns the pair in the file; concurrent
+// callers get the same pair. The directory must exist.
 absl::StatusOr<CurvePair> MakeKeyFile(const std::string& path);
 
 }  // namespace bus

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kSmallFile = 16 << 10;
 constexpr std::size_t kMostNameBytes = 64;
 constexpr std::size_t kNonceDigits = 32;
-// End of the name of a file that is being written, or was when its writer was killed.
+// Suffix of files that are being written, or whose writer was killed.
 constexpr std::string_view kTemporary = ".tmp";
 
 bool IsLetterOrDigit(char c) {
@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<AllowedKey>> KeyFolder::Allowed(std::vector<std::stri
   for (std::filesystem::directory_iterator entry(AllowedDirectory(), error), end;
        !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    // (A file that is being written has another name than a key.)
+    // (Skips files that are being written: their names are not valid key names.)
     if (!CheckName(name).ok()) continue;
     auto key = Parse(name, entry->path().string());
     if (key.ok()) {
@@ -196,7 +196,7 @@ absl::Status KeyFolder::SetRole(const std::string& name, Role role) const {
 
 absl::Status KeyFolder::Remove(const std::string& name) const {
   if (absl::Status good = CheckName(name); !good.ok()) return good;
-  // (A file that is no key can be removed, too.)
+  // (Also removes a file that is not a valid key.)
   if (unlink(PathOf(name).c_str()) == 0) return absl::OkStatus();
   if (errno == ENOENT) {
     const auto found = Find(name);

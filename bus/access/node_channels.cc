@@ -13,7 +13,7 @@ constexpr std::size_t kMaxWhy = 512;
 constexpr std::size_t kMaxHello = 256;
 constexpr std::size_t kNonceDigits = 32;
 constexpr std::string_view kVersion = "1 ";
-// Credits are told so many at a time: there is always room for as many again.
+// Credits are granted in batches of this size, so that a sender always has as many left.
 constexpr std::uint32_t kTellCredits = kChannelCredits / 2;
 
 using Kind = ChannelMessage::Kind;
@@ -111,7 +111,7 @@ absl::StatusOr<NodeChannels::News> NodeChannels::Receive(const ChannelMessage& m
   }
   if (number > last_) return Broken("no such channel was opened", number);
   const auto found = channels_.find(number);
-  // This end has closed it, and the other one did not know yet.
+  // This end has closed the channel, but the other end had not received kClose yet.
   if (found == channels_.end()) return News{};
   Channel& channel = found->second;
   if (message.kind == Kind::kClose) {

@@ -1,5 +1,6 @@
-// A stranger's bytes as the messages of the other end: whatever they say, no channel has more bytes
-// that nobody took than it has credits, and no end has more channels than it may.
+// Feeds arbitrary bytes to a NodeChannels as messages of the other end. For every input, a channel
+// holds at most as many unread bytes as it gave credits for, and an end has at most as many
+// channels as its limit.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,15 +13,15 @@
 #include "bus/access/node_channels.h"
 #include "glog/logging.h"
 
-// Each message is a byte for its length and so many bytes; a length of 0 means that what has come
-// of all channels is taken. The first byte chooses the end.
+// Input format: each message is a length byte followed by that many bytes; a length of 0 means that
+// the reader takes everything received on all channels. The first byte chooses the end.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   using bus::NodeChannels;
   const bool is_gate = data[0] % 2 == 0;
   NodeChannels channels(is_gate ? NodeChannels::End::kGate : NodeChannels::End::kNode);
   for (int i = 0; !is_gate && i < 3; ++i) CHECK(channels.Open().ok());
-  std::map<std::uint32_t, std::uint32_t> waiting;  // Bytes' messages of each channel.
+  std::map<std::uint32_t, std::uint32_t> waiting;  // Unread kBytes messages of each channel.
   std::string_view rest(reinterpret_cast<const char*>(data + 1), size - 1);
   while (!rest.empty()) {
     const std::size_t length =

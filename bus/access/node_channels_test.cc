@@ -93,7 +93,7 @@ TEST_F(NodeChannelsTest, BytesGoBothWaysUntilOneEndCloses) {
   EXPECT_EQ(Says(node_, Kind::kBytes, channel, "fro").text, "fro");
   EXPECT_TRUE(gate_.Close(channel));
   EXPECT_FALSE(gate_.Close(channel));
-  // The node did not know yet.
+  // The node has not received the close yet.
   EXPECT_EQ(Says(gate_, Kind::kBytes, channel, "late").what, What::kNothing);
   EXPECT_EQ(Says(node_, Kind::kClose, channel, "").what, What::kClosed);
   EXPECT_FALSE(node_.Has(channel));

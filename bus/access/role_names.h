@@ -8,9 +8,9 @@
 
 namespace bus {
 
-// The words for roles, each of which includes those before it: read, publish, control, admin.
+// Names of the roles, each of which includes the ones before it: read, publish, control, admin.
 std::string_view NameOfRole(Role role);
-// InvalidArgument names the four.
+// Returns InvalidArgument, which names the four roles, for any other name.
 absl::StatusOr<Role> RoleOfName(std::string_view name);
 
 }  // namespace bus
