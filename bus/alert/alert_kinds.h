@@ -7,11 +7,12 @@
 
 namespace bus {
 
-// The kinds of alerts; each is a level of its topics, `a/KIND/NAME/`.
+// Alert kinds; each is a level of its topics, `a/KIND/NAME/`.
 struct AlertKind {
   std::string_view name;
-  std::string_view owner;  // Service that raises alerts of the kind.
-  // A person is told unless the yard says otherwise, and has to acknowledge the alert.
+  std::string_view owner;  // Service that raises the alerts.
+  // True: the alert notifies a person, unless the yard is configured otherwise, and requires an
+  // acknowledgement.
   bool is_urgent = true;
 };
 
@@ -24,7 +25,7 @@ inline constexpr std::array<AlertKind, 8> kAlertKinds = {{{"trial_ended", "train
                                                           {"disk_low", "launcher"},
                                                           {"gpu_lost", "launcher"}}};
 
-// Null if there is no such kind.
+// Returns null for an unknown kind.
 inline const AlertKind* FindAlertKind(std::string_view name) {
   const auto found = std::find_if(kAlertKinds.begin(), kAlertKinds.end(),
                                   [&](const AlertKind& kind) { return kind.name == name; });

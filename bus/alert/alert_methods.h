@@ -14,19 +14,19 @@
 
 namespace bus {
 
-// Publishes an alert, new or just acknowledged, on `a/KIND/NAME/`; an error is logged.
+// Publishes a new or just acknowledged alert on `a/KIND/NAME/`; logs an error.
 void PublishAlert(Publisher* publisher, AlertStore* alerts, const msg::AlertT& alert);
 
 struct AlertMethods {
-  runtime::EventLoop* loop = nullptr;  // Nothing is owned; all outlives every call.
+  runtime::EventLoop* loop = nullptr;  // Nothing is owned; all must outlive every call.
   runtime::Clock* clock = nullptr;
   AlertStore* alerts = nullptr;
-  // The id of the trial that a caller names. Unset: it is its id.
+  // Returns the id of the trial that a caller names. Unset: the name is the id.
   std::function<absl::StatusOr<std::string>(const std::string& name)> find_trial = {};
-  // Alerts that a call has acknowledged; on the loop's thread.
+  // Receives the alerts that a call has acknowledged. Runs on the loop's thread.
   std::function<void(const std::vector<msg::AlertT>& changed)> on_acknowledged = {};
 };
-// Alerts and AcknowledgeAlerts of a service. To be added before the service is started.
+// Adds Alerts and AcknowledgeAlerts to a service. Call it before the service is started.
 void AddAlertMethods(Service* service, AlertMethods methods);
 
 }  // namespace bus

@@ -14,7 +14,7 @@
 namespace bus {
 namespace {
 
-// The first `most` bytes, without a part of a character at the end.
+// Cuts `text` to at most `most` bytes, without splitting a UTF-8 character.
 void Cut(std::string& text, std::size_t most) {
   text = runtime::LossyUtf8(text);
   if (text.size() <= most) return;
@@ -36,8 +36,9 @@ void CutToSize(msg::AlertT& alert) {
 
 }  // namespace
 
-// A number is never given again, so that it can be a position in the record of a topic. `previous`
-// is the number of the alert before it in its topic. `handed`: the launcher has it.
+// Numbers are never reused, because a number is also a position in the record of a topic.
+// `previous` is the number of the topic's previous alert. `handed`: the launcher has received the
+// alert.
 const char kAlertTables[] = R"sql(
   CREATE TABLE alerts (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, cause TEXT NOT NULL UNIQUE,

@@ -12,26 +12,29 @@
 
 namespace bus {
 
-// The table of alerts in the database of a service. Its functions are parts of the caller's
-// transactions and throw as SQLiteCpp does. On the database's thread.
+// The table of alerts in a service's database. The functions run within the caller's transactions,
+// on the database's thread, and throw SQLiteCpp's exceptions.
 extern const char kAlertTables[];
 
-// An alert that is to be stored.
+// An alert to store.
 struct NewAlert {
-  // The condition that it tells of: "t-abcde/ended/1". A cause has one alert, until it is released.
+  // Id of the condition that the alert reports: "t-abcde/ended/1". A cause has one alert until it
+  // is released.
   std::string cause;
   msg::AlertT alert;  // Id, number and acknowledgement are set when it is stored.
-  // Command line that its owner runs once; kept until the alert is handed on. Empty: none.
+  // Command line that the alert's owner runs once; stored until the alert is handed on. Empty: no
+  // command.
   std::string command = {};
 };
 
-// Text of an alert is cut to these sizes, in bytes; of `lines` the last ones stay.
+// Limits, in bytes and lines, to which the text of an alert is cut; of `lines` the last ones are
+// kept.
 inline constexpr std::size_t kLongestReason = 1000;
 inline constexpr std::size_t kLongestLine = 500;
 inline constexpr std::size_t kMostLines = 40;
 
-// The alert as it is stored; nothing if its cause has one already. Only alerts of urgent kinds wait
-// for somebody to acknowledge them.
+// Stores the alert and returns it; returns null if its cause already has an alert. Only alerts of
+// urgent kinds wait for an acknowledgement.
 std::optional<msg::AlertT> InsertAlert(SQLite::Database& database, const NewAlert& alert);
 
 // "a/KIND/NAME/"

@@ -19,7 +19,7 @@ constexpr std::string_view kRoot = "a/";
 constexpr std::uint32_t kListed = 100;
 constexpr std::uint32_t kMostListed = 1000;
 constexpr std::size_t kMostChanged = 1000;
-// Old ones are forgotten at each so many that are handed on.
+// Number of handed-on alerts between two removals of old ones.
 constexpr std::uint64_t kHandedBetween = 64;
 
 constexpr char kColumns[] = "number, acknowledged_us, body";
@@ -195,7 +195,7 @@ absl::StatusOr<msg::SinceReplyT> AlertStore::Since(const msg::SinceRequestT& req
 absl::StatusOr<msg::EnvelopeT> AlertStore::EnvelopeOf(const msg::AlertT& alert) {
   msg::EnvelopeT envelope;
   auto status = Try("read an alert", [&] {
-    // News stands at the end of its topic.
+    // An acknowledgement is published as news at the end of its topic.
     SQLite::Statement select(
         *database_, IsNews(alert) ? "SELECT max(number), max(number) FROM alerts WHERE topic = ?2"
                                   : "SELECT previous, number FROM alerts WHERE number = ?1");

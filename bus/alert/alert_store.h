@@ -23,17 +23,17 @@ namespace bus {
 
 class SincePage;
 
-// The alerts of one service, in its database, and the record behind its topics `a/KIND/NAME/`: each
-// alert is an entry of lane 0, and its number the position. Every method is one transaction and
-// blocks for it. One thread, that of the other connection to the database, outside of that one's
-// transactions.
+// The alerts of one service, in its database. Also answers for the record of its topics
+// `a/KIND/NAME/`: each alert is an entry of lane 0, and its number is the position. Every method is
+// one transaction and blocks for it. Use it on the thread of the service's other connection to the
+// same database, and outside that connection's transactions.
 class AlertStore {
  public:
   struct Options {
-    std::string path;   // The path of a database that has kAlertTables.
+    std::string path;   // Database that contains kAlertTables.
     std::string owner;  // "trainer"
-    // More alerts are forgotten: first those that were acknowledged, of these the oldest first. An
-    // alert that was not handed on stays.
+    // Limit of stored alerts. Over it the store first removes acknowledged alerts, and the oldest
+    // of them first. It never removes an alert that was not handed on.
     std::size_t keep = 10'000;
   };
   static absl::StatusOr<std::unique_ptr<AlertStore>> Open(Options options);
@@ -41,25 +41,25 @@ class AlertStore {
   AlertStore(const AlertStore&) = delete;
   AlertStore& operator=(const AlertStore&) = delete;
 
-  // As InsertAlert().
+  // See InsertAlert().
   absl::StatusOr<std::optional<msg::AlertT>> Add(const NewAlert& alert);
-  // The condition of that cause is over: a new one of that cause is another alert.
+  // Ends the condition of that cause; the next alert with the cause is a new alert.
   absl::Status Release(const std::string& cause);
   // True if the cause has an alert and was not released since.
   absl::StatusOr<bool> Holds(const std::string& cause);
 
   absl::StatusOr<msg::AlertsReplyT> List(const msg::AlertsRequestT& request);
-  // The alerts that the call has changed, as they are now; at most 1,000 of them.
+  // The alerts that the call has changed, after the change; at most 1,000 per call.
   struct Acknowledged {
     msg::AcknowledgeAlertsReplyT reply;
     std::vector<msg::AlertT> changed;
   };
   absl::StatusOr<Acknowledged> Acknowledge(const msg::AcknowledgeAlertsRequestT& request,
                                            std::int64_t now_us);
-  // Trials with an alert of that kind that nobody has acknowledged.
+  // Returns the trials that have an unacknowledged alert of that kind.
   absl::StatusOr<std::vector<std::string>> TrialsWith(const std::string& kind);
 
-  // The oldest alerts that were not handed on, at most `most`.
+  // Returns the oldest alerts that were not handed on, at most `most`.
   struct Due {
     msg::AlertT alert;
     std::string command;  // NewAlert::command.
@@ -67,20 +67,20 @@ class AlertStore {
   absl::StatusOr<std::vector<Due>> NotHanded(std::size_t most);
   absl::Status MarkHanded(std::uint64_t number);
 
-  // The answers of Common.Ends and Common.Since for the topics of this service.
+  // Handle Common.Ends and Common.Since for the topics of this service.
   absl::StatusOr<msg::EndsReplyT> Ends(const msg::EndsRequestT& request);
   absl::StatusOr<msg::SinceReplyT> Since(const msg::SinceRequestT& request);
-  // An alert as it is published with its span: as the entry that it is, or, once it was
-  // acknowledged, as news of its topic.
+  // Returns the envelope in which the alert is published, with its span: that of its entry or,
+  // after its acknowledgement, that of news of its topic.
   absl::StatusOr<msg::EnvelopeT> EnvelopeOf(const msg::AlertT& alert);
 
  private:
   AlertStore(Options options, std::unique_ptr<SQLite::Database> database);
-  // An alert that was acknowledged after it was stored is told again, and is no new entry.
+  // An alert acknowledged after it was stored is published again, but as news, not as a new entry.
   static bool IsNews(const msg::AlertT& alert);
   template <typename Body>
   absl::Status Try(const std::string& what, Body body);
-  // False: the page is full.
+  // Returns false if the page is full.
   bool AddEvents(const msg::PlaceT& place, std::int64_t since_us, SincePage* page);
   void AcknowledgeWhere(const char* where, const std::string& value, std::int64_t now_us,
                         Acknowledged* done);
@@ -90,7 +90,7 @@ class AlertStore {
   const std::unique_ptr<SQLite::Database> database_;
 };
 
-// True if a request for events names topics of alerts, and no others.
+// True if a request for events names topics of alerts only.
 bool IsForAlerts(const msg::EndsRequestT& request);
 bool IsForAlerts(const msg::SinceRequestT& request);
 

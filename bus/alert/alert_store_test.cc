@@ -48,7 +48,7 @@ class AlertStoreTest : public ::testing::Test {
     EXPECT_TRUE(added.ok() && added->has_value()) << added.status();
     return **added;
   }
-  // "ID" of each that is listed, with "+" if it was acknowledged.
+  // Returns "ID" for each listed alert, with "+" appended if it is acknowledged.
   std::vector<std::string> Listed(const msg::AlertsRequestT& request = {}) {
     const auto reply = alerts_->List(request);
     EXPECT_TRUE(reply.ok()) << reply.status();
@@ -66,7 +66,7 @@ class AlertStoreTest : public ::testing::Test {
     EXPECT_TRUE(done.ok()) << done.status();
     return done->reply.changed;
   }
-  // "TOPIC FROM-TO REASON" of each event behind these places.
+  // Returns "TOPIC FROM-TO REASON" for each event after these positions.
   std::vector<std::string> Since(const std::string& topic, std::uint64_t position,
                                  std::int64_t since_us = 0) {
     msg::SinceRequestT request;
@@ -96,7 +96,7 @@ TEST_F(AlertStoreTest, ACauseHasOneAlertUntilItIsReleased) {
   const auto again = alerts_->Add(Alert("disk/"));
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->has_value());
-  Open();  // After a restart, too.
+  Open();  // The same after a restart.
   EXPECT_FALSE(alerts_->Add(Alert("disk/"))->has_value());
   EXPECT_TRUE(*alerts_->Holds("disk/"));
   ASSERT_EQ(alerts_->Release("disk/"), absl::OkStatus());
@@ -107,7 +107,7 @@ TEST_F(AlertStoreTest, ACauseHasOneAlertUntilItIsReleased) {
 TEST_F(AlertStoreTest, ListsUnacknowledgedOnesFirstAndTheNewestFirst) {
   const msg::AlertT one = Add(Alert("1"));
   Add(Alert("2"));
-  Add(Alert("3", "trial_ended"));  // Nobody has to look at it.
+  Add(Alert("3", "trial_ended"));  // Needs no acknowledgement.
   const msg::AlertT four = Add(Alert("4", "trial_failed", "other"));
   EXPECT_THAT(Listed(), ElementsAre("4", "2", "1", "3+"));
   EXPECT_EQ(Acknowledge({four.id, "a-unknown"}), 1u);
@@ -162,7 +162,7 @@ TEST_F(AlertStoreTest, ForgetsAcknowledgedOnesFirstAndNoneThatIsNotHandedOn) {
   std::vector<msg::AlertT> all;
   for (int i = 1; i <= 64; ++i) all.push_back(Add(Alert(absl::StrCat(i))));
   for (int i = 0; i < 5; ++i) Acknowledge({all[static_cast<std::size_t>(i + 50)].id});
-  for (std::size_t i = 1; i < all.size(); ++i) {  // The first one stays behind.
+  for (std::size_t i = 1; i < all.size(); ++i) {  // Hand on all but the first.
     ASSERT_EQ(alerts_->MarkHanded(all[i].number), absl::OkStatus());
   }
   const std::vector<std::string> kept = Listed();

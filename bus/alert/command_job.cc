@@ -9,7 +9,8 @@ namespace bus {
 namespace {
 
 constexpr std::string_view kInput = "YARD_COMMAND_INPUT";
-// The shell's own word ends with the status of the last part of the pipe, which is the command's.
+// The exit status of the shell is that of the last command of the pipe, which is the user's
+// command.
 constexpr char kScript[] =
     "input=$YARD_COMMAND_INPUT; unset YARD_COMMAND_INPUT; printf '%s\\n' \"$input\" | \"$@\"";
 

@@ -11,24 +11,25 @@
 
 namespace bus {
 
-// A command line of the user's that is told something as JSON.
+// A user's command line that receives JSON on its standard input.
 struct ShellCommand {
-  std::string command;                   // For /bin/sh.
+  std::string command;                   // For its standard input; at most kMostInput bytes.
   std::string input;                     // On its standard input; at most kMostInput bytes.
   std::vector<std::string> environment;  // Complete: "NAME=value".
-  // More of it; each replaces an entry of that name.
+  // Additional variables; each replaces an entry of the same name.
   std::vector<std::pair<std::string, std::string>> variables;
   std::string working_directory;
-  absl::Duration limit = absl::ZeroDuration();  // Limit of each try. Zero: none.
+  absl::Duration limit = absl::ZeroDuration();  // Limit of each attempt. Zero: unlimited.
   std::uint32_t tries = 1;
 };
 
-// The kernel takes no longer entry of an environment.
+// The kernel accepts no longer environment entry.
 inline constexpr std::size_t kMostInput = 96 << 10;
 
-// The spec of a job that runs it, without name and labels. The input goes along in the environment
-// of the shell that starts the command, so that the launcher keeps it with the job, and no file has
-// to be removed after any crash; the command itself does not have it there.
+// Returns the spec of a job that runs the command line, without name and labels. The input travels
+// in the environment of the shell that starts the command, so that the launcher stores it with the
+// job and no file must be removed after a crash. The command itself does not see it in its
+// environment.
 msg::JobSpecT JobOf(const ShellCommand& line);
 
 }  // namespace bus

@@ -21,7 +21,7 @@ using ::testing::Not;
 
 class CommandJobTest : public ::testing::Test {
  protected:
-  // Runs the spec as the launcher would; what the command has written to $OUT.
+  // Runs the spec like the launcher; returns what the command wrote to $OUT.
   std::string Run(ShellCommand line, int* code) {
     const std::string path = ::testing::TempDir() + "/out";
     remove(path.c_str());
