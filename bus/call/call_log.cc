@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxKnown = 1024;
 
-// Names the caller, without any character that could control a terminal.
+// Describes the caller, without characters that could control a terminal.
 std::string InWords(const CallContext& context) {
   return absl::StrCat("pid ", context.pid, ", request ", runtime::Printable(context.request_id),
                       ", trace ", runtime::Printable(context.trace));
@@ -51,7 +51,7 @@ void CallLog::OnChange(const MethodInfo& method, const CallContext& context, abs
 
 void CallLog::OnError(std::string_view method, const CallContext& context,
                       const absl::Status& error, absl::Duration now) {
-  if (absl::IsCancelled(error)) return;  // Its caller does not want it any more.
+  if (absl::IsCancelled(error)) return;  // The caller no longer wants the answer.
   std::optional<std::string> more;
   {
     runtime::MutexLock lock(mutex_);

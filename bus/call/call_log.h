@@ -20,38 +20,38 @@
 
 namespace bus {
 
-// The lines that a service writes to its log about its calls, and counts of them. A flood of calls
-// costs so many lines a second, and the next line says how many are missing. Any thread.
+// Writes a service's log lines about its calls, and counts the calls. Writes at most 100 lines a
+// second about changes and 10 about errors; the next line that is written says how many were left
+// out. Any thread.
 class CallLog {
  public:
   static constexpr int kBuckets = 28;
   struct Counts {
     std::uint64_t count = 0, errors = 0, sum_us = 0;
-    std::array<std::uint64_t, kBuckets> buckets{};  // [i]: took less than 2^i us.
+    std::array<std::uint64_t, kBuckets> buckets{};  // [i]: calls that took less than 2^i us.
   };
 
   // `service`: its name ("launcher").
   explicit CallLog(std::string service) : service_(std::move(service)) {}
 
-  // A call that may change something. Writes a line, but for renewals and the like: what may be
-  // done twice, belongs to nobody's command, and has been logged for its caller before.
-  // `now`: monotonic.
+  // Logs a call that may change something. Omits repeated renewals: an idempotent call that has no
+  // parent trace and whose caller and method were logged before. `now`: monotonic.
   void OnChange(const MethodInfo& method, const CallContext& context, absl::Duration now);
-  // A call that was refused or has failed. A call that its caller cancelled writes nothing.
+  // Logs a call that was refused or failed. Writes nothing if the caller cancelled it.
   void OnError(std::string_view method, const CallContext& context, const absl::Status& error,
                absl::Duration now);
-  // A call that was admitted has ended.
+  // Counts an admitted call that has ended.
   void OnEnd(const MethodInfo& method, absl::Duration took, bool error);
 
-  // By method.
+  // Counts by method.
   std::map<std::string, Counts> counts() const;
 
  private:
-  // Lets so many lines a second through and counts the others.
+  // Passes a limited number of lines per second and counts the others.
   class LineLimit {
    public:
     explicit LineLimit(int a_second) : a_second_(a_second) {}
-    // Null: say nothing. Else what to add to the line.
+    // Null: write no line. Otherwise a suffix for the line, perhaps empty.
     std::optional<std::string> Take(absl::Duration now);
 
    private:
@@ -66,7 +66,7 @@ class CallLog {
   std::map<std::string, Counts> counts_ ABSL_GUARDED_BY(mutex_);
   LineLimit change_lines_ ABSL_GUARDED_BY(mutex_){100};
   LineLimit error_lines_ ABSL_GUARDED_BY(mutex_){10};
-  // Renewals that were logged: the caller and its method.
+  // Logged renewals, by caller's pid and method.
   std::set<std::pair<pid_t, std::string_view>> known_ ABSL_GUARDED_BY(mutex_);
 };
 

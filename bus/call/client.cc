@@ -33,32 +33,34 @@
 
 // Invariants:
 // - Everything in State but `last_id` belongs to the bus thread.
-// - A call is in `calls` until it ends, and it ends once: by End(), which takes it out first.
-// - A call that has not ended is in exactly one of its connection's sets: `waiting` (to be sent
-//   once there is a connection) or `sent`.
-// - Through a gate (the registry's address is "gate:PATH") every service is at the gate's address,
-//   and a request has a frame before it that names the service; nothing else differs.
-// - A socket is used for one connection only; when that breaks, the socket is closed with all it
-//   holds, so that a request is never delivered late or twice by ZeroMQ itself.
+// - A call is in `calls` until it ends, and it ends once: only End() ends it, and removes it first.
+// - A call that has not ended is in exactly one set of its connection: `waiting` (to be sent once
+//   the connection is open) or `sent`.
+// - With a gate (the registry's address is "gate:PATH"), every service has the gate's address, and
+//   a frame that names the service precedes each request; nothing else differs.
+// - Each connection has a new socket. When the connection breaks, its socket is closed together
+//   with its queue, so that ZeroMQ never delivers a request late or twice.
 
 namespace bus {
 namespace {
 
 constexpr std::string_view kRegistry = "registry";
 constexpr int kMessagesAtOnce = 256;
-constexpr std::size_t kMaxCallsOfOne = 1024;      // Calls that a Service takes from one caller.
-constexpr std::size_t kMaxUnreadBytes = 4 << 20;  // Parts that a blocking caller has not read.
-constexpr int kMaxAttempts = 3;                   // For a call that does not wait_for_service.
-// How often such a call is sent again to a gate that closed the connection before it knew the key:
-// one on which many connect at once may.
+constexpr std::size_t kMaxCallsOfOne = 1024;      // Limit of a Service for each caller.
+constexpr std::size_t kMaxUnreadBytes = 4 << 20;  // Limit of a blocking caller's unread parts.
+constexpr int kMaxAttempts = 3;                   // Unless the call has wait_for_service.
+// Retries of such a call when a gate closes the connection before the keys are agreed, which a gate
+// may do while many clients connect at once.
 constexpr int kMaxGateTries = 5;
-// How long a call that waits for its service waits for a gate that refuses the key: it may be
-// allowed in this moment.
+// How long a call with wait_for_service retries a gate that refuses the key: an operator may be
+// adding the key to the gate at this moment.
 constexpr absl::Duration kMaxRefused = absl::Seconds(2);
-constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // For a stream; it Pings every 0.5 s.
+constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // Limit of a stream, which Pings every
+                                                          // 0.5 s.
+                                                          // 0.5 s.
 constexpr absl::Duration kSilenceCheck = absl::Milliseconds(250);
 constexpr absl::Duration kLookupTimeout = absl::Seconds(2);
-constexpr absl::Duration kFirstPause = absl::Milliseconds(10);  // Before looking again.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(10);  // Before the first retry.
 constexpr absl::Duration kLongestPause = absl::Milliseconds(160);
 
 struct Connection;
@@ -72,29 +74,30 @@ struct OpenCall {
   absl::Duration deadline = absl::InfiniteDuration();
   BusTimer timer;
   absl::Duration last_heard;
-  int attempt = 0;   // Counts the times it has been sent.
-  ReplyMerge merge;  // Joins the parts that answer this attempt.
+  int attempt = 0;   // Number of times the request was sent.
+  ReplyMerge merge;  // Joins the parts of this attempt's answer.
   std::function<void(msg::EnvelopeT, std::size_t bytes)> on_part;
   std::function<void(absl::StatusOr<msg::EnvelopeT>)> done;
   Connection* connection = nullptr;
 };
 
-// The way to one service; streams that block have one of their own, so that a slow reader stops
-// its own stream and nothing else.
+// The connection to one service. Each blocking stream has a connection of its own, so that a slow
+// reader delays its own stream only.
 struct Connection {
   std::string service;
-  std::uint64_t own_of = 0;  // The call it belongs to; 0: shared.
+  std::uint64_t own_of = 0;  // Id of the call that owns it; 0: shared.
   std::string endpoint;
-  std::string gate_key;  // Name of the key by which a gate knows this client.
-  int gate_tries = 0;    // Connections in a row that a gate closed before it knew the key.
-  absl::Duration refused_since = absl::InfiniteDuration();  // The gate does not know the key.
-  std::string trouble;  // Why the gate, or the service behind it, could not be reached.
+  std::string gate_key;  // Name of the key that identifies this client to a gate.
+  int gate_tries = 0;    // Consecutive connections that a gate closed before the keys were agreed.
+  absl::Duration refused_since = absl::InfiniteDuration();  // Since when the gate has not known the
+                                                            // key.
+  std::string trouble;  // Why the gate, or the service behind it, was last unreachable.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
   BusThread::WatchId monitor_watch = 0;
   bool resolving = false;
   bool paused = false;
-  BusTimer pause_timer;  // Looks again when it fires.
+  BusTimer pause_timer;  // Retries the connection when it fires.
   absl::Duration pause = kFirstPause;
   std::set<std::uint64_t> waiting;
   std::set<std::uint64_t> sent;
@@ -104,13 +107,13 @@ std::string NameOf(const OpenCall& call) {
   return absl::StrCat(call.service, ".", runtime::Absl(call.method.name));
 }
 
-// Says whose answer could not be put together.
+// Adds the call's name to an error of joining its parts.
 absl::Status Whole(const OpenCall& call, const absl::Status& merged) {
   if (merged.ok()) return merged;
   return absl::Status(merged.code(), absl::StrCat(NameOf(call), ": ", merged.message()));
 }
 
-// For what goes on because of the call; empty if it belongs to no other.
+// Trace id for work that this call causes; empty if the call has no parent trace.
 std::string TraceBehind(const OpenCall& call) {
   return call.request.trace == call.request.request_id ? "" : call.request.trace;
 }
@@ -134,11 +137,12 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   const std::optional<std::string> access_file;  // Set: all services are behind a gate.
   std::atomic<std::uint64_t> last_id{0};
 
-  // The bus thread's own.
+  // Bus thread only.
   bool closed = false;
   std::unordered_map<std::uint64_t, std::unique_ptr<OpenCall>> calls;
   std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<Connection>> connections;
-  std::map<std::string, std::string> endpoints;  // Found through the registry.
+  std::map<std::string, std::string> endpoints;  // Addresses that the registry returned, by
+                                                 // service.
   BusTimer silence_timer;
   std::uint64_t malformed = 0;
 
@@ -165,11 +169,11 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   absl::Status ConnectThroughGate(Connection& connection);
   void Connected(Connection& connection, std::unique_ptr<Socket> socket,
                  const std::string& endpoint);
-  // `for_good`: waiting does not help.
+  // Fails or postpones the waiting calls. `for_good`: a retry cannot help, so all of them fail.
   void NotThere(Connection& connection, const absl::Status& why, bool for_good = false);
   void Pause(Connection& connection);
   void Lost(Connection& lost);
-  // All calls of a connection that is lost wait for the next one.
+  // Closes the lost connection and moves its sent calls back to `waiting`.
   void WaitAgain(Connection& connection);
   bool NeverThere(Connection& connection);
   bool WasRefusedForLong(Connection& connection, Socket::Reached reached) const;
@@ -178,13 +182,13 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void SetReading(std::uint64_t id, bool reading);
 
   // Messages.
-  // False if the connection has broken before: the call waits again.
+  // Returns false if the connection was broken already: the call is in `waiting` again.
   bool SendCall(Connection& connection, OpenCall& call);
   void SendCancel(Connection& connection, std::uint64_t id);
   bool Send(Connection& connection, Frame frame);
   void OnReadable(Connection* connection);
-  // kSome: there may be more; kAll: there is no more; kNoMore: the connection is not to be read, or
-  // is gone.
+  // kSome: more messages may be queued; kAll: the queue is empty; kNoMore: the connection is paused
+  // or closed.
   enum class Read { kSome, kAll, kNoMore };
   Read ReadAll(Connection* connection, int at_most);
   void OnMessage(Connection& connection, const std::vector<Frame>& frames);
@@ -257,7 +261,8 @@ void Client::State::End(std::uint64_t id, absl::StatusOr<msg::EnvelopeT> result)
     const TraceScope scope(TraceBehind(call));
     call.done(std::move(result));
   }
-  // (A callback cannot have removed it: only this function and the end of the client do.)
+  // (No callback can have removed the connection: only this function and the client's destructor
+  // do.)
   if (own) EndIfUnused(connection);
 }
 
@@ -273,7 +278,7 @@ void Client::State::OnDeadline(std::uint64_t id) {
   const auto found = calls.find(id);
   if (found == calls.end()) return;
   OpenCall& call = *found->second;
-  // The answer may be here, unread, if this process was stopped meanwhile.
+  // If this process was stopped for a while, the answer may be queued unread.
   if (ReadAll(call.connection, kMessagesAtOnce); !calls.contains(id)) return;
   counters.deadlines_expired.Add();
   const bool sent = call.connection->sent.contains(id);
@@ -295,7 +300,7 @@ void Client::State::CheckSilence() {
     if (call->second->connection->paused || Now() - call->second->last_heard <= kMaxSilence) {
       continue;
     }
-    // Messages of the service may be here, unread, if this process was stopped meanwhile.
+    // If this process was stopped for a while, messages of the service may be queued unread.
     ReadAll(call->second->connection, kMessagesAtOnce);
     call = calls.find(id);
     if (call == calls.end() || Now() - call->second->last_heard <= kMaxSilence) continue;
@@ -340,7 +345,7 @@ void Client::State::EndIfUnused(Connection* connection) {
   connections.erase({connection->service, connection->own_of});
 }
 
-// Brings the waiting calls on their way.
+// Opens the connection if it is closed, then sends the waiting calls.
 void Client::State::Advance(Connection& connection) {
   if (connection.socket == nullptr) {
     if (connection.resolving || connection.pause_timer.is_set() || connection.waiting.empty())
@@ -401,14 +406,14 @@ void Client::State::OnLookup(const std::string& service, std::uint64_t own_of,
   absl::Status why = absl::UnavailableError(
       absl::StrCat("not registered at ", node->locations().registry_address));
   if (reply.ok()) {
-    // The newest first.
+    // The newest lease first.
     for (auto lease = reply->leases.rbegin(); lease != reply->leases.rend(); ++lease) {
       for (const std::string& endpoint : (*lease)->endpoints) candidates.push_back(endpoint);
     }
   } else {
     why =
         absl::UnavailableError(absl::StrCat("cannot ask the registry: ", reply.status().message()));
-    // While the registry is being restarted, the services are where they always are.
+    // While the registry restarts, a service still has its default address.
     candidates.push_back(node->locations().ServiceAddress(service));
   }
   for (const std::string& endpoint : candidates) {
@@ -465,7 +470,7 @@ void Client::State::Disconnect(Connection& connection) {
   connection.socket.reset();
 }
 
-// The service cannot be reached now: its calls fail, but for those that wait for it.
+// Handles an unreachable service: fails its waiting calls, except those with wait_for_service.
 void Client::State::NotThere(Connection& connection, const absl::Status& why, bool for_good) {
   if (access_file.has_value()) connection.trouble = std::string(why.message());
   const std::string service = connection.service;
@@ -478,7 +483,7 @@ void Client::State::NotThere(Connection& connection, const absl::Status& why, bo
   for (const std::uint64_t id : failed) End(id, status);
 }
 
-// Looks again a little later.
+// Schedules the next attempt to connect, with exponential backoff.
 void Client::State::Pause(Connection& connection) {
   if (connection.pause_timer.is_set()) return;
   connection.pause_timer.Start(&thread, connection.pause,
@@ -492,7 +497,7 @@ void Client::State::WaitAgain(Connection& connection) {
   connection.waiting.insert(sent.begin(), sent.end());
 }
 
-// Begins again once it was so.
+// Returns true, and restarts the period, once a gate has refused the key for kMaxRefused.
 bool Client::State::WasRefusedForLong(Connection& connection, Socket::Reached reached) const {
   if (reached != Socket::Reached::kRefused) return false;
   connection.refused_since = std::min(connection.refused_since, Now());
@@ -501,8 +506,8 @@ bool Client::State::WasRefusedForLong(Connection& connection, Socket::Reached re
   return true;
 }
 
-// A connection to a gate that never came about: nothing that was sent has reached it. False for
-// every other one.
+// Handles a connection to a gate that was never established, on which no request can have arrived.
+// Returns false for every other connection.
 bool Client::State::NeverThere(Connection& connection) {
   const Socket::Reached reached = connection.socket->reached();
   if (!access_file.has_value() || reached == Socket::Reached::kGate) return false;
@@ -526,8 +531,8 @@ void Client::State::OnWayLost(Connection& connection, const absl::Status& why) {
 void Client::State::Lost(Connection& lost) {
   if (NeverThere(lost)) return;
   const auto key = std::make_pair(lost.service, lost.own_of);
-  // Reads the messages that the service sent before it went; they may end the call, and with it the
-  // connection.
+  // Reads the messages that the service sent before the connection broke; they may end the call
+  // and, with it, the connection.
   while (ReadAll(&lost, kMessagesAtOnce) == Read::kSome) {
   }
   const auto still = connections.find(key);
@@ -542,7 +547,7 @@ void Client::State::Lost(Connection& lost) {
   bool again = false;
   for (const std::uint64_t id : sent) {
     const OpenCall& call = *calls.at(id);
-    // A stream has told its caller things; going on is up to the caller.
+    // The caller has seen parts of a stream already, so only the caller can decide to continue it.
     const bool repeat =
         !call.method.streaming && (call.wait_for_service || call.attempt < kMaxAttempts);
     if (!repeat) failed.push_back(id);
@@ -584,7 +589,7 @@ bool Client::State::SendCall(Connection& connection, OpenCall& call) {
   }
   if (request.attempt > 0) counters.retries_sent.Add();
   if (Send(connection, std::move(frame))) return true;
-  // A gate that refuses the key ends the way there, and the monitor has the reason by then.
+  // A gate that refuses the key closes the connection; the monitor knows the reason by then.
   if (connection.socket->ReadConnectionLost()) {
     --call.attempt;
     connection.sent.erase(id);
@@ -601,7 +606,7 @@ void Client::State::SendCancel(Connection& connection, std::uint64_t id) {
   msg::EnvelopeT cancel;
   cancel.kind = msg::Kind::Cancel;
   cancel.corr = id;
-  (void)Send(connection, Encode(cancel));  // It is a courtesy.
+  (void)Send(connection, Encode(cancel));  // Best effort.
 }
 
 bool Client::State::Send(Connection& connection, Frame frame) {
@@ -626,7 +631,7 @@ Client::State::Read Client::State::ReadAll(Connection* connection, int at_most) 
     if (connection->socket == nullptr || connection->paused) return Read::kNoMore;
     if (!connection->socket->Receive(frames)) return Read::kAll;
     OnMessage(*connection, frames);
-    // The end of its call ends a connection of its own.
+    // A connection that one call owns ends with that call.
     if (const auto found = connections.find(key);
         found == connections.end() || found->second.get() != connection) {
       return Read::kNoMore;
@@ -656,7 +661,7 @@ void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& 
   }
   const std::uint64_t id = (*received)->corr();
   const auto found = calls.find(id);
-  if (found == calls.end() || !connection.sent.contains(id)) return;  // Ended meanwhile.
+  if (found == calls.end() || !connection.sent.contains(id)) return;  // The call has ended.
   OpenCall& call = *found->second;
   call.last_heard = Now();
   const msg::Kind kind = (*received)->kind();
@@ -702,11 +707,11 @@ void Client::State::SetReading(std::uint64_t id, bool reading) {
       thread.Watch(connection.socket->handle(), [this, raw = &connection] { OnReadable(raw); });
 }
 
-// ---- The public face
+// ---- Public methods
 
 namespace {
 
-// Where a blocking caller waits.
+// The queue from the bus thread to a blocking caller.
 struct Waiter {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -722,7 +727,7 @@ struct Waiter {
       result = std::move(end);
       done = true;
     }
-    changed.Signal();  // The thread that wakes up need not wait for the mutex.
+    changed.Signal();  // Unlocked, so that the woken thread need not wait for it.
   }
 };
 
@@ -751,7 +756,7 @@ absl::StatusOr<msg::EnvelopeT> Client::StreamEnvelope(
   const std::uint64_t id = call->id;
   call->done = [waiter](absl::StatusOr<msg::EnvelopeT> end) { waiter->Finish(std::move(end)); };
   if (on_part) {
-    State* const state = state_.get();  // It outlives its calls.
+    State* const state = state_.get();  // State outlives its calls.
     call->on_part = [waiter, state, id](msg::EnvelopeT part, std::size_t bytes) {
       runtime::MutexLock lock(waiter->mutex);
       waiter->bytes += bytes;

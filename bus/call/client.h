@@ -15,59 +15,59 @@
 namespace bus {
 
 struct CallOptions {
-  // Zero: the method's own default.
+  // Zero: the method's default timeout.
   absl::Duration timeout = absl::ZeroDuration();
-  // The same for every try of one change; empty: a new random one. A caller that stores its
-  // intent first stores this id with it.
+  // Identifies one change; every retry of that change carries the same id. Empty: a new random id.
+  // A caller that stores its intent before it calls stores this id with the intent.
   std::string request_id = {};
-  // Follows one command through every hop. Empty: that of the call that this thread works for
-  // (see bus/wire/trace.h), else the Node's, else the request id.
+  // Trace id, which follows one command through every hop. Empty: the trace of the call that this
+  // thread works for (see bus/wire/trace.h), else the Node's trace, else the request id.
   std::string trace = {};
-  // Service to call; empty: the method's own (methods of every service need it).
+  // Service to call. Empty: the method's own service. Methods of every service require it.
   std::string service = {};
-  // While the service is not there (it is being restarted), wait for it within the deadline
-  // instead of answering Unavailable at once.
+  // Waits, within the deadline, for a service that does not run (it is being restarted) instead of
+  // returning Unavailable at once.
   bool wait_for_service = false;
 };
 
-// Calls methods of services. Finds them through the registry, follows a restarted one. Calls of
-// methods that may be repeated (safe, idempotent, stored, remembered with the same request id)
-// are sent again within the deadline when the connection breaks. Any thread may call any method;
-// the blocking ones never on the bus thread.
+// Calls methods of services. Finds services through the registry and follows a restarted one. When
+// a connection breaks, the client retries, within the deadline, calls of methods that may be
+// repeated (safe, idempotent, stored, or remembered with the same request id). Any thread may call
+// any method, but the blocking ones must not run on the bus thread.
 //
-// An answer that travels in parts (bus/thread/reply_parts.h) arrives whole; a streaming method's
-// parts arrive one by one.
+// The client joins an answer that travels in parts (bus/thread/reply_parts.h) and delivers it
+// whole; it delivers the parts of a streaming method one by one.
 //
-// Errors: Unavailable (the service, or the registry, is not there: names it and the address),
-// DeadlineExceeded, Unimplemented (unknown method), FailedPrecondition (one side is too old for the
-// other: says which), and what the handler returned.
+// Errors: Unavailable (the service, or the registry, does not run; the message names it and its
+// address), DeadlineExceeded, Unimplemented (unknown method), FailedPrecondition (one side is too
+// old for the other; the message says which), and every error that the handler returned.
 class Client {
  public:
   explicit Client(Node* node);
-  ~Client();  // Cancels what is under way; waits for running callbacks.
+  ~Client();  // Cancels open calls; waits for running callbacks.
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // A call in envelopes, for callers that do not know the types (`yard call`). `request` has
-  // method and body set. Blocks.
+  // Calls a method with an untyped envelope, for callers that do not know the types (`yard call`).
+  // `request` has its method and body set. Blocks.
   absl::StatusOr<msg::EnvelopeT> CallEnvelope(const MethodInfo& method, msg::EnvelopeT request,
                                               const CallOptions& options = {});
-  // With parts: `on_part` runs on the calling thread for each ReplyPart; returning false cancels
-  // the call (the result is then Cancelled).
+  // Calls a streaming method. Runs `on_part` on the calling thread for each ReplyPart; if it
+  // returns false, the call is cancelled and the result is Cancelled. Blocks.
   absl::StatusOr<msg::EnvelopeT> StreamEnvelope(
       const MethodInfo& method, msg::EnvelopeT request,
       const std::function<bool(msg::EnvelopeT part)>& on_part, const CallOptions& options = {});
-  // Does not block; `done` runs once, on the bus thread: short, never blocking. `on_part` too.
-  // Calls that they make carry this one's trace on.
-  // Returns an id for Cancel().
+  // Starts a call and returns its id for Cancel(). Does not block. `done` runs once, on the bus
+  // thread, and so does `on_part` for each part; both must be short and never block. Calls that
+  // they make inherit the trace of this call.
   std::uint64_t StartEnvelope(const MethodInfo& method, msg::EnvelopeT request,
                               std::function<void(msg::EnvelopeT part)> on_part,
                               std::function<void(absl::StatusOr<msg::EnvelopeT>)> done,
                               const CallOptions& options = {});
-  // `done` is called with Cancelled if the call has not ended. Unknown ids are ignored.
+  // Cancels an open call: its `done` receives Cancelled. Ignores unknown ids.
   void Cancel(std::uint64_t call);
 
-  // The typed forms: M is rpc::SERVICE::METHOD.
+  // Typed forms: M is rpc::SERVICE::METHOD.
   template <typename M>
   absl::StatusOr<typename M::ReplyT> Call(const typename M::RequestT& request,
                                           const CallOptions& options = {}) {

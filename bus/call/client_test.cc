@@ -1,4 +1,4 @@
-// Client and Service together, over real sockets.
+// Tests Client and Service together over real sockets.
 
 #include "bus/call/client.h"
 
@@ -33,7 +33,7 @@ namespace {
 using rpc::Registry;
 using ::testing::HasSubstr;
 
-// Waits for one thing to happen.
+// A one-shot event that threads can wait for.
 class Event {
  public:
   void Set() {
@@ -310,7 +310,7 @@ TEST_F(ClientTest, AQuietStreamLivesOnPings) {
   Serve();
   runtime::Thread later("later", [&] {
     EXPECT_TRUE(begun.Wait());
-    finish.Wait(absl::Milliseconds(4500));  // More than the 3 s of silence that end a stream.
+    finish.Wait(absl::Milliseconds(4500));  // Longer than the 3 s of silence that end a stream.
     kept->Finish(msg::WatchReplyT());
   });
   const auto end =
@@ -320,7 +320,7 @@ TEST_F(ClientTest, AQuietStreamLivesOnPings) {
 }
 
 TEST_F(ClientTest, ASlowReaderHoldsItsOwnStreamOnly) {
-  // 160 MiB through a reader that does not read: the writer has to wait, nothing is lost.
+  // Sends 160 MiB to a reader that does not read: the writer must wait, and nothing may be lost.
   constexpr int kParts = 640;
   Event refused;
   std::atomic<int> sent{0};
@@ -424,7 +424,7 @@ TEST_F(ClientTest, ARetryWhileTheFirstTryIsWorkedOnGetsTheSameAnswer) {
   client_->Start<Registry::Publish>({}, nullptr, done, {.request_id = "same"});
   ASSERT_TRUE(begun.Wait());
   client_->Start<Registry::Publish>({}, nullptr, done, {.request_id = "same"});
-  // Once this is answered, the retry has been received.
+  // Requests are received in order: once this one is answered, the retry has been received.
   ASSERT_EQ(Call<Registry::List>({}).status(), absl::OkStatus());
   go.Set();
   EXPECT_TRUE(both.Wait());
@@ -509,7 +509,7 @@ TEST_F(ClientTest, AnAnswerOfALaterProtocolIsRefusedWithBothVersions) {
                                           "program"));
 }
 
-// The log lines of the process meanwhile.
+// Collects the process's log lines while it exists.
 class LogLines : private google::LogSink {
  public:
   LogLines() { google::AddLogSink(this); }
@@ -652,7 +652,7 @@ TEST_F(TraceTest, ARefusedRequestIsLoggedToo) {
 }
 
 TEST_F(ClientTest, BothSidesCountTheirMessages) {
-  // (Not kept by the handler: it would be kept by what it keeps.)
+  // (The handler does not own `kept`: that would be a reference cycle.)
   std::shared_ptr<ReplyWriter<Registry::List>> kept;
   Event begun;
   service_->HandleAsync<Registry::List>(

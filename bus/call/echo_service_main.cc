@@ -1,8 +1,9 @@
-// A service that tests kill and stop: echo_service DIRECTORY. Serves the registry's methods in its
-// own way, as ipc://DIRECTORY/registry, and writes a line with its pid when it is ready:
-//   List      answers its pid as `revision`; prefix "slow": never; "once": not in the first try;
-//             "torn": 20,000 leases, but in the first try a part with ten and then nothing.
-//   Publish   (remembered) answers how often it was called as `seq`.
+// A service that tests kill and stop: echo_service DIRECTORY. Serves some of the registry's methods
+// at ipc://DIRECTORY/registry, and prints its pid when it is ready:
+//   List      returns its pid as `revision`. Prefix "slow": never answers; "once": does not answer
+//             the first attempt; "torn": returns 20,000 leases, but on the first attempt sends a
+//             part with ten leases and then nothing.
+//   Publish   (remembered) returns the number of its calls as `seq`.
 //   Watch     (streaming) sends one part and stays open.
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Tests what a client sees when the process it calls is killed, stopped or started again.
+// Tests what a client sees when the process that it calls is killed, stopped or restarted.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ class FailureTest : public ::testing::Test {
  protected:
   ~FailureTest() override { Kill(); }
 
-  // Starts the service in a process of its own and waits until it says that it is ready.
+  // Starts the service in its own process and waits until it reports that it is ready.
   void Start() {
     const auto program = runtime::FindBinary("bus/call/echo_service");
     ASSERT_EQ(program.status(), absl::OkStatus());
@@ -64,7 +64,7 @@ class FailureTest : public ::testing::Test {
   std::unique_ptr<runtime::Subprocess> process_;
 };
 
-// The end of a call that was started.
+// The result of an asynchronous call.
 struct Outcome {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -93,7 +93,7 @@ TEST_F(FailureTest, ACallUnderWayToAKilledServiceFailsAtOnce) {
   client_->Start<Registry::List>(
       slow, nullptr, [&](absl::StatusOr<msg::ListReplyT> end) { outcome.Set(std::move(end)); },
       {.timeout = absl::Seconds(30)});
-  ASSERT_EQ(List().status(), absl::OkStatus());  // So the slow one has been received.
+  ASSERT_EQ(List().status(), absl::OkStatus());  // So the service has received the slow call.
   Kill();
   const absl::Time killed = absl::Now();
   EXPECT_EQ(outcome.Get().status().code(), absl::StatusCode::kUnavailable);
@@ -129,7 +129,7 @@ TEST_F(FailureTest, ACallUnderWayThatWaitsIsSentAgain) {
   Start();
   Outcome outcome;
   msg::ListRequestT slow;
-  slow.prefix = "once";  // Not answered the first time by a process; see the service.
+  slow.prefix = "once";  // The service does not answer the first attempt; see echo_service.
   client_->Start<Registry::List>(
       slow, nullptr, [&](absl::StatusOr<msg::ListReplyT> end) { outcome.Set(std::move(end)); },
       {.timeout = absl::Seconds(30), .wait_for_service = true});
@@ -145,11 +145,11 @@ TEST_F(FailureTest, AnAnswerThatBreaksOffInTheMiddleBeginsAnew) {
   Start();
   Outcome outcome;
   msg::ListRequestT torn;
-  torn.prefix = "torn";  // See the service.
+  torn.prefix = "torn";  // Makes the service break off in mid-answer; see echo_service.
   client_->Start<Registry::List>(
       torn, nullptr, [&](absl::StatusOr<msg::ListReplyT> end) { outcome.Set(std::move(end)); },
       {.timeout = absl::Seconds(30), .wait_for_service = true});
-  ASSERT_EQ(List().status(), absl::OkStatus());  // So the first part has been received.
+  ASSERT_EQ(List().status(), absl::OkStatus());  // So the client has received the first part.
   Kill();
   Start();
   const auto reply = outcome.Get();
@@ -168,7 +168,7 @@ TEST_F(FailureTest, AStoppedServiceCostsTheTimeoutAndNoMore) {
   const absl::Duration took = absl::Now() - start;
   EXPECT_GE(took, absl::Milliseconds(999));
   EXPECT_LT(took, absl::Milliseconds(1500));
-  // A client that has never been connected gives up after its timeout too.
+  // A client that was never connected also gives up after its timeout.
   Client fresh(node_.get());
   EXPECT_EQ(fresh.Call<Registry::List>({}, {.timeout = absl::Milliseconds(200)}).status().code(),
             absl::StatusCode::kDeadlineExceeded);

@@ -1,4 +1,4 @@
-// Messages that our own Client would never send, on a raw ZeroMQ socket.
+// Sends messages that Client never sends, over a raw ZeroMQ socket.
 
 #include <cstdint>
 #include <memory>
@@ -52,7 +52,7 @@ class HostileTest : public ::testing::Test {
       socket.send(zmq::buffer(frames[i]), more);
     }
   }
-  // The next answer; a test that gets none fails.
+  // Returns the next answer; fails the test if none arrives.
   static msg::EnvelopeT Answer(zmq::socket_t& socket) {
     zmq::message_t message;
     const auto size = socket.recv(message);
@@ -63,7 +63,7 @@ class HostileTest : public ::testing::Test {
     return received.ok() ? *std::unique_ptr<msg::EnvelopeT>((*received)->UnPack())
                          : msg::EnvelopeT();
   }
-  // The service has dropped the messages sent before and still works, also for the same peer.
+  // Verifies that the service dropped the earlier messages and still serves this peer.
   static void ExpectNextAnswerIsMine(zmq::socket_t& socket) {
     Send(socket, {ListRequest(77)});
     const msg::EnvelopeT answer = Answer(socket);

@@ -1,4 +1,4 @@
-// Tests the limits of a hub and of a service, and what they do beyond them.
+// Tests the limits of a hub and of a service, and their behavior beyond them.
 
 #include <memory>
 #include <string>
@@ -26,12 +26,12 @@ namespace {
 using rpc::Registry;
 using ::testing::HasSubstr;
 
-constexpr int kPatience = 20'000;  // Milliseconds.
+constexpr int kPatience = 20'000;  // Timeout in milliseconds.
 
-// `bytes` long, and legal but for that.
+// Returns a topic of `bytes` bytes that is otherwise legal.
 std::string TopicOfLength(std::size_t bytes) { return "e/" + std::string(bytes - 3, 'x') + "/"; }
 
-// Around the limit, and where ZeroMQ 4.3.4 loses subscriptions.
+// Returns lengths around the limit, and those at which ZeroMQ 4.3.4 loses subscriptions.
 std::vector<std::size_t> LongLengths() {
   std::vector<std::size_t> lengths = {201, 202, 256, 257, 300, 5000};
   for (std::size_t length = 244; length <= 255; ++length) lengths.push_back(length);
@@ -70,7 +70,7 @@ class HubLimitsTest : public LimitsTest {
     ASSERT_EQ(hub.status(), absl::OkStatus());
     hub_ = std::move(*hub);
   }
-  // Connected, and subscribed.
+  // Returns a connected socket with these subscriptions.
   zmq::socket_t Listen(const std::vector<std::string>& prefixes) {
     auto socket = Connect(zmq::socket_type::sub, "hub-sub");
     for (const std::string& prefix : prefixes) socket.set(zmq::sockopt::subscribe, prefix);
@@ -99,14 +99,14 @@ class HubLimitsTest : public LimitsTest {
     EXPECT_TRUE(socket.recv(topic).has_value() && socket.recv(event).has_value()) << "nothing";
     return {topic.to_string(), Decode(event)};
   }
-  // The next event that is no greeting.
+  // Returns the topic of the next event that is not a greeting.
   static std::string NextTopic(zmq::socket_t& socket) {
     for (;;) {
       const std::string topic = Next(socket).topic;
       if (topic != "$hello/") return topic;
     }
   }
-  // The epoch of the next greeting that is not of `epoch`.
+  // Returns the epoch of the next greeting whose epoch is not `epoch`.
   static std::uint64_t NextEpoch(zmq::socket_t& socket, std::uint64_t epoch) {
     for (;;) {
       const Heard heard = Next(socket);
@@ -174,7 +174,7 @@ TEST_F(HubLimitsTest, ALongSubscriptionCostsItsSenderTheConnectionAndNobodyElse)
   }
   const std::uint32_t everything = hub_->CountSubscriptions("x/");
   for (const std::size_t length : LongLengths()) {
-    // For a prefix of 246 to 255 bytes ZeroMQ sends no subscription, or one for another prefix.
+    // For prefixes of 246 to 255 bytes, ZeroMQ sends no subscription, or one with another prefix.
     if (length >= 246 && length <= 255) continue;
     EXPECT_EQ(hub_->CountSubscriptions(TopicOfLength(length)), everything) << length;
   }
@@ -191,15 +191,15 @@ TEST_F(HubLimitsTest, OverTheLimitOfSubscriptionsAllConnectAgainAndKnowIt) {
     for (int i = 0; i < 101; ++i) {
       greedy.set(zmq::sockopt::subscribe, "e/" + std::to_string(i) + "/");
     }
-    // Another epoch: who listens asks the owners for what it may have missed.
+    // The epoch is new: subscribers ask the owners for events that they may have missed.
     EXPECT_GT(NextEpoch(listener, first), first);
     EXPECT_GT(hub_->GetStats().restarts, 0u);
   }
-  // It comes back until it is gone; then all is as before.
+  // The offender reconnects until it is destroyed; then the hub works as before.
   auto publisher = Publisher();
   const absl::Time deadline = absl::Now() + absl::Milliseconds(kPatience);
   while (hub_->CountSubscriptions("e/x/") != 1 && absl::Now() < deadline) {
-    // (There is no event for it: the hub tells nobody who subscribes.)
+    // (Polls, because the hub publishes no event about subscriptions.)
   }
   Publish(publisher, "e/x/");
   EXPECT_EQ(NextTopic(listener), "e/x/");
@@ -267,7 +267,7 @@ TEST_F(ServiceLimitsTest, ACallerHas1024CallsUnderWayAndOthersAreServed) {
   EXPECT_THAT(refused.status->message, HasSubstr("1024 calls"));
   Call(other, 5, "");
   EXPECT_EQ(CodeOf(Answer(other)), absl::StatusCode::kOk);
-  // With one answer there is room for one call.
+  // One finished call frees one place.
   auto waiting = TakeWaiting(kMaxCalls);
   ASSERT_EQ(waiting.size(), kMaxCalls);
   waiting[0]->Finish(msg::ListReplyT());
@@ -288,7 +288,7 @@ TEST_F(ServiceLimitsTest, ANumberThatIsInUseIsRefused) {
 }
 
 TEST_F(ServiceLimitsTest, ARequestAtAnyAddressIsAnswered) {
-  // Frames of every length, so that they lie at every address that ZeroMQ gives them.
+  // Frames of every length, so that messages start at every alignment that ZeroMQ produces.
   auto dealer = Connect(zmq::socket_type::dealer, "registry");
   for (std::uint64_t i = 1; i <= 600; ++i) {
     Call(dealer, i, std::string(i, 'x'));
@@ -317,7 +317,7 @@ TEST_F(ServiceLimitsTest, AnIdentityIsItsFirstOwnersUntilHeGoes) {
   zmq::message_t nothing;
   EXPECT_FALSE(second.recv(nothing).has_value());
   first.close();
-  // A peer that connects later is a caller like any other.
+  // A peer that connects later is served like any other caller.
   auto third = connect();
   third.set(zmq::sockopt::rcvtimeo, kPatience);
   second.close();

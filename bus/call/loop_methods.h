@@ -12,17 +12,17 @@
 
 namespace bus {
 
-// Adds methods to a service whose handlers run on the thread of an event loop, not on the pool.
+// Adds methods to a service whose handlers run on the thread of an event loop instead of the pool.
 // Copyable.
 class LoopMethods {
  public:
-  // Neither is owned, and both outlive every call.
+  // Owns neither argument; both must outlive every call.
   LoopMethods(Service* service, runtime::EventLoop* loop) : service_(service), loop_(loop) {}
-  // Handlers are not called once `alive` has expired.
+  // Calls no handler once `alive` has expired.
   LoopMethods(Service* service, runtime::EventLoop* loop, std::weak_ptr<const void> alive)
       : service_(service), loop_(loop), alive_(std::move(alive)) {}
 
-  // Calls `handler`, which finishes the writer then or later.
+  // Calls `handler`, which finishes the writer immediately or later.
   template <typename M>
   void Serve(
       std::function<void(std::shared_ptr<ReplyWriter<M>>, typename M::RequestT)> handler) const {
@@ -35,7 +35,7 @@ class LoopMethods {
           });
         });
   }
-  // Answers with what `handler` returns.
+  // Answers with the value that `handler` returns.
   template <typename M>
   void Answer(
       std::function<absl::StatusOr<typename M::ReplyT>(const CallContext&, typename M::RequestT)>

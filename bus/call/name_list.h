@@ -11,29 +11,29 @@
 
 namespace bus {
 
-// The answer to Common.Names while it is put together: what begins with the prefix, each once, up
-// to the limit. Not thread safe.
+// Collects the answer to Common.Names: names that begin with the requested prefix, without
+// duplicates, up to the limit. Not thread safe.
 class NameList {
  public:
   static constexpr std::size_t kDefaultLimit = 200;
-  static constexpr std::size_t kMostNames = 1000;  // However many are asked for.
+  static constexpr std::size_t kMostNames = 1000;  // Upper bound of the requested limit.
 
   explicit NameList(const msg::NamesRequestT& request);
 
-  // Names of this kind are asked for.
+  // True if the request asks for names of this kind.
   bool Wants(std::string_view kind) const { return kind_.empty() || kind_ == kind; }
   const std::string& prefix() const { return prefix_; }
   std::size_t limit() const { return limit_; }
 
-  // Adds it if it is wanted, begins so and is not there yet. False: the list is full, there is no
-  // need to go on. The most useful ones go first.
+  // Adds the name if its kind is wanted, it has the prefix and it is not listed yet. Returns false
+  // once the list is full: stop then. Add the most useful names first.
   bool Add(std::string_view kind, std::string_view name, std::string_view note = {});
   msg::NamesReplyT Take() { return std::move(reply_); }
 
  private:
   const std::string kind_, prefix_;
   const std::size_t limit_;
-  std::set<std::pair<std::string, std::string>> known_;  // Kind, name.
+  std::set<std::pair<std::string, std::string>> known_;  // Kind and name.
   msg::NamesReplyT reply_;
 };
 

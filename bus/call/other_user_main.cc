@@ -1,9 +1,10 @@
-// A stranger on this machine: other_user DOING PATH, as root, becomes uid 65534 and then
-//   connect      connects to the socket at PATH and prints "connected" or why not;
+// Acts as another user of this machine: other_user DOING PATH, run as root, becomes uid 65534 and
+// then
+//   connect      connects to the socket at PATH and prints "connected" or the error;
 //   stay, stay-for-packets
-//                does that and prints "hung up" once the other side has, or "let in";
-//   call         calls List there, as any ZeroMQ program could, and prints the code of the answer;
-//   call-of-old  does the same by the oldest protocol, and prints "denied" or "served".
+//                connects and prints "hung up" once the other side has closed, or "let in";
+//   call         calls List there, as any ZeroMQ program could, and prints the answer's status
+//   code; call-of-old  does the same by the oldest protocol, and prints "denied" or "served".
 // Exits with 1 if it cannot become that user.
 
 #include <grp.h>
@@ -57,17 +58,17 @@ int Stay(const std::string& path, int type) {
   return 0;
 }
 
-// By ZMTP 1.0, which has no handshake.
+// Uses ZMTP 1.0, which has no handshake.
 int CallOfOld(const std::string& path) {
   const std::string request = Request();
-  const std::size_t size = request.size() + 1;  // With the flags.
+  const std::size_t size = request.size() + 1;  // Includes the flags.
   const std::string bytes = std::string("\1\0\xff", 3) + std::string(6, '\0') +
                             static_cast<char>(size >> 8) + static_cast<char>(size) +
                             std::string(1, '\0') + request;
   const runtime::UniqueFd fd = Connect(path);
   if (send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return 2;
   std::string answer;
-  // The answer is more than the other side's own greeting.
+  // The answer is longer than the peer's greeting.
   while (answer.size() < 64) {
     char some[4096];
     const ssize_t got = recv(fd.get(), some, sizeof(some), 0);

@@ -1,4 +1,4 @@
-// Another user of this machine at the sockets of a yard. Needs root, to become somebody else.
+// Tests that another user of this machine cannot use a yard's sockets. Needs root, to switch user.
 
 #include <sys/stat.h>
 #include <unistd.h>

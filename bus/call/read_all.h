@@ -7,9 +7,9 @@
 
 namespace bus {
 
-// Does with a stranger's bytes all that the bus ever does with them: PeekKind, Receive, every
-// field of what passes read by UnPack, and the same for the envelopes recorded in a SinceReply.
-// True if they are a message. Ends the program on a promise of receive.h that is not kept.
+// Processes untrusted bytes in every way the bus does: PeekKind, Receive, then UnPack, which reads
+// every field, and the same for the envelopes recorded in a SinceReply. Returns true if the bytes
+// are a message. Aborts if a promise of receive.h is broken.
 bool ReadAll(std::span<const std::uint8_t> bytes, std::size_t limit);
 
 }  // namespace bus

@@ -1,4 +1,4 @@
-// Bytes of a stranger through the receive function, and everything it lets through read.
+// Feeds arbitrary bytes to the receive function, and reads every field of what it accepts.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Damaged messages: each is refused, or read without harm. The same ones each time; MUTANTS says
-// how many.
+// Tests damaged messages: each must be refused, or be readable without harm. The mutants are the
+// same in each run; the environment variable MUTANTS sets their number.
 
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +46,7 @@ class Mutator {
     }
     return bytes;
   }
-  // An address that is 0 to 7 over a multiple of 8.
+  // Returns an offset of 0 to 7 from an address that is a multiple of 8.
   std::size_t Misalignment() { return random_() % 2 == 0 ? 0 : Below(8); }
 
  private:
@@ -58,7 +58,7 @@ class Mutator {
       std::uint8_t& byte = bytes[Below(bytes.size())];
       switch (random_() % 4) {
         case 0:
-          byte = static_cast<std::uint8_t>(byte + 1 + random_() % 8);  // An offset goes elsewhere.
+          byte = static_cast<std::uint8_t>(byte + 1 + random_() % 8);  // Shifts an offset.
           break;
         case 1:
           byte = random_() % 2 == 0 ? 0 : 0xff;
@@ -68,7 +68,7 @@ class Mutator {
       }
     }
   }
-  // The beginning of one and the end of another.
+  // Joins the beginning of one message to the end of another.
   void Splice(Bytes& bytes) {
     const Bytes& other = Sample();
     bytes.resize(Below(bytes.size() + 1));
@@ -80,7 +80,7 @@ class Mutator {
   std::mt19937 random_{1};
 };
 
-// From a place of its own that ends where the bytes do, so that a sanitizer sees what reads on.
+// Copies the bytes to an allocation that ends with them, so that a sanitizer detects an overrun.
 bool ReadAt(std::size_t misalignment, const Bytes& bytes) {
   const auto place = std::make_unique<std::uint8_t[]>(misalignment + bytes.size());
   std::uint8_t* const begin = place.get() + misalignment;
@@ -110,13 +110,13 @@ TEST(ReceiveMutantsTest, AreRefusedOrReadWithoutHarm) {
     taken += ReadAt(mutator.Misalignment(), bytes) ? 1 : 0;
   }
   std::printf("%d mutants: %d refused, %d read\n", count, count - taken, taken);
-  // There are many mutants of both kinds.
+  // Both outcomes must be common.
   EXPECT_GT(taken, count / 10);
   EXPECT_GT(count - taken, count / 10);
 }
 
 TEST(ReceiveMutantsTest, NoTableHoldsItselfAndAllAreWithinTheDepth) {
-  // (So the limit of the depth is reached by no message that is good, and by no other either.)
+  // (So no accepted message reaches the depth limit.)
   EXPECT_GT(DeepestNesting(), 2);
   EXPECT_LT(DeepestNesting(), static_cast<int>(kMaxDepth));
 }

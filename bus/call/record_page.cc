@@ -30,7 +30,7 @@ bool SincePage::AddEncoded(std::string_view topic, std::string_view envelope) {
 
 bool EndsPage::Add(const std::string& topic, std::uint64_t lane, std::uint64_t position) {
   if (!topic.starts_with(request_.prefix) || topic <= request_.after) return true;
-  // Never between two lanes of a topic, because the next page begins behind the topic.
+  // A page never ends between two lanes of a topic, because the next page begins after the topic.
   if (reply_.places.size() >= kMaxPlaces && reply_.places.back()->topic != topic) {
     reply_.more = true;
     return false;

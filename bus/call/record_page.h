@@ -11,17 +11,19 @@
 
 namespace bus {
 
-// The answers of an owner of topics to Common.Ends and Common.Since, with the limits of a page. A
-// caller asks for page after page, so that an owner keeps no state for it and no answer is large.
+// Collects one page of a topic owner's answer to Common.Ends or Common.Since, within the limits of
+// a page. A caller requests page after page, so that the owner keeps no state for it and every
+// answer is small.
 //
-// A Since handler adds events until Add() is false and returns Take(); it goes through the places
-// in the order of the request, and through each lane in the order of its entries.
+// A Since handler adds events until Add() returns false, then returns Take(). It visits the places
+// in the order of the request, and each lane in the order of its entries.
 class SincePage {
  public:
   static constexpr std::size_t kMaxBytes = 128 << 10;
   static constexpr std::size_t kMaxEvents = 1000;
 
-  // False: the page is full, `event` is for the next one. (A page takes at least one event.)
+  // Returns false if the page is full: `event` belongs on the next page. (An empty page takes any
+  // event.)
   bool Add(std::string_view topic, const msg::Span& span, msg::EnvelopeT event);
   // `body` is a table of the schemas, such as msg::TrialEventT.
   template <typename Body>
@@ -31,13 +33,13 @@ class SincePage {
     event.body.Set(std::move(body));
     return Add(topic, span, std::move(event));
   }
-  // Call it before a lane's first event if the request has since_us: the entries of then or later
-  // begin behind `position`. Without this call the subscriber counts all entries from the place
-  // that it asked for as missed.
+  // Call it before a lane's first event if the request has since_us: entries of that time or later
+  // begin after `position`. Without this call the subscriber counts all entries after its requested
+  // place as missed.
   bool AddBeginning(std::string_view topic, std::uint64_t lane, std::uint64_t position) {
     return Add(topic, msg::Span(lane, position, position), msg::EnvelopeT());
   }
-  // The same for an event that is encoded already.
+  // The same for an encoded event.
   bool AddEncoded(std::string_view topic, std::string_view envelope);
 
   bool full() const { return full_; }
@@ -55,8 +57,8 @@ class EndsPage {
 
   explicit EndsPage(msg::EndsRequestT request) : request_(std::move(request)) {}
 
-  // Call it with topics in ascending order, and with all lanes of a topic together. It leaves out
-  // topics that the request does not want. False: the page is full.
+  // Call it with topics in ascending order, and with all lanes of a topic together. Skips topics
+  // that the request does not ask for. Returns false if the page is full.
   bool Add(const std::string& topic, std::uint64_t lane, std::uint64_t position);
 
   msg::EndsReplyT Take() { return std::move(reply_); }

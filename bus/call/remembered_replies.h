@@ -11,17 +11,17 @@
 
 namespace bus {
 
-// Replies to calls that must not be done twice, for callers that ask again. The oldest go first
-// when they are over `max_age` or all together over `max_bytes`. Not thread safe.
+// Keeps replies to calls that must not run twice, for callers that retry. Drops the oldest replies
+// once they are older than `max_age` or all together exceed `max_bytes`. Not thread safe.
 class RememberedReplies {
  public:
   explicit RememberedReplies(absl::Duration max_age = absl::Seconds(60),
                              std::size_t max_bytes = 8 << 20)
       : max_age_(max_age), max_bytes_(max_bytes) {}
 
-  // `bytes`: size of the encoded reply. `now`: monotonic. A reply that is too large is not kept.
+  // `bytes`: size of the encoded reply. `now`: monotonic. Ignores a reply larger than `max_bytes`.
   void Add(const std::string& key, msg::EnvelopeT reply, std::size_t bytes, absl::Duration now);
-  // Null if it is not remembered; valid until the next call of Add().
+  // Returns null if no reply is remembered; the pointer is valid until the next call of any method.
   const msg::EnvelopeT* Find(const std::string& key, absl::Duration now);
   std::size_t bytes() const { return bytes_; }
 

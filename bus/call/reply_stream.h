@@ -10,14 +10,14 @@
 
 namespace bus {
 
-// Where the parts of an answer go: a ReplyWriter without its method, so that code that fills one
-// can be tested without a bus. Any thread.
+// The destination of an answer's parts: a ReplyWriter without its method, so that code that writes
+// to one can be tested without a bus. Any thread.
 template <typename Reply>
 class ReplyStream {
  public:
   virtual ~ReplyStream() = default;
-  // ResourceExhausted: nothing was sent, try again after WhenWritable(); any other error: the
-  // caller has gone, or this part can never be sent.
+  // Returns ResourceExhausted if the queue is full and nothing was sent: retry after
+  // WhenWritable(). Any other error: the caller has disconnected, or this part can never be sent.
   virtual absl::Status SendPart(Reply part) = 0;
   virtual void WhenWritable(std::function<void()> writable) = 0;
   virtual void Finish(absl::StatusOr<Reply> reply) = 0;
@@ -25,7 +25,7 @@ class ReplyStream {
   virtual void OnCancel(std::function<void()> cancelled) = 0;
 };
 
-// The stream to the caller behind `writer`, a shared pointer to a ReplyWriter of method M.
+// Returns the stream to the caller of `writer`, a shared pointer to a ReplyWriter of method M.
 template <typename M, typename Writer>
 std::shared_ptr<ReplyStream<typename M::ReplyT>> StreamOf(std::shared_ptr<Writer> writer) {
   using Reply = typename M::ReplyT;

@@ -9,7 +9,8 @@
 namespace bus {
 namespace {
 
-constexpr std::size_t kVerifyOver = 64 << 10;  // Less cannot have too many tables.
+// Messages this small cannot exceed kMaxTables, so CheckPart() does not verify them.
+constexpr std::size_t kVerifyOver = 64 << 10;
 
 }  // namespace
 
@@ -25,7 +26,8 @@ Frame EncodeAs(msg::EnvelopeT& message, msg::Kind kind, std::uint64_t corr) {
   return Encode(message);
 }
 
-// A stream is cut by its handler, and a REQ socket takes one message for an answer.
+// Handlers split streams themselves, and a REQ socket accepts one message only; other answers may
+// be split here.
 absl::StatusOr<ReplyFrames> ReplyFramesFor(const ReplyTarget& target, const MethodInfo& method,
                                            msg::EnvelopeT& reply) {
   return EncodeReply(reply, target.corr, !method.streaming && !target.delimiter, method.name);
@@ -42,7 +44,7 @@ ReplyFrames ErrorFrames(const ReplyTarget& target, const absl::Status& error) {
 absl::Status CheckPart(const Frame& frame, std::string_view method) {
   if (frame.size() <= kVerifyOver) return absl::OkStatus();
   if (Receive(frame.bytes(), kMaxMessageBytes).ok()) return absl::OkStatus();
-  // Not ResourceExhausted, which asks to try again.
+  // Not ResourceExhausted, which would ask the caller to retry.
   return absl::InvalidArgumentError(absl::StrCat("a part of the answer of ", runtime::Absl(method),
                                                  " is over the limits of a message: it has ",
                                                  frame.size(), " bytes (at most ", kMaxMessageBytes,

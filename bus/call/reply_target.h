@@ -15,24 +15,25 @@
 
 namespace bus {
 
-// Where a reply goes: to the call itself, and to each retry of it that came meanwhile.
+// The destination of a reply: one for the call itself, and one for each retry that arrived
+// meanwhile.
 struct ReplyTarget {
   std::shared_ptr<Outbox> outbox;
   std::uint64_t corr = 0;
   bool delimiter = false;  // The caller is a REQ socket.
 };
 
-// The reply that tells an error.
+// Makes the reply that carries an error.
 msg::EnvelopeT ErrorReply(const absl::Status& status);
 
 Frame EncodeAs(msg::EnvelopeT& message, msg::Kind kind, std::uint64_t corr);
 
-// The frames of a reply; an error if it is over the limits of an answer.
+// Encodes a reply; returns an error if it exceeds the limits of an answer.
 absl::StatusOr<ReplyFrames> ReplyFramesFor(const ReplyTarget& target, const MethodInfo& method,
                                            msg::EnvelopeT& reply);
 ReplyFrames ErrorFrames(const ReplyTarget& target, const absl::Status& error);
 
-// InvalidArgument if a caller would refuse this part of an answer of `method`.
+// Returns InvalidArgument if a caller would refuse this part of an answer of `method`.
 absl::Status CheckPart(const Frame& frame, std::string_view method);
 
 }  // namespace bus

@@ -30,20 +30,20 @@
 
 // Invariants:
 // - The socket, the open calls and the callers belong to the bus thread. Handlers on other threads
-//   touch a Call and its Outbox only, which lock themselves; everything else is posted.
-// - What is sent to one caller goes through its Outbox, so that it keeps its order whichever
-//   threads the parts come from.
-// - A Call is in `calls` from its request until its reply is put into the Outbox; no request is
-//   read between its removal and that.
-// - No callback runs under a lock.
+//   touch only a Call and its Outbox, which have locks of their own, and post everything else.
+// - Every message to a caller goes through that caller's Outbox, which keeps their order whichever
+//   threads send them.
+// - A Call is in `calls` from its request until its reply is in the Outbox; no request is read
+//   between the removal and the reply.
+// - No callback runs while a lock is held.
 
 namespace bus {
 namespace {
 
 constexpr int kMessagesAtOnce = 256;
 constexpr std::size_t kMaxCallsOfOne = 1024;
-// Limits of the replies that wait for one caller; an answer that finds no room becomes an error,
-// and errors have a little more room.
+// Limits of the queued replies of one caller. An answer over the first limit becomes an error, and
+// errors may use the second, slightly larger one.
 constexpr std::size_t kReplyBytesOfOne = kMaxAnswerBytes;
 constexpr std::size_t kErrorBytesOfOne = kReplyBytesOfOne + (1 << 20);
 constexpr std::size_t kMaxLoggedPeers = 1024;
@@ -57,7 +57,7 @@ struct Method {
   Service::Handler handler;
 };
 
-// One connection to us. The bus thread's own.
+// One client connection. Bus thread only.
 struct Caller {
   Caller(std::string identity, Counter* waiting)
       : outbox(std::make_shared<Outbox>(std::move(identity), waiting)) {}
@@ -69,9 +69,9 @@ struct Call {
   ReplyTarget target;
   CallContext context;
   const Method* method = nullptr;
-  std::string memory_key;  // Not empty: the reply is remembered under it.
+  std::string memory_key;  // If not empty, the reply is remembered under this key.
   absl::Duration started;
-  absl::Duration last_sent;  // The bus thread's own.
+  absl::Duration last_sent;  // Bus thread only.
 
   runtime::Mutex mutex;
   bool finished ABSL_GUARDED_BY(mutex) = false;
@@ -114,15 +114,15 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
   CallLog log;
 
-  // The bus thread's own.
+  // Bus thread only.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
   BusTimer tick;
   BusTimer retry;
   std::map<CallKey, std::shared_ptr<Call>> calls;
   std::unordered_map<std::string, std::shared_ptr<Caller>> callers;
-  std::vector<std::shared_ptr<Outbox>> blocked;  // Their queues in ZeroMQ are full.
-  // Retries that came while the first try is still worked on, by memory key.
+  std::vector<std::shared_ptr<Outbox>> blocked;  // Outboxes whose ZeroMQ queues are full.
+  // Retries that arrived while their first attempt is still being handled, by memory key.
   std::unordered_map<std::string, std::vector<ReplyTarget>> under_way;
   RememberedReplies remembered;
   std::unordered_set<std::string> logged_peers;
@@ -132,7 +132,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   void Close();
   void Tick();
 
-  // Receiving, on the bus thread.
+  // Receiving; bus thread only.
   void OnReadable();
   void OnMessage(std::vector<Frame>& frames);
   void OnRequest(const Received& request, const std::optional<Peer>& peer,
@@ -148,7 +148,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   }
   void DropMalformed(const std::string& identity, const Frame& body, const absl::Status& why);
 
-  // Sending, on the bus thread.
+  // Sending; bus thread only.
   Caller& CallerOf(const std::string& identity);
   void ReplyAgain(const ReplyTarget& target, const MethodInfo& method, msg::EnvelopeT reply);
   void ReplyError(const ReplyTarget& target, const absl::Status& error);
@@ -231,7 +231,7 @@ void Service::State::OnReadable() {
   }
 }
 
-// [identity][envelope], or from a REQ socket [identity][][envelope].
+// A message is [identity][envelope], from a REQ socket [identity][][envelope].
 void Service::State::OnMessage(std::vector<Frame>& frames) {
   if (frames.empty()) return;
   const std::string identity(frames[0].text());
@@ -274,7 +274,7 @@ void Service::State::DropMalformed(const std::string& identity, const Frame& bod
                << why.message() << " (said once for each connection)";
 }
 
-// Is this a request that may be started?
+// Returns OK and sets `method` if the request may start.
 absl::Status Service::State::Admit(const Received& request, const std::optional<Peer>& peer,
                                    const Caller& caller, const Method** method) const {
   if (!peer.has_value()) {
@@ -342,7 +342,8 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
   StartCall(std::move(call), request);
 }
 
-// True if the call has been done, or is being done, for an earlier try.
+// Handles a retry: sends the remembered reply, or queues the retry until the first attempt ends.
+// Returns false for a first attempt.
 bool Service::State::AnswerFromMemory(const Call& call) {
   if (const msg::EnvelopeT* reply = remembered.Find(call.memory_key, Now()); reply != nullptr) {
     ReplyAgain(call.target, call.method->info, *reply);
@@ -457,7 +458,7 @@ void Service::State::Flush(const std::shared_ptr<Outbox>& outbox) {
     if (sent == Socket::Sent::kGone) return DropCaller(outbox);
     item->frame = std::move(frames[item->delimiter ? 2 : 1]);
     outbox->Untake(std::move(*item));
-    // ZeroMQ tells when any caller can be sent to, not which: so look again soon.
+    // ZeroMQ reports that some caller is writable, but not which one: retry soon.
     blocked.push_back(outbox);
     if (!retry.is_set()) retry.Start(&thread, kRetrySend, [this] { RetryBlocked(); });
     break;
@@ -520,7 +521,8 @@ void Service::State::Finish(const std::shared_ptr<Call>& call,
   const absl::Duration now = Now();
   log.OnEnd(call->method->info, now - call->started, !reply.ok());
   if (!reply.ok()) log.OnError(call->method->info.name, call->context, reply.status(), now);
-  // In one piece: a caller that has its answer may use the call's number again at once.
+  // Removal and reply are one step: a caller that has its answer may reuse the call's number at
+  // once.
   if (thread.InThread()) return EndCall(call, *std::move(frames), std::move(kept));
   auto both =
       std::make_shared<std::pair<ReplyFrames, msg::EnvelopeT>>(*std::move(frames), std::move(kept));
@@ -529,7 +531,7 @@ void Service::State::Finish(const std::shared_ptr<Call>& call,
   });
 }
 
-// `reply`: to be remembered.
+// Removes the call and sends its reply. `reply` is the copy to remember.
 void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames frames,
                              msg::EnvelopeT reply) {
   const std::size_t bytes = frames.bytes();
@@ -546,12 +548,12 @@ void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames fram
       ReplyAgain(target, call->method->info, reply);
   }
   const absl::Status status = FromWire(reply.status.get());
-  // The same call made again must be tried anew, since this reply says to try again.
+  // This reply asks the caller to retry, so a retry must run the handler again.
   if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) return;
   remembered.Add(call->memory_key, std::move(reply), bytes, Now());
 }
 
-// Keeps streams alive and ends what nobody waits for any more.
+// Pings silent streams and cancels calls whose deadline has passed.
 void Service::State::Tick() {
   const absl::Duration now = Now();
   tick.Start(&thread, kTick, [this] { Tick(); });
@@ -563,7 +565,7 @@ void Service::State::Tick() {
     } else if (call->method->info.streaming && now - call->last_sent >= kSilence) {
       call->last_sent = now;
       msg::EnvelopeT ping;
-      // Only where nothing else waits to be sent.
+      // A limit of 0 bytes: sends the Ping only if the outbox is empty.
       Send(call->target, EncodeAs(ping, msg::Kind::Ping, call->target.corr), 0);
     }
   }
@@ -598,7 +600,7 @@ void Service::State::Close() {
   blocked.clear();
 }
 
-// ---- The public face
+// ---- Public methods
 
 Service::Service(Node* node, Options options)
     : state_(std::make_shared<State>(node, std::move(options))) {}

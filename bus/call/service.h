@@ -19,39 +19,39 @@
 
 namespace bus {
 
-// The caller of a method, and its deadline. Copyable.
+// Identifies the caller of a method; carries the deadline. Copyable.
 struct CallContext {
-  uid_t uid = 0;  // From the kernel, by the peer's socket.
+  uid_t uid = 0;  // From the kernel: the peer credentials of the socket.
   pid_t pid = 0;
   std::uint64_t source = 0;
   std::string request_id;
   std::string trace;
-  int attempt = 0;  // Counts the times the caller has sent it, from 0.
-  // On Clock::Monotonic(); InfiniteDuration: none.
+  int attempt = 0;  // Number of times the caller sent it before; 0 for the first.
+  // On Clock::Monotonic(); InfiniteDuration: no deadline.
   absl::Duration deadline = absl::InfiniteDuration();
 };
 
-// The reply side of one call, in envelopes. Any thread may call any method.
+// Answers one call, in untyped envelopes. Any thread may call any method.
 class Responder {
  public:
   virtual ~Responder() = default;
   virtual const CallContext& context() const = 0;
-  // Sends a part of a streaming reply. Cancelled once the caller has gone or cancelled: end the
-  // work then. ResourceExhausted while too much is queued for this caller (4 MiB): nothing was
-  // sent, try again after WhenWritable().
+  // Sends a part of a streaming reply. Returns Cancelled once the caller has disconnected or
+  // cancelled: stop the work then. Returns ResourceExhausted, and sends nothing, while this
+  // caller's queue is full (4 MiB): retry after WhenWritable().
   virtual absl::Status SendPart(msg::EnvelopeT part) = 0;
-  // Runs `writable` (on the bus thread) once there is room again.
+  // Runs `writable` once, on the bus thread, when the queue has room again.
   virtual void WhenWritable(std::function<void()> writable) = 0;
-  // Ends the call; later calls of any method do nothing. A Responder that is destroyed without
-  // it answers Internal.
+  // Ends the call; later calls of any method do nothing. A Responder that is destroyed unfinished
+  // answers Internal.
   virtual void Finish(absl::StatusOr<msg::EnvelopeT> reply) = 0;
   virtual bool cancelled() const = 0;
-  // Runs `cancelled` once, on the bus thread, when the caller cancels or disappears (at once if
-  // it has). While a streaming call is open, Pings keep it alive.
+  // Runs `cancelled` once, on the bus thread, when the caller cancels or disconnects (at once if it
+  // already has). While a streaming call is open, Pings keep it alive.
   virtual void OnCancel(std::function<void()> cancelled) = 0;
 };
 
-// The same for one method.
+// The typed form of Responder for method M.
 template <typename M>
 class ReplyWriter {
  public:
@@ -76,26 +76,26 @@ class ReplyWriter {
   std::shared_ptr<Responder> responder_;
 };
 
-// Serves methods on a ROUTER socket. Add all methods, then Start().
+// Serves methods on a ROUTER socket. Add all methods before Start().
 //
-// Handlers run on the pool (methods marked inline: on the bus thread). Unknown methods are
-// answered Unimplemented, a body of another type InvalidArgument, a full pool
-// ResourceExhausted, another user's process PermissionDenied.
+// Handlers run on the pool, those of methods marked inline on the bus thread. An unknown method is
+// answered with Unimplemented, a body of the wrong type with InvalidArgument, any call while the
+// pool is full with ResourceExhausted, a call of another user's process with PermissionDenied.
 //
-// Handlers run in the TraceScope of their call, so that calls they make carry its trace on. Each
-// call that may change something is logged once with its caller, request id and trace (renewals
-// only the first of a process); each that fails too, at most ten a second.
+// A handler runs in the TraceScope of its call, so that calls that it makes inherit the trace. The
+// service logs each call that may change something once, with its caller, request id and trace (of
+// renewals only the first of each process), and each failed call, at most ten a second.
 //
-// A large answer of a method that does not stream goes in parts (bus/thread/reply_parts.h), to a
-// REQ socket in one message; one over the limits, or over what may wait for one caller (64 MiB),
-// becomes ResourceExhausted.
+// A large answer of a method that does not stream is sent in parts (bus/thread/reply_parts.h), but
+// to a REQ socket in one message. An answer over the limits, or over the queue limit of one caller
+// (64 MiB), becomes ResourceExhausted.
 class Service {
  public:
   struct Options {
     std::string name = {};      // "launcher"
-    std::string endpoint = {};  // "ipc://..."; its directory is private and its lock is held by the
-                                // process already (see ServiceProcess).
-    runtime::ThreadPool* pool = nullptr;  // Not owned; outlives the Service.
+    std::string endpoint = {};  // "ipc://..."; its directory is private, and this process already
+                                // holds its lock (see ServiceProcess).
+    runtime::ThreadPool* pool = nullptr;  // Not owned; must outlive the Service.
   };
   struct MethodStats {
     std::string name;
@@ -105,13 +105,14 @@ class Service {
   using Handler = std::function<void(std::shared_ptr<Responder>, const msg::EnvelopeT&)>;
 
   Service(Node* node, Options options);
-  ~Service();  // Stop().
+  ~Service();  // Calls Stop().
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
   void AddMethod(const MethodInfo& method, msg::Body request_type, Handler handler);
 
-  // M is rpc::SERVICE::METHOD; its role and idempotency come with it.
+  // Adds method M, which is rpc::SERVICE::METHOD and brings its role and idempotency. The value
+  // that `handler` returns is the reply.
   template <typename M>
   void Handle(std::function<absl::StatusOr<typename M::ReplyT>(const CallContext&,
                                                                const typename M::RequestT&)>
@@ -123,7 +124,7 @@ class Service {
                 writer.Finish(handler(responder->context(), *M::RequestOf(request.body)));
               });
   }
-  // The handler answers when it likes, from any thread.
+  // The same, but the handler may answer later, from any thread.
   template <typename M>
   void HandleAsync(
       std::function<void(std::shared_ptr<ReplyWriter<M>>, const typename M::RequestT&)> handler) {
@@ -135,12 +136,12 @@ class Service {
               });
   }
 
-  // Binds the socket and starts answering.
+  // Binds the socket and starts to serve.
   absl::Status Start();
-  // Binds it again, where the file of its address was removed: connections that there are go on. On
-  // any thread but the bus thread.
+  // Binds the socket again after its file was removed; open connections stay open. Must not run on
+  // the bus thread.
   absl::Status BindAgain();
-  // Stops taking calls; open ones are answered Unavailable.
+  // Stops accepting calls; answers open ones with Unavailable.
   void Stop();
   std::vector<MethodStats> GetStats() const;
 

@@ -11,9 +11,9 @@
 
 namespace bus {
 
-// A FlatBuffers table that its owner keeps in a database or a file, outside any envelope: bytes
-// from there are verified as those from a socket are. `identifier` is null or four characters that
-// tell these bytes from others.
+// Encodes and decodes a FlatBuffers table that its owner keeps in a database or a file, outside any
+// envelope. Stored bytes are verified like bytes from a socket. `identifier` is null or a tag of
+// four characters that distinguishes these bytes from others.
 
 template <typename Table>
 std::string EncodeStored(const typename Table::NativeTableType& table,
@@ -23,11 +23,11 @@ std::string EncodeStored(const typename Table::NativeTableType& table,
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
-// Null if `bytes`, wherever they are in memory, are no such table.
+// Returns null if `bytes` are not a valid table of this type. `bytes` need no alignment.
 template <typename Table>
 std::unique_ptr<typename Table::NativeTableType> DecodeStored(std::string_view bytes,
                                                               const char* identifier = nullptr) {
-  // Any table that a message can carry is within these limits.
+  // Every table that a message can carry is within these limits.
   constexpr std::uint32_t kMaxDepth = 64;
   constexpr std::uint32_t kMaxTables = 100'000;
   const std::vector<std::uint8_t> aligned(bytes.begin(), bytes.end());

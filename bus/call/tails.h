@@ -16,9 +16,10 @@
 
 namespace bus {
 
-// The last sequence numbers of a publisher's topics. The publisher repeats each of them once after
-// a second of silence and again for each new hub, so that a lost last event shows too. Topics that
-// have been silent for the longest are forgotten when there are too many. Not thread safe.
+// Remembers the last sequence number of each of a publisher's topics. The publisher repeats each
+// number once after a second of silence, and again for each new hub, so that subscribers also
+// notice a lost last event. When there are too many topics, the longest silent ones are forgotten.
+// Not thread safe.
 class Tails {
  public:
   static constexpr absl::Duration kSilence = absl::Seconds(1);
@@ -32,15 +33,15 @@ class Tails {
   Tails(const Tails&) = delete;
   Tails& operator=(const Tails&) = delete;
 
-  // An event has been published at `now` (monotonic).
+  // Notes an event that was published at `now` (monotonic).
   void Note(const std::string& topic, std::uint64_t seq, std::optional<msg::Span> span,
             absl::Duration now);
-  // Everything has to be told again, a second from `now`: there is a new hub, and subscribers
-  // are on their way to it.
+  // Makes every tail due again, one second after `now`: a new hub has started, and its subscribers
+  // are still connecting.
   void TellAll(absl::Duration now);
-  // Takes the tails whose time has come, at most `limit`; they count as told.
+  // Takes the tails that are due, at most `limit`, and counts them as sent.
   std::vector<Tail> Take(absl::Duration now, std::size_t limit);
-  // When to call Take() next; InfiniteDuration: not until Note() or TellAll().
+  // Returns when to call Take() next; InfiniteDuration: not before Note() or TellAll().
   absl::Duration next() const {
     return waiting_.empty() ? absl::InfiniteDuration() : waiting_.front().due;
   }
@@ -53,12 +54,12 @@ class Tails {
   using Entries = std::list<Entry>;
 
   const std::size_t max_topics_;
-  Entries waiting_;                                                // In the order of `due`.
+  Entries waiting_;                                                // Ordered by `due`.
   Entries told_;                                                   // The longest silent first.
-  std::unordered_map<std::string_view, Entries::iterator> index_;  // Keys are in the entries.
+  std::unordered_map<std::string_view, Entries::iterator> index_;  // Keys point into the entries.
 };
 
-// The message of a tail.
+// Encodes a tail as a message.
 Frame EncodeTail(const Tails::Tail& tail, std::uint64_t source, std::uint64_t epoch,
                  std::int64_t sent_us);
 
