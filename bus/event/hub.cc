@@ -27,23 +27,23 @@
 #include "glog/logging.h"
 #include "runtime/text/text_hash.h"
 
-// The greeting. ZeroMQ's own (XPUB_WELCOME_MSG) is a single frame and cannot carry a topic and a
-// message; so the hub publishes an ordinary message on `$hello/` whenever somebody subscribes to
-// it. Subscribers that are connected already get it again and know by its epoch that nothing has
-// changed. A SUB socket sends all its subscriptions in one go when it connects, so that they are
-// all in place when the greeting comes.
+// The greeting. ZeroMQ's own welcome message (XPUB_WELCOME_MSG) is a single frame and cannot carry
+// a topic and a message, so the hub publishes an ordinary message on `$hello/` whenever a socket
+// subscribes to it. Connected subscribers receive it again and see from its epoch that nothing has
+// changed. A SUB socket sends all its subscriptions together when it connects, so all are
+// registered when the greeting arrives.
 
 // Always true:
-// - All sockets, the subscriptions and the record of events belong to the bus thread; calls from
-//   other threads run there (BusThread::Run), only counters are read elsewhere.
-// - Every message but the greeting passes Forward(): topics_ has the last one of its topic, and
-//   recent_ the well-formed events of `e/`, before any subscriber gets it. So whoever subscribes
-//   first and asks then misses nothing.
-// - Events of one publisher leave in the order in which they came. Nothing waits for a subscriber:
-//   ZeroMQ drops what a full one cannot take, and the sequence numbers show the gap.
-// - subscriptions_ counts what out_ has; both are empty after RestartOut(). A restart for too many
-//   subscriptions begins an epoch: counters_.restarts is a part of its number.
-// - EndWait() takes a Wait out of waits_ and then calls its `done`, so that it is called once.
+// - All sockets, the subscriptions and the record of events belong to the bus thread. Calls from
+//   other threads run there (BusThread::Run); other threads read only counters.
+// - Every message but the greeting passes through Forward(), which stores it before any subscriber
+//   receives it: topics_ has the last message of each topic, recent_ the well-formed `e/` events. A
+//   subscriber that subscribes first and then asks for the record therefore misses nothing.
+// - Events of one publisher leave in the order of their arrival. The hub never waits for a
+//   subscriber: ZeroMQ drops messages for a full one, and the sequence numbers show the gap.
+// - subscriptions_ counts the subscriptions of out_; RestartOut() clears both. A restart for too
+//   many subscriptions begins a new epoch, because the epoch includes counters_.restarts.
+// - EndWait() removes a Wait from waits_ before it calls `done`, so that `done` runs once.
 
 namespace bus {
 namespace {
@@ -54,13 +54,13 @@ constexpr std::string_view kHello = "$hello/";
 constexpr std::size_t kTopicsInPage = 1000;
 constexpr std::size_t kMaxWaits = 1000;
 
-// Roots where only the host may publish.
+// True for the roots on which only the host may publish.
 bool IsReserved(std::string_view topic) {
   return topic.starts_with("$sys/") || topic.starts_with(kHello);
 }
 
-// Fills in TopicInfo's fields about the topic's last message, if the hub keeps it and it is a
-// message of the bus.
+// Fills in TopicInfo's fields about the topic's last message, if the hub keeps it and it is a valid
+// envelope.
 void Describe(const Frame& last, msg::TopicInfoT* info) {
   const auto event = Receive(last.bytes(), kMaxMessageBytes);
   if (!event.ok()) return;
@@ -101,7 +101,7 @@ class Hub::Impl {
     std::atomic<std::uint64_t> forwarded{0}, dropped_topic{0}, dropped_reserved{0},
         dropped_malformed{0}, subscriptions{0}, restarts{0}, kept_bytes{0};
   };
-  // Somebody who waits for subscriptions.
+  // A caller that waits for subscriptions.
   struct Wait {
     std::string topic;
     std::uint32_t count;
@@ -115,7 +115,7 @@ class Hub::Impl {
   void SendOut(std::span<Frame> frames);
   void OnEvents();
   void OnSubscriptions();
-  // Topic and body; they are taken.
+  // Forwards [topic][body]; takes the frames.
   void Forward(std::span<Frame> frames);
   void Keep(std::string_view topic, const Frame& body);
   void PlanTails();
@@ -134,7 +134,7 @@ class Hub::Impl {
   const Options options_;
   Counters counters_;
 
-  // The bus thread's own.
+  // Bus thread only.
   std::unique_ptr<Socket> in_;
   std::unique_ptr<Socket> out_;
   BusThread::WatchId in_watch_ = 0;
@@ -145,7 +145,7 @@ class Hub::Impl {
   std::map<std::uint64_t, Wait> waits_;
   TopicTable topics_;
   RecentEvents recent_;
-  Tails tails_;  // Tails of the topics that the host itself publishes on.
+  Tails tails_;  // For the topics on which the host itself publishes.
   BusTimer tail_timer_;
 
   std::atomic<std::uint64_t> last_wait_{0};
@@ -157,7 +157,7 @@ absl::Status Hub::Impl::Open() {
   if (absl::Status opened = OpenOut(); !opened.ok()) return opened;
   if (absl::Status bound = (*in)->Bind(options_.publish_endpoint); !bound.ok()) return bound;
   in_ = std::move(*in);
-  // To everything, whatever the subscribers want, because the last values are kept here.
+  // Subscribes to everything, whatever the subscribers want, because the hub keeps the last values.
   Frame everything(std::string_view("\1", 1));
   (void)in_->Send(std::span(&everything, 1));
   in_watch_ = thread_.Watch(in_->handle(), [this] { OnEvents(); });
@@ -180,7 +180,8 @@ void Hub::Impl::CloseOut() {
   counters_.subscriptions = 0;
 }
 
-// There is no other way to be rid of subscriptions: an XPUB socket takes what its peers send.
+// Drops all subscriptions. An XPUB socket accepts every subscription, so only closing it removes
+// them.
 void Hub::Impl::RestartOut() {
   CloseOut();
   const absl::Status opened = OpenOut();
@@ -200,7 +201,7 @@ void Hub::Impl::Close() {
   }
 }
 
-// Lossy by design: a subscriber that is full loses its own.
+// Lossy by design: a full subscriber loses its own messages.
 void Hub::Impl::SendOut(std::span<Frame> frames) {
   if (out_ != nullptr) (void)out_->Send(frames);
 }
@@ -252,7 +253,7 @@ msg::SinceReplyT Hub::Impl::Since(const msg::SinceRequestT& request) {
   return reply;
 }
 
-// "\1PREFIX" for each subscription, "\0PREFIX" for its end.
+// Subscriptions arrive as "\1PREFIX", their cancellations as "\0PREFIX".
 void Hub::Impl::OnSubscriptions() {
   std::vector<Frame> frames;
   bool greet = false;
@@ -410,7 +411,7 @@ void Hub::Impl::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
   wait.mapped().done(std::move(how));
 }
 
-// Ends the waits of callers whose subscribers are there.
+// Ends the waits whose subscriptions now exist.
 void Hub::Impl::EndWaits() {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready;
   for (const auto& [id, wait] : waits_) {
@@ -461,7 +462,7 @@ msg::LastEventsReplyT Hub::Impl::LastEvents(const msg::LastEventsRequestT& reque
     thread_.Run([&] { page = topics_.List(request.prefix, after, SincePage::kMaxEvents); });
     for (const TopicTable::Row& row : page.rows) {
       after = row.topic;
-      // (The hub has forwarded what it has not looked into.)
+      // (The hub forwards messages without verifying them.)
       if (!row.last.has_value() || !Receive(row.last->bytes(), kMaxMessageBytes).ok()) continue;
       if (!events.AddEncoded(row.topic, row.last->text())) break;
     }

@@ -17,18 +17,20 @@
 
 namespace bus {
 
-// The event hub: forwards from publishers (XSUB) to subscribers (XPUB), hosted by the registry,
-// on the bus thread of its Node.
+// The event hub: forwards events from publishers (XSUB) to subscribers (XPUB). The registry hosts
+// it, on the bus thread of its Node.
 //
-// Drops and counts: topics that are not legal, messages that fail verification of their size and
-// frame count, and `$sys/`, `$hello/` from anybody but the host. One stalled subscriber loses its
-// own messages only. Greets each new subscriber with its epoch on `$hello/`. Knows the 10,000
-// topics used last; keeps the last value of each within a bound and sends it to new subscriptions
-// of that topic. Keeps the last 64 MiB of `e/`, for subscribers that missed some.
+// Drops and counts events with an illegal topic, messages of the wrong size or frame count, and
+// events on `$sys/` or `$hello/` from anybody but the host. A stalled subscriber loses only its own
+// messages. Publishes the hub's epoch on `$hello/` for each new subscriber. Tracks the 10,000 most
+// recently used topics; keeps the last value of each, within a limit, and sends it to new
+// subscriptions of exactly that topic. Keeps the last 64 MiB of `e/` events for subscribers that
+// missed some.
 //
-// Subscriptions are prefixes of at most 200 bytes (a subscriber that sends a longer one is
-// disconnected). One alone cannot be refused: over `max_subscriptions` all subscribers are
-// disconnected, and come back to a hub with another epoch, so that they ask for what they missed.
+// A subscription is a prefix of at most 200 bytes; a subscriber that sends a longer one is
+// disconnected. The hub cannot refuse a single subscription: over `max_subscriptions` it
+// disconnects all subscribers, which reconnect, see another epoch, and ask for the events that they
+// missed.
 class Hub {
  public:
   struct Options {
@@ -39,11 +41,11 @@ class Hub {
   struct Stats {
     std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed;
     std::uint64_t subscriptions;
-    std::uint64_t restarts;    // Restarts of the subscribers' side, over `max_subscriptions`.
-    std::uint64_t kept_bytes;  // Size of the kept events of `e/`.
+    std::uint64_t restarts;    // Restarts of the subscribers' socket, over `max_subscriptions`.
+    std::uint64_t kept_bytes;  // Size of the kept `e/` events.
     std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };
-  // Where every process of a yard looks for its hub.
+  // Returns the addresses at which every process of a yard looks for its hub.
   static Options DefaultAddresses(const runtime::Locations& locations);
   static absl::StatusOr<std::unique_ptr<Hub>> Create(Node* node, Options options);
   ~Hub();
@@ -54,32 +56,33 @@ class Hub {
     std::string topic;
     msg::EnvelopeT event;
   };
-  // Publishes as the host: reserved roots are allowed. Any thread. Returns the sequence number.
+  // Publishes as the host, which may use the reserved roots. Any thread. Returns the sequence
+  // number.
   absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event);
-  // The same for several, in this order and with nothing between them: all or none.
+  // Publishes several events in this order, with no other event between them: all or none.
   absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events);
-  // Subscriptions that match `topic` now. Any thread.
+  // Returns the number of subscriptions that match `topic` now. Any thread.
   std::uint32_t CountSubscriptions(std::string_view topic);
 
-  // Calls `done` on the bus thread as soon as `count` subscriptions match `topic`, with how many
-  // do; or with DeadlineExceeded after `timeout`, ResourceExhausted if 1,000 wait already,
-  // Cancelled after StopWaiting() with what this returns, Unavailable when the hub ends. Any
+  // Calls `done` on the bus thread as soon as `count` subscriptions match `topic`, with their
+  // number. Errors: DeadlineExceeded after `timeout`, ResourceExhausted if 1,000 callers wait
+  // already, Cancelled after StopWaiting() with the returned id, Unavailable when the hub ends. Any
   // thread.
   using Subscribed = std::function<void(absl::StatusOr<std::uint32_t> subscriptions)>;
   std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
                                Subscribed done);
   void StopWaiting(std::uint64_t wait);
 
-  // For Registry.Topics and Registry.LastEvents. Any thread.
+  // Handle Registry.Topics and Registry.LastEvents. Any thread.
   msg::TopicsReplyT Topics(const msg::TopicsRequestT& request);
   msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request);
-  // The record behind `e/`, for Common.Ends and Common.Since. Any thread.
+  // Handle Common.Ends and Common.Since for the record of `e/`. Any thread.
   msg::EndsReplyT Ends(const msg::EndsRequestT& request);
   msg::SinceReplyT Since(const msg::SinceRequestT& request);
   Stats GetStats() const;
 
-  // Binds each of its two addresses again whose file was removed: connections that there are go on.
-  // On any thread but the bus thread.
+  // Binds each of its two addresses again whose file was removed; open connections stay open. Must
+  // not run on the bus thread.
   absl::Status BindAgain();
 
  private:

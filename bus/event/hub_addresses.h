@@ -8,8 +8,8 @@
 
 namespace bus {
 
-// Where the hub is: always beside the registry's socket, so that publishers and subscribers find
-// a restarted one by themselves.
+// Addresses of the hub: always in the directory of the registry's socket, so that publishers and
+// subscribers find a restarted hub by themselves.
 inline std::string HubPublishAddress(const runtime::Locations& locations) {
   return locations.ServiceAddress("hub-pub");
 }

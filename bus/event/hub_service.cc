@@ -20,9 +20,9 @@ namespace {
 using rpc::Registry;
 using PublishWriter = std::shared_ptr<ReplyWriter<Registry::Publish>>;
 
-// Limit of the events of one waiting caller; a thousand callers may wait.
+// Limit of a waiting caller's events; up to a thousand callers may wait.
 constexpr std::size_t kMostWaitingBytes = 64 << 10;
-// For an answer to be on its way before the caller gives up.
+// Time that is reserved for the answer to reach the caller before its deadline.
 constexpr absl::Duration kReplyTime = absl::Milliseconds(500);
 
 absl::StatusOr<msg::PublishReplyT> PublishNow(Hub* hub, std::vector<Hub::NewEvent> events,
@@ -68,7 +68,7 @@ void Publish(Hub* hub, runtime::Clock* clock, PublishWriter writer,
 
 }  // namespace
 
-// (On the pool, because the hub's answers wait for the bus thread.)
+// (Handlers run on the pool, because the hub's methods wait for the bus thread.)
 void AddHubMethods(Service* service, Hub* hub, runtime::Clock* clock) {
   service->HandleAsync<Registry::Publish>(
       [hub, clock](PublishWriter writer, const msg::PublishRequestT& request) {

@@ -7,12 +7,12 @@
 
 namespace bus {
 
-// Adds what the hub answers to a registry's Service, which must not have been started: Publish,
-// Topics, LastEvents, and Ends and Since of `e/`. `hub` and `clock` outlive the service.
+// Adds the hub's methods to a registry's Service before it starts: Publish, Topics, LastEvents, and
+// Ends and Since for `e/`. `hub` and `clock` must outlive the service.
 //
-// Publish: see users_events.h for what is refused. A Publish that waits for subscribers holds no
-// thread, publishes nothing until they are there, and ends a little before its caller's deadline,
-// so that the caller hears how many there were.
+// users_events.h says which Publish requests are refused. A Publish that waits for subscribers
+// occupies no thread, publishes nothing until they have subscribed, and ends shortly before its
+// caller's deadline, so that the caller learns how many had subscribed.
 void AddHubMethods(Service* service, Hub* hub, runtime::Clock* clock);
 
 }  // namespace bus

@@ -1,4 +1,4 @@
-// Tests the registry's answers for the hub, as a Client gets them.
+// Tests the hub's methods in the registry, called through a Client.
 
 #include "bus/event/hub_service.h"
 
@@ -41,7 +41,7 @@ constexpr absl::Duration kLong = absl::Seconds(30);
 
 std::vector<std::uint8_t> Bytes(std::string_view text) { return {text.begin(), text.end()}; }
 
-// The message that carries a trial's row.
+// Returns a message that carries a row of a trial.
 std::vector<std::uint8_t> RowMessage(std::uint64_t row) {
   msg::TrialEventT body;
   body.row = std::make_unique<msg::ResultRowT>();
@@ -90,7 +90,7 @@ class HubServiceTest : public ::testing::Test {
                                              const CallOptions& options = {}) {
     return client_.Call<Registry::Publish>(request, options);
   }
-  // "TOPIC PAYLOAD" or "TOPIC row N" of each event, as it is heard.
+  // Records each received event as "TOPIC PAYLOAD" or "TOPIC row N".
   Subscriber::Options Hears(const std::string& prefix) {
     return {.prefixes = {prefix}, .on_event = [this](auto topic, const msg::Envelope& event) {
               runtime::MutexLock lock(mutex_);
@@ -119,7 +119,7 @@ class HubServiceTest : public ::testing::Test {
     EXPECT_EQ(reply.status(), absl::OkStatus());
     return reply.ok() ? *std::move(reply) : msg::TopicsReplyT();
   }
-  // As the hub hears it. (Events that processes publish themselves come by another socket.)
+  // Uses the order in which the hub received them. (Processes' own events use another socket.)
   std::vector<std::string> TopicNames(const std::string& prefix, const std::string& after,
                                       std::uint32_t limit, bool* more) {
     msg::TopicsRequestT request;
@@ -198,7 +198,7 @@ TEST_F(HubServiceTest, WaitsForSubscribersAndHoldsNoThread) {
   Subscriber first(node_.get(), Hears("e/"));
   ASSERT_EQ(first.WaitUntilConnected(kLong), absl::OkStatus());
   runtime::Thread publisher("publisher", [&] { reply = Publish(waiting, {.timeout = kLong}); });
-  // The pool has one thread, and is not held by who waits: another's event comes through.
+  // The pool has one thread; a waiting Publish must not occupy it, so another event gets through.
   ASSERT_EQ(Publish(RequestOn("e/b/", "at once"), {.timeout = kLong}).status(), absl::OkStatus());
   EXPECT_THAT(Heard(1), ElementsAre("e/b/ at once"));
   Subscriber second(node_.get(), {.prefixes = {"e/a/"}, .on_event = [](auto, auto&) {}});
@@ -291,7 +291,7 @@ TEST_F(HubServiceTest, LastEventsComeInPagesOverWhatIsNotKept) {
     ASSERT_EQ(Publish(RequestOn(topic, "old")).status(), absl::OkStatus());
     ASSERT_EQ(Publish(RequestOn(topic, large)).status(), absl::OkStatus());
   }
-  msg::EnvelopeT too_large;  // To be kept.
+  msg::EnvelopeT too_large;  // Too large for the hub to keep.
   too_large.payload.resize(3 << 20);
   ASSERT_EQ(hub_->Publish("e/b/", std::move(too_large)).status(), absl::OkStatus());
   msg::LastEventsRequestT request;
@@ -352,7 +352,7 @@ TEST(UsersEventsTest, AnEnvelopeIsVerified) {
   request.topic = "e/a/";
   request.envelope = good;
   EXPECT_EQ(WhyNot(request), absl::OkStatus());
-  // No beginning of it is one (but for padding).
+  // No prefix of a valid envelope is valid (except for missing padding).
   for (std::size_t size = 1; size + 8 <= good.size(); ++size) {
     request.envelope.assign(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_EQ(WhyNot(request).code(), absl::StatusCode::kInvalidArgument) << size;

@@ -1,4 +1,4 @@
-// Publisher, Hub and Subscriber together, over real sockets.
+// Tests Publisher, Hub and Subscriber together over real sockets.
 
 #include "bus/event/hub.h"
 
@@ -36,7 +36,7 @@ msg::TrialEventT TrialEvent(std::uint64_t row) {
   return event;
 }
 
-// Writes down what a Subscriber hears.
+// Records what a Subscriber receives.
 class Ear {
  public:
   Ear(Node* node, std::vector<std::string> prefixes)
@@ -52,7 +52,7 @@ class Ear {
                            .on_connected = [this](std::uint64_t) { Note(hubs_, "hub"); }}) {}
 
   Subscriber* operator->() { return &subscriber_; }
-  // Waits until `count` of them have been heard, or for some time, and returns those heard.
+  // Waits until `count` events were received, or until a timeout; returns those received.
   std::vector<std::string> Heard(std::size_t count) { return Get(heard_, count); }
   std::vector<std::string> Lost(std::size_t count) { return Get(lost_, count); }
   std::vector<std::string> Hubs(std::size_t count) { return Get(hubs_, count); }
@@ -94,19 +94,19 @@ class HubTest : public ::testing::Test {
     hub_.reset();
     hub_node_.reset();
   }
-  // A socket that says what it likes to the hub.
+  // Returns a socket that can send anything to the hub.
   std::unique_ptr<Socket> RawPublisher() {
     auto socket = Socket::Open(RawContext(), Socket::Use::kPublisher);
     EXPECT_EQ(socket.status(), absl::OkStatus());
     EXPECT_EQ((*socket)->Connect(HubPublishAddress(yard_.locations())), absl::OkStatus());
-    // The hub's subscription.
+    // Wait for the hub's subscription.
     zmq::pollitem_t item{(*socket)->handle(), 0, ZMQ_POLLIN, 0};
     EXPECT_EQ(zmq::poll(&item, 1, std::chrono::seconds(20)), 1);
     std::vector<Frame> frames;
     EXPECT_TRUE((*socket)->Receive(frames));
     return std::move(*socket);
   }
-  // A socket that hears everything as it comes.
+  // Returns a socket that receives all frames unprocessed.
   std::unique_ptr<zmq::socket_t> RawSubscriber(const std::string& prefix) {
     auto socket = std::make_unique<zmq::socket_t>(raw_, zmq::socket_type::sub);
     socket->set(zmq::sockopt::linger, 0);
@@ -167,7 +167,7 @@ TEST_F(HubTest, WhatIsPublishedBeforeTheHubStartsIsHeldForIt) {
   Publisher publisher(node_.get());
   ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(1)), absl::OkStatus());
   StartHub();
-  // Either the ear is there in time, or the hub's last value is for whoever wants just that topic.
+  // Either the ear subscribed in time, or the hub sends it the last value of this exact topic.
   Ear exact(node_.get(), {"t/a/"});
   EXPECT_THAT(exact.Heard(1), ElementsAre("t/a/1"));
 }
@@ -258,10 +258,10 @@ TEST_F(HubTest, AHoleInASequenceIsToldExactly) {
     frames.push_back(Encode(event));
     ASSERT_EQ(raw->Send(frames), Socket::Sent::kYes);
   };
-  send(5, msg::Kind::Event);  // The first one seen is never a gap.
+  send(5, msg::Kind::Event);  // The first event received is never a gap.
   send(6, msg::Kind::Event);
   send(9, msg::Kind::Event);  // 7 and 8 are missing.
-  send(9, msg::Kind::Event);  // Again: not delivered twice.
+  send(9, msg::Kind::Event);  // A duplicate is not delivered.
   send(11, msg::Kind::Tail);  // 10 and 11 are missing.
   send(12, msg::Kind::Event);
   EXPECT_THAT(ear.Heard(4), ElementsAre("e/x/5", "e/x/6", "e/x/9", "e/x/12"));
@@ -278,7 +278,7 @@ TEST_F(HubTest, ANewSubscriptionOfATopicGetsItsLastValue) {
   ASSERT_EQ(first.Heard(2).size(), 2u);
   Ear late(node_.get(), {"s/x/"});
   EXPECT_THAT(late.Heard(1), ElementsAre("s/x/2"));
-  // Nobody else takes it for new.
+  // Other subscribers do not take the repeated value for a new event.
   ASSERT_EQ(publisher.Publish("s/y/", TrialEvent(3)), absl::OkStatus());
   EXPECT_THAT(first.Heard(3), ElementsAre("s/x/1", "s/x/2", "s/y/3"));
 }
@@ -328,7 +328,7 @@ TEST_F(HubTest, WhatWasHeldAndSentTakesNoRoomForWhatIsHeldNext) {
   const auto publish = [&](int count) {
     for (int i = 0; i < count; ++i) {
       msg::EnvelopeT event;
-      event.payload.resize(700 << 10);  // All together 6 MiB of the 8 that are held.
+      event.payload.resize(700 << 10);  // 6 MiB in total; the publisher holds up to 8 MiB.
       ASSERT_EQ(publisher.PublishEnvelope("e/x/", std::move(event)), absl::OkStatus());
     }
   };
@@ -342,7 +342,7 @@ TEST_F(HubTest, WhatWasHeldAndSentTakesNoRoomForWhatIsHeldNext) {
   }
   EXPECT_EQ(held(), 0u);
   StopHub();
-  // (Until it has noticed, it sends. One at a time: more would fill what it may hold.)
+  // (It sends until it notices. Send one at a time: more would fill the space for held events.)
   const auto published = [&] { return node_->counters().events_published.Get(); };
   while (held() == 0 && absl::Now() < deadline) {
     const auto sent = published();
@@ -370,7 +370,7 @@ TEST_F(HubTest, ATopicsLastNumberIsRepeatedAfterASecond) {
   EXPECT_EQ(tail.kind, msg::Kind::Tail);
   EXPECT_EQ(tail.head->seq(), 1u);
   EXPECT_EQ(tail.span->to(), 7u);
-  // A late subscriber gets the last event, not its tail.
+  // A late subscriber gets the last event, not its tail message.
   const auto late = RawSubscriber("t/a/");
   EXPECT_EQ(NextMessage(*late).kind, msg::Kind::Event);
 }
@@ -402,7 +402,7 @@ TEST_F(HubTest, KeepsUsersEventsAsARecord) {
   EXPECT_TRUE(hub_->Ends(others).places.empty());
 }
 
-// The first reads nothing until the second has all.
+// The first subscriber reads nothing until the second has received everything.
 TEST_F(HubTest, AStalledSubscriberLosesItsOwnOnlyAndIsToldHowMany) {
   constexpr std::size_t kBatch = 2000;
   constexpr std::size_t kEvents = 20 * kBatch;

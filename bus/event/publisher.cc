@@ -23,7 +23,7 @@
 namespace bus {
 namespace {
 
-// Events that wait for a hub: at most so many, and so many bytes; then the oldest are dropped.
+// Limits of the events that are held while no hub is connected; over them the oldest are dropped.
 constexpr std::size_t kMaxHeld = 10'000;
 constexpr std::size_t kMaxHeldBytes = 8 << 20;
 constexpr absl::Duration kRetrySend = absl::Milliseconds(5);
@@ -33,20 +33,21 @@ constexpr absl::Duration kTailsPause = absl::Milliseconds(20);
 struct Event {
   std::string topic;
   Frame frame;
-  std::size_t bytes = 0;  // Size of the frame, also after it was sent.
+  std::size_t bytes = 0;  // Size of the frame; stays valid after it was sent.
   std::optional<msg::Span> span = std::nullopt;
 };
 
 }  // namespace
 
-// One socket a process, shared by its Publishers. ZeroMQ drops what is published before the hub's
-// subscription has arrived, so that events are held until it has, also after a restart of the hub.
+// One socket per process, which all its Publishers share. ZeroMQ drops events that are published
+// before the hub's subscription has arrived, so events are held until then, also after a restart of
+// the hub.
 struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   explicit State(Node* n) : node(n), thread(n->bus_thread()) {}
 
   Node* const node;
   BusThread& thread;
-  // The bus thread's own.
+  // Bus thread only.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
   BusTimer retry;
@@ -56,7 +57,7 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   std::uint64_t dropped = 0;
   Tails tails;
   BusTimer tail_timer;
-  absl::Duration tail_time = absl::InfiniteDuration();  // When it fires.
+  absl::Duration tail_time = absl::InfiniteDuration();  // When tail_timer fires.
 
   absl::Status Open();
   void Close();
@@ -91,14 +92,13 @@ void Publisher::State::Close() {
   socket.reset();
 }
 
-// The hub subscribes to everything ("\1") when it connects, and is unsubscribed ("\0") when it
-// disconnects.
+// A hub subscribes to everything ("\1") when it connects; its disconnection arrives as "\0".
 void Publisher::State::OnReadable() {
   std::vector<Frame> frames;
   while (socket->Receive(frames)) {
     if (frames[0].size() == 1) heard = frames[0].text()[0] == '\1';
   }
-  // A new hub may have missed the last events of the one before.
+  // A new hub may have missed the last events that its predecessor received.
   if (heard) tails.TellAll(node->clock()->Monotonic());
   PlanTails();
   SendHeld();
@@ -108,7 +108,8 @@ void Publisher::State::SendHeld() {
   while (heard && !held.empty() && Send(held.front())) {
     DropFirstHeld();
   }
-  // The hub is slow. (It has no event for room; without a hub, its subscription is the event.)
+  // The hub is slow: retry later. (ZeroMQ has no event for new room; a missing hub's return is an
+  // event.)
   if (!heard || held.empty() || retry.is_set()) return;
   retry.Start(&thread, kRetrySend, [this] { SendHeld(); });
 }
@@ -137,8 +138,8 @@ void Publisher::State::Queue(Event event) {
   if (heard && !retry.is_set()) SendHeld();
 }
 
-// One timer for all topics: an event moves the time of its own tail only, and the timer that comes
-// too early for that finds nothing and is set again.
+// One timer serves all topics. An event postpones only its own topic's tail, so the timer may fire
+// too early; it then finds nothing due and is set again.
 void Publisher::State::PlanTails() {
   if (tail_timer.is_set() && tail_time <= tails.next()) return;
   tail_timer.Cancel();
@@ -148,7 +149,7 @@ void Publisher::State::PlanTails() {
 }
 
 void Publisher::State::SendTails() {
-  // Without a hub they would only wait; the next one makes them all due again.
+  // Without a hub, tails would only queue up; the next hub makes all of them due again.
   if (heard) {
     const std::int64_t sent_us = absl::ToUnixMicros(node->clock()->Now());
     for (const Tails::Tail& tail : tails.Take(node->clock()->Monotonic(), kTailsAtOnce)) {
@@ -198,7 +199,8 @@ Publisher::~Publisher() {
   BusThread& thread = state_->thread;
   thread.Run([this] {
     std::weak_ptr<State> last = state_;
-    // Functions posted before have run, so that no other reference is left but other Publishers'.
+    // All functions posted earlier have run, so that the only other references are other
+    // Publishers'.
     if (state_.use_count() == 1) state_->Close();
     state_.reset();
   });

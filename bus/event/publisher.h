@@ -11,10 +11,10 @@
 
 namespace bus {
 
-// Publishes events through the hub. Never blocks; lossy for each subscriber by design, made
-// recoverable by the sequence numbers it counts for each topic, and by the span that the owner of
-// a topic gives each event. Repeats the last number of a topic after a second of silence and for
-// each new hub (see tails.h). Follows a restarted registry. Any thread.
+// Publishes events through the hub. Never blocks. Any subscriber may lose events, by design; it
+// detects and recovers them by the sequence number of each topic and by the span that a topic's
+// owner gives each event. Repeats the last number of a topic after a second of silence and for each
+// new hub (see tails.h). Follows a restarted registry. Any thread.
 class Publisher {
  public:
   explicit Publisher(Node* node);
@@ -22,7 +22,8 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  // InvalidArgument for a bad topic (see topic.h). OK does not mean that anybody got it.
+  // Returns InvalidArgument for a bad topic (see topic.h). OK does not mean that a subscriber
+  // received it.
   absl::Status PublishEnvelope(std::string_view topic, msg::EnvelopeT event);
   // `body` is a table of the schemas, such as msg::TrialEventT.
   template <typename Body>

@@ -21,7 +21,7 @@ RawPublisher::RawPublisher(const runtime::Locations& locations)
       socket_(*Socket::Open(*context_, Socket::Use::kPublisher)) {
   const absl::Status connected = socket_->Connect(HubPublishAddress(locations));
   CHECK(connected.ok()) << connected;
-  // Until the hub's subscription has come nothing is sent.
+  // ZeroMQ sends nothing until the hub's subscription has arrived.
   std::vector<Frame> frames;
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (!socket_->Receive(frames)) {

@@ -11,11 +11,11 @@
 
 namespace bus {
 
-// For tests: a publisher that numbers its events as it is told, so that some seem to be lost on
-// their way to the hub. One thread.
+// For tests: a publisher whose caller chooses the sequence numbers, so that some events seem to be
+// lost on their way to the hub. One thread.
 class RawPublisher {
  public:
-  // Connects to the hub of a yard, which is there.
+  // Connects to the hub of a yard, which must be running.
   explicit RawPublisher(const runtime::Locations& locations);
 
   void Publish(std::string_view topic, std::uint64_t seq, msg::EnvelopeT event);

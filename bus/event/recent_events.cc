@@ -45,7 +45,7 @@ bool RecentEvents::Begin(std::string_view topic, std::uint64_t source, const Lan
   const auto begin = *event;
   *event =
       std::find_if(begin, lane.events.end(), [&](const Event& e) { return e.sent_us >= since_us; });
-  // Dropped events may have been sent then or later, so their hole has to show.
+  // Dropped events may have been sent at `since_us` or later, so the subscriber must see the gap.
   if (*event == begin && (begin != lane.events.begin() || lane.dropped_us >= since_us)) return true;
   const std::uint64_t before =
       *event == lane.events.end() ? lane.events.back().seq : (*event)->seq - 1;

@@ -14,15 +14,15 @@
 
 namespace bus {
 
-// The record behind `e/`: the last events of users, within a number of bytes, in the memory of
-// the hub. A lane is a publisher (its source), a position its sequence number. Not thread safe.
+// The record of `e/`: the most recent events of users, in the hub's memory, within a byte limit. A
+// lane is a publisher (its source), a position is its sequence number. Not thread safe.
 class RecentEvents {
  public:
   explicit RecentEvents(std::size_t max_bytes = 64 << 20) : max_bytes_(max_bytes) {}
 
-  // Shares `event`, a verified Event with a head.
+  // Adds a verified Event that has a head. Shares the memory of `event`.
   void Add(std::string_view topic, const msg::Head& head, const Frame& event);
-  // The answers to Common.Ends and Common.Since. Lanes that are not named are not wanted.
+  // Handle Common.Ends and Common.Since. Since skips lanes that the request does not name.
   msg::EndsReplyT Ends(const msg::EndsRequestT& request) const;
   msg::SinceReplyT Since(const msg::SinceRequestT& request) const;
   std::size_t bytes() const { return bytes_; }
@@ -35,12 +35,12 @@ class RecentEvents {
   };
   struct Lane {
     std::deque<Event> events;      // Never empty.
-    std::int64_t dropped_us = -1;  // When the one before them was sent, which is not here any more.
+    std::int64_t dropped_us = -1;  // Send time of the last dropped event.
   };
   using Lanes = std::map<std::uint64_t, Lane>;  // By source.
   using Topics = std::map<std::string, Lanes, std::less<>>;
-  // Moves `event` on to the first one sent at `since_us` or later, and adds to the page the
-  // position before it. False: the page is full.
+  // Moves `event` forward to the first event sent at `since_us` or later, and adds the position
+  // before it to the page. Returns false if the page is full.
   static bool Begin(std::string_view topic, std::uint64_t source, const Lane& lane,
                     std::int64_t since_us, std::deque<Event>::const_iterator* event,
                     SincePage* page);

@@ -13,7 +13,7 @@
 namespace bus {
 namespace {
 
-constexpr std::int64_t kFirstUs = 1'000'000;  // Event n of a lane is sent n later.
+constexpr std::int64_t kFirstUs = 1'000'000;  // Event n of a lane is sent n us later.
 
 class RecentEventsTest : public ::testing::Test {
  protected:
@@ -58,7 +58,7 @@ TEST_F(RecentEventsTest, KeepsTheLastWithinItsBytes) {
 
 class RecentEventsSinceTest : public RecentEventsTest {
  protected:
-  // "beginning 3, 4, 5": what e/a/ of source 7 has since that event was sent.
+  // Returns, e.g., "beginning 3, 4, 5": the events of e/a/ from source 7 since that event was sent.
   static std::string Since(const RecentEvents& events, std::int64_t seq, std::uint64_t after = 0) {
     msg::SinceRequestT request;
     request.since_us = kFirstUs + seq;

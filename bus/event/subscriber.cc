@@ -27,16 +27,16 @@ namespace bus {
 namespace {
 
 constexpr int kMessagesAtOnce = 256;
-// Over this the places in all sequences are forgotten; the next message of each is then a first
-// one, which is never a gap.
+// Limit of tracked sequences. Over it all positions are forgotten; the next message of each
+// sequence then counts as its first one, which never shows a gap.
 constexpr std::size_t kMaxSequences = 200'000;
 constexpr std::string_view kHello = "$hello/";
 constexpr absl::Duration kOwnerTimeout = absl::Seconds(2);
-// Before a lost gate is tried again. (A socket of the hub connects anew by itself.)
+// Pause before reconnecting to a lost gate. (A socket to the hub reconnects by itself.)
 constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(320);
 
-// Asks through a Client.
+// Asks the owners of topics through a Client.
 class OwnerCalls : public RecoveryCalls {
  public:
   OwnerCalls(Node* node, Client* client) : node_(*node), client_(*client) {}
@@ -70,7 +70,7 @@ class OwnerCalls : public RecoveryCalls {
 
   Node& node_;
   Client& client_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // The bus thread's own.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Bus thread only.
 };
 
 }  // namespace
@@ -82,10 +82,10 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
         options(std::move(o)),
         access_file(PathOfAccessFile(n->locations().registry_address)) {}
 
-  // The place of a message in the sequence of its topic.
+  // How a message continues the sequence of its topic.
   struct InSequence {
     bool deliver = false;
-    std::uint64_t lost = 0;  // So many are missing before it.
+    std::uint64_t lost = 0;  // Number of messages missing before it.
   };
 
   Node* const node;
@@ -96,28 +96,29 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   runtime::Mutex mutex;
   runtime::CondVar changed;
   bool connected ABSL_GUARDED_BY(mutex) = false;
-  absl::Status trouble ABSL_GUARDED_BY(mutex);  // Why the gate was lost, the last time.
+  absl::Status trouble ABSL_GUARDED_BY(mutex);  // Why the gate was last lost.
 
-  // The bus thread's own.
+  // Bus thread only.
   struct Place {
     std::uint64_t epoch = 0;
     std::uint64_t seq = 0;
   };
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
-  std::vector<std::string> subscribed;  // Prefixes of the socket.
+  std::vector<std::string> subscribed;  // Prefixes to which the socket subscribes.
   std::string gate_address, gate_key;
-  BusThread::WatchId gate_watch = 0;  // For the end of the connection.
-  BusTimer gate_timer;                // Connects anew when it fires.
+  BusThread::WatchId gate_watch = 0;  // Watches for the end of the connection.
+  BusTimer gate_timer;                // Reconnects when it fires.
   absl::Duration gate_pause = kFirstPause;
-  // Connected anew: events may have been missed, although the hub is the same.
+  // The gate was reconnected: events may have been missed although the hub is the same.
   bool connected_anew = false;
   // By topic and source.
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Place>> places;
   std::size_t place_count = 0;
   std::uint64_t hub_epoch = 0;
   std::map<std::string, std::uint64_t> nonces;  // Nonces of the serving processes, by service.
-  std::int64_t heard_us = 0;                    // When the hub was heard first, on the hub's clock.
+  std::int64_t heard_us = 0;                    // When the hub's first message arrived, on the
+                                                // hub's clock.
   std::unique_ptr<OwnerCalls> owner_calls;
   std::unique_ptr<Recovery> recovery;
   Stats stats;
@@ -159,7 +160,7 @@ absl::Status Subscriber::State::OpenSocket() {
   return absl::OkStatus();
 }
 
-// The hub greets for the subscription to kHello; those before it are then in place.
+// Subscribes to kHello last: the hub's greeting confirms that all earlier prefixes are registered.
 absl::Status Subscriber::State::OpenGate() {
   auto gate = ConnectToGate(thread.context(), Socket::Use::kCaller, *access_file);
   if (!gate.ok()) return gate.status();
@@ -183,7 +184,7 @@ absl::Status Subscriber::State::OpenGate() {
 }
 
 void Subscriber::State::OnGateLost(const absl::Status& why) {
-  if (socket != nullptr) OnReadable();  // The gate's last messages.
+  if (socket != nullptr) OnReadable();  // Reads the gate's last messages.
   CloseSocket();
   {
     runtime::MutexLock lock(mutex);
@@ -217,7 +218,7 @@ void Subscriber::State::Subscribe(const std::string& prefix) {
 
 absl::Status Subscriber::State::Open() {
   for (const std::string& prefix : options.prefixes) {
-    // No topic is so long, and the hub would end the connection.
+    // No topic is that long, and the hub would close the connection.
     if (prefix.size() <= kMaxTopicBytes) subscribed.push_back(prefix);
   }
   subscribed.emplace_back(kHello);
@@ -287,7 +288,7 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
     const auto said = Receive(frames[0].bytes(), kMaxMessageBytes);
     const auto why = said.ok() ? WayLost(**said) : std::nullopt;
     if (why.has_value()) OnGateLost(*why);
-    return;  // (Else it asks whether somebody is here.)
+    return;  // (Otherwise the message is a Ping.)
   }
   const std::string_view topic = frames[0].text();
   absl::Status bad;
@@ -321,12 +322,13 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
   if (place.deliver && received->body_known()) Deliver(topic, event, frames[1].bytes());
 }
 
-// An owner has been started.
+// Tells the Recovery when a topic owner has been started.
 void Subscriber::State::NoteLease(const msg::Envelope& event) {
   const msg::LeaseEvent* const change = event.body_as_LeaseEvent();
   if (change == nullptr || change->lease() == nullptr || change->lease()->name() == nullptr) return;
   if (change->lease()->state() != msg::LeaseState::Up) return;
-  // Also heard when one that was slow is well again.
+  // A lease event is also published when a slow process recovers; only a new nonce means a new
+  // process.
   std::uint64_t& nonce = nonces[change->lease()->name()->str()];
   if (std::exchange(nonce, change->lease()->nonce()) == change->lease()->nonce()) return;
   recovery->ServiceStarted(change->lease()->name()->string_view());
@@ -334,7 +336,7 @@ void Subscriber::State::NoteLease(const msg::Envelope& event) {
 
 void Subscriber::State::OnHello(const msg::Envelope& hello) {
   const msg::HubInfo* const info = hello.body_as_HubInfo();
-  // It greets whoever comes, so that it is heard again and again.
+  // The hub greets every new subscriber, so the same greeting arrives again and again.
   if (info == nullptr) return;
   const bool anew = std::exchange(connected_anew, false);
   gate_pause = kFirstPause;
@@ -350,15 +352,15 @@ void Subscriber::State::OnHello(const msg::Envelope& hello) {
   } else {
     recovery->HubHeard(hello.head()->sent_us());
   }
-  // A new hub knows nothing of events that were published while no hub ran, and a gate nothing of
-  // those that came meanwhile.
+  // A new hub did not receive events that were published while no hub ran, and a new gate
+  // connection did not receive those in between.
   for (const std::string& prefix : options.prefixes) {
     if (again && !Handles(prefix)) Lost(prefix, 0);
   }
   if (options.on_connected) options.on_connected(hub_epoch);
 }
 
-// Notes the place of a message in its sequence.
+// Updates the position of the message's sequence.
 Subscriber::State::InSequence Subscriber::State::Note(std::string_view topic, const msg::Head& head,
                                                       bool is_event) {
   if (place_count >= kMaxSequences) {
@@ -376,23 +378,23 @@ Subscriber::State::InSequence Subscriber::State::Note(std::string_view topic, co
     last = {head.epoch(), head.seq()};
     return {is_event};
   }
-  // An event adds itself; a Tail says only how many there were.
+  // An event advances the sequence; a Tail repeats the number of its last event.
   const std::uint64_t expected = last.seq + (is_event ? 1 : 0);
-  if (head.seq() < expected) return {};  // Again: the last value, sent to somebody else.
+  if (head.seq() < expected) return {};  // A repeated last value, for somebody else.
   const std::uint64_t lost = head.seq() - expected;
   last.seq = head.seq();
   return {is_event, lost};
 }
 
-// The hub sends the last value of a topic to whoever subscribes to just that topic; others who
-// listen to more get it too, and must not take it for new.
+// The hub sends a topic's last value to every new subscription of exactly that topic. Subscribers
+// with a shorter prefix receive it too, and must not take it for a new event.
 bool Subscriber::State::IsStale(std::string_view topic, const msg::Head& head) const {
   if (head.sent_us() >= heard_us || topic == kHello) return false;
   return std::find(options.prefixes.begin(), options.prefixes.end(), topic) ==
          options.prefixes.end();
 }
 
-// The hub's greeting and the owners' leases come unasked.
+// Filters out the hub's greeting and the owners' leases, which no caller of on_event asked for.
 bool Subscriber::State::Wants(std::string_view topic) const {
   return std::any_of(options.prefixes.begin(), options.prefixes.end(), [&](const auto& prefix) {
     return topic.starts_with(prefix) && !(prefix.empty() && topic == kHello);

@@ -10,13 +10,14 @@
 
 namespace bus {
 
-// The events that a Publish request asks for, one at least, with the caller's trace and request id.
+// Returns the events that a Publish request contains, at least one, with the caller's trace and
+// request id.
 //
-// Only under `e/`: PermissionDenied for a topic of another root. InvalidArgument for a bad topic,
-// for events both as a list and by themselves, for a payload beside an envelope, and for an
-// envelope that is no message of the bus or has no body that this version knows; it names which
-// one of a list is wrong. Nothing but the body is taken from an envelope: a publisher cannot pass
-// its event off as another's.
+// Errors: PermissionDenied for a topic outside `e/`. InvalidArgument for a malformed topic, for a
+// request with both a list of events and a single one, for an event with both a payload and an
+// envelope, and for an envelope that is malformed or whose body this version does not know; the
+// error says which event of a list is wrong. Only the body is taken from an envelope, so that a
+// publisher cannot impersonate another.
 absl::StatusOr<std::vector<Hub::NewEvent>> UsersEvents(const msg::PublishRequestT& request,
                                                        const CallContext& context);
 
