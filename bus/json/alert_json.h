@@ -6,8 +6,8 @@
 
 namespace bus {
 
-// An alert as a reader of JSON gets it, from `--json`, over HTTP, and on the standard input of the
-// `notify` command; null where there is nothing. Pure; any thread.
+// Converts an alert to the JSON of `--json`, of HTTP, and of the `notify` command's standard input;
+// missing values are null. Pure; any thread.
 nlohmann::json ToJson(const msg::AlertT& alert);
 
 }  // namespace bus

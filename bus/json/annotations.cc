@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::size_t kShownOfALabel = 256;
 
-// As JSON, so that it can be shown whatever is in it.
+// Quotes `text` as JSON, so that any bytes can be shown.
 std::string Quoted(std::string_view text) {
   return json(std::string(text.substr(0, kShownOfALabel)))
       .dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
@@ -29,7 +29,7 @@ bool HasControlCharacter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), IsControl);
 }
 
-// Checks a text that people read.
+// Checks a text that is shown to people.
 absl::Status CheckText(std::string_view what, std::string_view text, std::size_t most,
                        std::string_view allowed_controls) {
   std::string problem;

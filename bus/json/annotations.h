@@ -12,41 +12,42 @@
 
 namespace bus {
 
-// Labels, note and display name of a run. They are kept in the run's directory, in a JSON file that
-// the owner of the run writes: {"labels": ["base"], "note": "...", "display_name": "..."}. (W&B and
-// MLflow keep such things in their databases alone.) Any thread.
+// Labels, note and display name of a run. The run's owner writes them to a JSON file in the run's
+// directory: {"labels": ["base"], "note": "...", "display_name": "..."}. (W&B and MLflow store them
+// in a database instead.) Any thread.
 struct Annotations {
   static constexpr std::string_view kFile = "annotations.json";
   static constexpr std::size_t kMaxBytes = 256 << 10;  // Limit of the file's size.
   static constexpr std::size_t kMaxLabels = 64;
-  static constexpr std::size_t kMaxLabel = 256;  // Bytes, as the two below.
+  static constexpr std::size_t kMaxLabel = 256;  // In bytes, like the next two.
   static constexpr std::size_t kMaxNote = 4096;
   static constexpr std::size_t kMaxDisplayName = 256;
 
-  std::vector<std::string> labels = {};  // In the order in which they came.
-  std::string note = {};                 // May have any number of lines.
+  std::vector<std::string> labels = {};  // In the order in which they were added.
+  std::string note = {};                 // May have several lines.
   std::string display_name = {};
 
   bool operator==(const Annotations&) const = default;
 };
 
-// InvalidArgument names the label: there are more than that, one is there twice, empty, longer than
-// that, not UTF-8, or holds a control character.
+// Returns InvalidArgument, which names the label, if there are too many labels, or if one is
+// repeated, empty, too long, not UTF-8, or contains a control character.
 absl::Status CheckLabels(const std::vector<std::string>& labels);
-// The same for all of it. Note and display name have nothing either that turns the direction of
-// text around; a note may have tabs and ends of lines.
+// Checks labels, note and display name. Note and display name must not contain characters that
+// change the direction of text either; a note may contain tabs and line ends.
 absl::Status CheckAnnotations(const Annotations& annotations);
 
-// `before` with the change that is asked for. InvalidArgument: what would come of it is refused, or
-// a label is to be added and removed at once.
+// Returns `before` with the requested change. InvalidArgument if CheckAnnotations() refuses the
+// result, or if the request both adds and removes a label.
 absl::StatusOr<Annotations> Annotated(Annotations before, const msg::AnnotateRequestT& request);
 
-// InvalidArgument: no such file's text, or more in it than is allowed. Other members are ignored.
+// Parses the file's text. InvalidArgument if it is malformed or exceeds a limit. Ignores unknown
+// members.
 absl::StatusOr<Annotations> ParseAnnotations(std::string_view text);
 
-// Blocks for the disk. Reading: NotFound if the run has no such file, and the errors of
-// ParseAnnotations(). Writing replaces the file in one step; FailedPrecondition: nothing can be
-// written there.
+// Both block for the disk. ReadAnnotations() returns NotFound if the run has no such file, or the
+// errors of ParseAnnotations(). WriteAnnotations() replaces the file atomically; FailedPrecondition
+// if the directory is not writable.
 absl::StatusOr<Annotations> ReadAnnotations(const std::string& run_directory);
 absl::Status WriteAnnotations(const std::string& run_directory, const Annotations& annotations);
 

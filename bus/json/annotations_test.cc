@@ -95,7 +95,7 @@ TEST(AnnotationsTest, AFileIsReadAsItWasWritten) {
   const auto read = ReadAnnotations(directory);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, said);
-  // The largest there is, too, however it is written.
+  // So is the largest possible file, whatever the escapes in it.
   Annotations large = {.note = std::string(4096, '\t'), .display_name = std::string(256, '"')};
   for (char c = 0; c < 64; ++c)
     large.labels.push_back(std::string(255, '"') + static_cast<char>('0' + c));
@@ -113,7 +113,7 @@ TEST(AnnotationsTest, AHostileFileIsRefusedAndNamed) {
   }
   EXPECT_EQ(MessageOf(ParseAnnotations("{\"note\": 1}").status()),
             "annotations.json: \"note\" is not a text");
-  // Deep nesting ends no reader.
+  // Deep nesting must not crash the parser.
   EXPECT_FALSE(ParseAnnotations(std::string(100'000, '[')).ok());
   const auto other = ParseAnnotations("{\"labels\": [\"a\"], \"color\": {\"of\": \"the future\"}}");
   ASSERT_TRUE(other.ok()) << other.status();

@@ -20,7 +20,7 @@ bool IsInexact(const json& value) {
   return number > kMaxExact || number < -kMaxExact;
 }
 
-// Builds the value that the parser tells piece by piece, with the text of each number.
+// Builds a value from the parser's events, which include the text of each number.
 class Builder : public nlohmann::json_sax<json> {
  public:
   json Take() { return std::move(root_); }
@@ -29,12 +29,12 @@ class Builder : public nlohmann::json_sax<json> {
   bool boolean(bool value) override { return Add(value); }
   bool number_integer(number_integer_t value) override { return Add(ExactJson(value)); }
   bool number_unsigned(number_unsigned_t value) override { return Add(ExactJson(value)); }
-  // Also of an integer that 64 bits do not hold.
+  // Also called for an integer that does not fit in 64 bits.
   bool number_float(number_float_t value, const string_t& text) override {
     return Add(text.find_first_of(".eE") == std::string::npos ? json(text) : json(value));
   }
   bool string(string_t& value) override { return Add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // JSON has none.
+  bool binary(binary_t&) override { return false; }  // JSON has no binary values.
   bool start_object(std::size_t) override { return Open(json::object()); }
   bool key(string_t& value) override {
     key_ = std::move(value);
@@ -72,7 +72,7 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
   json root_;
-  std::vector<json*> open_;  // Each within the one before; only the last one grows.
+  std::vector<json*> open_;  // Each is inside the previous one; only the last one grows.
   std::string key_;
 };
 

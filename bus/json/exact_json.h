@@ -7,13 +7,13 @@
 
 namespace bus {
 
-// For readers of JSON whose numbers are doubles, as jq's: an integer beyond 2^53, which they would
-// round, is a string of its digits.
+// For JSON readers whose numbers are doubles, such as jq: an integer beyond 2^53, which they would
+// round, becomes a string of its digits.
 
-// Parses `text` in this way: an integer has all its digits however many they are. Discarded (as of
-// json::parse without exceptions) if it is no JSON.
+// Parses `text` in this way; an integer of any length keeps all its digits. Returns a discarded
+// value (as json::parse without exceptions does) if `text` is not JSON.
 nlohmann::json ParseExactJson(std::string_view text);
-// `value` with every integer in it so.
+// Returns `value` with every such integer converted.
 nlohmann::json ExactJson(nlohmann::json value);
 
 }  // namespace bus

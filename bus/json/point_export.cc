@@ -15,7 +15,7 @@ namespace {
 
 std::string CsvField(std::string_view name, bool for_terminal) {
   const std::string field = for_terminal ? runtime::Printable(name) : runtime::ValidUtf8(name);
-  // Leading and trailing spaces are part of a field, but many readers think otherwise.
+  // Spaces at either end are part of a CSV field, but many readers strip them unless it is quoted.
   const bool spaces = !field.empty() && (field.front() == ' ' || field.back() == ' ');
   if (field.find_first_of(",\"\r\n") == std::string::npos && !spaces) return field;
   std::string quoted = "\"";
@@ -27,7 +27,7 @@ std::string CsvField(std::string_view name, bool for_terminal) {
 }
 
 std::string JsonField(std::string_view name, bool for_terminal) {
-  // Replaced here, not by the library: one for each byte, as in csv.
+  // Replaces invalid UTF-8 here rather than in the library: one character per byte, as in CSV.
   return nlohmann::json(runtime::ValidUtf8(name)).dump(-1, ' ', for_terminal);
 }
 

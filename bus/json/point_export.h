@@ -9,24 +9,24 @@
 
 namespace bus {
 
-// Points as text, one row each: run, tag, step, wall_time (seconds since 1970), value. Numbers are
-// the shortest that read back exactly (number_text.h).
+// Writes points as text, one row each: run, tag, step, wall_time (seconds since 1970), value.
+// Numbers are the shortest that read back exactly (number_text.h).
 struct ExportStyle {
   enum class Format {
     kCsv,        // RFC 4180: lines end with CR LF.
     kJsonLines,  // {"run":"a","tag":"loss","step":1,"wall_time":1.5,"value":0.1}
   };
   Format format = Format::kCsv;
-  // Nothing in a name commands the terminal: csv has them Printable(), JSON in ASCII. Otherwise
-  // names are exact, but for bytes that are no UTF-8, each of which becomes U+FFFD.
+  // True: names contain nothing that controls a terminal: CSV names are Printable(), JSON is ASCII.
+  // False: names are exact, except that each byte that is not UTF-8 becomes U+FFFD.
   bool for_terminal = false;
 };
 
-// "csv", "jsonl".
+// Parses "csv" or "jsonl".
 std::optional<ExportStyle::Format> ParseExportFormat(std::string_view name);
 
-// Points of one series, or a part of them, in the order in which they are written. As many as the
-// shortest list has.
+// Points of one series, or a range of them, in output order. Their number is the length of the
+// shortest list.
 struct ExportedPoints {
   std::string_view run;
   std::string_view tag;
@@ -35,11 +35,11 @@ struct ExportedPoints {
   std::span<const double> values;
 };
 
-// The line before the first row; JSON has none.
+// Returns the line before the first row; empty for JSON.
 std::string_view ExportHeader(ExportStyle::Format format);
 
-// Appends a row for each point: at most 128 bytes beside the names, so that a caller who passes
-// parts of bounded size has bounded text.
+// Appends a row for each point. A row has at most 128 bytes besides the names, so that the text of
+// a bounded range is bounded.
 void AppendRows(const ExportStyle& style, const ExportedPoints& points, std::string* text);
 
 }  // namespace bus

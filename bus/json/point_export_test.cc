@@ -24,7 +24,7 @@ std::string Rows(const ExportStyle& style, const ExportedPoints& points) {
   return text;
 }
 
-// The beginning of a row of a series of these names.
+// Returns the beginning of a row for a series with these names.
 std::string Names(const ExportStyle& style, std::string_view run, std::string_view tag) {
   const std::vector<std::int64_t> steps = {0};
   const std::vector<double> numbers = {0};

@@ -11,27 +11,27 @@
 
 namespace bus {
 
-// Runs, their tags and their files as a reader of JSON gets them, from `--json` and over HTTP. Pure
-// functions; any thread.
+// Convert runs, their tags and their files to the JSON of `--json` and of HTTP. Pure functions; any
+// thread.
 
-// Counts that are not known yet are null.
+// Unknown counts are null.
 nlohmann::json RunToJson(const msg::RunT& run);
 nlohmann::json TagToJson(const std::string& run, const msg::TagT& tag);
 nlohmann::json FileToJson(const std::string& run, const msg::RunFileT& file);
-// A list.
+// Returns a JSON array.
 nlohmann::json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults);
 
-// Its tags, points and last step are known. A data manager of before runs were counted apart says
-// what it knows.
+// True if the run's tags, points and last step are known. An older data manager does not set
+// `counted`; its runs count as known once they have tags.
 bool IsCounted(const msg::RunT& run);
-// It has numbers: min, max, last.
+// True if the tag has numbers: min, max, last.
 bool IsScalar(const msg::TagT& tag);
-// The yard itself has measured it ("sys/cpu_percent", docs/trainer_files.md). It is shown only if a
-// user asks for it, not beside the metrics that programs report.
+// True for tags that the yard itself measures ("sys/cpu_percent", docs/trainer_files.md). They are
+// shown only on request, not beside the metrics that programs report.
 bool IsSystemMetric(std::string_view tag);
-// "mindspore lineage"
+// Returns a name such as "mindspore lineage".
 std::string FormatName(msg::FileFormat format);
-// "BadPayload" is "bad payload", or with an underscore.
+// Converts "BadPayload" to "bad payload", with `between` in place of the space.
 std::string WordsOf(const char* enumerator, char between = ' ');
 
 }  // namespace bus

@@ -30,7 +30,7 @@ TEST(RunOutcomeTest, TheLongestReasonFitsIntoTheFile) {
   const std::string text = RenderRunOutcome(outcome);
   EXPECT_LE(text.size(), RunOutcome::kMaxBytes);
   EXPECT_EQ(ParseRunOutcome(text)->reason.size(), RunOutcome::kMaxReason);
-  // A reason that is no UTF-8 is written all the same.
+  // A reason that is not UTF-8 is written nevertheless.
   EXPECT_TRUE(
       ParseRunOutcome(RenderRunOutcome({.state = "done", .reason = "\xff", .ended_us = 1})).ok());
 }

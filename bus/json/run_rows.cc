@@ -55,7 +55,7 @@ json FieldCell(const RunRow& row, const std::string& name) {
   return run.points > 0 ? json(run.last_step) : json();
 }
 
-// Rank of a value by its type, compared first: numbers, texts, nothing.
+// Ranks a value by its type, which is compared first: numbers, texts, null.
 int RankOf(const json& value) {
   if (value.is_number()) return 0;
   return value.is_null() ? 2 : 1;

@@ -14,57 +14,58 @@
 
 namespace bus {
 
-// The table of runs that the page and `yard runs --columns` show. Pure functions; any thread.
+// The table of runs of the page and of `yard runs --columns`. Pure functions; any thread.
 
-// A column of it, by the names that queries have: "loss" or "last:loss", "min:loss",
-// "max:loss", "config.lr"; and fields that every row has: "run", "created", "updated", "last_step",
-// "points", "tags", "bytes", "labels", "note", "display_name", "trial_state".
+// A column of the table, named as in queries: "loss" or "last:loss", "min:loss", "max:loss",
+// "config.lr"; or a field that every row has: "run", "created", "updated", "last_step", "points",
+// "tags", "bytes", "labels", "note", "display_name", "trial_state".
 struct RunColumn {
   enum class Kind { kField, kLast, kMin, kMax, kConfig };
   Kind kind = Kind::kField;
-  std::string text;  // As it was asked for.
-  std::string name;  // The tag, the parameter or the field.
+  std::string text;  // As the user wrote it.
+  std::string name;  // Name of the tag, the parameter or the field.
 
   static RunColumn Parse(std::string_view text);
   bool IsMetric() const { return kind != Kind::kField && kind != Kind::kConfig; }
 };
 
-// Facts about a run that the table shows.
+// The data of one row.
 struct RunRow {
-  // Never null; with the metrics and parameters of the columns.
+  // Never null; includes the metrics and parameters of the columns.
   std::unique_ptr<msg::RunT> run = {};
-  // Empty: no trial wrote the run, or the trial is not known any more.
+  // Empty: the run has no trial, or the trial is unknown.
   std::string trial_state = {};
   std::string reason = {};
 };
 
-// The value of a column: null where the run has none.
+// Returns the cell of a column; null if the run has no value.
 nlohmann::json CellOf(const RunRow& row, const RunColumn& column);
 
-// Makes `request` ask for the metrics and parameters of the columns.
+// Makes `request` include the metrics and parameters of the columns.
 void RequestColumns(std::span<const RunColumn> columns, msg::RunsRequestT& request);
-// Tells the rows how the trials that wrote their runs stand.
+// Fills in the states of the trials that wrote the rows' runs.
 void AddTrials(const msg::TrialsReplyT& trials, std::span<RunRow> rows);
 
-// A metric's value as it is sorted: infinities, which JSON lacks, are numbers; NaN is nothing.
+// Returns the sort key of a metric: infinities, which JSON lacks, become numbers, NaN becomes null.
 nlohmann::json SortKey(nlohmann::json metric);
-// The order of such keys, or of a column's other cells: numbers come before texts, and nothing is
-// last both ways.
+// Orders such keys, or the cells of a column that is not a metric: numbers before texts; null is
+// last in both directions.
 bool IsKeyBefore(const nlohmann::json& a, const nlohmann::json& b, bool falling);
 
-// The column that "loss" or "-loss" sorts by.
+// Parses the column of "loss" or "-loss".
 RunColumn SortColumn(std::string_view sort);
-// "-updated" sorts by that column, the greatest first. Rows without a value, or with NaN, are last
-// both ways; numbers come before texts; equal rows keep their order.
+// Sorts the rows by a column; "-updated" sorts by "updated", the greatest first. Rows without a
+// value, or with NaN, are last in both directions; numbers come before texts; equal rows keep their
+// order.
 void SortRows(std::string_view sort, std::vector<RunRow>& rows);
 void SortRows(const RunColumn& by, bool falling, std::vector<RunRow>& rows);
-// The places of the rows, in that order.
+// Returns the sorted order as indices into `rows`.
 std::vector<std::size_t> SortedPlaces(const RunColumn& by, bool falling,
                                       std::span<const RunRow> rows);
 
-// As `yard runs --json` has it, with the trial's state and the columns' cells.
+// Returns the row as `yard runs --json` shows it, with the trial's state and the columns' cells.
 nlohmann::json RowToJson(const RunRow& row, std::span<const RunColumn> columns);
-// {COLUMN: value}, by what was asked for.
+// Returns {COLUMN: cell}; the names are those that the user wrote.
 nlohmann::json CellsOf(const RunRow& row, std::span<const RunColumn> columns);
 
 }  // namespace bus

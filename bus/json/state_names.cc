@@ -6,7 +6,7 @@
 namespace bus {
 namespace {
 
-// In the order of each enum.
+// Indexed by the enums' values.
 constexpr const char* kTrialStates[] = {"pending", "running", "stopping", "done",
                                         "stopped", "failed",  "paused"};
 constexpr const char* kTaskStates[] = {"pending", "starting", "running", "stopping",

@@ -10,8 +10,8 @@
 
 namespace bus {
 
-// The words for states, the same in text, in `--json`, in JSON of messages, and on the page:
-// "running", "done", "stopped early", ... "unknown" for a state of a newer version.
+// Names of states, identical in text, in `--json`, in the JSON of messages, and on the page:
+// "running", "done", "stopped early", ...; "unknown" for a state of a newer version.
 const char* StateName(msg::TrialState state);
 const char* StateName(msg::TaskState state);
 const char* StateName(msg::SweepState state);
@@ -19,8 +19,8 @@ const char* StateName(msg::SweepStage stage);
 const char* StateName(msg::LeaseState state);
 const char* StateName(msg::NodeState state);
 
-// The word for member `value` of an enum of the schema, by its name there ("TrialState"). Null if
-// the enum is not one of those above, or has no such member.
+// Returns the name of member `value` of the schema's enum `type` ("TrialState"). Null if the enum
+// is not one of those above, or has no such member.
 const char* StateNameOf(std::string_view type, std::int64_t value);
 
 }  // namespace bus

@@ -5,7 +5,7 @@
 namespace bus {
 namespace {
 
-// A choice has `value`, a number `low` and `high`.
+// A bin of a choice has `value`, a bin of a number has `low` and `high`.
 nlohmann::json MarginalToJson(const msg::SweepMarginalT& marginal) {
   nlohmann::json bins = nlohmann::json::array();
   for (const auto& bin : marginal.bins) {

@@ -7,11 +7,11 @@
 
 namespace bus {
 
-// Sweeps as a reader of JSON gets them: see things_json.h. Pure functions; any thread.
+// Convert sweeps to JSON (see things_json.h). Pure functions; any thread.
 nlohmann::json ToJson(const msg::SweepT& sweep);
 nlohmann::json ToJson(const msg::SweepTrialT& trial);
-// The sweep, and besides `trial_list`, `levels`, `importance` by parameter, `marginals`, `command`,
-// `plan` and `source`.
+// Returns the sweep's members and also `trial_list`, `levels`, `importance` by parameter,
+// `marginals`, `command`, `plan` and `source`.
 nlohmann::json ToJson(const msg::SweepDetailsReplyT& details);
 
 }  // namespace bus

@@ -15,7 +15,7 @@
 namespace bus {
 namespace {
 
-// The number that `text` begins with, empty if it begins with none.
+// Returns the number at the beginning of `text`; empty if `text` does not begin with a number.
 std::string_view NumberAt(std::string_view text) {
   const bool is_number = text[0] == '-' || std::isdigit(static_cast<unsigned char>(text[0])) != 0;
   return is_number ? text.substr(0, text.find_first_not_of("+-.0123456789eE")) : "";
@@ -26,8 +26,8 @@ bool IsTooLarge(std::string_view number) {
   return absl::SimpleAtod(runtime::Absl(number), &value) && std::isinf(value);
 }
 
-// Puts quotes around NaN, Infinity and -Infinity where they stand outside of strings; a number that
-// is too large for a double is one of them.
+// Quotes NaN, Infinity, -Infinity and numbers too large for a double where they are outside
+// strings.
 std::string QuoteNotFinite(std::string_view text) {
   std::string result;
   bool in_string = false;
@@ -63,7 +63,7 @@ std::string QuoteNotFinite(std::string_view text) {
   return result;
 }
 
-// Null unless it has ended with one.
+// Returns null unless the attempt ended with an exit code.
 nlohmann::json ExitCodeOf(const msg::AttemptT& attempt) {
   const bool has_none = attempt.ended_us == 0 || attempt.signal != 0 || attempt.error_number != 0 ||
                         attempt.shim_lost;

@@ -10,28 +10,29 @@
 
 namespace bus {
 
-// Trials, jobs and what belongs to them as a reader of JSON gets them, from `--json` and over HTTP:
-// names as in the tables, times as ISO 8601 in UTC, null where there is nothing. Pure functions;
-// any thread.
+// Convert trials, jobs and their parts to the JSON of `--json` and of HTTP: member names as in the
+// tables, times as ISO 8601 in UTC, null for missing values. Pure functions; any thread.
 nlohmann::json ToJson(const msg::TrialT& trial);
 nlohmann::json ToJson(const msg::JobT& job);
-// As in its job.
+// The same JSON as the job's member.
 nlohmann::json ToJson(const msg::TaskT& task);
 nlohmann::json ToJson(const msg::CheckpointT& checkpoint);
 nlohmann::json ToJson(const msg::MetricStatisticsT& metric);
-// A report's metrics as an object for `--json`; NaN and the infinities, which JSON does not have,
-// as the strings "NaN", "Infinity", "-Infinity", an integer beyond 2^53 as a string, too.
+// Converts a report's metrics to an object for `--json`. NaN and the infinities, which JSON lacks,
+// become the strings "NaN", "Infinity" and "-Infinity"; an integer beyond 2^53 becomes a string
+// too.
 nlohmann::json MetricsToJson(const std::string& metrics);
-// The same to reckon with: an integer is a number.
+// The same for computing: integers stay numbers.
 nlohmann::json MetricNumbers(const std::string& metrics);
 // The same for one number.
 nlohmann::json NumberToJson(double value);
-// "ISO 8601 UTC" of microseconds since 1970, and a process's number; null for 0, which is none.
+// Convert microseconds since 1970 (to ISO 8601, UTC) and a process id; 0, which means none, becomes
+// null.
 nlohmann::json TimeToJson(std::int64_t microseconds);
 nlohmann::json PidToJson(std::int64_t pid);
-// Null for an empty one.
+// Returns null for an empty text.
 nlohmann::json TextOrNull(const std::string& text);
-// The same time as text; empty for 0.
+// Returns the same time as plain text; empty for 0.
 std::string IsoTime(std::int64_t microseconds);
 
 }  // namespace bus

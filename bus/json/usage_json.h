@@ -6,10 +6,10 @@
 
 namespace bus {
 
-// The figures of a task, or of a GPU; null is not known.
+// Convert the resource usage of a task or a GPU; unknown figures are null.
 nlohmann::json ToJson(const msg::TaskUsageT& task);
 nlohmann::json ToJson(const msg::GpuUsageT& gpu);
-// "cores", "memory_bytes", "tasks", "gpus", "why_no_gpus".
+// Returns an object with "cores", "memory_bytes", "tasks", "gpus" and "why_no_gpus".
 nlohmann::json ToJson(const msg::UsageReplyT& usage);
 
 }  // namespace bus
