@@ -72,7 +72,8 @@ class LauncherJobs : public JobControl {
   }
 
  private:
-  // Outlives this object in the callbacks of calls; `open` is used on the loop's thread only.
+  // Shared with the callbacks of calls, which may outlive this object; `open` belongs to the loop's
+  // thread.
   struct Link {
     bus::Client* client;
     runtime::EventLoop* loop;
@@ -80,13 +81,13 @@ class LauncherJobs : public JobControl {
     bool open = true;
   };
 
-  // One call until it has an answer; kept by whatever will go on with it.
+  // One call with its retries; the callback that will continue it holds a reference.
   template <typename M>
   struct Asking {
     std::shared_ptr<Link> link;
     typename M::RequestT request;
     bus::CallOptions options;
-    // False: "no room" is an answer.
+    // False: "no room" ends the call instead of a retry.
     bool waits_for_room = true;
     std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply;
     std::function<void(const typename M::ReplyT&)> on_part;

@@ -10,8 +10,8 @@
 
 namespace bus {
 
-// JobControl over the bus. `client`, `loop` and `clock` are not owned and outlive it. Create and
-// destroy it on the loop's thread or while the loop does not run.
+// Returns a JobControl that calls over the bus. Owns none of `client`, `loop` and `clock`, which
+// must outlive it. Create and destroy it on the loop's thread, or while the loop does not run.
 std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::EventLoop* loop,
                                              runtime::Clock* clock = runtime::Clock::Real());
 
