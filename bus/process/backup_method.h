@@ -7,9 +7,9 @@
 
 namespace bus {
 
-// Backup of a service that has a database: a copy of it, of one moment, in the directory that the
-// caller names (runtime/sqlite/database_copy.h), while the service goes on. To be added before the
-// service is started.
+// Adds Backup to a service that has a database: copies the database, as of one moment, to the
+// directory that the caller names (runtime/sqlite/database_copy.h), while the service continues.
+// Call it before the service is started.
 void AddBackupMethod(Service* service, std::string database);
 
 }  // namespace bus

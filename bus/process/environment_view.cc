@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kSecretWords[] = {"TOKEN",      "SECRET", "KEY",    "PASS",
                                              "CREDENTIAL", "AUTH",   "COOKIE", "PRIVATE"};
 
-// "scheme://user:word@host", wherever it stands in the value.
+// True if the value contains "scheme://user:word@host".
 bool HasPassword(std::string_view value) {
   for (std::size_t at = value.find("://"); at != std::string_view::npos; at = value.find("://")) {
     value.remove_prefix(at + 3);

@@ -9,16 +9,16 @@
 
 namespace bus {
 
-// Stands for a value that is shown to nobody.
+// Replaces the value of a secret variable.
 inline constexpr std::string_view kHiddenValue = "(hidden)";
 
-// True if a variable of this name is likely to hold a secret: TOKEN, SECRET, KEY, PASS, CREDENTIAL,
-// AUTH, COOKIE or PRIVATE is part of it, in whatever case.
+// True if a variable of this name probably holds a secret: the name contains TOKEN, SECRET, KEY,
+// PASS, CREDENTIAL, AUTH, COOKIE or PRIVATE, in any case.
 bool NamesSecret(std::string_view name);
 
-// The part of an environment ("NAME=value" each) that a message shows, by name. A value with a
-// secret's name, and one with a password in an address ("https://me:word@host"), is kHiddenValue
-// whoever asks.
+// Returns the part of an environment ("NAME=value" each) that a message may show, by name. For
+// every caller, the value of a variable whose name suggests a secret, and a value with a password
+// in an address ("https://me:word@host"), become kHiddenValue.
 std::vector<std::string> ViewOf(std::vector<std::string> environment, msg::EnvironmentView view);
 
 }  // namespace bus

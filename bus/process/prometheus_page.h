@@ -11,23 +11,23 @@
 
 namespace bus {
 
-// A page in Prometheus' text format 0.0.4, UTF-8. There all samples of one metric have to stand
-// together; here they may come in any order.
+// Builds a page in Prometheus' text format 0.0.4, UTF-8. The format requires that all samples of a
+// metric be adjacent; this class accepts them in any order.
 class PrometheusPage {
  public:
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
-  // The Content-Type of it.
+  // Content-Type of the page.
   static constexpr char kType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-  // The samples that follow are of this metric: "counter", "gauge" or "histogram". Type and help of
-  // one that is there already stay as they are.
+  // Selects the metric of the following samples: a "counter", "gauge" or "histogram". A metric that
+  // exists already keeps its type and help.
   void Begin(std::string_view name, std::string_view type, std::string_view help);
-  // `suffix`: "_bucket", "_sum" or "_count" of a histogram. Any bytes may be in values of labels.
+  // `suffix`: "_bucket", "_sum" or "_count" of a histogram. Label values may contain any bytes.
   void Sample(const std::string& value, const Labels& labels, std::string_view suffix = "");
   void Sample(std::uint64_t value, const Labels& labels, std::string_view suffix = "");
-  // Adds the sample of a gauge that may be any number.
+  // Adds a sample of a gauge, which may be any number.
   void Sample(double value, const Labels& labels);
-  // Metrics in the order in which they were begun; one without samples is not there.
+  // Returns the metrics in the order of their first Begin(), without those that have no samples.
   std::string Take();
 
  private:

@@ -17,7 +17,8 @@ std::string Seconds(std::uint64_t microseconds) {
   return absl::StrFormat("%d.%06d", microseconds / 1'000'000, microseconds % 1'000'000);
 }
 
-// "bus.calls_refused.not_found": what may not be in a name becomes "_".
+// Replaces characters that a metric's name must not contain by "_", as in
+// "bus.calls_refused.not_found".
 std::string NameOf(std::string_view counter) {
   std::string name(counter);
   for (char& c : name) {
@@ -26,7 +27,7 @@ std::string NameOf(std::string_view counter) {
   return "trainyard_" + name;
 }
 
-// The samples of one service.
+// Adds the samples of one service to a page.
 class Samples {
  public:
   using Labels = PrometheusPage::Labels;
@@ -103,14 +104,14 @@ void AddCalls(const msg::StatsReplyT& stats, Samples* text) {
               "Time from a call's arrival to its answer.");
   for (const auto& method : stats.histograms) {
     std::uint64_t calls = 0;
-    // The last bucket is for all the rest.
+    // The last bucket includes all longer calls.
     for (std::size_t i = 0; i + 1 < method->buckets.size(); ++i) {
       calls += method->buckets[i];
       text->Sample(calls, {{"method", method->name}, {"le", Seconds(std::uint64_t{1} << i)}},
                    "_bucket");
     }
     if (!method->buckets.empty()) calls += method->buckets.back();
-    // Not `count`: calls may have ended since it was read.
+    // Not `count`, which was read before the buckets, so that later calls are missing in it.
     text->Sample(calls, {{"method", method->name}, {"le", "+Inf"}}, "_bucket");
     text->Sample(Seconds(method->sum_us), {{"method", method->name}}, "_sum");
     text->Sample(calls, {{"method", method->name}}, "_count");

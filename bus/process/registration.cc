@@ -14,15 +14,16 @@ namespace {
 
 using rpc::Registry;
 
-constexpr absl::Duration kPause = absl::Milliseconds(50);   // Between looks for a registry.
-constexpr absl::Duration kRefusedPause = absl::Seconds(1);  // It is there, and says no.
+constexpr absl::Duration kPause = absl::Milliseconds(50);  // Between attempts to reach a registry.
+// Pause after a registry has refused the lease.
+constexpr absl::Duration kRefusedPause = absl::Seconds(1);
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
 constexpr absl::Duration kDefaultTtl = absl::Seconds(6);
 
 }  // namespace
 
 // Invariant: callbacks of the client and the loop hold a weak reference, and act only if their
-// `round` is the newest; each try to register starts a new round.
+// `round` is the newest; each attempt to register starts a new round.
 struct Registration::State : std::enable_shared_from_this<Registration::State> {
   runtime::EventLoop* loop;
   Client* client;
@@ -30,12 +31,12 @@ struct Registration::State : std::enable_shared_from_this<Registration::State> {
   std::uint64_t round = 0;
   std::uint64_t watch_call = 0;
   std::uint64_t lease_id = 0;   // 0: no lease.
-  bool renewing_again = false;  // The last renewal failed and is being repeated.
+  bool renewing_again = false;  // The last renewal failed, and its retry is scheduled or under way.
   bool said_waiting = false;
   bool registered_before = false;
   bool ended = false;
 
-  // Runs `step` on the loop if the registration still lives and `of_round` is the newest.
+  // Runs `step` on the loop if the registration still exists and `of_round` is the newest.
   template <typename Step>
   void OnLoop(std::uint64_t of_round, Step step) {
     loop->Post([weak = weak_from_this(), of_round, step = std::move(step)] {
@@ -102,7 +103,7 @@ void Registration::State::OnRegistered(const absl::StatusOr<msg::RegisterReplyT>
 void Registration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
   msg::WatchRequestT request;
   request.prefix = absl::StrCat(options.lease.name, "/", options.lease.instance);
-  // From here on, without a snapshot.
+  // Watches changes from this revision on, without a snapshot.
   request.from_revision = reply.revision;
   request.epoch = reply.hub == nullptr ? 0 : reply.hub->epoch;
   watch_call = client->Start<Registry::Watch>(
@@ -118,7 +119,7 @@ void Registration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
       });
 }
 
-// However long the answers take.
+// Renews at a fixed rate, independent of how long the answers take.
 void Registration::State::RenewEvery(absl::Duration third) {
   Later(third, [third](State& s) {
     s.RenewEvery(third);
@@ -143,9 +144,10 @@ void Registration::State::Renew(absl::Duration third) {
 void Registration::State::OnRenewed(const absl::Status& status, absl::Duration third) {
   renewing_again = false;
   if (status.ok()) return;
-  // It has forgotten us, or has gone.
+  // The registry has forgotten the lease or does not run.
   if (absl::IsNotFound(status) || absl::IsUnavailable(status)) return Again(absl::ZeroDuration());
-  // It is slow. There is no time to lose: without an answer the lease is suspect a third later.
+  // The registry is slow: retry at once, because without an answer the lease becomes suspect after
+  // another third of its time.
   renewing_again = true;
   Later(kPause, [third](State& s) { s.Renew(third); });
 }

@@ -11,28 +11,28 @@
 
 namespace bus {
 
-// Keeps one lease of the registry: waits for a registry, registers, renews at each third of the
-// lease's time, and registers anew when the registry was restarted or has forgotten the lease. It
-// learns of that at once, because it watches its own entry: that stream breaks with the registry.
-// A renewal that is not answered is repeated at once. A registry that refuses the lease (it is
-// full, the name is not printable) is asked again each second.
+// Maintains one lease at the registry: waits for a registry, registers, renews at each third of the
+// lease's time, and registers again when the registry was restarted or has forgotten the lease. It
+// notices that at once, because it watches its own entry, and that stream breaks with the registry.
+// Retries an unanswered renewal at once. Retries each second if the registry refuses the lease (it
+// is full, or the name is not printable).
 //
-// Lives on the loop's thread: all methods and callbacks run there.
+// Belongs to the loop's thread: all methods and callbacks run there.
 class Registration {
  public:
   struct Options {
     msg::LeaseT lease;  // Without id and state.
-    // No registry can be reached, or it refuses. Once for each time.
+    // Runs once per outage, when no registry can be reached or the registry refuses the lease.
     std::function<void(const absl::Status&)> on_waiting = {};
-    // The lease is held; `first`: for the first time.
+    // Runs when the lease is granted; `first`: for the first time.
     std::function<void(bool first)> on_registered = {};
   };
   Registration(runtime::EventLoop* loop, Client* client, Options options);
-  ~Registration();  // Leaves the lease to expire. The Client may go after it.
+  ~Registration();  // The lease then expires. The Client may be destroyed next.
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
 
-  // Gives the lease back; `done` runs when the registry has answered or cannot be reached.
+  // Revokes the lease; `done` runs when the registry has answered or cannot be reached.
   void End(std::function<void()> done);
 
  private:

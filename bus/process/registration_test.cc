@@ -1,4 +1,4 @@
-// Registration against a registry that counts, on time that moves by hand.
+// Tests Registration against a fake registry that counts requests, on a manual clock.
 
 #include "bus/process/registration.h"
 
@@ -102,7 +102,7 @@ class RegistrationTest : public ::testing::Test {
                                 }});
     });
   }
-  // Waits until `count` is `value`, for at most `time` (real).
+  // Waits until `count` is `value`, for at most `time` (real time).
   bool Await(const int& count, int value, absl::Duration time = kLong) {
     const absl::Duration deadline = runtime::Clock::Real()->Monotonic() + time;
     runtime::MutexLock lock(mutex_);
@@ -110,8 +110,8 @@ class RegistrationTest : public ::testing::Test {
     }
     return count == value;
   }
-  // Moves time on in small steps, each with a moment for what is on its way, until `count` is
-  // `value`. Returns how far.
+  // Advances the clock in small steps, with a pause after each for messages in flight, until
+  // `count` is `value`. Returns the time advanced.
   absl::Duration AdvanceUntil(const int& count, int value, absl::Duration step) {
     absl::Duration passed = absl::ZeroDuration();
     const absl::Duration deadline = runtime::Clock::Real()->Monotonic() + kLong;
@@ -122,11 +122,11 @@ class RegistrationTest : public ::testing::Test {
     }
     return passed;
   }
-  // Waits until the loop has done all that it had to do at this moment, and until the registry has
-  // handled all that the loop sent.
+  // Waits until the loop has done everything due now, and until the registry has handled everything
+  // that the loop sent.
   void Settle() {
     SettleLoop();
-    // Behind it on the same way: the registry handles one request after the other.
+    // The registry handles requests in order, so this one is handled after those of the loop.
     EXPECT_EQ(client_->Call<Registry::Lookup>({}).status(), absl::OkStatus());
   }
   void SettleLoop() {
@@ -186,7 +186,7 @@ TEST_F(RegistrationTest, ARenewalThatFailsIsRepeatedLongBeforeTheNextThird) {
   clock_.Advance(absl::Seconds(2));
   ASSERT_TRUE(Await(renewals_, 1));
   Answer(&renew_answer_, absl::StatusCode::kOk);
-  // (Time is not stopped while the answer is on its way.)
+  // (The clock keeps running while the answer is in flight.)
   EXPECT_LT(AdvanceUntil(renewals_, 2, absl::Milliseconds(1)), absl::Milliseconds(1900));
   EXPECT_TRUE(Await(registrations_, 1)) << "a slow registry has forgotten nothing";
 }

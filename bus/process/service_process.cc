@@ -38,9 +38,9 @@ constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
 constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;
 
-// How often a service looks whether its files are there, and how many looks later it touches them,
-// so that a cleaner of temporary files sees that they are used. (Watched they would take one of a
-// user's few instances of inotify for each service, and for the touch there is no event anyway.)
+// How often a service checks that its files exist, and after how many checks it touches them, so
+// that cleaners of temporary files see that they are used. (inotify would cost each service one of
+// a user's few instances, and could not trigger the touch anyway.)
 constexpr absl::Duration kLookAtFiles = absl::Seconds(1);
 constexpr int kLooksUntilTouch = 1800;
 
@@ -62,7 +62,7 @@ bool IsGone(const std::string& path) {
   return lstat(path.c_str(), &about) != 0 && errno == ENOENT;
 }
 
-// Its file was removed, or another one is in its place.
+// True if the lock's file was removed or replaced.
 bool IsLost(const runtime::UniqueFd& lock, const std::string& path) {
   struct stat held {
   }, named{};
@@ -121,13 +121,13 @@ absl::Status ServiceProcess::Init() {
   if (absl::Status logging = runtime::InitLogging(options_.name, locations_); !logging.ok()) {
     return logging;
   }
-  // Not removed: on a full disk the next one has its room.
+  // Renamed rather than removed, so that even on a full disk the new file has room.
   (void)rename(ReadyPath().c_str(), LastReadyPath().c_str());
   return Open();
 }
 
-// One in a runtime directory, whose sockets it has, and one on a state directory, which another
-// runtime directory (of a shell with another $XDG_RUNTIME_DIR) does not keep apart.
+// Takes two locks: one in the runtime directory, for its sockets, and one in the state directory,
+// which a process with another runtime directory ($XDG_RUNTIME_DIR of another shell) may share.
 absl::Status ServiceProcess::TakeLocks() {
   auto alone = runtime::LockFile(locations_.LockPath(options_.name));
   if (!alone.ok()) {
@@ -204,7 +204,7 @@ void ServiceProcess::HandleCommonMethods() {
       [this](const CallContext& context, const msg::ShutdownRequestT& request) {
         const std::string why = absl::StrCat("asked by pid ", context.pid,
                                              request.reason.empty() ? "" : ": ", request.reason);
-        // The answer goes first.
+        // Stops later, so that the answer is sent first.
         loop_->RunAfter(kReplyTime, [this, why] { BeginStop(why); });
         return msg::ShutdownReplyT();
       });
@@ -215,7 +215,7 @@ ServiceProcess::~ServiceProcess() {
   if (service_ != nullptr) service_->Stop();
   {
     runtime::MutexLock lock(mutex_);
-    // Never posts to a loop that is being destroyed.
+    // Ensures that nothing is posted to a loop that is being destroyed.
     stopping_ = left_ = true;
   }
   pool_.reset();
@@ -279,7 +279,7 @@ void ServiceProcess::Register() {
 
 void ServiceProcess::WriteReadyFile() {
   std::string content = absl::StrCat(getpid(), "\n");
-  // For a launcher that finds this service dead: whose it is to restart.
+  // Tells a launcher that finds this service dead which process must restart it.
   if (!options_.supervisor.empty()) {
     absl::StrAppend(&content, "supervisor=", options_.supervisor, "\n");
   }
@@ -293,7 +293,7 @@ void ServiceProcess::LookAtFiles() {
   loop_->RunAfter(kLookAtFiles, [this] { LookAtFiles(); });
   if (stopping_) return;
   const absl::Status made = MakeFilesAnew();
-  // Once for each trouble, not once a second.
+  // Logs each trouble once, not once a second.
   if (std::string trouble(made.message()); trouble != file_trouble_) {
     file_trouble_ = std::move(trouble);
     LOG_IF(ERROR, !made.ok()) << "cannot make anew what was removed: " << file_trouble_;
@@ -343,7 +343,7 @@ int ServiceProcess::Run() {
   if (absl::Status started = service_->Start(); !started.ok()) {
     return runtime::ReportAndExitCode(options_.name, started);
   }
-  // A task's error stops the process too.
+  // An error of a task also stops the process.
   stop_watch_ = std::make_unique<runtime::Thread>("stop-watch", [this] {
     coordinator_.WaitForStop(absl::InfiniteDuration());
     loop_->Post([this] { BeginStop("a part of it asked for it"); });
@@ -362,7 +362,7 @@ void ServiceProcess::BeginStop(const std::string& why) {
   stop_deadline_ = clock_->Monotonic() + options_.stop_grace;
   stats_->SetStopReason(why);
   unlink(ReadyPath().c_str());
-  // A hold that nobody else has ends when it is let go here, after the callbacks.
+  // If `hold` is the last reference to the stop, the stop ends here, after the callbacks.
   std::shared_ptr<void> hold;
   {
     runtime::MutexLock lock(mutex_);
@@ -381,7 +381,7 @@ void ServiceProcess::HoldsEnded() {
   if (stopping_) Leave();
 }
 
-// Gives the lease back, so that nobody has to find out, and ends the loop.
+// Revokes the lease, so that its clients need not wait for its expiry, and ends the loop.
 void ServiceProcess::Leave() {
   if (std::exchange(left_, true)) return;
   if (registration_ == nullptr) return loop_->Stop();

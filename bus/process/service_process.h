@@ -33,22 +33,23 @@ namespace bus {
 class Registration;
 class StatsSource;
 
-// Does the work of every service's main(), in this order: signals blocked before any thread,
-// logging, locations, the service's lock (a second copy ends with AlreadyExists naming the first:
-// exit 6), clock, event loop, coordinator, pool, node, socket, and then registration, the ready
-// line and file, run, stop. A main() makes it, adds its components and methods, and returns Run().
-// It serves the methods of every service (Stats, Metrics, SetLogLevel, Shutdown).
+// Does the common work of every service's main(), in this order: blocks signals before any thread
+// starts; sets up logging, locations, the service's lock (a second copy fails with AlreadyExists,
+// which names the first: exit code 6), clock, event loop, coordinator, pool, node and socket; then
+// registers, announces that it is ready, runs and stops. A main() creates it, adds its components
+// and methods, and returns Run(). It serves the methods of every service (Stats, Metrics,
+// SetLogLevel, Shutdown).
 class ServiceProcess {
  public:
   struct Options {
     std::string name = {};                          // "launcher"
     absl::Duration stop_grace = absl::Seconds(10);  // --stop_grace
-    std::string supervisor = {};  // --supervisor; told to the registry as a label.
-    std::string listen = {};      // --listen; empty: the service's ipc address. tcp:// is refused.
+    std::string supervisor = {};                    // --supervisor; a label of its lease.
+    std::string listen = {};  // --listen; empty: the service's ipc address. tcp:// is refused.
     int pool_threads = 4;
   };
   static absl::StatusOr<std::unique_ptr<ServiceProcess>> Create(Options options);
-  // InvalidArgument: what Create() would say of the options and of the flags that every service
+  // Returns InvalidArgument if Create() would refuse the options, or the flags that every service
   // has.
   static absl::Status CheckFlags(const Options& options);
   ~ServiceProcess();
@@ -65,26 +66,27 @@ class ServiceProcess {
   Client* client() { return client_.get(); }
   Publisher* publisher() { return publisher_.get(); }
 
-  // Adds "counter NAME has VALUE" to Stats and Metrics; `value` is called on any thread. A counter
-  // only grows, a gauge goes up and down. The counters of the bus ("bus.*", see
-  // bus/thread/counters.h) are there already.
+  // Adds the counter or gauge NAME to Stats and Metrics; `value` is called on any thread. A counter
+  // only grows, a gauge goes up and down. The bus's counters ("bus.*", see bus/thread/counters.h)
+  // are included automatically.
   void AddCounter(std::string name, std::function<std::uint64_t()> value);
   void AddGauge(std::string name, std::function<std::uint64_t()> value);
-  // `stop` runs on the loop's thread when a stop is asked for; last added, first called.
+  // Adds a callback that runs on the loop's thread when a stop begins; the last added runs first.
   void OnStop(std::function<void()> stop);
-  // Keeps the process alive during a graceful stop until the returned handle is destroyed, for at
-  // most stop_grace.
+  // Delays the end of a graceful stop until the returned handle is destroyed, for at most
+  // stop_grace.
   std::shared_ptr<void> HoldStop();
-  // More than its own socket is to be there: `bind_again` runs on the loop's thread when the file
-  // of an "ipc://" address is gone.
+  // Maintains another socket: `bind_again` runs on the loop's thread when the file of its "ipc://"
+  // address is missing.
   void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again);
 
-  // Starts the socket, registers with the registry (waits for one and says so, without blocking
-  // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,
-  // a file RUNTIME/NAME.ready with its pid, and a notice to its supervisor, as it gets one when the
-  // stop begins (runtime/process/supervisor_notice.h)), runs the event loop on the calling thread
-  // until a stop (signal, Shutdown, a task's error), stops gracefully within stop_grace, and
-  // returns the exit code (runtime/process/exit_code.h). A second signal stops at once.
+  // Starts the socket; registers (waits for a registry, and logs that it waits, without blocking
+  // the loop; renews the lease; registers again after a restart of the registry); announces that it
+  // is ready, by one line on stderr, a file RUNTIME/NAME.ready with its pid, and a notice to its
+  // supervisor, which also gets one when the stop begins (runtime/process/supervisor_notice.h);
+  // runs the event loop on the calling thread until a stop (a signal, Shutdown, a task's error);
+  // stops gracefully within stop_grace; returns the exit code (runtime/process/exit_code.h). A
+  // second signal stops the process at once.
   int Run();
 
  private:
@@ -101,16 +103,16 @@ class ServiceProcess {
   void Register();
   void SayReady();
   void WriteReadyFile();
-  // Makes anew what of its files somebody has removed: a cleaner of temporary files, say.
+  // Restores its files after another program, such as a cleaner of temporary files, removed them.
   void LookAtFiles();
   absl::Status MakeFilesAnew();
   void Touch() const;
   std::string StateLockPath() const;
   std::string ReadyPath() const;
-  // Ready file of the process before this one, while this one is not ready.
+  // Ready file of the previous process, until this one is ready.
   std::string LastReadyPath() const;
   void RemoveReadyFiles() const;
-  // On the loop's thread.
+  // On the loop's thread only.
   void BeginStop(const std::string& why);
   void HoldsEnded();
   void Leave();
@@ -135,18 +137,18 @@ class ServiceProcess {
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<runtime::Thread> stop_watch_;
 
-  // The loop's own.
+  // Loop's thread only.
   std::vector<std::function<void()>> on_stop_;
   std::vector<KeptSocket> sockets_;
   int looks_ = 0;
   bool ready_ = false;
-  std::string file_trouble_;  // The trouble that was logged last.
+  std::string file_trouble_;  // The last logged trouble.
   bool stopping_ = false;
   bool left_ = false;
   absl::Duration stop_deadline_;
 
   runtime::Mutex mutex_;
-  // Counts its users: those that hold the stop. Ours is let go when a stop begins.
+  // Its use count is the number of holds on the stop; BeginStop() releases this one.
   std::shared_ptr<void> hold_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,4 @@
-// A service as its main() makes it, in this process, seen through Stats.
+// Tests a service built like in a main(), in this process, observed through Stats.
 
 #include "bus/process/service_process.h"
 
@@ -26,7 +26,7 @@ using rpc::Common;
 using rpc::Registry;
 using CounterValues = std::map<std::string, std::uint64_t>;
 
-// One test in a process: it takes the signals and the log.
+// Run one test per process: ServiceProcess takes over the signals and the log.
 class ServiceProcessTest : public ::testing::Test {
  protected:
   ServiceProcessTest() {
@@ -38,7 +38,7 @@ class ServiceProcessTest : public ::testing::Test {
     process_ = *std::move(process);
     process_->service()->HandleAsync<Registry::List>(
         [this](std::shared_ptr<ReplyWriter<Registry::List>> writer, const msg::ListRequestT&) {
-          open_ = std::move(writer);  // Answered when the test lets it go.
+          open_ = std::move(writer);  // Answered when the test releases it.
         });
     process_->service()->Handle<Registry::Renew>(
         [](const CallContext&,
@@ -129,7 +129,7 @@ TEST_F(ServiceProcessTest, AnswersWhatEveryServiceDoes) {
   EXPECT_EQ(before.at("bus.malformed_dropped"), 0u);
   EXPECT_EQ(before.at("bus.open_calls"), 1u) << "this one";
 
-  // A call that stays open, and one that is refused.
+  // One call that stays open, and one that is refused.
   EXPECT_EQ(client_->Call<Registry::List>({}, {.timeout = absl::Milliseconds(50)}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(client_->Call<Registry::Lookup>({}).status().code(), absl::StatusCode::kUnimplemented);
@@ -140,9 +140,10 @@ TEST_F(ServiceProcessTest, AnswersWhatEveryServiceDoes) {
     dealer.connect(yard_.Address("registry"));
     dealer.send(zmq::str_buffer("GET / HTTP/1.1"), zmq::send_flags::none);
   }
-  context.close();  // So it has been delivered.
+  context.close();  // Blocks until the message is delivered.
   CounterValues after = Stats();
-  while (after.at("bus.malformed_dropped") == 0) after = Stats();  // Each is a round trip.
+  // Each iteration is a round trip.
+  while (after.at("bus.malformed_dropped") == 0) after = Stats();
   EXPECT_EQ(after.at("bus.malformed_dropped"), 1u);
   EXPECT_EQ(after.at("bus.open_calls"), 2u) << "the one that was given up is worked on";
   EXPECT_GE(after.at("bus.calls_refused.unimplemented"), 1u);
@@ -158,9 +159,9 @@ TEST_F(ServiceProcessTest, AnswersWhatEveryServiceDoes) {
     EXPECT_TRUE(after.contains(name)) << name;
   }
   open_.reset();
-  while (Stats().at("bus.open_calls") > 1) continue;  // Its end is on its way.
+  while (Stats().at("bus.open_calls") > 1) continue;  // The end of the call is in flight.
 
-  // Stats says for each method how many calls ended with an error.
+  // Stats reports for each method how many calls ended with an error.
   for (const std::uint64_t lease : {0, 1, 0}) {
     msg::RenewRequestT request;
     request.lease_id = lease;

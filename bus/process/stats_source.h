@@ -17,11 +17,11 @@
 
 namespace bus {
 
-// Gathers the answer of Stats for one service when a caller asks: its threads, pool, methods,
-// counters, and the resources of the machine that its process has. Any thread may call any method.
+// Collects the answer of Stats for one service on request: its threads, pool, methods and counters,
+// and its process's use of the machine. Any thread may call any method.
 class StatsSource {
  public:
-  struct Options {  // Nothing is owned, all outlive the source.
+  struct Options {  // Owns nothing; all must outlive the source.
     std::string service;
     runtime::Clock* clock = nullptr;
     runtime::Coordinator* coordinator = nullptr;
@@ -31,11 +31,11 @@ class StatsSource {
   };
   explicit StatsSource(Options options);
 
-  // Numbers of the service's own; `value` is called on any thread, and must not block. A counter
+  // Add figures of the service's own; `value` is called on any thread and must not block. A counter
   // only grows, a gauge goes up and down.
   void AddCounter(std::string name, std::function<std::uint64_t()> value);
   void AddGauge(std::string name, std::function<std::uint64_t()> value);
-  // It stops, because of this.
+  // Notes that the service is stopping, and why.
   void SetStopReason(std::string why);
 
   msg::StatsReplyT Gather() const;
