@@ -155,7 +155,8 @@ bool BusThread::RunReadable() {
     if (std::exchange(watched.look, false) && HasInput(watched.socket)) ready.push_back(id);
   }
   for (const WatchId id : ready) {
-    // A callback may have ended this watch. It may also end itself, so it runs from a copy.
+    // An earlier callback may have removed this watch. A callback may also remove its own watch, so
+    // a copy runs.
     const auto watch = watches_.find(id);
     if (watch == watches_.end()) continue;
     watch->second.look = true;

@@ -22,46 +22,48 @@
 
 namespace bus {
 
-// The one thread of a process that touches ZeroMQ sockets; woken by an eventfd.
+// The only thread of a process that uses ZeroMQ sockets; an eventfd wakes it.
 //
-// It waits as zmq_poll does, with fewer system calls. ZeroMQ tells by a descriptor that something
-// about a socket may have changed, and takes that back when the socket is used; so a socket is
-// looked at (ZMQ_EVENTS) whenever its descriptor is readable and whenever it may have been used,
-// and only when no look finds anything does the thread wait for the descriptors.
+// It waits like zmq_poll, but with fewer system calls. A socket's descriptor becomes readable when
+// the socket's state may have changed, and any use of the socket resets it. The thread therefore
+// checks a socket (ZMQ_EVENTS) when its descriptor is readable and after every function that may
+// have used the socket, and waits for the descriptors only when no check finds input.
 class BusThread {
  public:
-  using TimerId = std::uint64_t;  // 0 is never a timer.
-  using WatchId = std::uint64_t;  // 0 is never a watch.
+  using TimerId = std::uint64_t;  // 0 is never a valid timer.
+  using WatchId = std::uint64_t;  // 0 is never a valid watch.
 
   static absl::StatusOr<std::unique_ptr<BusThread>> Create(runtime::Clock* clock);
-  ~BusThread();  // Functions posted before still run.
+  ~BusThread();  // Functions that were posted before still run.
   BusThread(const BusThread&) = delete;
   BusThread& operator=(const BusThread&) = delete;
 
-  // Any thread. Functions run in the order of posting.
+  // Any thread. Functions run in the order of their posting.
   void Post(std::function<void()> function);
-  // Runs `function` on the bus thread and waits for its end (at once if this is that thread).
+  // Runs `function` on the bus thread and waits for its end (on the bus thread: calls it directly).
   void Run(const std::function<void()>& function);
   bool InThread() const;
 
-  // On the bus thread only.
+  // Everything below may be used on the bus thread only.
   const SocketContext& context() const { return *context_; }
   TimerId RunAfter(absl::Duration delay, std::function<void()> function);
   void Cancel(TimerId timer);
-  // Calls `readable` while `socket` (a ZeroMQ handle) has something to read. kReadable: nothing
-  // but `readable` ever uses the socket, so it need not be looked at after other functions.
+  // Calls `readable` while `socket` (a ZeroMQ handle) has input. kReadable promises that only
+  // `readable` uses the socket, so that it need not be checked after other functions.
   enum class UsedBy { kAnything, kReadable };
   WatchId Watch(void* socket, std::function<void()> readable, UsedBy used_by = UsedBy::kAnything);
   void Unwatch(WatchId watch);
-  // For a callback whose last use of its socket was to receive and find nothing: saves a look.
+  // Tells that the callback's last receive from its socket found nothing, which saves a check.
   void Drained(WatchId watch);
-  // Descriptors that are no ZeroMQ sockets. Errors: the system has no descriptor for it.
+  // Returns the watches for descriptors that are not ZeroMQ sockets. Fails if the process is out of
+  // descriptors.
   absl::StatusOr<DescriptorWatches*> Descriptors();
 
-  // Sequence numbers of (this process, topic), from 1. With very many topics the counting is
-  // forgotten and goes on above all numbers used: a subscriber sees a gap, never a repetition.
+  // Returns the next sequence number of (this process, topic); the first is 1. With too many topics
+  // the counters are dropped, and all topics continue above every number used: a subscriber sees a
+  // gap, never a repetition.
   std::uint64_t NextSequence(const std::string& topic);
-  // Shared by all Publishers of the process, so that a topic has one order.
+  // Shared by all Publishers of the process, so that each topic has one order.
   std::weak_ptr<void> publisher;
 
  private:
@@ -73,7 +75,7 @@ class BusThread {
     void* socket;
     std::function<void()> readable;
     UsedBy used_by;
-    bool look = true;  // It may have been used since it was looked at.
+    bool look = true;  // The socket may have been used since its last check.
   };
   BusThread(runtime::Clock* clock, std::unique_ptr<SocketContext> context, runtime::UniqueFd wake);
   void Loop();
@@ -81,14 +83,14 @@ class BusThread {
   void RunTimers();
   void Poll();
   void Wait();
-  // Looks at the sockets that need it, and runs the callbacks of those with something to read.
-  // False if no socket has anything to read.
+  // Checks the sockets that need it, and runs the callbacks of those with input. Returns false if
+  // no socket has input.
   bool RunReadable();
   void RunDescriptors();
-  // Any function may have used any socket.
+  // Marks all sockets for a check, since any function may have used any socket.
   void LookAgain();
   void Wake();
-  // Milliseconds until the next timer; -1: none.
+  // Milliseconds until the next timer; -1: no timer.
   long TimeUntilTimer() const;
 
   runtime::Clock* const clock_;
@@ -100,11 +102,11 @@ class BusThread {
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // The bus thread's own.
+  // Bus thread only.
   struct PollSet;
   std::unique_ptr<PollSet> poll_set_;
   std::map<WatchId, Watched> watches_;
-  std::unique_ptr<DescriptorWatches> descriptors_;  // Null: nobody has asked for it.
+  std::unique_ptr<DescriptorWatches> descriptors_;  // Null until Descriptors() is called.
   bool watches_changed_ = true;
   std::multimap<absl::Duration, Timer> timers_;
   std::unordered_map<TimerId, std::multimap<absl::Duration, Timer>::iterator> timer_index_;
@@ -116,7 +118,7 @@ class BusThread {
   std::unique_ptr<runtime::Thread> thread_;
 };
 
-// A timer of an object of the bus thread.
+// A timer that belongs to an object of the bus thread.
 using BusTimer = runtime::LoopTimer<BusThread>;
 
 }  // namespace bus

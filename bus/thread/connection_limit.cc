@@ -41,7 +41,8 @@ class Limit {
     return address.sun_family == AF_UNIX && paths_.contains(address.sun_path);
   }
 
-  // Where there is no room at all: without taking it from the queue it would come again at once.
+  // Accepts and closes a connection when no descriptor is free. Otherwise the connection would stay
+  // in the backlog, and the listener would be readable again at once.
   void TakeAndClose(int listener) {
     const runtime::MutexLock lock(mutex_);
     spare_.reset();
@@ -64,16 +65,16 @@ class Limit {
   runtime::UniqueFd spare_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The kernel gives the lowest number that is free.
+// The kernel assigns the lowest free number, so a high number means that few are free.
 bool IsAmongTheLast(int fd) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-  // (A process that may open few descriptors keeps fewer free.)
+  // (A process with a low limit reserves fewer.)
   const rlim_t spare = std::min<rlim_t>(kSpareDescriptors, limit.rlim_cur / 16);
   return static_cast<rlim_t>(fd) + spare >= limit.rlim_cur;
 }
 
-// As if it had gone before it was accepted.
+// Makes accept fail as if the peer had disconnected first.
 int Refused() {
   LOG_EVERY_T(WARNING, 60) << "a connection was refused: this process has too few descriptors left";
   errno = ECONNABORTED;
@@ -86,8 +87,8 @@ void LimitConnectionsTo(const std::string& path) { Limit::OfThisProcess().Add(pa
 
 }  // namespace bus
 
-// In place of the C library's, for all that this process accepts; it differs for sockets of the bus
-// alone.
+// Replaces the C library's accept4() for the whole process; behaves differently for sockets of the
+// bus only.
 extern "C" __attribute__((visibility("default"))) int accept4(int listener, sockaddr* address,
                                                               socklen_t* size, int flags) {
   auto& limit = bus::Limit::OfThisProcess();

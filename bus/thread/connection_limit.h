@@ -5,15 +5,15 @@
 
 namespace bus {
 
-// Connections to the sockets of the bus leave a process so many descriptors for everything else, or
-// a sixteenth of what it may have if that is less; more of them are closed at once. The peer sees
-// the end of its connection, and may try again.
+// Number of descriptors that connections to the bus's sockets leave for everything else (or a
+// sixteenth of the process's limit, if that is less). Further connections are closed at once; the
+// peer sees a disconnect and may retry.
 inline constexpr int kSpareDescriptors = 32;
 
-// Limits connections to the socket at `path`. Call it before the socket listens, because of an
-// assertion of libzmq 4.3.4 (in ipc_listener.cpp): it ends the process when a connection comes and
-// no descriptor is left. Every process that links this file therefore has our own accept4(2), which
-// libzmq calls to accept a connection.
+// Limits connections to the socket at `path`. Call it before the socket listens. It works around an
+// assertion of libzmq 4.3.4 (in ipc_listener.cpp), which aborts the process when a connection
+// arrives and no descriptor is free: every process that links this file has our own accept4(2),
+// which libzmq calls to accept a connection.
 void LimitConnectionsTo(const std::string& path);
 
 }  // namespace bus

@@ -34,7 +34,7 @@ class ConnectionLimitTest : public ::testing::Test {
     service_.Handle<Registry::List>(
         [](const CallContext&, const msg::ListRequestT&) { return msg::ListReplyT(); });
     EXPECT_EQ(service_.Start(), absl::OkStatus());
-    EXPECT_EQ(Call(), absl::OkStatus());  // All that it opens once is open.
+    EXPECT_EQ(Call(), absl::OkStatus());  // Opens all descriptors that are opened only once.
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
   }
   ~ConnectionLimitTest() override { setrlimit(RLIMIT_NOFILE, &before_); }
@@ -43,7 +43,7 @@ class ConnectionLimitTest : public ::testing::Test {
     Client client(node_.get());
     return client.Call<Registry::List>({}, {.timeout = absl::Seconds(20)}).status();
   }
-  // This process may open so many files more.
+  // Sets the limit so that this process can open `count` more files.
   void LeaveRoomFor(int count) {
     const UniqueFd next(open("/dev/null", O_RDONLY | O_CLOEXEC));
     rlimit limit = before_;
@@ -59,7 +59,7 @@ class ConnectionLimitTest : public ::testing::Test {
     if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) fd.reset();
     return fd;
   }
-  // The service speaks first, if it takes him.
+  // Returns true if the service accepted the connection: it then sends first.
   static bool IsTaken(const UniqueFd& connection) {
     char byte = 0;
     pollfd ready = {.fd = connection.get(), .events = POLLIN, .revents = 0};
@@ -96,7 +96,7 @@ TEST_F(ConnectionLimitTest, AConnectionThatComesWhenThereIsNoneLeftIsRefused) {
   LeaveRoomFor(50);
   std::vector<UniqueFd> files, connections;
   bool taken = true;
-  // The call before may still be closing its connections: then one more is taken.
+  // The previous call may still be closing its connections; then one more is accepted.
   for (int tries = 0; taken && tries < 50; ++tries) {
     for (;;) {
       UniqueFd file(open("/dev/null", O_RDONLY | O_CLOEXEC));

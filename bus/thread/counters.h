@@ -9,7 +9,7 @@
 
 namespace bus {
 
-// One number that any thread may change and read.
+// A number that any thread may change and read.
 class Counter {
  public:
   void Add(std::uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
@@ -20,7 +20,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// A counter's value as Stats tells it; a gauge goes up and down.
+// A counter's value in Stats; a gauge goes up and down.
 struct CounterValue {
   std::string name;
   std::uint64_t value = 0;
@@ -28,18 +28,18 @@ struct CounterValue {
 };
 
 // Counts the work of the bus in one process since its start, for all its Clients, Services,
-// Publishers and Subscribers together. Each number is exact, but the numbers are of no common
+// Publishers and Subscribers together. Each number is exact, but they are not read at the same
 // moment.
 struct Counters {
-  // Calls, on both sides of them: requests, parts, replies, pings.
+  // Messages of calls, on both sides: requests, parts, replies, pings.
   Counter messages_sent, bytes_sent;
   Counter messages_received, bytes_received;
   Counter malformed_dropped;
 
   // Services.
-  Counter replies_dropped;  // Too much waited for their caller.
-  Counter callers_gone;     // Found gone when something was to be sent to them.
-  // Requests that were answered with an error before a handler saw them, by absl::StatusCode.
+  Counter replies_dropped;  // Their caller's queue was full.
+  Counter callers_gone;     // Callers found disconnected when a message was to be sent.
+  // Requests refused with an error before a handler ran, by absl::StatusCode.
   std::array<Counter, 17> calls_refused;
 
   // Clients.
@@ -48,16 +48,17 @@ struct Counters {
 
   // Events.
   Counter events_published, events_received;
-  Counter events_dropped;  // Given up by a Publisher before they were sent.
-  Counter events_lost;     // Told to a subscriber as lost.
+  Counter events_dropped;  // Dropped by a Publisher before they were sent.
+  Counter events_lost;     // Reported to a subscriber as lost.
   Counter events_recovered;
 
-  // How much there is now.
-  Counter open_calls;    // That services work on.
-  Counter outbox_bytes;  // Answers that wait for their callers to read.
-  Counter held_events;   // That wait in Publishers.
+  // Present amounts.
+  Counter open_calls;    // Calls that services are handling.
+  Counter outbox_bytes;  // Answers queued for their callers.
+  Counter held_events;   // Events queued in Publishers.
 
-  // Names as in Stats, "bus.calls_refused.not_found" for one; refusals only where there are any.
+  // Returns all counters by their names in Stats, such as "bus.calls_refused.not_found"; omits
+  // refusal counters that are 0.
   std::vector<CounterValue> List() const;
 };
 

@@ -13,7 +13,7 @@ namespace bus {
 namespace {
 
 constexpr std::size_t kKeyBytes = 32;
-constexpr std::size_t kZ85Characters = 41;  // With the NUL at its end.
+constexpr std::size_t kZ85Characters = 41;  // Including the final NUL.
 
 std::string FromZ85(const char* text) {
   std::array<std::uint8_t, kKeyBytes> bytes{};

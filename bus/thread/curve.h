@@ -21,15 +21,15 @@ struct CurveKeys {
   std::string server_key = {};
 };
 
-// A new random pair. Unimplemented if libzmq was built without CURVE.
+// Makes a new random pair. Unimplemented if libzmq was built without CURVE.
 absl::StatusOr<CurvePair> MakeCurvePair();
 
 // True for 64 lower-case hexadecimal digits.
 bool IsCurveKey(std::string_view text);
 
-// The 32 bytes of a key that IsCurveKey(), as socket options take them.
+// Converts a key, for which IsCurveKey() is true, to the 32 bytes that socket options take.
 std::string CurveKeyBytes(std::string_view key);
-// The key of those bytes.
+// Converts those bytes to a key.
 std::string CurveKeyText(std::string_view bytes);
 
 }  // namespace bus

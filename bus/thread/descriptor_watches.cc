@@ -32,9 +32,9 @@ void DescriptorWatches::RunReady() {
   const int count = epoll_wait(poll_.get(), events.data(), kAtOnce, 0);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events.at(static_cast<std::size_t>(i));
-    const Id id = event.data.u64;  // (The event is packed: it has no place to refer to.)
+    const Id id = event.data.u64;  // (A copy: a packed struct's member has no reference.)
     const auto found = watched_.find(id);
-    // An earlier callback may have ended it, or asks for something else now.
+    // An earlier callback may have removed the watch or changed its interest.
     if (found == watched_.end()) continue;
     const std::uint32_t asked = found->second.interest;
     const std::uint32_t is = (event.events & kBroken) != 0 ? asked : event.events & asked;

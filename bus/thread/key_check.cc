@@ -17,9 +17,9 @@ namespace bus {
 namespace {
 
 constexpr char kZap[] = "inproc://zeromq.zap.01";
-constexpr int kLookAgainMs = 100;  // For the end of the thread.
-// A request has seven frames: version, request id, domain, address, identity, mechanism, and the
-// key of the client.
+constexpr int kLookAgainMs = 100;  // How often the thread checks whether it must end.
+// A request of ZAP has seven frames: version, request id, domain, address, identity, mechanism, and
+// the client's key.
 constexpr std::size_t kFrames = 7;
 constexpr std::size_t kKeyBytes = 32;
 
@@ -45,7 +45,7 @@ class ZapThread : public KeyCheck {
     }
   }
 
-  // False after a moment without a request.
+  // Receives a request. Returns false after kLookAgainMs without one.
   bool Receive(std::vector<Frame>* request) {
     request->clear();
     bool more = true;
@@ -63,7 +63,7 @@ class ZapThread : public KeyCheck {
     const std::string key = complete ? CurveKeyText(request[6].text()) : "";
     const bool allowed = complete && is_allowed_(key, std::string(request[3].text()));
     const std::string_view id = request.size() > 1 ? request[1].text() : "";
-    // The key becomes the "User-Id" of each message of the connection.
+    // ZeroMQ attaches the key as "User-Id" to each message of the connection.
     const std::string_view user = allowed ? std::string_view(key) : std::string_view();
     const std::array<std::string_view, 6> reply = {
         "1.0", id, allowed ? "200" : "400", allowed ? "OK" : "no such key", user, ""};
@@ -73,7 +73,7 @@ class ZapThread : public KeyCheck {
     }
   }
 
-  void* const socket_;  // The thread's own, while there is one.
+  void* const socket_;  // Used by the check's thread while it runs.
   const IsAllowed is_allowed_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<runtime::Thread> thread_;

@@ -14,7 +14,7 @@ struct Node::State {
   std::uint64_t source = runtime::RandomId();
   std::uint64_t epoch = 0;
   Counters counters;
-  std::unique_ptr<BusThread> thread;  // Its last functions still use the others.
+  std::unique_ptr<BusThread> thread;  // Destroyed first: its last functions use the other members.
 };
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Create(Options options) {

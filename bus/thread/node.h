@@ -15,21 +15,21 @@ namespace bus {
 
 class BusThread;
 
-// A process's place on the bus: its one ZeroMQ context, its one bus thread, its random id and
-// epoch. Create it once in main(), after signals are blocked; Clients, Services, Publishers and
-// Subscribers hang on it and must be gone before it.
+// A process's membership of the bus: its ZeroMQ context, its bus thread, its random id and epoch.
+// Create it once in main(), after signals are blocked. Clients, Services, Publishers and
+// Subscribers use it and must be destroyed before it.
 class Node {
  public:
   struct Options {
-    std::string name = {};              // "registry", "yard", ...: for logs and the peer's stats.
+    std::string name = {};              // "registry", "yard", ...: for logs and Stats.
     runtime::Locations locations = {};  // Where the registry and the runtime directory are.
     runtime::Clock* clock = runtime::Clock::Real();
-    // Trace of calls that no other call has caused: one trace for all calls of a command. Empty:
-    // each call has a trace of its own.
+    // Trace id of calls that no other call has caused, so that all calls of a command share it.
+    // Empty: each such call has a trace of its own.
     std::string trace = {};
   };
   static absl::StatusOr<std::unique_ptr<Node>> Create(Options options);
-  // Ends the bus thread and drops what is still queued; bounded in time.
+  // Ends the bus thread and drops queued messages, within bounded time.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -37,14 +37,14 @@ class Node {
   const std::string& name() const;
   const runtime::Locations& locations() const;
   runtime::Clock* clock() const;
-  // Random id of this process and its start (microseconds since 1970), as in every Head.
+  // The process's random id and its start (microseconds since 1970), as in every Head.
   std::uint64_t source() const;
   std::uint64_t epoch() const;
   const std::string& trace() const;
-  // Counts the work of the bus in this process. Any thread.
+  // Counters of the bus in this process. Any thread.
   Counters& counters();
 
-  // For the other classes of this folder.
+  // For classes that use sockets themselves.
   BusThread& bus_thread();
 
  private:

@@ -52,7 +52,7 @@ std::vector<std::function<void()>> Outbox::Close() {
   runtime::MutexLock lock(mutex_);
   closed_ = true;
   items_.clear();
-  // (An outbox that is kept by a handler may outlive the counter, closed and empty.)
+  // (A handler may keep a closed, empty outbox longer than the counter exists.)
   if (bytes_ != 0) waiting_->Subtract(std::exchange(bytes_, 0));
   return std::exchange(writable_, {});
 }

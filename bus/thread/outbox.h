@@ -15,8 +15,7 @@
 
 namespace bus {
 
-// The messages that wait to be sent to one caller of a Service, in order. Any thread may add; the
-// bus thread takes.
+// The queue of messages to one caller of a Service. Any thread may add; the bus thread takes.
 class Outbox {
  public:
   struct Item {
@@ -25,26 +24,28 @@ class Outbox {
   };
   enum class Added { kNo, kYes, kYesAndFlush };
 
-  // `waiting` (not owned) counts the bytes in all outboxes together.
+  // `waiting` (not owned) counts the bytes of all outboxes together.
   Outbox(std::string identity, Counter* waiting)
       : identity_(std::move(identity)), waiting_(waiting) {}
   ~Outbox() { (void)Close(); }
   const std::string& identity() const { return identity_; }
 
-  // Adds all of `items` or none: none if over `limit` bytes would wait then (unless nothing waits
-  // now) or the caller has gone. kYesAndFlush: nobody is about to empty it, the caller of Add()
-  // sees to it.
+  // Adds all of `items` or none: none if more than `limit` bytes would be queued (an empty queue
+  // accepts any size) or the caller has disconnected. kYesAndFlush: nobody is emptying the queue,
+  // so the caller of Add() must start that.
   Added Add(std::span<Item> items, std::size_t limit);
-  // The next item to send; nothing if the outbox is empty (the next Add() then says kYesAndFlush).
+  // Takes the next item to send; null if the queue is empty (the next Add() then returns
+  // kYesAndFlush).
   std::optional<Item> Take();
-  // Puts back what could not be sent.
+  // Puts an item that could not be sent back at the front.
   void Untake(Item item);
-  // Calls `writable` on the bus thread once less than half of a stream's limit waits. Returns it
-  // if that is so now or the caller has gone.
+  // Stores `writable` until less than half of a stream's limit is queued; TakeWritable() then
+  // returns it. Returns it at once if that is already so or the caller has disconnected.
   std::function<void()> WhenWritable(std::function<void()> writable);
-  // Those to be called now. For the bus thread after it has sent.
+  // Returns the stored callbacks that are due. The bus thread calls it after sending, and runs
+  // them.
   std::vector<std::function<void()>> TakeWritable();
-  // The caller has gone: drops everything. Returns the callbacks that waited.
+  // Drops everything, because the caller has disconnected. Returns the stored callbacks.
   std::vector<std::function<void()>> Close();
 
   bool empty() const;

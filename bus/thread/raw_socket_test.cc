@@ -1,4 +1,4 @@
-// Bytes that no ZeroMQ library would send, on each socket of a service and of the hub.
+// Sends bytes that no ZeroMQ library would send, to each socket of a service and of the hub.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -32,9 +32,9 @@ namespace {
 
 using rpc::Registry;
 
-constexpr int kPatience = 20'000;  // Milliseconds.
+constexpr int kPatience = 20'000;  // Timeout in milliseconds.
 
-// A connection on which anything may be said.
+// A connection that can send arbitrary bytes.
 class RawConnection {
  public:
   explicit RawConnection(const std::string& path)
@@ -45,11 +45,11 @@ class RawConnection {
     EXPECT_EQ(connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0)
         << std::strerror(errno);
   }
-  // As much as the other side takes.
+  // Sends as much as the other side accepts.
   void Say(const std::string& bytes) {
     (void)send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  // False if the other side keeps the connection.
+  // Returns false if the other side keeps the connection open.
   bool WaitUntilClosed() {
     const absl::Time deadline = absl::Now() + absl::Milliseconds(kPatience);
     while (absl::Now() < deadline) {
@@ -61,7 +61,7 @@ class RawConnection {
     }
     return false;
   }
-  // Says `bytes` again and again until the other side has enough of it; false if it never has.
+  // Sends `bytes` repeatedly until the other side closes; false if it accepts `limit` bytes.
   bool SayUntilClosed(const std::string& bytes, std::size_t limit) {
     for (std::size_t said = 0; said < limit;) {
       pollfd item{fd_.get(), POLLOUT, 0};
@@ -78,7 +78,7 @@ class RawConnection {
   const runtime::UniqueFd fd_;
 };
 
-// The first bytes of a ZMTP 3 peer.
+// Returns the greeting of a ZMTP 3 peer.
 std::string Greeting() {
   std::string greeting = std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10) + std::string("\3\1NULL", 6);
   greeting.resize(64, '\0');
@@ -108,7 +108,7 @@ class RawSocketTest : public ::testing::Test {
  protected:
   struct Door {
     std::string path;
-    std::string peer;  // The type of socket that may enter.
+    std::string peer;  // The socket type that may connect.
   };
 
   RawSocketTest() {
@@ -132,7 +132,7 @@ class RawSocketTest : public ::testing::Test {
     socket.set(zmq::sockopt::rcvtimeo, kPatience);
     return socket;
   }
-  // A stranger to whom nothing has happened calls, publishes and hears, and that is quick.
+  // Verifies that a well-behaved client can call, publish and receive events without delay.
   void ExpectGoodClientsAreServed(const std::string& beside) {
     const absl::Time begun = absl::Now();
     auto dealer = Open(zmq::socket_type::dealer);
@@ -203,7 +203,7 @@ TEST_F(RawSocketTest, RandomBytesHurtNobody) {
   for (const Door& door : doors_) {
     for (int i = 0; i < 300; ++i) {
       std::string bytes;
-      // In a third of them as the greeting, else behind it and behind the whole handshake.
+      // One third replace the greeting, one third follow it, and one third follow the handshake.
       if (i % 3 > 0) bytes += Greeting();
       if (i % 3 > 1) bytes += Ready(door.peer);
       for (unsigned n = random() % 2000; n > 0; --n) bytes += static_cast<char>(random());
@@ -233,20 +233,20 @@ TEST_F(RawSocketTest, EndlessMetadataIsCutOff) {
   const std::string property = Property("X-Endless", std::string(1000, 'x'));
   std::vector<std::unique_ptr<RawConnection>> slow;
   for (const Door& door : doors_) {
-    // One command of a size that nobody has room for.
+    // A single command whose size exceeds every limit.
     for (const std::uint64_t size :
          {std::uint64_t{1} << 62, std::uint64_t{1} << 40, std::uint64_t{kMaxMessageBytes} + 1}) {
       RawConnection connection(door.path);
       connection.Say(Greeting() + kLongCommand + BigEndian(size, 8) + "\5READY");
       EXPECT_TRUE(connection.SayUntilClosed(property, 64 << 20)) << door.path << " " << size;
     }
-    // One command after the other: an error, or nothing to anybody, as they come in time or not.
+    // Command after command: an error or no effect, depending on whether they arrive in time.
     RawConnection again(door.path);
     again.Say(Greeting());
     std::string command = std::string("\5READY") + Property("X-Endless", std::string(100, 'x'));
     command = kShortCommand + BigEndian(command.size(), 1) + command;
     (void)again.SayUntilClosed(command, 16 << 20);
-    // A command that is within bounds and never ends.
+    // A command of legal size that is never completed.
     slow.push_back(std::make_unique<RawConnection>(door.path));
     slow.back()->Say(Greeting() + kShortCommand + BigEndian(200, 1) + "\5READY");
   }
@@ -268,7 +268,7 @@ std::ptrdiff_t OpenDescriptors() {
 }
 
 TEST_F(RawSocketTest, NoDescriptorStaysBehind) {
-  ExpectGoodClientsAreServed("nobody");  // Opens all that is opened once.
+  ExpectGoodClientsAreServed("nobody");  // Opens everything that is opened only once.
   const std::ptrdiff_t before = OpenDescriptors();
   for (const Door& door : doors_) {
     for (int i = 0; i < 200; ++i) {
@@ -279,7 +279,7 @@ TEST_F(RawSocketTest, NoDescriptorStaysBehind) {
   ExpectGoodClientsAreServed("connections that come and go");
   const absl::Time deadline = absl::Now() + absl::Milliseconds(kPatience);
   while (OpenDescriptors() > before && absl::Now() < deadline) {
-    (void)poll(nullptr, 0, 10);  // They are closed by another thread, which tells nobody.
+    (void)poll(nullptr, 0, 10);  // Another thread closes them, without notice.
   }
   EXPECT_LE(OpenDescriptors(), before);
 }

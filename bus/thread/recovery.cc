@@ -15,17 +15,18 @@
 
 // Invariants of an Owner:
 // - At most one call is under way (`asking_`).
-// - A topic is `recovering` from when Since has to be asked for it (then it is in `wanted_`) until
-//   that round of asking is over. Its messages wait in `held_` meanwhile, in order.
-// - The topics of a round are all `early` or none is: an early round has the time of the Beginning.
-// - `position` of a lane is the end of what has been delivered.
+// - A topic is `recovering` from the moment it needs a Since (it is then in `wanted_`) until its
+//   round ends. Meanwhile its messages are queued in `held_`, in order.
+// - In a round, all topics are `early` or none is: an early round uses the time of the Beginning.
+// - `position` of a lane is the end of the delivered entries.
 
 namespace bus {
 namespace {
 
-constexpr std::size_t kMaxTopics = 100'000;  // Known positions; over it they are forgotten.
-constexpr std::size_t kMaxLanes = 1000;      // Lanes of one topic.
-constexpr std::size_t kMaxHeld = 10'000;     // Messages; over it they are asked for instead.
+constexpr std::size_t kMaxTopics = 100'000;  // Tracked topics; over it all positions are dropped.
+constexpr std::size_t kMaxLanes = 1000;      // Lanes per topic.
+constexpr std::size_t kMaxHeld = 10'000;     // Held messages; further ones are requested later
+                                             // instead.
 constexpr std::size_t kMaxHeldBytes = 16 << 20;
 constexpr std::size_t kTopicsOfRound = 200;
 constexpr std::size_t kPlacesOfRound = 2000;
@@ -37,13 +38,14 @@ constexpr absl::Duration kGiveUp = absl::Seconds(30);
 struct Root {
   const char* root;
   const char* service;
-  // The lane of an event is its publisher; what a new one published before is not ours.
+  // An event's lane is its publisher; entries of a new lane before its first event are not
+  // requested.
   bool lanes_are_sources;
-  // Positions count events, so that the size of a hole can be told.
+  // Positions count events, so that the size of a gap is known.
   bool counts_events;
-  // Its record ends with the hub.
+  // The record is lost with the hub.
   bool lives_in_hub;
-  // The topics of the root that the service owns. Null: all of them.
+  // True for the topics of the root that the service owns. Null: it owns all of them.
   bool (*owns)(std::string_view topic) = nullptr;
 
   bool Owns(std::string_view topic) const {
@@ -51,7 +53,7 @@ struct Root {
   }
 };
 
-// Alerts have two owners; the kind, which is the second level, tells them apart.
+// Alerts have two owners; the kind, which is the topic's second level, distinguishes them.
 bool IsAlertOfTrials(std::string_view topic) {
   return topic.starts_with("a/trial_") || topic.starts_with("a/metric_");
 }
@@ -89,12 +91,13 @@ class Recovery::Owner {
  private:
   struct Topic {
     std::map<std::uint64_t, std::uint64_t> positions;  // By lane.
-    std::map<std::uint64_t, std::uint64_t> seen;       // Positions that the record must reach, by
-                                                       // the messages heard.
-    std::set<std::uint64_t> untouched;  // Lanes that begin at their end, none of which was heard.
+    std::map<std::uint64_t, std::uint64_t> seen;       // Ends that the record must reach, as known
+                                                       // from received messages.
+    std::set<std::uint64_t> untouched;  // Lanes that begin at their end and have had no event
+                                        // since.
     bool recovering = false;
-    bool early = false;  // Entries from before the subscriber's start are asked for.
-    bool again = false;  // Something was not held during its round: it needs another one.
+    bool early = false;  // Requests entries from before the subscriber's start.
+    bool again = false;  // A message was not held during the round: the topic needs another round.
   };
   struct Held {
     std::string topic;
@@ -103,7 +106,7 @@ class Recovery::Owner {
   };
   using Topics = std::unordered_map<std::string, Topic>;
 
-  // Wraps a callback so that it does nothing once this has gone.
+  // Wraps a callback so that it does nothing after this object was destroyed.
   template <typename F>
   auto Guard(F function) {
     return [alive = alive_, function = std::move(function)](auto... args) mutable {
@@ -114,7 +117,7 @@ class Recovery::Owner {
     if (recovery_.options_.lost) recovery_.options_.lost(topic, count);
   }
 
-  // The snapshot.
+  // The snapshot of all positions.
   void TakeSnapshot();
   void AskEnds();
   void OnEnds(absl::StatusOr<msg::EndsReplyT> reply);
@@ -151,19 +154,20 @@ class Recovery::Owner {
   absl::Duration pause_ = kFirstPause;
   absl::Duration failing_since_ = absl::InfiniteDuration();
 
-  // The snapshot: every place the owner told, until all pages are there.
+  // The snapshot: all positions that the owner has returned so far, until the last page.
   bool snapshot_wanted_ = false;
   bool snapshot_timer_ = false;
   bool was_ready_ = false;
   bool overflowed_ = false;
-  bool known_ = false;  // There has been a snapshot: a topic that is not known is new.
-  bool begun_ = false;  // Nothing of before is asked for again.
+  bool known_ = false;  // A snapshot was taken: an unknown topic is new.
+  bool begun_ = false;  // The Beginning was applied; it is used only once.
   std::size_t prefix_ = 0;
   std::string after_;
   std::vector<msg::PlaceT> places_;
 
-  std::vector<std::string> round_;     // Topics that are asked for, in order.
-  std::vector<std::string> finished_;  // Topics of this round that have been answered.
+  std::vector<std::string> round_;     // Topics of this round still without a full answer, in
+                                       // order.
+  std::vector<std::string> finished_;  // Topics of this round with a full answer.
   std::uint64_t asked_ = 0;
 };
 
@@ -171,7 +175,7 @@ class Recovery::Owner {
 
 void Recovery::Owner::HubHeard() {
   if (known_ && root_.lives_in_hub) {
-    // A new hub remembers nothing; publishers that live tell by their tails what is missing.
+    // A new hub has no record; the tails of running publishers show which events are missing.
     Lost(root_.root, 0);
     return;
   }
@@ -184,7 +188,7 @@ void Recovery::Owner::ServiceStarted() {
 
 void Recovery::Owner::TakeSnapshot() {
   snapshot_wanted_ = true;
-  if (asking_) return;  // After this round.
+  if (asking_) return;  // NextRound() takes it when the round ends.
   snapshot_wanted_ = false;
   asking_ = true;
   prefix_ = 0;
@@ -205,7 +209,7 @@ void Recovery::Owner::AskEnds() {
 void Recovery::Owner::OnEnds(absl::StatusOr<msg::EndsReplyT> reply) {
   if (!reply.ok()) {
     SnapshotTaken(false);
-    // Until the owner is there, only what is heard is known.
+    // Until the owner answers, only positions from received messages are known.
     if (absl::IsUnimplemented(reply.status()) || std::exchange(snapshot_timer_, true)) return;
     return recovery_.options_.calls->RunAfter(kLongestPause, Guard([this] {
                                                 snapshot_timer_ = false;
@@ -228,8 +232,8 @@ void Recovery::Owner::SnapshotTaken(bool complete) {
   asking_ = false;
   if (!complete) places_.clear();
   const bool first = complete && !std::exchange(known_, true);
-  // Events heard since the subscription came into force are to be delivered, though the owner had
-  // them already when it was asked.
+  // Events received since the subscription took effect must be delivered, even if the owner's
+  // answer already includes them.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> heard;
   if (first) {
     for (const Held& held : held_) {
@@ -242,7 +246,7 @@ void Recovery::Owner::SnapshotTaken(bool complete) {
   for (const msg::PlaceT& place : places_) {
     Topic& topic = topics_[place.topic];
     if (!first) {
-      // Since the last one: what is missing is asked for.
+      // A later snapshot: requests the entries that are missing since.
       std::uint64_t& seen = topic.seen[place.lane];
       seen = std::max(seen, place.position);
       if (topic.positions[place.lane] < place.position) Want(place.topic, topic);
@@ -276,7 +280,7 @@ void Recovery::Owner::BeginAt(const Beginning& beginning, const msg::PlaceT& pla
   Want(place.topic, topic);
 }
 
-// Entries before a time are not missed, whoever knows how many they are.
+// Older entries than the Beginning's time are not missed, however many they are.
 bool Recovery::Owner::IsByTime(const Topic& topic) const {
   return topic.early && recovery_.options_.beginning->time != absl::InfinitePast();
 }
@@ -300,7 +304,7 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
   const msg::Span span = SpanOf(root_, event);
   const bool news = is_event && span.from() == span.to();
   if (topic.recovering) {
-    // (The owner tells the newest news at the end of a round; older ones must not come after it.)
+    // (The owner sends the newest news at the end of the round; older news must not follow it.)
     if (news || hole) topic.again = true;
     if (!news) Hold(name, frame, false);
     return;
@@ -308,7 +312,7 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
   std::uint64_t& position = PositionOf(topic, span, is_event);
   if (is_event && topic.untouched.erase(span.lane()) > 0 && span.from() < position &&
       event.head() != nullptr && event.head()->sent_us() >= recovery_.greeted_us_) {
-    position = span.from();  // The owner's answer has overtaken it.
+    position = span.from();  // The owner's answer already included this event.
   }
   const bool fits = span.from() == position;
   if (is_event && fits) {
@@ -319,13 +323,13 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
     Want(name, topic);
     if (is_event && !news) Hold(name, frame, false);
   }
-  // Something is missing that is not on this lane, or is no entry.
+  // The missing message is on another lane, or is not an entry.
   if (hole && !root_.lanes_are_sources) Want(name, topic);
   NextRound();
 }
 
-// The position up to which the lane of an event has been delivered. An unknown lane begins with its
-// record if there has been a snapshot (the lane is new), else with this event.
+// Returns the end of the delivered entries of an event's lane. An unknown lane starts at 0 after a
+// snapshot (the lane is new), otherwise at this event.
 std::uint64_t& Recovery::Owner::PositionOf(Topic& topic, const msg::Span& span, bool is_event) {
   if (topic.positions.size() >= kMaxLanes && !topic.positions.contains(span.lane())) {
     topic.positions.clear();
@@ -338,11 +342,11 @@ std::uint64_t& Recovery::Owner::PositionOf(Topic& topic, const msg::Span& span, 
 
 void Recovery::Owner::Hold(std::string_view topic, const Frame& frame, bool hole) {
   if (held_.size() >= kMaxHeld || held_bytes_ + frame.size() > kMaxHeldBytes) {
-    // The owner has it too.
+    // Dropped: another round will request it from the owner.
     if (const auto found = topics_.find(std::string(topic)); found != topics_.end()) {
       found->second.again = true;
     } else {
-      overflowed_ = true;  // There is no snapshot yet to compare with.
+      overflowed_ = true;  // Before the first snapshot, the loss can only be reported.
     }
     return;
   }
@@ -399,7 +403,7 @@ void Recovery::Owner::AskSince() {
   }
   for (const std::string& name : round_) {
     Topic& topic = topics_[name];
-    // A lane that has only been heard of is asked for too.
+    // Also requests lanes that are known from messages only.
     for (const auto& [lane, seen] : topic.seen) topic.positions.try_emplace(lane, 0);
     for (const auto& [lane, position] : topic.positions) {
       auto place = std::make_unique<msg::PlaceT>();
@@ -431,7 +435,7 @@ void Recovery::Owner::OnSince(absl::StatusOr<msg::SinceReplyT> reply) {
     if (recorded != nullptr) OnRecorded(*recorded);
   }
   if (reply->more && !reply->events.empty() && reply->events.back() != nullptr) {
-    // The last one may go on; what came before it is complete.
+    // The last topic may continue on the next page; the topics before it are complete.
     std::set<std::string> done;
     for (const auto& recorded : reply->events) done.insert(recorded->topic);
     done.erase(reply->events.back()->topic);
@@ -456,7 +460,7 @@ void Recovery::Owner::OnRecorded(const msg::RecordedEventT& recorded) {
   found->second.untouched.erase(span.lane());
   const bool by_time = IsByTime(found->second);
   if (by_time && span.from() == span.to() && (*event)->body_type() == msg::Body::NONE) {
-    position = std::max(position, span.to());  // A beginning.
+    position = std::max(position, span.to());  // The beginning of a lane's answer.
     return;
   }
   if (span.from() > position) {
@@ -481,8 +485,8 @@ void Recovery::Owner::RoundDone() {
   NextRound();
 }
 
-// Reports entries that must have existed and that the owner does not have as lost. The first
-// message that is held may be behind the hole: it is not lost.
+// Reports as lost the entries that must have existed but that the owner does not have. A held
+// message after the gap is not lost.
 void Recovery::Owner::TellMissing(const std::string& name, Topic& topic) {
   std::map<std::uint64_t, std::uint64_t> ends = std::exchange(topic.seen, {});
   if (ends.empty()) return;
@@ -503,7 +507,7 @@ void Recovery::Owner::TellMissing(const std::string& name, Topic& topic) {
   }
 }
 
-// Its topics go on with what is held and heard next.
+// Ends the round without an answer; its topics continue with held and later messages.
 void Recovery::Owner::GiveUp(const absl::Status& why) {
   LOG(WARNING) << "events of " << root_.root << " cannot be recovered: " << why.message();
   pause_ = kFirstPause;
@@ -533,7 +537,7 @@ Recovery::Recovery(Options options) : options_(std::move(options)) {
       if (name.starts_with(prefix) && prefix != name) prefixes.emplace_back(name);
     }
     std::sort(prefixes.begin(), prefixes.end());
-    // A prefix that begins with another one adds nothing.
+    // Drops prefixes that begin with another prefix.
     std::vector<std::string> apart;
     for (std::string& prefix : prefixes) {
       if (apart.empty() || !prefix.starts_with(apart.back())) apart.push_back(std::move(prefix));

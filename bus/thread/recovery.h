@@ -18,17 +18,17 @@
 
 namespace bus {
 
-// Where a subscriber begins in the records of owners, instead of at their ends.
+// Where a subscriber begins in the owners' records, instead of at their ends.
 struct Beginning {
-  absl::Time time = absl::InfinitePast();  // With what is of then or later.
-  std::uint64_t position = 0;              // Behind this place of each lane.
+  absl::Time time = absl::InfinitePast();  // Includes entries of this time or later.
+  std::uint64_t position = 0;              // Starts after this position of each lane.
 };
 
-// Has every topic that begins so an owner with a record?
+// True if every topic with this prefix has an owner with a record.
 bool HasRecord(std::string_view prefix);
 
-// Calls that Recovery makes to its surroundings. Callbacks come later, never from within the call,
-// and not after the Recovery has gone.
+// Recovery's interface to its surroundings. Callbacks run later, never within the call, and never
+// after the Recovery was destroyed.
 class RecoveryCalls {
  public:
   virtual ~RecoveryCalls() = default;
@@ -40,35 +40,37 @@ class RecoveryCalls {
   virtual absl::Duration Now() = 0;
 };
 
-// Makes the events of topics that have an owner complete for one subscriber, from the moment it is
-// ready: what the hub loses, the owner's record still has.
+// Makes one subscriber's events complete from the moment it is ready, for topics that have an
+// owner: requests from the owner's record what the hub has lost.
 //
-// It knows for each lane of each topic how far it has delivered. An event that fits is delivered;
-// one that is known is dropped; a hole, a tail that says more, a new hub and a restarted owner lead
-// to the owner's Since. Meanwhile events of those topics are held back. Recovery reports entries as
-// lost that the owner does not have (any more), and all that it has asked for once the owner has
-// not answered for 30 seconds.
+// Tracks the end of the delivered entries of each lane of each topic. It delivers an event that
+// continues its lane and drops one that was delivered already. A gap, a tail beyond the end, a new
+// hub and a restarted owner make it call the owner's Since; meanwhile it holds back events of those
+// topics. It reports as lost the entries that the owner does not (or no longer) have, and, if the
+// owner does not answer for 30 seconds, everything that it has requested.
 //
-// Positions that it begins with come from the owners' Ends, asked after the subscription is in
-// force; so the first event seen is never a hole. With a Beginning they are earlier ones, and what
-// the owners have from there comes first, as fast as there is room for it.
+// The initial positions come from the owners' Ends, called after the subscription took effect, so
+// that the first event never shows a gap. With a Beginning they are earlier positions, and the
+// owners' entries from there are delivered first, as fast as the receiver has room for them.
 //
-// Not thread safe; belongs to the bus thread.
+// Not thread safe; bus thread only.
 class Recovery {
  public:
   struct Options {
     std::vector<std::string> prefixes;
     RecoveryCalls* calls = nullptr;  // Not owned.
     std::optional<Beginning> beginning = std::nullopt;
-    // Is there room for a page of events? Nothing is asked for while not. Unset: always.
+    // Returns true if a page of events has room; nothing is requested otherwise. Unset: always
+    // true.
     std::function<bool()> has_room = {};
-    // `message` is what holds `event`; `recovered`: it comes from the owner's record, not the hub.
+    // Delivers an event. `message` encodes `event`; `recovered`: it comes from the owner's record,
+    // not from the hub.
     std::function<void(std::string_view topic, const msg::Envelope& event,
                        std::span<const std::uint8_t> message, bool recovered)>
         deliver;
-    // 0: unknown how many. The topic may be a root.
+    // Reports lost events; 0: unknown number. The topic may be a root.
     std::function<void(std::string_view topic, std::uint64_t lost)> lost;
-    // The owners have been asked; from now on everything is complete.
+    // Runs once the owners were asked; from then on everything is complete.
     std::function<void()> ready;
   };
   explicit Recovery(Options options);
@@ -76,23 +78,25 @@ class Recovery {
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
-  // Has the topic an owner that it recovers from?
+  // True if the topic has an owner from which it recovers.
   bool Handles(std::string_view topic) const;
 
-  // The hub is heard for the first time, or another one. It greeted at `greeted_us`: what was sent
-  // from then on is delivered even if the owner's answer about its ends, which has it, comes first.
+  // Call when the first greeting arrives, or that of a new hub. It was sent at `greeted_us`
+  // (microseconds since 1970): events sent from then on are delivered even if an earlier answer of
+  // the owner's Ends already included them.
   void HubHeard(std::int64_t greeted_us = std::numeric_limits<std::int64_t>::max());
-  // The way to the same hub was lost for a while: messages are missing that it has forwarded.
+  // The connection to the same hub was interrupted: messages that it forwarded meanwhile are
+  // missing.
   void ConnectedAnew();
-  // A service has been started: an owner may have in its record what it had no time to publish.
+  // A service was started: its record may contain entries that it had no time to publish.
   void ServiceStarted(std::string_view service);
-  // The services that it asks.
+  // Returns the services that it calls.
   std::vector<std::string> Services() const;
-  // An Event or Tail of a topic that it handles, in `frame`; `hole`: sequence numbers before it
-  // are missing.
+  // Handles an Event or Tail of a topic for which Handles() is true; `frame` encodes it. `hole`:
+  // the sequence numbers show missing messages before it.
   void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);
 
-  // Calls of Since until now.
+  // Returns the number of calls of Since.
   std::uint64_t asked() const;
 
  private:

@@ -1,5 +1,5 @@
-// Tests what a subscriber is told, with an owner and a hub that lose what the test tells them to
-// lose.
+// Tests what a subscriber receives, with a fake owner and a hub that lose what the test tells them
+// to lose.
 
 #include "bus/thread/recovery.h"
 
@@ -28,8 +28,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Owners with a record: lanes with entries 1 to `end`, those up to `forgotten` not there any more.
-// Answers when Answer() is called.
+// Fake owners with a record: lanes with entries 1 to `end`, of which those up to `forgotten` are no
+// longer kept. They answer when Answer() is called.
 class FakeOwners : public RecoveryCalls {
  public:
   struct Lane {
@@ -37,7 +37,7 @@ class FakeOwners : public RecoveryCalls {
     std::uint64_t forgotten = 0;
   };
   std::map<std::string, std::map<std::uint64_t, Lane>> record;
-  bool news = false;  // Ends the answer of each topic with the news of its state.
+  bool news = false;  // Ends the answer for each topic with news of its state.
   absl::Status down;
   std::vector<std::string> asked;  // "SERVICE TOPICS"
 
@@ -67,7 +67,7 @@ class FakeOwners : public RecoveryCalls {
   }
   absl::Duration Now() override { return now_; }
 
-  // Answers everything that has been asked, also by the answers.
+  // Answers all requests, including those that the answers cause.
   void AnswerAll() {
     while (!pending_.empty()) {
       const auto function = std::move(pending_.front());
@@ -75,7 +75,7 @@ class FakeOwners : public RecoveryCalls {
       function();
     }
   }
-  // Lets time pass, with all that it brings.
+  // Advances time, and runs everything that becomes due.
   void Pass(absl::Duration time) {
     const absl::Duration end = now_ + time;
     AnswerAll();
@@ -100,7 +100,7 @@ class FakeOwners : public RecoveryCalls {
       if (topic == record.end()) continue;
       if (const auto lane = topic->second.find(place.lane); lane != topic->second.end()) {
         std::uint64_t from = std::max(place.position, lane->second.forgotten);
-        // Entry n is of second n.
+        // Entry n was sent at second n.
         const auto before =
             static_cast<std::uint64_t>(std::max<std::int64_t>(request.since_us / 1'000'000 - 1, 0));
         if (request.since_us != 0 && before >= from && before > place.position) {
@@ -156,7 +156,7 @@ class RecoveryTest : public ::testing::Test {
             },
         .ready = [this] { ++ready_; }});
   }
-  // Begins, with the snapshot taken.
+  // Begins, and completes the snapshot.
   void Ready(std::vector<std::string> prefixes) {
     Begin(std::move(prefixes));
     recovery_->HubHeard();
@@ -264,7 +264,7 @@ TEST_F(RecoveryTest, WhatTheSnapshotHasOvertakenIsDelivered) {
   hear("t/a/", 5, 101);
   hear("t/a/", 5, 101);
   hear("t/a/", 6, 102);
-  hear("t/b/", 5, 99);  // It was sent before this began.
+  hear("t/b/", 5, 99);  // Sent before the recovery began.
   hear("t/b/", 6, 103);
   EXPECT_THAT(Delivered(), ElementsAre("t/a/4", "t/a/5", "t/a/6", "t/b/6"));
   EXPECT_THAT(owners_.asked, IsEmpty());
@@ -343,7 +343,7 @@ TEST_F(RecoveryTest, WithoutItsOwnerTheFirstEventOfATopicIsNeverAHole) {
   Event("t/a/", 9);
   EXPECT_THAT(Delivered(), ElementsAre("t/a/8", "t/a/9"));
   EXPECT_THAT(owners_.asked, IsEmpty());
-  // Once it is there, its topics are known.
+  // Once the owner exists, its topics are known.
   owners_.down = absl::OkStatus();
   owners_.record["t/a/"][0].end = 9;
   owners_.record["t/b/"][0].end = 4;
@@ -360,7 +360,7 @@ TEST_F(RecoveryTest, NewsIsDeliveredAndLostNewsIsAskedFor) {
   Ready({"t/"});
   Hear("t/a/", msg::Kind::Event, 3, 3);
   EXPECT_THAT(Delivered(), ElementsAre("t/a/3news"));
-  // A hole in the numbers, though every entry is there: it was news.
+  // A hole in the numbers although no entry is missing: the lost message was news.
   Hear("t/a/", msg::Kind::Tail, 3, 3, /*hole=*/true);
   owners_.AnswerAll();
   EXPECT_THAT(Delivered(), ElementsAre("t/a/3news"));
@@ -372,12 +372,12 @@ TEST_F(RecoveryTest, OlderNewsNeverComesAfterWhatTheOwnerTells) {
   Ready({"t/"});
   owners_.record["t/a/"][0].end = 3;
   Event("t/a/", 3);
-  Hear("t/a/", msg::Kind::Event, 3, 3);  // While the owner is asked.
+  Hear("t/a/", msg::Kind::Event, 3, 3);  // Arrives while the owner is being asked.
   owners_.AnswerAll();
   const std::vector<std::string> all = Delivered();
   ASSERT_GE(all.size(), 3u);
   EXPECT_EQ(all.back(), "t/a/3news");
-  EXPECT_EQ(owners_.asked.size(), 2u);  // Once more, for the news.
+  EXPECT_EQ(owners_.asked.size(), 2u);  // One more request, for the news.
 }
 
 TEST_F(RecoveryTest, WhatTheOwnerDoesNotHaveIsToldAsLost) {
@@ -388,7 +388,7 @@ TEST_F(RecoveryTest, WhatTheOwnerDoesNotHaveIsToldAsLost) {
   owners_.AnswerAll();
   EXPECT_THAT(Lost(), ElementsAre("t/a/4"));
   EXPECT_THAT(Delivered(), ElementsAre("t/a/6", "t/a/7", "t/a/8"));
-  // The whole topic is gone.
+  // The owner has lost the whole topic.
   owners_.record.clear();
   Event("t/a/", 12);
   Tail("t/a/", 14);
@@ -443,14 +443,15 @@ TEST_F(RecoveryTest, UsersEventsAreCountedForEachPublisher) {
   owners_.record["e/x/"][7].end = 3;
   Ready({"e/"});
   Hear("e/x/", msg::Kind::Event, 0, 4, false, 7);
-  Hear("e/x/", msg::Kind::Event, 0, 20, false, 8);  // Another one, first seen: not a hole.
+  Hear("e/x/", msg::Kind::Event, 0, 20, false, 8);  // Another publisher's first event is not a
+                                                    // hole.
   EXPECT_THAT(Delivered(), ElementsAre("e/x/4", "e/x/20"));
   owners_.record["e/x/"][7] = {.end = 9, .forgotten = 6};
   Hear("e/x/", msg::Kind::Event, 0, 9, false, 7);
   owners_.AnswerAll();
   EXPECT_THAT(Delivered(), ElementsAre("e/x/7", "e/x/8", "e/x/9"));
   EXPECT_THAT(Lost(), ElementsAre("e/x/2"));
-  // A new hub has nothing. The tail of a publisher that goes on tells how much is missing.
+  // A new hub has kept nothing. The tail of a surviving publisher shows how much is missing.
   owners_.record.clear();
   recovery_->HubHeard();
   EXPECT_THAT(Lost(), ElementsAre("e/0"));
@@ -459,7 +460,7 @@ TEST_F(RecoveryTest, UsersEventsAreCountedForEachPublisher) {
   EXPECT_THAT(Lost(), ElementsAre("e/x/5"));
 }
 
-// Each entry comes once, and in order, whatever is lost on the way.
+// Each entry is delivered exactly once and in order, whatever is lost.
 TEST_F(RecoveryTest, EveryEntryOnceAndInOrderWhateverIsLost) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);

@@ -15,12 +15,12 @@
 namespace bus {
 namespace {
 
-constexpr std::size_t kSmallestTable = 8;  // Bytes: its place in a vector, and of its vtable.
+constexpr std::size_t kSmallestTable = 8;  // Bytes: its offset in a vector, and its vtable's.
 constexpr std::size_t kAimedAt = kMaxPartBytes / 10 * 9;
 constexpr std::size_t kTablesAimedAt = kMaxPartTables / 10 * 9;
 
-// Visits the lists of an answer, as members of its table and the table. (The value is null where a
-// sender has given a type and no table.)
+// Visits the lists of an answer, each as member pointer and table. (The value is null if a sender
+// set a type without a table.)
 template <typename Visit>
 void VisitMembers(const msg::BodyUnion& body, Visit&& visit) {
   if (body.value == nullptr) return;
@@ -35,7 +35,7 @@ void VisitLists(const msg::BodyUnion& body, Visit&& visit) {
   VisitMembers(body, [&](auto list, auto& table) { visit(table.*list); });
 }
 
-// The length of the longest list.
+// Returns the length of the longest list.
 std::size_t Rows(const msg::BodyUnion& body) {
   std::size_t rows = 0;
   VisitLists(body, [&](const auto& list) { rows = std::max(rows, list.size()); });
@@ -68,7 +68,7 @@ absl::Status OverWholeLimits(std::string_view method) {
                                          kMaxAnswerEntries, " entries"));
 }
 
-// Would its receiver refuse it?
+// Returns an error if the receiver would refuse the frame.
 absl::Status CheckSendable(const Frame& frame, std::string_view method) {
   if (!IsLarge(frame) || Receive(frame.bytes(), kMaxMessageBytes).ok()) return absl::OkStatus();
   return OverLimits(method, absl::StrCat("is over the limits of a message: it has ", frame.size(),
@@ -76,7 +76,7 @@ absl::Status CheckSendable(const Frame& frame, std::string_view method) {
                                          kMaxTables, " entries"));
 }
 
-// Takes all but the last entries out of `reply`, in parts of `rows` each.
+// Moves all but the last entries out of `reply`, into parts of `rows` entries each.
 std::vector<msg::EnvelopeT> CutOff(msg::EnvelopeT& reply, std::size_t rows) {
   std::vector<msg::EnvelopeT> parts((Rows(reply.body) - 1) / rows);
   VisitMembers(reply.body, [&]<typename Table>(auto list, Table& table) {
@@ -93,8 +93,8 @@ std::vector<msg::EnvelopeT> CutOff(msg::EnvelopeT& reply, std::size_t rows) {
   return parts;
 }
 
-// Adds frames of `message`, which `frame` is encoded, each small enough or of one entry; the last
-// one has its kind.
+// Appends frames of `message`, whose encoding is `frame`. Each frame is small enough or has one
+// entry; the last one has the kind of `message`.
 absl::Status Split(msg::EnvelopeT& message, Frame frame, std::vector<Frame>& frames,
                    std::string_view method) {
   const std::size_t rows = Rows(message.body);
@@ -114,7 +114,7 @@ absl::Status Split(msg::EnvelopeT& message, Frame frame, std::vector<Frame>& fra
   return Split(message, Encode(message), frames, method);
 }
 
-// Moves the entries of `from` behind those of `to`.
+// Appends the entries of `from` to those of `to`.
 absl::Status Append(msg::BodyUnion& from, msg::BodyUnion& to) {
   if (from.type != to.type || from.value == nullptr) {
     return absl::InternalError("the parts of an answer are of different types");

@@ -1,4 +1,4 @@
-// Large answers: how they are cut, and that callers get them whole.
+// Tests how large answers are split, and that callers receive them complete.
 
 #include "bus/thread/reply_parts.h"
 
@@ -73,7 +73,7 @@ std::unique_ptr<msg::EnvelopeT> Unpacked(const Frame& frame) {
   return std::unique_ptr<msg::EnvelopeT>((*received)->UnPack());
 }
 
-// Merges the frames as a caller does.
+// Merges the frames like a caller.
 absl::StatusOr<msg::EnvelopeT> Merged(const ReplyFrames& frames) {
   ReplyMerge merge;
   for (const Frame& frame : frames.parts) {

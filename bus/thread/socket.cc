@@ -26,8 +26,8 @@
 namespace bus {
 namespace {
 
-// Everything that happened before a message was sent has happened when it is received. The thread
-// sanitizer does not see that, because ZeroMQ is not instrumented.
+// Tells the thread sanitizer that sending a message happens before receiving it; ZeroMQ is not
+// instrumented.
 #ifdef __SANITIZE_THREAD__
 char any_message;
 void BeforeSend() { __tsan_release(&any_message); }
@@ -39,21 +39,23 @@ void AfterReceive() {}
 
 constexpr std::string_view kIpc = "ipc://";
 
-// Its macro is hidden in Debian's headers (a "draft"), the option itself is there.
+// ZMQ_ZERO_COPY_RECV, whose macro Debian's headers hide (a "draft"); the option itself works.
 constexpr int kZeroCopyReceive = 10;
 // ZMQ_IPC_FILTER_UID
 constexpr int kAcceptedUid = 59;
-// ZMQ_ZAP_ENFORCE_DOMAIN: without a KeyCheck nobody is let in, where otherwise everybody is.
+// ZMQ_ZAP_ENFORCE_DOMAIN: without a KeyCheck a gate accepts nobody; by default it would accept
+// everybody.
 constexpr int kOnlyWithKeyCheck = 93;
 constexpr char kZapDomain[] = "yard";
 
-// Encryption adds 41 bytes to a frame; this has room to spare.
+// Encryption adds 41 bytes to a frame; this limit leaves ample room.
 constexpr std::size_t kCurveBytes = 1024;
 
-// An event of a connection, as ZeroMQ tells it in the first of two frames.
+// Size of an event of a connection: the first of the two frames in which ZeroMQ reports it.
 constexpr std::size_t kEventBytes = 6;
 
-// The command of a subscription to the longest topic (bus/wire/topic.h): its name, then the prefix.
+// A subscription command for the longest topic (bus/wire/topic.h): the command's name, then the
+// prefix.
 constexpr int kMaxSubscriptionBytes = 1 + 9 + 200;
 
 struct Option {
@@ -68,10 +70,10 @@ absl::Status LastError(std::string_view doing, std::string_view what) {
       absl::StrCat(runtime::Absl(doing), " ", runtime::Absl(what), ": ", zmq_strerror(errno)));
 }
 
-// The options that all sockets have in common.
+// Options that all sockets share.
 std::vector<Option> CommonOptions() {
   return {
-      // A peer that connects and says nothing is dropped soon; the default is 30 s.
+      // A peer that connects and stays silent is soon disconnected; the default is 30 s.
       {ZMQ_HANDSHAKE_IVL, 2000},
       // A burst of programs that start together must not be refused; the default is 100.
       {ZMQ_BACKLOG, 1024},
@@ -97,26 +99,26 @@ int TypeOf(Socket::Use use) {
   return -1;
 }
 
-// MAXMSGSIZE: a peer's 8-byte length field must not decide how much we allocate; who sends more
-// is disconnected.
+// MAXMSGSIZE: a peer's 8-byte length field must not decide how much memory we allocate; a peer that
+// sends more is disconnected.
 std::vector<Option> OptionsOf(Socket::Use use) {
   switch (use) {
     case Socket::Use::kService:
       return {
           {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
-          // An answer to a caller that has gone must fail, not vanish.
+          // An answer to a disconnected caller must fail, not be dropped silently.
           {ZMQ_ROUTER_MANDATORY, 1},
-          // Short on purpose: what a slow reader has not taken waits in our own queue, which is
-          // bounded in bytes.
+          // Short on purpose: messages for a slow reader wait in our own queue, which is bounded in
+          // bytes.
           {ZMQ_SNDHWM, 128},
           {ZMQ_RCVHWM, 1000},
-          // The last answers before a stop; bounds how long leaving takes.
+          // Lets the last answers out before a stop; bounds the duration of the stop.
           {ZMQ_LINGER, 200},
       };
     case Socket::Use::kGate: {
       auto options = OptionsOf(Socket::Use::kService);
       options.push_back({ZMQ_MAXMSGSIZE, kMaxRequestBytes + kCurveBytes});
-      // Answers that a slow reader has not taken wait at the services.
+      // Messages for a slow reader wait at the services.
       options.push_back({ZMQ_SNDHWM, 64});
       return options;
     }
@@ -129,27 +131,27 @@ std::vector<Option> OptionsOf(Socket::Use use) {
     case Socket::Use::kCaller:
       return {
           {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
-          // More than the calls that may be under way, so that sending finds room.
+          // Above the limit of open calls, so that a send always finds room.
           {ZMQ_SNDHWM, 4096},
           {ZMQ_RCVHWM, 1000},
-          // A request whose caller has gone need not be delivered.
+          // A disconnected caller's requests need not be delivered.
           {ZMQ_LINGER, 0},
-          // Requests wait for the handshake in the socket; it is closed with all it holds when
-          // the connection breaks, so nothing is delivered twice or late.
+          // Queues requests in the socket during the handshake; the socket is closed with its queue
+          // when the connection breaks, so that nothing is delivered twice or late.
           {ZMQ_IMMEDIATE, 0},
-          // Never reconnects by itself (a week): the address is asked for again. Not -1, which
-          // drops what has been received but not read.
+          // Never reconnects by itself (a week): the Client looks up the address again. Not -1,
+          // which drops received but unread messages.
           {ZMQ_RECONNECT_IVL, 7 * 24 * 3600 * 1000},
       };
     case Socket::Use::kPublisher:
       return {
           {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
           {ZMQ_SNDHWM, 10000},
-          // When that is full it says so, and the Publisher holds what it has.
+          // A full queue is reported, and the Publisher holds its events.
           {ZMQ_XPUB_NODROP, 1},
-          // The last events of a process that ends.
+          // Sends the last events of an exiting process.
           {ZMQ_LINGER, 500},
-          // A restarted hub tells of its subscription each time.
+          // Reports the subscription of every hub, so that a restarted one is noticed.
           {ZMQ_XPUB_VERBOSE, 1},
           {ZMQ_RECONNECT_IVL, 20},
           {ZMQ_RECONNECT_IVL_MAX, 200},
@@ -170,21 +172,22 @@ std::vector<Option> OptionsOf(Socket::Use use) {
       };
     case Socket::Use::kHubOut:
       return {
-          // Receives subscriptions only. Each byte of each takes a node of a tree here.
+          // Receives subscriptions only. Each byte of a prefix can cost a node in ZeroMQ's prefix
+          // tree.
           {ZMQ_MAXMSGSIZE, kMaxSubscriptionBytes},
-          // Queue of each subscriber: a subscriber that stalls loses its own messages and slows
-          // nobody (with XPUB_NODROP it would block all).
+          // Queue of each subscriber: a stalled subscriber loses its own messages and delays nobody
+          // (XPUB_NODROP would block all of them).
           {ZMQ_SNDHWM, 10000},
           {ZMQ_XPUB_NODROP, 0},
           {ZMQ_LINGER, 0},
-          // Each subscription and its end is told, so that they can be counted and greeted.
+          // Reports every subscription and its end, so that they can be counted and greeted.
           {ZMQ_XPUB_VERBOSER, 1},
       };
   }
   return {};
 }
 
-// Both ends of a gate's connection: a host that has gone without a word is noticed.
+// Both ends of a gate's connection send heartbeats, to detect a host that disappeared silently.
 std::vector<Option> OptionsOfGates(Socket::Use use) {
   std::vector<Option> options = {
       {ZMQ_HEARTBEAT_IVL, 5000}, {ZMQ_HEARTBEAT_TIMEOUT, 15000}, {ZMQ_TCP_KEEPALIVE, 1}};
@@ -198,8 +201,8 @@ bool SetBytes(void* socket, int name, std::string_view bytes) {
   return zmq_setsockopt(socket, name, bytes.data(), bytes.size()) == 0;
 }
 
-// A hub cannot answer that somebody is not its user: who is not is not let in. (It compares the
-// uid that the kernel tells; without the option everybody is.)
+// Makes a socket accept peers of our own uid only, because a hub cannot answer with an error.
+// (ZeroMQ compares the peer's uid from the kernel; without the option it accepts everybody.)
 bool LetInOnlyUs(void* socket) {
   const uid_t own = geteuid();
   return zmq_setsockopt(socket, kAcceptedUid, &own, sizeof(own)) == 0;
@@ -224,12 +227,12 @@ bool SetKeys(void* socket, const CurveKeys& keys) {
          SetBytes(socket, ZMQ_CURVE_SERVERKEY, CurveKeyBytes(keys.server_key));
 }
 
-// Each of them means the end of a connection that a client has made.
+// Each of these events means that a client's connection has ended.
 constexpr int kEnd = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED |
                      ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
-// The socket that receives these events of a socket's connections; null if it cannot be opened.
+// Opens a socket that receives these events of a socket's connections; null on failure.
 void* OpenMonitor(void* context, void* socket, int events) {
   static std::atomic<std::uint64_t> counter{0};
   const std::string endpoint = absl::StrCat("inproc://bus-monitor-", ++counter);
@@ -242,7 +245,7 @@ void* OpenMonitor(void* context, void* socket, int events) {
   return nullptr;
 }
 
-// The next event of a connection; 0: none is to be read.
+// Returns the next event of a connection; 0 if none is queued.
 int ReadEvent(void* monitor) {
   Frame event, address;
   if (zmq_msg_recv(Message(event), monitor, ZMQ_DONTWAIT) < 0) return 0;
@@ -271,11 +274,11 @@ absl::Status CheckEndpoint(const std::string& endpoint, bool is_secure) {
 }
 
 struct Listener {
-  int error = 0;  // errno of connecting to it.
+  int error = 0;  // errno of the attempt to connect.
   ucred process{};
 };
 
-// Who listens at `path`? Nothing if it is too long to be told.
+// Finds the process that listens at `path`; null if the path is too long for a socket.
 std::optional<Listener> FindListener(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -295,11 +298,11 @@ std::optional<Listener> FindListener(const std::string& path) {
   return listener;
 }
 
-// Refuses a path where another process listens, since ZeroMQ would take the path away from that
-// process. (A socket of this process may still be closing there.)
+// Refuses a path at which another process listens, since ZeroMQ would take it over. (This process
+// may still be closing a socket there.)
 absl::Status CheckFree(const std::string& endpoint, const std::string& path) {
   const auto listener = FindListener(path);
-  if (!listener.has_value()) return absl::OkStatus();  // Binding says it.
+  if (!listener.has_value()) return absl::OkStatus();  // Bind will report it.
   if (listener->error != 0 ? listener->error != EAGAIN : listener->process.pid == getpid()) {
     return absl::OkStatus();
   }
@@ -312,9 +315,9 @@ absl::Status CheckFree(const std::string& endpoint, const std::string& path) {
 absl::StatusOr<std::unique_ptr<SocketContext>> SocketContext::Create() {
   void* const handle = zmq_ctx_new();
   if (handle == nullptr) return LastError("creating", "a ZeroMQ context");
-  // Frames are then 8-aligned, which FlatBuffers needs; receive.h copies any that is not.
+  // Makes received frames 8-aligned, as FlatBuffers requires; receive.h copies any that is not.
   zmq_ctx_set(handle, kZeroCopyReceive, 0);
-  // The limit is file descriptors, not this number.
+  // File descriptors are the real limit, not this number.
   zmq_ctx_set(handle, ZMQ_MAX_SOCKETS, 16384);
   zmq_ctx_set(handle, ZMQ_IO_THREADS, 1);
   return std::unique_ptr<SocketContext>(new SocketContext(handle));
@@ -368,7 +371,7 @@ absl::Status Socket::Bind(const std::string& endpoint) {
   if (is_secure_ && absl::StrContains(endpoint, "[")) SetOption(handle_, {ZMQ_IPV6, 1});
   if (zmq_bind(handle_, endpoint.c_str()) != 0) return LastError("binding", endpoint);
   if (is_secure_) TcpDoor::OfThisProcess().Guard(BoundTo());
-  // Ours alone, whatever the umask says and whoever may enter the directory.
+  // Accessible to this user only, whatever the umask and the directory's permissions are.
   if (is_file && chmod(path.c_str(), 0600) != 0) {
     return absl::UnavailableError(
         absl::StrCat("closing ", path, " to others: ", std::strerror(errno)));
@@ -410,7 +413,7 @@ Socket::Sent Socket::Send(std::span<Frame> frames) {
     const int more = i + 1 < frames.size() ? ZMQ_SNDMORE : 0;
     while (zmq_msg_send(Message(frames[i]), handle_, ZMQ_DONTWAIT | more) < 0) {
       if (errno == EINTR) continue;
-      // Only the first frame can fail: a message is queued as a whole.
+      // Only the first frame can fail: ZeroMQ queues a message as a whole.
       return errno == EAGAIN ? Sent::kFull : Sent::kGone;
     }
   }
@@ -421,7 +424,7 @@ bool Socket::Receive(std::vector<Frame>& frames) {
   frames.clear();
   bool more = true;
   while (more) {
-    // One more than there may be takes all that are too many, and is left empty.
+    // Frames over the limit are all received into one extra frame, which stays empty.
     if (frames.size() <= kMaxFrames) frames.emplace_back();
     Frame& frame = frames.back();
     while (zmq_msg_recv(Message(frame), handle_, ZMQ_DONTWAIT) < 0) {
@@ -457,7 +460,7 @@ absl::Status ProbeListener(const std::string& endpoint) {
     return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " is over 107 bytes"));
   }
   const int error = listener->error;
-  // Its queue of connections is full: it is there, and slow.
+  // The backlog is full: a process listens, but accepts slowly.
   if (error == EAGAIN) return absl::OkStatus();
   if (error != 0) {
     const char* const why = error == ENOENT         ? "no such socket"

@@ -11,7 +11,7 @@
 namespace bus {
 namespace {
 
-// 0: of no TCP socket.
+// Returns 0 for an address that is not TCP.
 in_port_t PortOf(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) return reinterpret_cast<const sockaddr_in&>(address).sin_port;
   if (address.ss_family != AF_INET6) return 0;
@@ -48,24 +48,24 @@ bool TcpDoor::Guards(int listener) {
   return ports_.contains(port);
 }
 
-// A descriptor's number is given to the next file once it was closed; the address and port of a
-// peer tell whether it is the same connection.
+// True if the entry's connection still exists. The descriptor's number may have been reused; the
+// peer's address and port identify the connection.
 bool TcpDoor::IsStill(const Entry& entry) {
   sockaddr_storage peer;
   return PeerOf(entry.fd, &peer) && std::memcmp(&peer, &entry.peer, sizeof(peer)) == 0;
 }
 
-// Returns how many.
+// Returns the number of removed entries.
 std::size_t TcpDoor::RemoveEnded(Entries* entries) {
   return std::erase_if(*entries, [](const Entry& entry) { return !IsStill(entry); });
 }
 
 bool TcpDoor::LetIn(int fd) {
   Entry entry{.fd = fd};
-  if (!PeerOf(fd, &entry.peer)) return false;  // It has gone already.
+  if (!PeerOf(fd, &entry.peer)) return false;  // The peer has disconnected.
   const runtime::MutexLock lock(mutex_);
   ++stats_.accepted;
-  // A connection that had this number has ended.
+  // An earlier connection with this number has ended.
   const auto is_same = [fd](const Entry& one) { return one.fd == fd; };
   stats_.unused += std::erase_if(new_, is_same);
   std::erase_if(in_use_, is_same);

@@ -13,15 +13,14 @@
 
 namespace bus {
 
-// Bounds the connections to the TCP ports that this process serves, whoever makes them. ZeroMQ has
-// no such bound: connections that say nothing would take every descriptor, 40 KB each, and keep
-// everybody else out.
+// Limits the connections to the TCP ports that this process serves. ZeroMQ has no such limit:
+// silent connections, at 40 KB each, could take every descriptor and lock out everybody else.
 //
-// A connection is new until a message of a client whose key was checked has come over it. Over
-// kMostNew new ones the oldest of them is cut: a client with a key needs milliseconds for what
-// somebody without one never ends. Over kMost that are in use another one is refused.
+// A connection is new until it has carried a message of a client whose key was checked. Over
+// kMostNew new connections the oldest is cut: a client with a key needs milliseconds for a step
+// that a client without one never completes. Over kMost connections in use another one is refused.
 //
-// Any thread. Our own accept4(2) asks it (connection_limit.h).
+// Any thread. Our own accept4(2) calls it (connection_limit.h).
 class TcpDoor {
  public:
   static constexpr std::size_t kMost = 512;
@@ -33,19 +32,19 @@ class TcpDoor {
   // Guards the port of "tcp://ADDRESS:PORT".
   void Guard(const std::string& endpoint);
   bool Guards(int listener);
-  // False: the connection `fd`, just accepted, is to be closed.
+  // Decides about the just accepted connection `fd`. False: close it.
   bool LetIn(int fd);
-  // A client's message came over the connection `fd`. Returns a ticket for Cut(); 0: not known.
+  // Notes that a client's message arrived on connection `fd`. Returns a ticket for Cut(); 0:
+  // unknown.
   std::uint64_t NoteInUse(int fd);
-  // Ends the connection, if it is still there.
+  // Ends the connection if it still exists.
   void Cut(std::uint64_t ticket);
 
   struct Stats {
     std::uint64_t accepted = 0, refused = 0;
-    std::uint64_t cut = 0;  // New ones that others took the place of.
-    std::uint64_t unused =
-        0;  // That have ended, and were new until then: with those that were cut.
-    std::uint64_t in_use = 0;  // Now.
+    std::uint64_t cut = 0;     // New ones cut in favour of others.
+    std::uint64_t unused = 0;  // Connections that ended while new, including those that were cut.
+    std::uint64_t in_use = 0;  // Present number.
   };
   Stats GetStats();
 
@@ -62,7 +61,7 @@ class TcpDoor {
   void LookAtNew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { stats_.unused += RemoveEnded(&new_); }
 
   runtime::Mutex mutex_;
-  std::set<in_port_t> ports_ ABSL_GUARDED_BY(mutex_);  // In network order.
+  std::set<in_port_t> ports_ ABSL_GUARDED_BY(mutex_);  // In network byte order.
   Entries new_ ABSL_GUARDED_BY(mutex_);                // The oldest first.
   Entries in_use_ ABSL_GUARDED_BY(mutex_);
   Stats stats_ ABSL_GUARDED_BY(mutex_);

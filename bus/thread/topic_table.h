@@ -14,10 +14,10 @@
 
 namespace bus {
 
-// Counts what the hub has heard of each topic, and keeps its last message for subscribers that come
-// later. Topics that were not published to for the longest time are forgotten when there are too
-// many; when the messages are too large together, those topics' messages alone are. One hash
-// look-up a message. Not thread safe.
+// Counts the messages of each topic, and keeps the last one for later subscribers of the hub. When
+// there are too many topics, the least recently published ones are forgotten; when the kept
+// messages are too large together, only the messages of those topics are dropped. One hash look-up
+// per message. Not thread safe.
 class TopicTable {
  public:
   explicit TopicTable(std::size_t max_topics = 10'000, std::size_t max_bytes = 16 << 20)
@@ -25,25 +25,27 @@ class TopicTable {
   TopicTable(const TopicTable&) = delete;
   TopicTable& operator=(const TopicTable&) = delete;
 
-  // Shares `body`. A message that is over an eighth of the bytes is counted and not kept, and the
-  // topic's message before it is kept no longer. `now_us`: microseconds since 1970.
+  // Counts a message and keeps it, sharing the memory of `body`. A message larger than an eighth of
+  // max_bytes is only counted, and the topic's previous message is dropped. `now_us`: microseconds
+  // since 1970.
   void Put(std::string_view topic, const Frame& body, std::int64_t now_us);
-  // Nothing if none is kept.
+  // Returns the topic's last message; null if it is not kept.
   std::optional<Frame> Last(std::string_view topic) const;
 
   struct Row {
     std::string topic = {};
     std::optional<Frame> last = std::nullopt;
     std::uint64_t events = 0;
-    std::uint64_t bytes = 0;  // Size of all its messages.
+    std::uint64_t bytes = 0;  // Total size of the topic's messages.
     std::int64_t first_us = 0;
     std::int64_t last_us = 0;
   };
   struct Page {
     std::vector<Row> rows;
-    bool more = false;  // There are topics behind the last row.
+    bool more = false;  // More topics follow the last row.
   };
-  // Topics that begin with `prefix` and come behind `after`, in ascending order, at most `limit`.
+  // Returns topics that begin with `prefix` and sort after `after`, in ascending order, at most
+  // `limit`.
   Page List(std::string_view prefix, std::string_view after, std::size_t limit) const;
   std::optional<Row> Find(std::string_view topic) const;
 
@@ -57,7 +59,7 @@ class TopicTable {
 
   const std::size_t max_topics_;
   const std::size_t max_bytes_;
-  Entries entries_;                               // The longest unused first.
+  Entries entries_;                               // The least recently used first.
   Entries::iterator with_last_ = entries_.end();  // No entry before it has a last message.
   std::unordered_map<std::string_view, Entries::iterator> index_;  // Keys are in entries_.
   std::size_t bytes_ = 0;

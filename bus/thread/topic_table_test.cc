@@ -60,13 +60,13 @@ TEST(TopicTableTest, OverTheBytesTheOldestMessagesGoAndTheirTopicsAreStillCounte
     for (int i = 0; i < 3; ++i) table.Put(topic, Body(10), 0);
   }
   for (int i = 0; i < 7; ++i) table.Put("d/" + std::to_string(i) + "/", Body(10), 0);
-  // 10 messages of 10 bytes; those of a/ and b/ had to go.
+  // 10 messages of 10 bytes were put; those of a/ and b/ were evicted.
   EXPECT_EQ(table.bytes(), 80u);
   EXPECT_FALSE(table.Last("a/").has_value());
   EXPECT_FALSE(table.Last("b/").has_value());
   EXPECT_TRUE(table.Last("c/").has_value());
   EXPECT_EQ(table.Find("a/")->events, 3u);
-  // Used again, it is kept again, and c/ is the oldest.
+  // Using a/ again keeps it again; c/ is now the oldest.
   table.Put("a/", Body(10), 0);
   EXPECT_TRUE(table.Last("a/").has_value());
   EXPECT_FALSE(table.Last("c/").has_value());
@@ -84,16 +84,16 @@ TEST(TopicTableTest, OneThatIsTooLargeIsCountedAndNotKept) {
   EXPECT_EQ(table.bytes(), 0u);
 }
 
-// The bounds hold, and the table keeps what was used last, whatever the order of use.
+// The limits hold, and the most recently used entries are kept, in whatever order they are used.
 TEST(TopicTableTest, HoldsItsBoundsUnderAnyUse) {
   constexpr std::size_t kTopics = 14, kBytes = 160;
   TopicTable table(kTopics, kBytes);
-  std::vector<std::pair<std::string, std::size_t>> model;  // Oldest first; 0: not kept.
+  std::vector<std::pair<std::string, std::size_t>> model;  // Oldest first; size 0: not kept.
   std::uint32_t random = 1;
   for (int i = 0; i < 20'000; ++i) {
     random = random * 1'664'525 + 1'013'904'223;
     const std::string topic = std::to_string(random >> 28) + "/";
-    const std::size_t size = 8 + (random >> 20) % 16;  // Some are over an eighth.
+    const std::size_t size = 8 + (random >> 20) % 16;  // Some exceed an eighth of kBytes.
     table.Put(topic, Body(size), i);
     std::erase_if(model, [&](const auto& entry) { return entry.first == topic; });
     model.emplace_back(topic, size <= kBytes / 8 ? size : 0);
