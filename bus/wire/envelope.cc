@@ -10,7 +10,7 @@ namespace bus {
 namespace {
 
 constexpr std::size_t kMaxStatusBytes = 16 << 10;
-constexpr std::size_t kMaxKeptBytes = 1 << 20;  // A part of a stream fits in it.
+constexpr std::size_t kMaxKeptBytes = 1 << 20;  // Large enough for a part of a stream.
 
 }  // namespace
 
@@ -40,7 +40,7 @@ absl::Status FromWire(const msg::StatusT* status) {
 }
 
 Frame Encode(const msg::EnvelopeT& envelope) {
-  // Used again, so that it need not grow for each message; but never kept large.
+  // Reused, so that it need not grow for each message; reset after a large one.
   thread_local flatbuffers::FlatBufferBuilder builder(1024);
   builder.Clear();
   msg::FinishEnvelopeBuffer(builder, msg::CreateEnvelope(builder, &envelope));

@@ -11,25 +11,26 @@
 
 namespace bus {
 
-// The version of the protocol that this code speaks: it understands messages whose
-// Envelope::protocol is not higher. A change that older code would misunderstand raises it, in the
-// messages that make use of it.
+// The protocol version of this code, which understands messages whose Envelope::protocol is not
+// higher. A change that older code would misunderstand gets a higher version, in the messages that
+// use it.
 inline constexpr std::uint16_t kProtocol = 1;
 
-// FailedPrecondition if `envelope` needs a later version: names `what` it is ("the request"),
-// both versions, and `self` ("registry", "this program"), which is to be upgraded.
+// Returns FailedPrecondition if `envelope` needs a later version. The error names `what` the
+// envelope is ("the request"), both versions, and `self` ("registry", "this program"), which must
+// be upgraded.
 absl::Status CheckProtocol(const msg::Envelope& envelope, std::string_view what,
                            std::string_view self);
 
-// An error as it travels. Null for OK.
+// Converts an error for a message; null for OK.
 std::unique_ptr<msg::StatusT> ToWire(const absl::Status& status);
-// OK for null and for code 0; Unknown for a code outside of the 16.
+// Converts back: OK for null and for code 0; Unknown for a code outside the 16.
 absl::Status FromWire(const msg::StatusT* status);
 
-// The message frame of `envelope`.
+// Encodes `envelope` as a message frame.
 Frame Encode(const msg::EnvelopeT& envelope);
 
-// Fills in the head of an encoded event, which Encode() has given one.
+// Fills in the head of an encoded event; Encode() must have written a head.
 void SetHead(Frame& frame, const msg::Head& head);
 
 }  // namespace bus

@@ -52,7 +52,7 @@ std::string_view Frame::text() const {
 }
 
 std::optional<Peer> Frame::peer() const {
-  // "localhost:UID:GID:PID" over ipc, from SO_PEERCRED.
+  // ZeroMQ's format for ipc, from SO_PEERCRED: "localhost:UID:GID:PID".
   const char* const address = zmq_msg_gets(Message(storage_), "Peer-Address");
   unsigned uid = 0, gid = 0;
   int pid = 0;

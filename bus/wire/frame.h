@@ -11,15 +11,15 @@
 
 namespace bus {
 
-// The process at the other end of a connection, as the kernel knows it.
+// The process at the other end of a connection, as reported by the kernel.
 struct Peer {
   uid_t uid = 0;
   gid_t gid = 0;
   pid_t pid = 0;
 };
 
-// One frame of a ZeroMQ message: bytes that are copied in once and then moved or shared. Not
-// thread safe; may be handed to another thread.
+// One frame of a ZeroMQ message: its bytes are copied in once and then moved or shared. Not thread
+// safe; may be handed to another thread.
 class Frame {
  public:
   Frame();
@@ -29,19 +29,19 @@ class Frame {
   Frame(Frame&& other) noexcept;
   Frame& operator=(Frame&& other) noexcept;
 
-  // Another frame with the same bytes; large ones are not copied.
+  // Returns another frame with the same bytes; shares large ones instead of copying.
   Frame Share() const;
 
-  // Valid as long as the frame lives and is not moved.
+  // Valid until the frame is moved or destroyed.
   std::span<const std::uint8_t> bytes() const;
   std::string_view text() const;
   std::size_t size() const { return bytes().size(); }
 
-  // The process that sent a received frame. ZeroMQ 4.3.4 knows it for the body frames of a message
-  // only, never for the identity frame that a ROUTER adds.
+  // Returns the process that sent a received frame. ZeroMQ 4.3.4 knows it only for the body frames
+  // of a message, never for the identity frame that a ROUTER adds.
   std::optional<Peer> peer() const;
 
-  // The zmq_msg_t, for Socket.
+  // The zmq_msg_t; for Socket.
   void* message() const { return storage_; }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Without a branch, so that several numbers are looked at together.
+// Branch-free, so that the compiler can vectorise the loop.
 bool FitFloats(std::span<const double> numbers) {
   bool fit = true;
   for (const double number : numbers) {
@@ -19,7 +19,7 @@ bool FitFloats(std::span<const double> numbers) {
   return fit;
 }
 
-// Packs `convert(number)` of each.
+// Packs `convert(number)` for each number.
 template <typename Number, typename Convert>
 std::unique_ptr<msg::PackedNumbersT> Pack(msg::NumberType type, std::span<const Number> numbers,
                                           Convert convert) {

@@ -60,7 +60,8 @@ std::optional<msg::Kind> PeekKind(std::span<const std::uint8_t> bytes) {
     std::memcpy(&value, bytes.data() + at, sizeof(value));
     return true;
   };
-  // The root's offset; there, how far back its vtable is; in that, where the field is.
+  // Finds the field as FlatBuffers does: the root offset, the table's offset back to its vtable,
+  // and the field's offset in the vtable.
   std::uint32_t root = 0;
   std::int32_t back = 0;
   std::uint16_t vtable_bytes = 0, field = 0;

@@ -15,12 +15,12 @@ namespace bus {
 inline constexpr unsigned kMaxDepth = 16;
 inline constexpr unsigned kMaxTables = 10'000;
 
-// A verified envelope. Valid as long as the bytes it was received from.
+// A verified envelope. Valid as long as the bytes from which it was received.
 class Received {
  public:
   const msg::Envelope& operator*() const { return *envelope_; }
   const msg::Envelope* operator->() const { return envelope_; }
-  // False: the body is of a type that this version does not know; it must not be touched.
+  // False if this version does not know the body's type; the body must then not be read.
   bool body_known() const;
 
  private:
@@ -29,14 +29,14 @@ class Received {
   std::unique_ptr<std::uint64_t[]> aligned_;  // A copy, if the bytes were not 8-aligned.
 };
 
-// The only way from bytes to a message: size within `limit`, 8-aligned (copied if not), verified
-// with kMaxDepth and kMaxTables, identifier, kind in range, short texts short. InvalidArgument
-// says what is wrong.
+// The only way from bytes to a message. Checks the size against `limit`, aligns to 8 bytes (by a
+// copy if necessary), verifies with kMaxDepth and kMaxTables, and checks the identifier, the range
+// of the kind, and the length of names. InvalidArgument says which check failed.
 absl::StatusOr<Received> Receive(std::span<const std::uint8_t> bytes, std::size_t limit);
 
-// The kind of a message that has not been verified and will not be read: only where it stands is
-// checked. Nothing if its place is not within `bytes`. For the hub, which forwards what it need not
-// understand.
+// Reads the kind of a message that was not verified and will not be read further; checks only that
+// the field's location is within `bytes`, otherwise returns null. For the hub, which forwards
+// messages without understanding them.
 std::optional<msg::Kind> PeekKind(std::span<const std::uint8_t> bytes);
 
 }  // namespace bus

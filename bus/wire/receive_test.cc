@@ -69,7 +69,7 @@ TEST(ReceiveTest, RefusesWhatIsNotAMessage) {
   EXPECT_THAT(WhyNot({reinterpret_cast<const std::uint8_t*>(http.data()), http.size()}),
               HasSubstr("not a message"));
   auto other = Bytes(Request());
-  other[4] = 'X';  // The identifier.
+  other[4] = 'X';  // Damages the file identifier.
   EXPECT_THAT(WhyNot(other), HasSubstr("not a message"));
 }
 
@@ -82,7 +82,7 @@ TEST(ReceiveTest, RefusesEveryTruncation) {
   const auto bytes = Bytes(Request());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto received = Receive({bytes.data(), size}, kMaxMessageBytes);
-    // (Padding at the end may be missing.)
+    // (Missing padding at the end is accepted.)
     if (size + 8 < bytes.size()) {
       EXPECT_FALSE(received.ok()) << size;
     }
@@ -91,7 +91,7 @@ TEST(ReceiveTest, RefusesEveryTruncation) {
 
 TEST(ReceiveTest, KnowsAnUnknownBodyWithoutTouchingIt) {
   auto bytes = Bytes(Request());
-  // The only byte with this value is the union's tag.
+  // Only the union's type tag has this byte value.
   const auto tag = static_cast<std::uint8_t>(msg::Body::RegisterRequest);
   bool found = false;
   for (std::uint8_t& byte : bytes) {

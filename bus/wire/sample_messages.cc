@@ -22,7 +22,7 @@ std::vector<char> ReadSchema() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Builds messages with no more knowledge than the schema's.
+// Builds messages from the schema alone.
 class Builder {
  public:
   explicit Builder(const reflection::Schema& schema) : schema_(schema) {
@@ -60,8 +60,8 @@ class Builder {
     return builder_.EndTable(start);
   }
 
-  // The offset of the value that a field refers to; nothing for a field whose value is in the table
-  // itself.
+  // Builds the value to which a field refers and returns its offset; null for a field that is
+  // stored inline.
   std::optional<Offset> OffsetOf(const reflection::Object& object, const reflection::Field& field) {
     const reflection::Type& type = *field.type();
     switch (type.base_type()) {
@@ -139,7 +139,7 @@ class Builder {
     }
   }
 
-  // Makes texts of different lengths, so that the data after them is at different places.
+  // Returns texts of varying lengths, so that the data after them has varying alignment.
   std::string Text(std::string name) { return name + std::string(++counter_ % 11, 'x'); }
 
   const reflection::Schema& schema_;

@@ -12,15 +12,16 @@ struct SampleMessage {
   std::vector<std::uint8_t> bytes;
 };
 
-// Good messages of every kind and with every type of body, made from the binary schema, so that a
-// new type is among them by itself: every field of every table is set, every list has two entries,
-// and each RecordedEvent holds an Event. The same ones each time.
+// Returns valid messages of every kind and with every type of body. They are built from the binary
+// schema, so that a new type is included automatically. Every field of every table is set, every
+// list has two entries, and each RecordedEvent contains an Event. Deterministic.
 std::vector<SampleMessage> SampleMessages();
 
-// Tables within tables, the envelope's own counted. Ends the program if one may hold itself.
+// Returns the deepest nesting of tables, including the envelope's. Aborts if a table may contain
+// itself.
 int DeepestNesting();
 
-// bus/schema/envelope.bfbs has to be among the runfiles.
+// bus/schema/envelope.bfbs must be among the runfiles.
 inline constexpr char kSchemaPath[] = "bus/schema/envelope.bfbs";
 
 }  // namespace bus

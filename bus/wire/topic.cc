@@ -28,7 +28,8 @@ bool IsDots(std::string_view level) { return level == "." || level == ".."; }
 
 bool IsLegal(char c) { return kLegal[static_cast<unsigned char>(c)]; }
 
-// FNV-1a: the same everywhere and for good, because topics are stored and compared.
+// FNV-1a: must stay the same on every machine and in every version, because topics are stored and
+// compared.
 std::uint32_t Hash(std::string_view text) {
   std::uint32_t hash = 2166136261u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -55,7 +56,7 @@ absl::Status CheckTopic(std::string_view topic) {
   }
   if (topic.back() != '/') return Bad(topic, "must end in \"/\"");
   int levels = 0;
-  std::size_t begin = 0;  // Start of this level.
+  std::size_t begin = 0;  // Start of the current level.
   for (std::size_t i = 0; i < topic.size(); ++i) {
     if (topic[i] == '/') {
       if (i == begin) return Bad(topic, absl::StrCat("empty level at byte ", i));
@@ -79,14 +80,14 @@ std::string EncodeLevel(std::string_view text) {
   std::string level;
   const bool is_dots = IsDots(text);
   for (const char c : text) {
-    // A "$" of the text itself is encoded too, so that decoding is exact.
+    // Also encodes "$", so that decoding is exact.
     if (IsLegal(c) && c != '$' && !is_dots) {
       level += c;
     } else {
       absl::StrAppendFormat(&level, "$%02X", static_cast<unsigned char>(c));
     }
   }
-  // An empty level is not legal; "$" alone stands for it.
+  // An empty level is illegal; "$" alone represents it.
   if (level.empty()) return "$";
   if (level.size() <= kMaxLevelBytes) return level;
   return absl::StrFormat("%s$%08x", level.substr(0, kMaxLevelBytes), Hash(text));
@@ -113,7 +114,7 @@ std::string TopicOf(std::initializer_list<std::string_view> levels) {
   std::string topic;
   bool first = true;
   for (const std::string_view level : levels) {
-    // Roots such as "$sys" are ours and stay as they are.
+    // Roots such as "$sys" are legal already and are not encoded.
     absl::StrAppend(&topic, first ? std::string(level) : EncodeLevel(level), "/");
     first = false;
   }

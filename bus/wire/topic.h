@@ -9,24 +9,24 @@
 
 namespace bus {
 
-// A topic is levels of [A-Za-z0-9_.$-], each followed by "/", none of them "." or "..": at most 8
-// levels and 200 bytes.
-// ("m/exp-1/loss/"; so the prefix "m/exp-1/" never matches "m/exp-10/".)
+// A topic consists of levels of [A-Za-z0-9_.$-], each followed by "/", and no level is "." or "..".
+// It has at most 8 levels and 200 bytes. ("m/exp-1/loss/"; because of the final "/", the prefix
+// "m/exp-1/" never matches "m/exp-10/".)
 
 inline constexpr std::size_t kMaxTopicBytes = 200;
 inline constexpr int kMaxTopicLevels = 8;
 
-// InvalidArgument says what is wrong and where.
+// Returns InvalidArgument, which says what is wrong and where, for an illegal topic.
 absl::Status CheckTopic(std::string_view topic);
 
-// Makes one level of any text, such as a run or a tag: every other byte (and the dots of "." and
-// "..") becomes "$XX", and over
-// 80 bytes it is cut to 80 + "$" + 8 hexadecimal digits of its hash.
+// Encodes any text, such as a run's or tag's name, as one level: every illegal byte (and each dot
+// of "." and "..") becomes "$XX". A level over 80 bytes is cut to 80, followed by "$" and 8
+// hexadecimal digits of the text's hash.
 std::string EncodeLevel(std::string_view text);
-// Undoes EncodeLevel for a level that was not cut; a cut one comes back as it is.
+// Undoes EncodeLevel() for a level that was not cut; returns a cut level unchanged.
 std::string DecodeLevel(std::string_view level);
 
-// TopicOf({"m", run, tag}) == "m/RUN/TAG/", each level encoded.
+// Joins levels, each encoded: TopicOf({"m", run, tag}) == "m/RUN/TAG/".
 std::string TopicOf(std::initializer_list<std::string_view> levels);
 
 }  // namespace bus

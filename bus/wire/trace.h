@@ -6,15 +6,16 @@
 
 namespace bus {
 
-// Longer ones are refused, as those of the wire's other names are.
+// Longer trace ids are refused, like other long names in messages.
 inline constexpr std::size_t kMaxTraceBytes = 128;
 
-// The trace that this thread works for now; empty: none. Calls that a Client makes carry it on.
+// Returns the trace id for which this thread works now; empty if it has none. A Client's calls
+// inherit it.
 const std::string& CurrentTrace();
 
-// This thread works for `trace` until the end of the scope. A Service opens one around each
-// handler; work that goes on elsewhere (an event loop, another thread) takes the trace along, by
-// CallContext::trace, and opens its own or sets CallOptions::trace.
+// Makes this thread work for `trace` until the end of the scope. A Service opens a scope around
+// each handler. Work that continues elsewhere (an event loop, another thread) must carry the trace
+// along: it reads CallContext::trace and opens its own scope or sets CallOptions::trace.
 class TraceScope {
  public:
   explicit TraceScope(std::string trace);

@@ -6,11 +6,11 @@
 
 namespace bus {
 
-// Version of this project; every service tells it in its lease and in Stats.
+// Version of this project; every service reports it in its lease and in Stats.
 inline constexpr std::string_view kVersion = "0.1";
 
-// A library's version as "MAJOR.MINOR.PATCH": the one whose headers this program was compiled
-// with, and the one it runs with.
+// A library's version as "MAJOR.MINOR.PATCH": of the headers with which this program was compiled,
+// and of the library that it runs with.
 struct LibraryVersion {
   std::string name;
   std::string compiled;
