@@ -21,14 +21,14 @@ namespace {
 constexpr absl::Duration kTrainerAnswers = absl::Seconds(5);
 constexpr absl::Duration kTrainerWrites = absl::Seconds(20);
 
-// Both are there, and one directory.
+// True if both paths exist and are the same directory.
 bool IsSameDirectory(const std::string& a, const std::string& b) {
   std::error_code error;
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
-// Whether the trainer has that trial, and its directory is this run's. (A copy of a run says that
-// it is the trial's, too.)
+// True if the trainer has that trial and its directory is this run's. (A copied run names the trial
+// as well.)
 absl::StatusOr<bool> IsOfTrial(bus::Client* client, const ListedRun& run,
                                const std::string& trial) {
   msg::TrialsRequestT request;
@@ -44,7 +44,7 @@ absl::StatusOr<bool> IsOfTrial(bus::Client* client, const ListedRun& run,
          IsSameDirectory(reply->trials.front()->log_directory, run.directory);
 }
 
-// Reads the annotations from the file itself, which may be newer than the brief.
+// Reads the annotations from the file, which may be newer than the brief.
 absl::StatusOr<bus::Annotations> Before(const BriefFacts& brief) {
   const std::string& directory = brief.listed().directory;
   auto said = bus::ReadAnnotations(directory);
@@ -73,7 +73,7 @@ absl::StatusOr<msg::AnnotateReplyT> Write(BriefItem& item, const BriefFacts& bri
     if (absl::Status written = bus::WriteAnnotations(run.directory, *after); !written.ok()) {
       return written;
     }
-    // A query that comes now need not wait until the change of the file is seen.
+    // Updates the brief now, so that a query need not wait until the change of the file is noticed.
     return item.Set(kAnnotationsKey, std::make_shared<const bus::Annotations>(*std::move(after)));
   });
   if (!done.ok()) return done;

@@ -12,14 +12,14 @@
 namespace datamanager {
 
 struct AnnotationMethodsOptions {
-  bus::Client* client = nullptr;  // To ask the trainer; outlives the service.
-  // A run by its name or a unique prefix, on threads of the service.
+  bus::Client* client = nullptr;  // To call the trainer; must outlive the service.
+  // Finds a run by its name or a unique prefix. Runs on the service's threads.
   std::function<absl::StatusOr<BriefItemPtr>(const std::string& run)> find;
 };
 
-// Serves rpc::Common::Annotate. The call for a run of a trial goes on to the trainer, which writes
-// the file; for any other run the file is written here. Unavailable: the run says that it is a
-// trial's, and the trainer cannot be asked whether it is.
+// Serves rpc::Common::Annotate. A call for a trial's run is passed on to the trainer, which writes
+// the file; for any other run this service writes it. Unavailable: the run claims to be a trial's,
+// and the trainer cannot be asked to confirm that.
 void AddAnnotationMethods(bus::Service* service, AnnotationMethodsOptions options);
 
 }  // namespace datamanager

@@ -1,4 +1,4 @@
-// A client annotates runs; the trainer has one trial.
+// Tests annotating runs through a client, with a fake trainer that has one trial.
 
 #include "datamanager/annotation_methods.h"
 
@@ -69,7 +69,7 @@ class AnnotationMethodsTest : public testing::Test {
         bus::Service::Options{.name = name, .endpoint = yard_.Address(name), .pool = pool_.get()});
     return *service;
   }
-  // A trainer with the trial t-1, whose directory is that of run "trial".
+  // Serves a fake trainer with the trial t-1, whose directory is that of the run "trial".
   void ServeTrainer() {
     Serve("trainer").Handle<rpc::Trainer::Trials>(
         [this](const bus::CallContext&,
@@ -93,7 +93,7 @@ class AnnotationMethodsTest : public testing::Test {
   void Start() {
     for (auto& [name, service] : services_) ASSERT_TRUE(service->Start().ok()) << name;
   }
-  // `trial`: what its provenance.json says.
+  // `trial`: the trial that the run's provenance.json names.
   BriefItem& Make(const std::string& name, const std::string& trial = "",
                   std::vector<std::string> labels = {}) {
     EXPECT_TRUE(runtime::MakeDirectories(logdir_ + "/" + name).ok());
@@ -127,7 +127,7 @@ class AnnotationMethodsTest : public testing::Test {
 
   bus::TestYard yard_;
   const std::string logdir_;
-  std::map<std::string, BriefItemPtr> runs_;  // Made before they are asked for.
+  std::map<std::string, BriefItemPtr> runs_;  // Runs that were made before the test asks for them.
   runtime::Coordinator coordinator_;
   std::unique_ptr<runtime::ThreadPool> pool_;
   std::unique_ptr<bus::Node> node_;
@@ -170,7 +170,7 @@ TEST_F(AnnotationMethodsTest, ACopyOfATrialsRunAndOneThatTheTrainerForgotAreWrit
   Start();
   const auto copy = Add("copy", "best");
   ASSERT_TRUE(copy.ok()) << copy.status();
-  // Labels that its trial was started with stay.
+  // The labels with which its trial was started remain.
   EXPECT_THAT(copy->labels, ElementsAre("base", "best"));
   EXPECT_EQ(File("copy")->labels, copy->labels);
   EXPECT_TRUE(Add("forgotten", "best").ok());

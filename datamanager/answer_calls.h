@@ -11,8 +11,8 @@
 
 namespace datamanager {
 
-// Answers each call of M with what `make(request)` makes, a StatusOr of an AnswerMaker. `pool` is
-// not owned.
+// Answers each call of M with the maker that `make(request)` returns (a StatusOr of an
+// AnswerMaker). `pool` is not owned.
 template <typename M, typename Make>
 void AnswerCalls(bus::Service* service, runtime::ThreadPool* pool, Make make) {
   service->HandleAsync<M>(

@@ -1,5 +1,5 @@
-// Answers of queries about files that are read while somebody waits for them: which parts they come
-// in, and what becomes of a caller who is slow or goes.
+// Tests answers to queries about files that are read while a caller waits: how they are split into
+// parts, and what happens if the caller is slow or leaves.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ std::string Image(std::int64_t step, const std::string& image) {
 
 class AnswersTest : public ::testing::Test {
  protected:
-  // Every part of the answer; files are read as they are asked for. An error ends it.
+  // Returns all parts of the answer, and reads files when it needs them. Stops at an error.
   template <typename Reply>
   std::vector<Reply> Parts(absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> maker) {
     std::vector<Reply> parts;
@@ -109,7 +109,7 @@ class AnswersTest : public ::testing::Test {
   std::vector<msg::ReadScalarsReplyT> Scalars(const msg::ReadScalarsRequestT& request) {
     return Parts(MakeScalarAnswer(request, &source_));
   }
-  // "run tag: steps" of each series, put together.
+  // Returns "run tag: steps" for each series, with its parts joined.
   std::vector<std::string> Series(const msg::ReadScalarsRequestT& request) {
     std::vector<std::string> series;
     for (const auto& part : Scalars(request)) {
@@ -277,7 +277,7 @@ TEST_F(ScalarAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
   }
   EXPECT_GT(points, 0u);
   EXPECT_LT(points, kMany);
-  // A tag that is not there yet may still come, so it is not NotFound.
+  // A tag that is missing now may still be read, so the error is not NotFound.
   request.selection->tags = {"late"};
   Scalars(request);
   EXPECT_EQ(error_.code(), absl::StatusCode::kFailedPrecondition) << error_;
@@ -303,7 +303,7 @@ TEST_F(ScalarAnswerTest, SeriesOfARunWhoseTagsWereFoundInPartAreIncomplete) {
   request.columns = 10;
   auto maker = MakeScalarAnswer(request, &source_);
   ASSERT_TRUE(maker.ok());
-  // Its tags are looked for, and those of the other run are waited for meanwhile.
+  // The maker searches its tags; the other run has not been read, so the maker waits for it.
   ASSERT_TRUE(absl::IsUnavailable((*maker)->Next().status()));
   ASSERT_TRUE((*maker)->OnReady([] {}));
   source_.ReadFiles("r", Need::kPoints);
@@ -354,7 +354,8 @@ TEST_F(ScalarAnswerTest, WhatWasPurgedOfAPartOfTheSeriesIsPurgedOfAllOfIt) {
   source_.Append(std::string("r") + kFile, records + Scalar(10, "x", 2));
   source_.set_step_bytes(1);
   source_.Scan();
-  // Then the restart at the end is known, and points before it are read again after the answer.
+  // Afterwards the restart at the end is known, and points before it are read again after the
+  // answer.
   source_.ReadFiles("r", Need::kCounts);
   source_.BeginToLoad("r");
   auto request = Selecting([](auto* s) {
@@ -377,7 +378,7 @@ TEST_F(ScalarAnswerTest, ARunThatGoesMeanwhileIsLeftOut) {
   source_.ReadFiles("b/c", Need::kCounts);
   auto maker = MakeScalarAnswer({}, &source_);
   ASSERT_TRUE(maker.ok());
-  // Its tags are known; its points are not in memory yet.
+  // The run's tags are known, but its points are not in memory yet.
   const auto first = (*maker)->Next();
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_FALSE(first->last);
@@ -484,7 +485,7 @@ TEST_F(ValueAnswerTest, ManyComeInParts) {
 TEST_F(ValueAnswerTest, WhatIsNotThereAnyMoreIsCountedAndTheRestIsThere) {
   Write(Text(1, "first") + Text(2, "second"));
   source_.ReadFiles("r", Need::kPoints);
-  // Somebody writes over it, unnoticed.
+  // Overwrite the value unnoticed.
   const std::string path = source_.root() + "/r" + kFile;
   std::string content;
   {
@@ -600,7 +601,7 @@ TEST_F(RunAnswersTest, AFileIsAsLargeAsWhatWasReadOfIt) {
   const std::string point = Scalar(1, "x", 1);
   source_.Append(std::string("r") + kFile, point);
   source_.Scan();
-  // It grows, and is read before it is listed again.
+  // The file grows, and is read before it is listed again.
   source_.Append(std::string("r") + kFile, point);
   source_.ReadFiles("r", RunSource::Need::kCounts);
   msg::FilesRequestT request;
@@ -667,7 +668,7 @@ TEST_F(RunAnswersTest, HyperparametersOfEveryRunThatHasSome) {
   const auto page = Only(MakeHParamsAnswer(request, &source_));
   EXPECT_EQ(page.runs.size(), 2u);
   EXPECT_EQ(page.next, "b");
-  // Also if that run has gone meanwhile.
+  // The next page also works if that run has been removed meanwhile.
   source_.Forget("b");
   request.after = page.next;
   const auto rest = Only(MakeHParamsAnswer(request, &source_));
@@ -676,7 +677,7 @@ TEST_F(RunAnswersTest, HyperparametersOfEveryRunThatHasSome) {
   EXPECT_EQ(rest.next, "");
 }
 
-// Runs "r00", "r01", ...: the nearer to 0.1 the rate of one is, the smaller is its loss.
+// Runs "r00", "r01", ...: the nearer a run's rate is to 0.1, the smaller is its loss.
 TEST_F(RunAnswersTest, ImportanceSaysWhichParametersHaveToBeRight) {
   constexpr int kRuns = 20;
   const auto name_of = [](int i) { return absl::StrCat("r", i / 10, i % 10); };
@@ -704,7 +705,7 @@ TEST_F(RunAnswersTest, ImportanceSaysWhichParametersHaveToBeRight) {
   EXPECT_EQ(reply.importance[0]->parameter, "rate");
   EXPECT_GT(reply.importance[0]->importance, 0.5);
 
-  // The reason says why it cannot be said.
+  // The reason explains why there is no importance.
   request.selection = std::make_unique<msg::SelectionT>();
   request.selection->runs = {"r03", "r04", "bare"};
   const auto few = Only(MakeImportanceAnswer(request, &source_));
@@ -722,7 +723,7 @@ TEST_F(RunAnswersTest, ImportanceSaysWhichParametersHaveToBeRight) {
   request.selection->runs = {"nobody"};
   EXPECT_TRUE(absl::IsNotFound(MakeImportanceAnswer(request, &source_).status()));
 
-  // A run that has gone since, and one that cannot be read, do not count.
+  // Runs that were removed or cannot be read do not count.
   request.selection = nullptr;
   auto maker = MakeImportanceAnswer(request, &source_);
   source_.Forget("r05");
@@ -781,7 +782,7 @@ TEST_F(RunAnswersTest, LineageComesInPages) {
   ASSERT_EQ(first.runs.size(), 2u);
   EXPECT_EQ(first.runs[1]->run, "b");
   EXPECT_EQ(first.next, "b");
-  // Also if that run has gone meanwhile.
+  // The next page also works if that run has been removed meanwhile.
   source_.Forget("b");
   request.after = first.next;
   const auto second = Only(MakeLineageAnswer(request, &source_));
@@ -838,7 +839,7 @@ TEST_F(RunAnswersTest, TheNewestGraphOfARun) {
   EXPECT_EQ(reply.nodes[0]->name, "net");
   EXPECT_EQ(reply.nodes[0]->nodes, 1u);
   EXPECT_EQ(reply.nodes[1]->name, "new");
-  // All of it can be read.
+  // The complete graph can be read.
   msg::ReadBlobRequestT blob;
   blob.run = "r";
   blob.blob = std::make_unique<msg::BlobT>(*reply.blob);
@@ -854,7 +855,7 @@ TEST_F(RunAnswersTest, TheGraphInAMetaGraphCountsIfThereIsNoOther) {
   const auto meta = EventRecord(0, 9, pb::Bytes(1, "info") + pb::Bytes(2, node("in meta")));
   source_.Append(std::string("r") + kFile, meta);
   source_.Append(std::string("both") + kFile, EventRecord(0, 4, node("itself")) + meta);
-  // Without a graph, and none at all: the one before stays.
+  // A meta graph without a graph, and a damaged one: the earlier graph stays.
   source_.Append(std::string("r") + kFile,
                  EventRecord(1, 9, pb::Bytes(1, "info")) + EventRecord(1, 9, "\x12\x7f"));
   source_.Scan();
@@ -885,7 +886,7 @@ TEST_F(RunAnswersTest, AGraphMayBeAFileOfItsOwn) {
   }
 }
 
-// Runs what it was given when the test says so.
+// A thread pool that runs its tasks when the test says so.
 class HandPool : public runtime::ThreadPool {
  public:
   absl::Status Submit(std::function<absl::Status()> task) override {
@@ -939,7 +940,7 @@ class Caller : public bus::ReplyStream<Number> {
   std::function<void()> writable_;
 };
 
-// Counts to five; what comes at `wait_at` has to be waited for.
+// Counts to five; the number `wait_at` is not available at first.
 class Counting : public AnswerMaker<Number> {
  public:
   explicit Counting(std::function<void()>* ready, int wait_at = 0)
@@ -995,7 +996,7 @@ TEST_F(AnswerTest, WhatIsNotReadYetIsWaitedForByNoThread) {
   EXPECT_THAT(caller_->got, ElementsAre(1, 2));
   EXPECT_EQ(caller_->finished, "");
   ready_();
-  // Not on the thread of who reads.
+  // Calling ready_() does not continue on the caller's thread.
   EXPECT_THAT(caller_->got, ElementsAre(1, 2));
   pool_.RunAll();
   EXPECT_EQ(caller_->finished, "ok 5");

@@ -79,7 +79,7 @@ void Reload(const CacheMethods& methods,
             const msg::ReloadRequestT& request) {
   const auto joined = std::make_shared<std::atomic<bool>>(false);
   const auto finish = [methods, writer, joined] {
-    // The callback comes on a thread that reads; the status looks at all runs.
+    // The callback runs on a reading thread, and the status visits all runs.
     const absl::Status queued = methods.pool->Submit([methods, writer, joined] {
       msg::ReloadReplyT reply;
       reply.status = std::make_unique<msg::DataStatusReplyT>(Status(methods));
@@ -103,7 +103,7 @@ void Reload(const CacheMethods& methods,
 }  // namespace
 
 void AddCacheMethods(bus::Service* service, const CacheMethods& methods) {
-  // The bus's own thread calls it, and the status waits for runs.
+  // Called on the bus thread, and the status waits for runs.
   service->HandleAsync<Datamanager::DataStatus>(
       [methods](std::shared_ptr<bus::ReplyWriter<Datamanager::DataStatus>> writer, const auto&) {
         const absl::Status queued = methods.pool->Submit([methods, writer] {

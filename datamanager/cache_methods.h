@@ -11,19 +11,19 @@
 namespace datamanager {
 
 struct CacheMethods {
-  RunCatalog* catalog = nullptr;  // Not owned, as the others.
+  RunCatalog* catalog = nullptr;  // Not owned, like the others.
   RunFollower* follower = nullptr;
-  const RunIndexes* indexes = nullptr;  // Null: none are written.
+  const RunIndexes* indexes = nullptr;  // Null: no indexes are written.
   runtime::ThreadPool* pool = nullptr;
   int load_threads = 0;
   absl::Duration reload_interval;
 };
 
-// Serves DataStatus, CacheRun, UncacheRun and Reload of rpc::Datamanager. All that `methods` names
-// outlives the calls. Reload answers once what was found has been read.
+// Serves DataStatus, CacheRun, UncacheRun and Reload of rpc::Datamanager. Everything in `methods`
+// must outlive the calls. Reload answers once everything that its scan found was read.
 //
-// Re-imagines what MindInsight's data manager does for its restful API (cache_train_job,
-// delete_train_job, start_load_data), and shows what is in its caches, which it does not.
+// Re-imagines the part of MindInsight's data manager behind its REST API (cache_train_job,
+// delete_train_job, start_load_data), and also shows the contents of its caches.
 void AddCacheMethods(bus::Service* service, const CacheMethods& methods);
 
 }  // namespace datamanager

@@ -1,4 +1,4 @@
-// The data manager: reads run directories and answers questions about them.
+// The data manager: reads run directories and serves queries about them.
 
 #include <cstdint>
 #include <functional>
@@ -70,7 +70,8 @@ namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
 constexpr absl::Duration kTidiesTrashEvery = absl::Minutes(1);
-constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Limit for writing indexes each time.
+constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Limit for each time that indexes are
+                                                         // written.
 
 bus::ServiceProcess::Options ProcessOptions() {
   return {.name = "datamanager",
@@ -194,7 +195,7 @@ int Run() {
       {.logdir = logdir, .age = age > absl::ZeroDuration() ? age : absl::InfiniteDuration()});
   datamanager::AddDiskMethods((*process)->service(),
                               {.logdir = logdir, .trash = &trash, .runs = runs});
-  // Data servers of TensorBoard that show the same runs leave it to this process.
+  // TensorBoard data servers that show the same runs hand their sockets over to this process.
   const std::string tensorboard = (*process)->locations().runtime_directory + "/tensorboard";
   auto taker = datamanager::tensorboard::SocketTaker::Create(
       {.loop = (*process)->loop(),
@@ -215,7 +216,7 @@ int Run() {
   runtime::EventLoop* const loop = (*process)->loop();
   runtime::ThreadPool* const pool = (*process)->pool();
   std::function<void()> tidy = [&] {
-    // (A pool that has too much to do is asked again.)
+    // (If the pool is full, the next period tries again.)
     (void)pool->Submit([&catalog] {
       catalog.EndLingering();
       catalog.ReadDeferred();

@@ -22,7 +22,7 @@ namespace {
 
 using rpc::Datamanager;
 
-// Nobody waits for the answer any more.
+// Returns a function that is true once the caller's deadline has passed.
 std::function<bool()> IsLate(const DiskMethodsOptions& options, const bus::CallContext& context) {
   return [clock = options.clock, deadline = context.deadline] {
     return clock->Monotonic() >= deadline;
@@ -33,7 +33,7 @@ absl::Time TimeOf(std::int64_t us) {
   return us == 0 ? absl::InfiniteFuture() : absl::FromUnixMicros(us);
 }
 
-// Describes an entry, with the room that it takes.
+// Converts an entry, including its disk space.
 absl::StatusOr<std::unique_ptr<msg::TrashEntryT>> Message(const TrashKeeper& trash,
                                                           const runtime::TrashEntry& entry,
                                                           const std::function<bool()>& cancelled) {
@@ -95,7 +95,8 @@ absl::StatusOr<msg::EmptyTrashReplyT> EmptyTrash(const DiskMethodsOptions& optio
     entries = *std::move(all);
   } else {
     auto one = options.trash->Find(request.entry);
-    // (A retry finds it gone; so does who misspells it, and is told.)
+    // (An entry that does not exist is an error, although a retry may have deleted it: a misspelled
+    // name must be reported.)
     if (!one.ok()) return one.status();
     if (one->moved < TimeOf(request.before_us)) entries.push_back(*std::move(one));
   }
@@ -111,7 +112,7 @@ absl::StatusOr<msg::EmptyTrashReplyT> EmptyTrash(const DiskMethodsOptions& optio
   return reply;
 }
 
-// The runs that are asked for; NotFound names the first that is none.
+// Returns the requested runs; NotFound names the first unknown one.
 absl::StatusOr<std::vector<const RemovableRun*>> Chosen(const std::vector<RemovableRun>& runs,
                                                         const std::vector<std::string>& names) {
   std::vector<const RemovableRun*> chosen;
@@ -129,7 +130,7 @@ absl::StatusOr<std::vector<const RemovableRun*>> Chosen(const std::vector<Remova
   return chosen;
 }
 
-// The directories of runs that are below it.
+// Returns the directories of the runs below `run`.
 std::set<std::string> Below(const RemovableRun& run, const std::set<std::string>& directories) {
   std::set<std::string> below;
   const std::string beginning = run.directory + "/";
@@ -154,7 +155,7 @@ absl::StatusOr<msg::DiskUsageReplyT> Usage(const DiskMethodsOptions& options,
   for (const RemovableRun* const run : *chosen) {
     const auto usage = MeasureDisk(run->directory, Below(*run, directories), cancelled);
     if (absl::IsCancelled(usage.status())) return usage.status();
-    if (!usage.ok()) continue;  // It was removed a moment ago.
+    if (!usage.ok()) continue;  // The run was just removed.
     auto message = std::make_unique<msg::RunDiskUsageT>();
     message->run = run->name;
     message->files = usage->files;

@@ -15,13 +15,13 @@ namespace datamanager {
 
 struct DiskMethodsOptions {
   std::string logdir;                  // Absolute.
-  const TrashKeeper* trash = nullptr;  // Outlives the service.
-  // All runs, on threads of the service.
+  const TrashKeeper* trash = nullptr;  // Must outlive the service.
+  // Returns all runs. Runs on the service's threads.
   std::function<absl::StatusOr<std::vector<RemovableRun>>()> runs;
-  const runtime::Clock* clock = runtime::Clock::Real();  // Outlives the service.
+  const runtime::Clock* clock = runtime::Clock::Real();  // Must outlive the service.
 };
 
-// Serves what rpc::Datamanager says of disks: DiskUsage, Trash, RestoreRun, EmptyTrash.
+// Serves rpc::Datamanager's methods about disks: DiskUsage, Trash, RestoreRun, EmptyTrash.
 void AddDiskMethods(bus::Service* service, DiskMethodsOptions options);
 
 }  // namespace datamanager

@@ -1,4 +1,4 @@
-// The room of runs and the trash, as a client asks for them.
+// Tests the methods about runs' disk usage and the trash through a client.
 
 #include "datamanager/disk_methods.h"
 

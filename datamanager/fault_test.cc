@@ -1,5 +1,5 @@
-// Tests what can be wrong with event files and with runs, and what that costs: each row says how
-// many points were written, how many of them are there, and which counter tells.
+// Tests the faults of event files and runs. Each row says how many points were written, how many of
+// them are read, and which counter counts the fault.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -65,17 +65,17 @@ std::string Points(int first, int last) {
   for (int step = first; step < last; ++step) records += Point(step);
   return records;
 }
-// With another record in the middle.
+// Returns the points with another record in the middle.
 std::string With(const std::string& record) {
   return Points(0, kPoints / 2) + record + Points(kPoints / 2, kPoints);
 }
-// With the record of that step changed at `offset`.
+// Returns the points with a byte of that step's record changed.
 std::string Flipped(int step, std::size_t offset) {
   std::string bytes = Points(0, kPoints);
   bytes[Points(0, step).size() + offset] ^= 1;
   return bytes;
 }
-// A header that promises so much, with the right checksum.
+// Returns a header that announces `length` bytes, with the correct checksum.
 std::string Header(std::uint64_t length) {
   const std::string bytes = pb::LittleEndianBytes(length);
   return bytes + pb::LittleEndianBytes(eventlog::MaskCrc(eventlog::Crc32c(bytes)));
@@ -84,7 +84,7 @@ void Write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// So few files may be opened while it lives.
+// Limits the number of open files during its lifetime.
 class FileLimit {
  public:
   explicit FileLimit(rlim_t files) {
@@ -102,15 +102,15 @@ class FileLimit {
 
 struct Row {
   std::string name;
-  std::string content;  // Content of the file, and how many points were written to it.
+  std::string content;  // The file's content, and the number of points written to it.
   int points_in = kPoints;
-  // Done to the file after it has been read once.
+  // Applied to the file after it was read once.
   std::function<void(const std::string& path)> damage = nullptr;
   int points_out = 0;
   FaultKind kind = FaultKind::kBadPayload;
-  // Done afterwards; then all that was written is there.
+  // Applied afterwards; then every point written is read.
   std::function<void(const std::string& path)> repair = nullptr;
-  // The test holds what it returns while the file is read, which fails.
+  // The test holds the returned object while the file is read, which makes reading fail.
   std::function<std::unique_ptr<FileLimit>()> hinder = nullptr;
 };
 
@@ -265,7 +265,7 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
     EXPECT_EQ(PointsIn(*reader), row.points_in);
     return;
   }
-  // Data that are read again are the same, and nothing is counted twice.
+  // Reading the data again yields the same, and counts no fault twice.
   const std::uint64_t generation = reader->data().generation();
   reader->DropPoints();
   reader->KeepPoints();
@@ -286,7 +286,7 @@ TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
     source.ReadFiles("run", RunSource::Need::kCounts);
   }
   if (row.hinder != nullptr) {
-    // Until it has been read, there is nothing to tell.
+    // A file that was never read has no faults to report, so read it once more.
     source.ReadFiles("run", RunSource::Need::kCounts);
   }
   if (row.damage != nullptr) {
@@ -297,7 +297,7 @@ TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
   request.run = "run";
   const auto part = (*MakeFilesAnswer(request, &source))->Next();
   ASSERT_TRUE(part.ok()) << part.status();
-  // The faults of a file that is gone stand beside the files.
+  // The faults of a vanished file are reported next to the list of files.
   const bool gone = row.kind == FaultKind::kVanished;
   ASSERT_EQ(part->reply.files.size(), 1u);
   const auto& faults = gone ? part->reply.faults : part->reply.files[0]->faults;
@@ -319,7 +319,7 @@ TEST(FaultsTest, ThereIsARowForEachKind) {
 INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::ValuesIn(Rows()),
                          [](const auto& info) { return info.param.name; });
 
-// Lists some directories no more.
+// Lists all directories except for those that the test makes fail.
 class FailingSource : public DirectorySource {
  public:
   absl::StatusOr<FileStat> Stat(const std::string& path) override { return Real()->Stat(path); }
@@ -336,7 +336,7 @@ class FailingSource : public DirectorySource {
   std::string ending_;
 };
 
-// Runs below a directory, as the service follows them.
+// Runs below a directory, followed like in the service.
 class Runs {
  public:
   static constexpr int kThreads = 8;
@@ -369,7 +369,7 @@ class Runs {
     Write(directory(run) + "/" + file, content);
   }
   void Remove(const std::string& run) const { std::filesystem::remove_all(directory(run)); }
-  // Number of points of all runs, after a scan.
+  // Scans, and returns the number of points of all runs.
   int PointsFound() {
     const RunTree::Delta delta = tree_->Rescan();
     catalog_->Found(delta, tree_->runs(), tree_->unreadable());
@@ -404,7 +404,7 @@ std::int64_t TagsKnown(const RunCatalog& catalog) {
 std::int64_t UnreadableDirectories(const RunCatalog& catalog) {
   return static_cast<std::int64_t>(catalog.GetScanStatus().unreadable.count);
 }
-// How often the run began again.
+// Returns the run's generation, i.e. how often it was read from the beginning again.
 std::int64_t Generation(const RunCatalog& catalog) {
   return static_cast<std::int64_t>(catalog.Describe("run")->generation);
 }
@@ -413,14 +413,14 @@ struct RunsRow {
   std::string name;
   std::function<void(Runs&)> write;
   int points_in = kPoints;
-  // Done after they have been found once.
+  // Applied after the runs were found once.
   std::function<void(Runs&)> damage = nullptr;
   int points_out = kPoints;
   Counter counter = nullptr;
   std::int64_t rises_by = 0;
-  // Done afterwards; then all that was written is there, and the counter is where it was.
+  // Applied afterwards; then every point written is read, and the counter is back at its old value.
   std::function<void(Runs&)> repair = nullptr;
-  rlim_t descriptors = 0;  // That the process may have; 0: as many as it has.
+  rlim_t descriptors = 0;  // The process's limit; 0: unchanged.
 };
 
 std::vector<RunsRow> RunsRows() {

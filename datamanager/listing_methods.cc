@@ -43,7 +43,7 @@ absl::StatusOr<msg::RunsReplyT> Runs(RunCatalog& catalog, const msg::RunsRequest
   return page;
 }
 
-// Answers with what `page` makes of one run, once enough of it has been read.
+// Answers with the result of `page` for one run, once enough of the run was read.
 template <typename Reply, typename Request>
 class PageAnswer : public RunAnswerMaker<Reply> {
  public:

@@ -7,8 +7,8 @@
 
 namespace datamanager {
 
-// Serves Runs, Tags and Scalars of rpc::Datamanager from `catalog`. It and `pool`, on which calls
-// that had to wait are answered, outlive `service`.
+// Serves Runs, Tags and Scalars of rpc::Datamanager from `catalog`. `catalog` and `pool`, which
+// answers the calls that had to wait, must outlive `service`.
 void AddListingMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool);
 
 }  // namespace datamanager

@@ -1,11 +1,11 @@
-// Loads all runs below a directory once, as the data manager does, for measurements:
+// Loads all runs below a directory once, like the data manager, for measurements:
 //
 //   load_once DIRECTORY THREADS          "points=N wall_s=S cpu_s=S busiest_s=S"
-//   load_once DIRECTORY THREADS RUN      the same, and "asked_ms=M": how long a question for the
-//                                        points of RUN took that came when the load had begun
+//   load_once DIRECTORY THREADS RUN      the same, and "asked_ms=M": how long a query for the
+//                                        points of RUN took that arrived after the load began
 //
-// `cpu_s` is what all threads took together, `busiest_s` the one that took most: on a machine with
-// nothing else to do the load takes as long as that one.
+// `cpu_s` is the total of all threads, `busiest_s` that of the busiest one: on an otherwise idle
+// machine the load takes as long as that thread.
 
 #include <time.h>
 
@@ -37,7 +37,7 @@ double Seconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The most that one of the threads has been on a processor.
+// Returns the longest CPU time of a thread.
 double SecondsOfTheBusiestThread() {
   std::uint64_t most = 0;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {

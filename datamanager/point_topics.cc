@@ -37,10 +37,10 @@ msg::PointsT ToMessage(const std::string& run, const std::string& tag,
 
 struct TopicRequest {
   std::string topic;
-  std::vector<PointPosition> known;  // One for each lane that is named.
+  std::vector<PointPosition> known;  // One for each named lane.
 };
 
-// Each topic once, in the order of the request.
+// Groups the request by topic, in the order of the request.
 std::vector<TopicRequest> TopicRequestsOf(const msg::SinceRequestT& request) {
   std::vector<TopicRequest> all;
   std::map<std::string_view, std::size_t> index;
@@ -52,7 +52,7 @@ std::vector<TopicRequest> TopicRequestsOf(const msg::SinceRequestT& request) {
   return all;
 }
 
-// Calls a function once, whoever comes first.
+// Calls a function once, on the first call.
 class FirstCall {
  public:
   explicit FirstCall(std::function<void()> function) : function_(std::move(function)) {}
@@ -70,7 +70,7 @@ class FirstCall {
   std::function<void()> function_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One page. It waits for a run only while it has nothing to tell.
+// Makes one page. Waits for a run only while the page is empty.
 class SinceAnswer : public RunAnswerMaker<msg::SinceReplyT> {
  public:
   SinceAnswer(const msg::SinceRequestT& request, RunCatalog* catalog, runtime::EventLoop* loop)
@@ -94,7 +94,7 @@ class SinceAnswer : public RunAnswerMaker<msg::SinceReplyT> {
   }
 
   bool OnReady(std::function<void()> ready) override {
-    // Once it waits for the run, another thread may have this.
+    // Once it waits for the run, another thread may own this object.
     runtime::EventLoop* const loop = loop_;
     const absl::Duration rest = until_ - catalog_.Monotonic();
     const auto first = std::make_shared<FirstCall>(std::move(ready));
@@ -111,10 +111,11 @@ class SinceAnswer : public RunAnswerMaker<msg::SinceReplyT> {
     bool any = false;
   };
 
-  // False: the page is full. Unavailable: the run is being read, OnReady() waits for it.
+  // Returns false if the page is full. Unavailable: the run is being read, and OnReady() waits for
+  // it.
   absl::StatusOr<bool> Add(const TopicRequest& request, Page& page) {
     std::vector<PointPosition> known = request.known;
-    bool passes = since_ > 0;  // Nothing of that time has been found yet.
+    bool passes = since_ > 0;  // No point of that time was found yet.
     bool passed = false;
     for (;;) {
       std::optional<RunSource::Request> wait_for;
@@ -123,7 +124,7 @@ class SinceAnswer : public RunAnswerMaker<msg::SinceReplyT> {
       if (!range.ok()) {
         const absl::Status read =
             Read(*wait_for, [](const RunSource::View&) { return absl::OkStatus(); });
-        // A run that has gone meanwhile has no points.
+        // A run that was removed meanwhile has no points.
         if (!read.ok() && !absl::IsNotFound(read)) return read;
         continue;
       }
@@ -166,9 +167,9 @@ class SinceAnswer : public RunAnswerMaker<msg::SinceReplyT> {
   RunCatalog& catalog_;
   runtime::EventLoop* const loop_;
   const std::vector<TopicRequest> requests_;
-  const double since_;  // Seconds since 1970; 0: all.
+  const double since_;  // Seconds since 1970; 0: everything.
   const absl::Duration until_ = catalog_.Monotonic() + kSinceWithin;
-  std::size_t next_ = 0;  // Index in requests_: the places before it have nothing to tell.
+  std::size_t next_ = 0;  // Index in requests_: earlier ones are done.
 };
 
 }  // namespace

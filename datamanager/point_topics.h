@@ -20,29 +20,30 @@
 
 namespace datamanager {
 
-// The topics `m/RUN/TAG/` and the record behind them, which is the run's event files: the n-th
-// point of the tag in file order is entry n of the lane that is the generation of the run (0, then
-// one more each time that what had been read was replaced, or the run was made again). The file
-// order of several files that grow in turns is the one in which they were read; after a restart of
-// the data manager it is file by file.
+// The topics `m/RUN/TAG/` and their record, which is the run's event files: the n-th point of a tag
+// in file order is entry n of a lane, and the lane is the run's generation (0, then one more each
+// time that read data was replaced, or the run was re-created). The file order of several files
+// that grow in turns is the order in which they were read; after a restart of the data manager it
+// is file by file.
 
 constexpr std::size_t kPointsOfAnEvent = 4096;
 constexpr std::size_t kPointsOfARecordedEvent = 1024;
 
-// Publishes points that come after the first `first` ones of their tag, at most kPointsOfAnEvent in
-// an event, each with its span.
+// Publishes points that follow the first `first` points of their tag, at most kPointsOfAnEvent per
+// event, each event with its span.
 using PublishEvent = std::function<absl::Status(std::string_view topic, msg::EnvelopeT event)>;
 void PublishPoints(const PublishEvent& publish, const std::string& run, const std::string& tag,
                    std::uint64_t generation, std::uint64_t first, const std::vector<Point>& points);
 
-// The answer of Common.Ends. Unavailable before the first scan has ended, and until the runs that
-// are asked about are counted: an end that is told too early would be taken for the truth.
+// Answers Common.Ends. Unavailable before the first scan has ended, and until the requested runs
+// are counted: an end that is reported too early would be taken for final.
 absl::StatusOr<msg::EndsReplyT> EndsOfPoints(RunCatalog& catalog, const msg::EndsRequestT& request);
 
-// The answer of Common.Since, a page. Unavailable before the first scan has ended. Runs whose
-// points are not in memory are read; while there is nothing to tell it waits for them, for at most
-// kSinceWithin by `loop`, less than a subscriber waits for a page: then DeadlineExceeded, reading
-// goes on, ask again. Both are not owned; `catalog` lives as long as the maker.
+// Answers Common.Since, one page. Unavailable before the first scan has ended. Loads runs whose
+// points are not in memory. While the page is empty it waits for them, by a timer of `loop`, for at
+// most kSinceWithin, which is less than a subscriber waits for a page. It then returns
+// DeadlineExceeded while loading continues; ask again. Neither argument is owned; `catalog` must
+// outlive the maker.
 constexpr absl::Duration kSinceWithin = absl::Seconds(1);
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::SinceReplyT>>> MakePointsSince(
     const msg::SinceRequestT& request, RunCatalog* catalog, runtime::EventLoop* loop);

@@ -37,10 +37,10 @@ using ::testing::IsEmpty;
 constexpr char kFile[] = "x.tfevents.1";
 constexpr absl::Duration kLong = absl::Seconds(60);
 
-// A page, whatever has to be read for it.
+// Returns a page, and reads everything that it needs.
 absl::StatusOr<msg::SinceReplyT> PointsSince(RunCatalog& catalog,
                                              const msg::SinceRequestT& request) {
-  const auto loop = runtime::EventLoop::Create();  // Its time limit never comes.
+  const auto loop = runtime::EventLoop::Create();  // Its time limit is never reached.
   auto maker = MakePointsSince(request, &catalog, loop.get());
   if (!maker.ok()) return maker.status();
   for (;;) {
@@ -69,7 +69,7 @@ class PointTopicsTest : public testing::Test {
   std::string PathOf(const std::string& run, const std::string& file = kFile) const {
     return absl::StrCat(root_, "/", run, "/", file);
   }
-  // Points with values from `first` on.
+  // Writes points with the values `first`, `first` + 1, ...
   void Report(const std::string& run, const std::string& tag, int first, int count,
               const std::string& file = kFile, double wall_time = 1) {
     std::string bytes;
@@ -112,17 +112,17 @@ class PointTopicsTest : public testing::Test {
     const RunTree::Delta delta = tree_->Rescan();
     catalog.Found(delta, tree_->runs());
   }
-  // Finds what there is, and waits until all that read are held by the run "held".
+  // Scans, and waits until all loading threads are blocked by the run "held".
   void FindAndHold(RunCatalog& catalog) {
     Find(catalog);
     ASSERT_EQ(held_.get_future().wait_for(absl::ToChronoSeconds(kLong)), std::future_status::ready);
   }
-  // Finds what there is, and waits until it has been read.
+  // Scans, and waits until everything has been read.
   void Scan(RunCatalog& catalog) {
     Find(catalog);
     ASSERT_TRUE(catalog.AwaitLoaded(absl::Seconds(60)));
   }
-  // "(from, to]" of what has been published on the topic since the last call.
+  // Returns "(from, to]" for each event published on the topic since the last call.
   std::vector<std::string> Spans(const std::string& topic) {
     std::vector<std::string> spans;
     for (const msg::EnvelopeT& event : std::exchange(published_[topic], {})) {
@@ -141,7 +141,7 @@ class PointTopicsTest : public testing::Test {
     request.places.back()->position = position;
     return request;
   }
-  // All pages of what comes after these places; counts the pages.
+  // Returns the values of all pages after these positions; counts the pages.
   static std::map<std::string, std::vector<double>> ValuesAfter(
       RunCatalog& catalog, std::map<std::string, std::uint64_t> places, int* pages = nullptr,
       std::uint64_t lane = 0) {
@@ -189,9 +189,9 @@ class PointTopicsTest : public testing::Test {
   std::string root_;
   std::unique_ptr<RunTree> tree_;
   std::map<std::string, std::vector<msg::EnvelopeT>> published_;
-  std::set<std::uint64_t> lanes_;  // Lanes of all that Spans() has seen.
-  std::promise<void> held_;        // New points of the run "held" are being announced.
-  std::promise<void> go_on_;       // Lets that announcement end, and the run be read on.
+  std::set<std::uint64_t> lanes_;  // Lanes of all events that Spans() returned.
+  std::promise<void> held_;        // Set when new points of the run "held" are announced.
+  std::promise<void> go_on_;       // Lets that announcement finish, and reading continue.
 };
 
 TEST_F(PointTopicsTest, KeepTheirPromisesOnManyRunsAndTags) {
@@ -220,7 +220,7 @@ TEST_F(PointTopicsTest, SinceATimeBeginsWithItsFirstPoint) {
   Report("r", "old", 0, 5, kFile, 10);
   const auto catalog = MakeCatalog();
   Scan(*catalog);
-  // "LANE'S POSITION: POINTS" of each event.
+  // Returns "LANE'S POSITION: POINTS" for each event.
   const auto since = [&](const std::string& topic, std::int64_t seconds) {
     auto request = RequestFor(topic, 0, 0);
     request.since_us = seconds * 1'000'000;
@@ -301,7 +301,7 @@ TEST_F(PointTopicsTest, ARunThatIsNotInMemoryIsStillServed) {
     EXPECT_EQ(all.back(), 2999);
   }
   EXPECT_THAT(published_, IsEmpty()) << "nothing is new";
-  // A subscriber that has everything costs no reading.
+  // A subscriber that has all points causes no reading.
   ASSERT_TRUE(catalog->AwaitLoaded(absl::Seconds(60)));
   const auto steps = catalog->GetStats().loads.steps;
   for (auto& [topic, position] : places) position = 3000;
@@ -347,8 +347,8 @@ TEST_F(PointTopicsTest, WhatThereIsToTellDoesNotWaitForAnotherRun) {
   FindAndHold(*catalog);
   auto request = RequestFor("m/a/loss/", 0, 0);
   request.places.push_back(std::move(RequestFor("m/b/loss/", 0, 0).places[0]));
-  request.since_us = 1'000'000'000;  // No point of "a" is of then or later: which is told without
-                                     // reading its points.
+  request.since_us = 1'000'000'000;  // No point of "a" is that new, which is known without reading
+                                     // its points.
   const auto reply = PointsSince(*catalog, request);
   go_on_.set_value();
   ASSERT_TRUE(reply.ok()) << reply.status();
@@ -380,7 +380,8 @@ TEST_F(PointTopicsTest, AReplacedFileBeginsALaneOfItsOwn) {
   Scan(*catalog);
   EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(0, 10]"));
   EXPECT_EQ(lanes_, std::set<std::uint64_t>{1});
-  // All of it, for who knows points of the old one; as many as are missing for who knows these.
+  // A subscriber with points of the old file gets all points; one with points of this file gets the
+  // missing ones.
   const auto reply = PointsSince(*catalog, RequestFor("m/r/loss/", 0, 10));
   ASSERT_TRUE(reply.ok());
   ASSERT_EQ(reply->events.size(), 1u);
@@ -403,7 +404,7 @@ TEST_F(PointTopicsTest, ARunThatWasMadeAgainBeginsALaneOfItsOwn) {
   Scan(*catalog);
   EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(0, 4]"));
   EXPECT_EQ(lanes_, std::set<std::uint64_t>{1});
-  // Between two scans.
+  // The run is replaced between two scans.
   std::filesystem::remove_all(root_ + "/r");
   Report("r", "loss", 600, 2);
   Scan(*catalog);

@@ -11,7 +11,7 @@ namespace datamanager {
 
 void AddQueryMethods(bus::Service* service, RunSource* source, runtime::ThreadPool* pool) {
   using rpc::Datamanager;
-  // `make` and what it makes an answer of.
+  // Binds `source` to a function that makes answers.
   const auto from = [source](auto make) {
     return [source, make](const auto& request) { return make(request, source); };
   };

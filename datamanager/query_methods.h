@@ -8,7 +8,8 @@
 namespace datamanager {
 
 // Serves ReadScalars, ReadValues, ReadBlob, ReadGraph, HParams, Importance, Lineage and Files of
-// rpc::Datamanager from `source`. Both it and `pool`, on which answers are made, outlive `service`.
+// rpc::Datamanager from `source`. `source` and `pool`, which makes the answers, must outlive
+// `service`.
 void AddQueryMethods(bus::Service* service, RunSource* source, runtime::ThreadPool* pool);
 
 }  // namespace datamanager

@@ -13,13 +13,15 @@
 namespace datamanager {
 
 struct RemovalMethodsOptions {
-  bus::Client* client = nullptr;  // To ask the trainer; outlives the service.
+  bus::Client* client = nullptr;  // To call the trainer; must outlive the service.
   std::string logdir;             // Absolute.
-  // All runs, on threads of the service. (The follower of the run directory sees a removed run go.)
+  // Returns all runs. Runs on the service's threads. (The follower of the run directory notices the
+  // removal itself.)
   std::function<absl::StatusOr<std::vector<RemovableRun>>()> runs;
 };
 
-// Serves rpc::Datamanager::RemoveRun. A trainer that has not answered within 5 s cannot be asked.
+// Serves rpc::Datamanager::RemoveRun. A trainer that does not answer within 5 s counts as
+// unreachable.
 void AddRemovalMethods(bus::Service* service, RemovalMethodsOptions options);
 
 }  // namespace datamanager

@@ -1,4 +1,4 @@
-// Removal as a client asks for it, with a trainer that says which trials there are.
+// Tests removal through a client, with a fake trainer that reports the trials.
 
 #include "datamanager/removal_methods.h"
 
@@ -61,7 +61,7 @@ class RemovalMethodsTest : public testing::Test {
         bus::Service::Options{.name = name, .endpoint = yard_.Address(name), .pool = pool_.get()});
     return *service;
   }
-  // A trainer with a trial for each of these directories below the run directory.
+  // Serves a fake trainer with a trial for each of these directories below the run directory.
   void ServeTrainer(std::map<std::string, msg::TrialState> trials) {
     Serve("trainer").Handle<rpc::Trainer::Trials>(
         [this, trials](const bus::CallContext&, const msg::TrialsRequestT&) {

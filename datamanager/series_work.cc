@@ -1,13 +1,13 @@
-// Does what a data manager does with scalar series, as often as it is told, so that instructions,
-// time and memory can be counted. Points as event files of training have them: a step each, a
-// clock, noisy floats.
+// Does a data manager's work on scalar series a given number of times, so that instructions, time
+// and memory can be measured. The points resemble those of a training: one per step, wall times
+// from a clock, noisy floats.
 //
-//   series_work make POINTS             the points alone, which are no part of what is counted
-//   series_work append POINTS           five tags in turn: marks, summary, columns
+//   series_work make POINTS             only makes the points, as a baseline for the others
+//   series_work append POINTS           appends to five tags in turn: marks, summary, columns
 //   series_work query POINTS ANSWERS    answers of 1,000 columns over all points of one tag
-//   series_work memory POINTS TAGS      memory of so many points in all
+//   series_work memory POINTS TAGS      memory for this many points in total
 //
-// Prints "NAME=VALUE" for what was counted.
+// Prints "NAME=VALUE" for each measured quantity.
 
 #include <unistd.h>
 
@@ -90,7 +90,7 @@ void Query(std::uint64_t points, std::uint64_t answers) {
   std::uint64_t columns = 0, best_ns = std::numeric_limits<std::uint64_t>::max();
   for (std::uint64_t i = 0; i < answers; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    // A range that begins within a block, each time another.
+    // A different range each time, beginning within a block.
     const std::vector<Column> answer = tag.points.Columns(
         static_cast<std::int64_t>(i), std::numeric_limits<std::int64_t>::max(), 1000);
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;

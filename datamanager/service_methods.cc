@@ -21,7 +21,7 @@
 namespace datamanager {
 namespace {
 
-// Lists no tags of a run whose files have to be read for them, for now.
+// Lists the tags of a run; omits those that are not in memory.
 void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
   const auto name = catalog.FindName(run);
   if (!name.ok()) return;
@@ -36,8 +36,8 @@ void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
   });
 }
 
-// The names that the query `of` asks for and no run has; the note is the name that may have been
-// meant.
+// Returns the names in the query `of` that no run has; the note of each is the name that was
+// probably meant.
 absl::StatusOr<msg::NamesReplyT> UnknownNames(RunCatalog& catalog,
                                               const msg::NamesRequestT& request) {
   const auto query = RunQuery::Parse(request.of);

@@ -8,10 +8,10 @@
 
 namespace datamanager {
 
-// Serves what is asked about runs (listing_methods.h, query_methods.h), and rpc::Common::Ends and
-// ::Since of the topics of points, and ::Names of runs and their tags, from `catalog`. It, `pool`,
-// on which calls that had to wait are answered, and `loop`, for their time limits, outlive
-// `service`.
+// Serves the methods about runs (listing_methods.h, query_methods.h), rpc::Common::Ends and ::Since
+// for the topics of points, and ::Names for runs and their tags, from `catalog`. Call it before
+// `service` is started. `catalog`, `pool` (answers calls that had to wait) and `loop` (runs their
+// time limits) must outlive `service`.
 void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
                 runtime::EventLoop* loop);
 

@@ -1,4 +1,4 @@
-// The methods of the data manager over real sockets, about files on disk.
+// Tests the data manager's methods over real sockets, with files on disk.
 
 #include "datamanager/service_methods.h"
 
@@ -59,7 +59,7 @@ std::string EventRecord(int field, std::string_view content) {
 
 class ServiceMethodsTest : public testing::Test {
  protected:
-  // Without a budget, what is asked for is read again and again.
+  // With the default budget, which nothing fits into, each request reads the files again.
   explicit ServiceMethodsTest(std::uint64_t byte_budget = 1,
                               std::uint64_t step_bytes = RunCatalog::Options().step_bytes) {
     char name[] = "/tmp/dm-XXXXXX";
@@ -105,7 +105,8 @@ class ServiceMethodsTest : public testing::Test {
   ~ServiceMethodsTest() override {
     client_.reset();
     service_.reset();
-    // As in a process: the pool's threads use the catalog, and the catalog's call into the pool.
+    // The order in a process: the pool's threads use the catalog, and the catalog's threads the
+    // pool.
     (void)coordinator_.RequestStop();
     (void)coordinator_.Join();
     catalog_.reset();
@@ -136,7 +137,7 @@ class ServiceMethodsTest : public testing::Test {
     catalog_->ScanBegan();
     catalog_->Found(delta, tree_->runs(), tree_->unreadable());
   }
-  // The end of the answer among the parts.
+  // Returns the status at the end of the stream.
   template <typename M>
   absl::Status Stream(const typename M::RequestT& request,
                       const std::function<void(const typename M::ReplyT& part)>& on_part) {
@@ -148,7 +149,7 @@ class ServiceMethodsTest : public testing::Test {
     return end.status();
   }
 
-  // One thread is held there, once.
+  // Blocks the first thread that passes.
   class Gate {
    public:
     void Pass() {
@@ -168,9 +169,9 @@ class ServiceMethodsTest : public testing::Test {
 
   std::string directory_;
   runtime::Locations locations_;
-  Gate held_, slow_;  // Where points of these runs are announced.
+  Gate held_, slow_;  // Block the announcements of points of these runs.
   runtime::Coordinator coordinator_;
-  runtime::FakeClock clock_;  // No time passes for those who wait for a run.
+  runtime::FakeClock clock_;  // Does not advance while callers wait for a run.
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
   std::unique_ptr<bus::Node> service_node_, caller_node_;
   std::unique_ptr<runtime::ThreadPool> pool_;
@@ -290,7 +291,7 @@ TEST_F(ServiceMethodsTest, WhatIsAskedAboutWholeRuns) {
   EXPECT_EQ(lineage->runs.size(), 1u);
 }
 
-// With a pool of two threads and one thread that reads, which is held.
+// The pool has two threads; the only loading thread is blocked.
 TEST_F(ServiceMethodsTest, ManyWhoWaitForARunHoldNoThread) {
   Write("a", Scalar(1, "loss", 0.5));
   Write("b", Scalar(1, "speed", 7));
@@ -363,7 +364,7 @@ TEST_F(LoadingMethodsTest, WhatIsBeingLoadedIsAnsweredAsIncomplete) {
   Write("slow", records + Scalar(1, "late", 7));
   Scan();
   ASSERT_TRUE(slow_.AwaitArrival());
-  // After its first step the only thread that loads is held elsewhere.
+  // After its first step, the only loading thread blocks on another run.
   Write("held", Scalar(2, "x", 2));
   const std::vector<std::string> files = {"events.out.tfevents.1.host"};
   catalog_->Grown("held", files);
