@@ -1,8 +1,8 @@
 #ifndef DATAMANAGER_ANSWER_ANSWER_H_
 #define DATAMANAGER_ANSWER_ANSWER_H_
 
-// An answer that takes a while: made part by part on a pool, no faster than the caller takes it,
-// and without a thread that waits, neither for the caller nor for files to be read.
+// An answer that takes a while: a pool makes it part by part, no faster than the caller reads it.
+// No thread blocks meanwhile, neither for the caller nor for files.
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace datamanager {
 
-// Makes the parts. Used by one thread at a time.
+// Makes the parts of an answer. Used by one thread at a time.
 template <typename Reply>
 class AnswerMaker {
  public:
@@ -25,16 +25,17 @@ class AnswerMaker {
     bool last = false;  // True for the part that finishes the call.
   };
   virtual ~AnswerMaker() = default;
-  // The next part. After Unavailable, if OnReady() returns true, Next() is called again once
-  // `ready` runs. Any other error ends the answer.
+  // Returns the next part. After Unavailable, if OnReady() returns true, Next() is called again
+  // once `ready` has run. Any other error ends the answer.
   virtual absl::StatusOr<Part> Next() = 0;
-  // Calls `ready` once, on any thread, when Next() may go on. False: nothing would call it.
+  // Calls `ready` once, on any thread, when Next() can continue. Returns false if nothing would
+  // call it.
   virtual bool OnReady(std::function<void()> ready) = 0;
 };
 
-// Keeps itself alive while another party has something to do for the answer: the pool, the caller,
-// which makes room, or the reader of the files. If the caller has gone, the answer ends at the next
-// such event.
+// Drives an answer. The party that must act next holds a reference and so keeps it alive: the pool,
+// the caller (until it has room), or the reader of the files. If the caller has disconnected, the
+// answer ends at the next such event.
 template <typename Reply>
 class Answering : public std::enable_shared_from_this<Answering<Reply>> {
  public:
@@ -62,7 +63,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
   }
 
  private:
-  // Goes on on the pool, because the caller of this function has other work.
+  // Returns a callback that continues on the pool, because its caller has other work.
   std::function<void()> Again() {
     return [self = this->shared_from_this()] {
       const absl::Status queued = self->pool_->Submit([self] {
@@ -79,7 +80,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
   std::optional<Reply> unsent_;
 };
 
-// Answers on this thread as far as it goes, and on the pool from there on. `pool` is not owned.
+// Starts an answer on this thread; continues on the pool after the first wait. `pool` is not owned.
 template <typename Reply>
 void StartAnswer(std::unique_ptr<AnswerMaker<Reply>> maker,
                  std::shared_ptr<bus::ReplyStream<Reply>> writer, runtime::ThreadPool* pool) {

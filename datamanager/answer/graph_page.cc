@@ -15,10 +15,9 @@
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
-// Three passes over the graph: the first lists the names (and chooses the page's), the second reads
-// the nodes on the page, and the third finds the nodes connected with them. A graph names its nodes
-// by ids that mean something within one function only, so an id is looked up together with its
-// function.
+// Three passes over the graph: the first collects the names (and chooses the page's), the second
+// reads the nodes on the page, and the third finds the nodes connected with them. A graph's node
+// ids are unique within one function only, so an id is looked up together with its function.
 
 namespace datamanager {
 namespace {
@@ -27,21 +26,21 @@ using eventlog::GraphInput;
 using eventlog::GraphNode;
 using eventlog::GraphReader;
 
-// The name of a node on a page.
+// Returns the name of a node on a page.
 std::string PathOf(const GraphNode& node) {
   if (node.function.empty()) return runtime::LossyUtf8(node.name);
   return runtime::LossyUtf8(absl::StrCat(runtime::Absl(node.function), "/", node.name));
 }
 
-// Different for any two ids, whatever characters are in them.
+// Combines both parts unambiguously, whatever characters they contain.
 std::string IdIn(std::string_view function, std::string_view id) {
   return absl::StrCat(function.size(), ":", runtime::Absl(function), runtime::Absl(id));
 }
 
-// "conv/kernel:1" is the output 1 of "conv/kernel"; in a function it is "conv:output:1".
+// "conv/kernel:1" is output 1 of "conv/kernel"; within a function it is "conv:output:1".
 struct Reference {
   std::string_view id;
-  std::string_view output;  // With the colon; empty for the first.
+  std::string_view output;  // Includes the colon; empty for the first output.
 };
 Reference Split(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -50,7 +49,7 @@ Reference Split(std::string_view text) {
   return {text.substr(0, colon), output == ":0" ? std::string_view() : output};
 }
 
-// Adds texts until they are too many bytes.
+// Limits the total size of a list of texts.
 class BoundedList {
  public:
   bool Takes(std::size_t bytes) {
@@ -163,7 +162,7 @@ class Page {
 
   absl::Status Show(GraphReader& reader, const GraphNode& node) {
     const auto found = on_page_.find(PathOf(node));
-    // If two nodes have the same name, the first is shown.
+    // If several nodes have the same name, shows the first.
     if (found == on_page_.end() || found->second == nullptr) return absl::OkStatus();
     msg::GraphNodeT* const message = std::exchange(found->second, nullptr);
     message->op = runtime::LossyUtf8(node.op.substr(0, kMaxNodeListBytes));
@@ -181,7 +180,7 @@ class Page {
       auto json = reader.AttributeJson(attribute);
       auto pair = std::make_unique<msg::KeyValueT>();
       pair->key = runtime::LossyUtf8(attribute.name);
-      // A damaged attribute is shown as null; the other attributes are sound.
+      // Shows a damaged attribute as null; the other attributes are intact.
       pair->value = json.ok() ? *std::move(json) : "null";
       if (!attributes.Takes(pair->key.size() + pair->value.size())) break;
       message->attributes.push_back(std::move(pair));
@@ -199,7 +198,7 @@ class Page {
       if (shown == shown_.end()) continue;
       std::string path = absl::StrCat(input.control ? "^" : "", PathOf(node));
       auto& outputs = shown->second.message->outputs;
-      // A node that takes two outputs of this node is named once.
+      // A node that uses two outputs of this node is listed once.
       if (!outputs.empty() && outputs.back() == path) continue;
       if (shown->second.outputs.Takes(path.size())) outputs.push_back(std::move(path));
     }
@@ -230,7 +229,7 @@ class Page {
       for (const std::string& input : node->inputs) bytes += input.size() + 16;
       for (const std::string& output : node->outputs) bytes += output.size() + 16;
       for (const auto& pair : node->attributes) bytes += pair->key.size() + pair->value.size() + 32;
-      // The first node is taken whatever its size; otherwise the next page would be the same.
+      // Accepts the first node whatever its size; otherwise the next page would be the same.
       if (fit != 0 && bytes > kMaxGraphPageBytes) break;
       ++fit;
     }
@@ -253,10 +252,10 @@ class Page {
   msg::ReadGraphReplyT* const reply_;
   Names names_;
   bool more_ = false;
-  // Nodes of the page by name; null once one was found.
+  // Nodes of the page by name; null once the node was read.
   std::unordered_map<std::string, msg::GraphNodeT*> on_page_;
   std::unordered_map<std::string, Shown> shown_;         // By IdIn().
-  std::unordered_map<std::string, std::string> needed_;  // By IdIn(): the name.
+  std::unordered_map<std::string, std::string> needed_;  // IdIn() to name.
   std::unordered_map<msg::GraphNodeT*, std::vector<Input>> inputs_;
 };
 

@@ -25,7 +25,7 @@ std::string Node(std::string_view name, std::string_view op, const Names& inputs
   return Bytes(1, node + more);
 }
 
-// Three nodes in net/, one of which is a scope as well, and two beside it.
+// Three nodes in net/, one of which is also a scope, and two outside.
 std::string Graph() {
   const std::string stride = Bytes(5, Bytes(1, "stride") + Bytes(2, Number(3, 2)));
   return Node("x", "Placeholder") + Node("net/conv/kernel", "Const") +
@@ -42,7 +42,7 @@ msg::ReadGraphReplyT Page(std::string_view graph, const GraphPageRequest& reques
   return reply;
 }
 
-// "name(op)", "+3" behind it if so many nodes stand below.
+// Returns "name(op)" for each node, with "+3" appended if 3 nodes are below it.
 Names NodesOf(const msg::ReadGraphReplyT& reply) {
   Names names;
   for (const auto& node : reply.nodes) {
@@ -75,7 +75,7 @@ TEST(GraphPageTest, ANodeSaysWhatItIsAndWithWhomItIsConnected) {
   ASSERT_EQ(conv.attributes.size(), 1u);
   EXPECT_EQ(conv.attributes[0]->key, "stride");
   EXPECT_EQ(conv.attributes[0]->value, "2");
-  // An input that is not in the graph is shown as it was written.
+  // An input that is missing from the graph is shown as written.
   EXPECT_EQ(reply.nodes[0]->inputs, (Names{"net/conv", "nowhere:2"}));
   EXPECT_EQ(Page(Graph(), {.search = "start"}).nodes[0]->outputs, (Names{"^net/conv"}));
 }

@@ -30,7 +30,7 @@ void Add(std::string key, std::string value, Pairs* pairs) {
   pairs->push_back(std::move(pair));
 }
 
-// As protobuf's JSON has it: a number that is not finite is a string.
+// Formats a number like protobuf's JSON, where a number that is not finite is a string.
 std::string NumberAsJson(double number) {
   if (!std::isfinite(number)) {
     return absl::StrCat("\"", runtime::Absl(runtime::NotFiniteWord(number)), "\"");
@@ -40,7 +40,7 @@ std::string NumberAsJson(double number) {
   return {text, end.ptr};
 }
 
-// Seconds since 1970; 0 for a time beyond +-200,000 years.
+// Converts seconds since 1970; returns 0 for a time beyond +-200,000 years.
 std::int64_t Microseconds(double seconds) {
   return std::abs(seconds) < 6e12 ? static_cast<std::int64_t>(seconds * 1e6) : 0;
 }
@@ -97,7 +97,7 @@ msg::RunHParamsT HParamsMessage(const HParamsSources& sources) {
   TakeParameters(sources, &message);
   if (message.group.empty()) message.group = runtime::LossyUtf8(sources.group);
   for (const TagFacts& tag : sources.tags) {
-    // (How a program's machine was used is no result of the trial.)
+    // (A machine's resource usage is not a result of the trial.)
     if (!tag.scalar || tag.name.starts_with("sys/")) continue;
     if (message.metrics.size() == kMaxMetrics) break;
     Add(runtime::LossyUtf8(tag.name), NumberAsJson(tag.last), &message.metrics);

@@ -24,7 +24,7 @@ std::string Joined(const std::vector<std::unique_ptr<msg::KeyValueT>>& pairs) {
   return text;
 }
 
-// session_start_info with one hyperparameter, rate 0.5.
+// Returns a session_start_info with one hyperparameter, rate 0.5.
 std::string Start() {
   const std::string entry = Bytes(1, Bytes(1, "rate") + Bytes(2, Double(2, 0.5)));
   return Bytes(3, entry + Bytes(2, "uri") + Bytes(3, "url") + Bytes(4, "group") + Double(5, 2.5));
@@ -38,7 +38,7 @@ const std::vector<ConfigFacts>& Config() {
   };
   return config;
 }
-// Parameters of the plugin: `rate` of Start(), and `depth`, whose name the configuration has too.
+// The plugin's parameters: `rate` of Start(), and `depth`, a name that the configuration has too.
 const std::vector<ConfigFacts>& Plugin() {
   static const std::vector<ConfigFacts> plugin = {
       {.name = "depth", .text = "4", .number = 4.0},
@@ -70,7 +70,7 @@ TEST(HParamsMessagesTest, ThePluginAddsToWhatTheRunWasStartedWith) {
 }
 
 TEST(HParamsMessagesTest, TheSourceIsTheFirstThatHasAny) {
-  // The end of a session alone has none.
+  // A session_end_info alone contains no parameters.
   const std::string end = Bytes(4, Number(1, 1));
   HParamsSources sources = {.experiment = {},
                             .session_start = {},
@@ -107,7 +107,7 @@ TEST(HParamsMessagesTest, WhatCannotBeReadCountsAsNone) {
                                                      .tags = {}});
     EXPECT_EQ(message.source, "trial");
   }
-  // A time that no clock shows.
+  // A time that no clock can represent.
   const std::string never = Bytes(3, Double(5, INFINITY));
   HParamsSources sources;
   sources.session_start = never;

@@ -31,7 +31,7 @@ using nlohmann::json;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// "loss", "min:loss" or "max:loss".
+// Represents "loss", "min:loss" or "max:loss".
 struct Value {
   std::string tag;
   double ScalarSummary::*number = &ScalarSummary::last;
@@ -76,7 +76,7 @@ class ImportanceAnswer : public RunAnswerMaker<msg::ImportanceReplyT> {
   }
 
  private:
-  // After any error but Unavailable the run does not count.
+  // After any error but Unavailable the run is skipped.
   absl::Status Take(const std::string& run) {
     double value = kNone;
     std::vector<tuning::Config> config;
@@ -107,7 +107,7 @@ class ImportanceAnswer : public RunAnswerMaker<msg::ImportanceReplyT> {
     return absl::OkStatus();
   }
 
-  // Returns why the importance cannot be computed; empty if `reply` has the result.
+  // Sets `reply` and returns an empty string, or returns why the importance cannot be computed.
   std::string Compare(msg::ImportanceReplyT& reply) const {
     if (runs_.size() > kMostCompared) {
       return absl::StrCat("these are ", runs_.size(), " runs, and at most ", kMostCompared,
@@ -145,7 +145,7 @@ class ImportanceAnswer : public RunAnswerMaker<msg::ImportanceReplyT> {
   const Value value_;
   const bool maximize_;
   std::size_t next_ = 0;
-  std::vector<std::string> names_;  // All runs have them.
+  std::vector<std::string> names_;  // Names of all runs.
   std::vector<tuning::Config> configs_;
   std::vector<double> values_;  // Smaller is better.
 };

@@ -1,10 +1,12 @@
 #ifndef DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
 #define DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
 
-// Importance: how much each parameter of the selected runs decides whether a run is among the best
-// of them (tuning/analysis/importance.h). The runs may come from a sweep or from a search by hand.
+// Importance: how strongly each parameter of the selected runs decides whether a run is among the
+// best of them (tuning/analysis/importance.h). The runs may come from a sweep or from a manual
+// search.
 //
-// Re-imagined: W&B's panel of parameter importance, which trains a forest of the runs of a table.
+// Re-imagined: W&B's parameter importance panel, which trains a random forest on the runs of a
+// table.
 
 #include <cstddef>
 #include <memory>
@@ -19,10 +21,10 @@ namespace datamanager {
 inline constexpr std::size_t kFewestCompared = 10;
 inline constexpr std::size_t kMostCompared = 10'000;
 
-// Answers in one part. Waits until the tags of a run are known; a run that cannot be read is
-// selected, but not counted. If the importance cannot be computed, the call is no error: `reason`
-// says why. Errors: those of RunSelection::FindRuns(); InvalidArgument: no value is named. `source`
-// is not owned, and outlives the maker.
+// Answers in one part. Waits until the tags of each run are known; an unreadable run is selected
+// but not counted. If the importance cannot be computed, the call succeeds and `reason` says why.
+// Errors: those of RunSelection::FindRuns(); InvalidArgument if the request names no value.
+// `source` is not owned and must outlive the maker.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ImportanceReplyT>>> MakeImportanceAnswer(
     const msg::ImportanceRequestT& request, RunSource* source);
 

@@ -30,10 +30,11 @@
 #include "runtime/text/utf8.h"
 
 // Always true:
-// - Without `sort` the runs are newest first, and `next` is a Place in that order: runs that grow
-//   meanwhile come before it and shift nothing. With `sort` the caller counts (`skip`).
-// - Only the runs of the page are made whole; all others cost what the query and the order need.
-// - A page ends behind the run that takes it over kMostPageBytes.
+// - Without `sort` the runs are ordered newest first, and `next` is a Place in that order: runs
+//   that grow meanwhile move before it and shift nothing. With `sort` the caller passes an offset
+//   (`skip`).
+// - Only the runs on the page are converted completely; the others cost what query and order need.
+// - A page ends after the run that takes it over kMostPageBytes.
 
 namespace datamanager {
 namespace {
@@ -41,7 +42,7 @@ namespace {
 using RunInfo = RunCatalog::RunInfo;
 using runtime::Absl;
 
-// The end of a page: its last run as it was then. Runs that have grown since stand before it.
+// The end of a page: its last run as it was then. Runs that have grown since come before it.
 struct Place {
   std::int64_t update_us = 0;
   std::string name;
@@ -86,7 +87,7 @@ absl::Status CheckKind(const std::string& kind) {
       "files of the kind \"", kind, "\": it is one of summary, graph, lineage and explain"));
 }
 
-// Calls `use` with the data that was read of the run until now, if any was read.
+// Calls `use` with the data that was read of the run so far, if any.
 void ReadNow(RunSource& source, const std::string& run, const RunSource::ReadFunction& use) {
   (void)source.Read({.run = run,
                      .need = RunSource::Need::kCounts,
@@ -96,13 +97,13 @@ void ReadNow(RunSource& source, const std::string& run, const RunSource::ReadFun
                     use);
 }
 
-// A run that has gone since it was listed has what the list says, and nothing else.
+// Returns the brief of a run; for a run removed since it was listed, only the listing's facts.
 BriefFacts BriefOf(const RunInfo& info, RunSource& source) {
   const auto item = source.Brief(info.listed->name);
   return item.ok() ? BriefFacts(**item) : BriefFacts(BriefItem(info.listed));
 }
 
-// `names`: of all runs, sorted, if the query looks at parameters.
+// `names`: names of all runs, sorted; needed if the query tests parameters.
 Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief,
            std::span<const std::string> names, RunSource& source) {
   RunFacts facts = brief.Facts(info.state);
@@ -124,7 +125,7 @@ Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief,
   return answer.has_value() ? *answer : query.Ask(facts, now_us);
 }
 
-// `parameters` are sorted by name.
+// `parameters` must be sorted by name.
 const ConfigFacts* FindParameter(std::span<const ConfigFacts> parameters, std::string_view name) {
   const auto found = std::lower_bound(
       parameters.begin(), parameters.end(), name,
@@ -146,7 +147,7 @@ void AddMetrics(const std::vector<std::string>& names, const RunData& data, msg:
   }
 }
 
-// `of_files`: the parameters that only files have, which count where the brief has none.
+// `of_files`: parameters known only from files, used where the brief has none.
 void AddParameters(const std::vector<std::string>& names, const BriefFacts& brief,
                    std::span<const ConfigFacts> of_files, msg::RunT* run) {
   for (const std::string& name : names) {
@@ -159,7 +160,7 @@ void AddParameters(const std::vector<std::string>& names, const BriefFacts& brie
   }
 }
 
-// Adds the metrics and parameters that are asked for. `names`: of all runs, sorted.
+// Adds the requested metrics and parameters. `names`: names of all runs, sorted.
 void AddCells(const msg::RunsRequestT& request, const BriefFacts& brief,
               std::span<const std::string> names, RunSource& source, msg::RunT* run) {
   const bool needs_files = std::any_of(
@@ -173,14 +174,14 @@ void AddCells(const msg::RunsRequestT& request, const BriefFacts& brief,
       return absl::OkStatus();
     });
   }
-  // (Only a run without parameters of its own has those of the run below it.)
+  // (A run that has parameters of its own does not inherit those of the run below it.)
   if (needs_files && plugin.config.facts().empty() && !RunsBelow(names, run->name).empty()) {
     plugin = PluginFactsOf(source, names, run->name);
   }
   AddParameters(request.parameters, brief, plugin.config.facts(), run);
 }
 
-// About as many as a page's bytes count.
+// Returns the approximate size of a run in a page.
 std::size_t BytesOf(const msg::RunT& run) {
   std::size_t bytes = kBytesOfATable + 2 * run.directory.size() + run.why_failed.size() +
                       run.note.size() + run.display_name.size();
@@ -236,7 +237,7 @@ msg::RunT RunMessage(const RunInfo& info) {
 
 namespace {
 
-// A run with what is said of it and the metrics and parameters that are asked for.
+// Returns a run with its annotations and the requested metrics and parameters.
 std::unique_ptr<msg::RunT> RunWithCells(const msg::RunsRequestT& request, const RunInfo& info,
                                         std::span<const std::string> names, RunSource& source) {
   const BriefFacts brief = BriefOf(info, source);
@@ -249,7 +250,8 @@ std::unique_ptr<msg::RunT> RunWithCells(const msg::RunsRequestT& request, const 
   return run;
 }
 
-// Sorts runs by one column, of which alone it asks them all; only those of the page are made whole.
+// Sorts runs by one column; reads only that column of all runs, and converts only the page's runs
+// completely.
 class SortedRuns {
  public:
   SortedRuns(const msg::RunsRequestT& request, RunSource* source)
@@ -269,7 +271,7 @@ class SortedRuns {
   }
   bool needs_names() const { return !key_.parameters.empty(); }
 
-  // A metric needs nothing of what is known without the run's files.
+  // A metric needs none of the facts that are known without the run's files.
   void Add(const RunInfo& info, std::span<const std::string> names) {
     bus::RunRow row;
     if (by_.IsMetric()) {
@@ -370,7 +372,7 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
         run->plugins = PluginsOf(view.data, &room_for_names);
         return absl::OkStatus();
       });
-      // Its tags are for the next page.
+      // The run's tags belong on the next page.
       full = room_for_names == 0 && last.has_value();
       if (full) {
         reply.next = last->Text();

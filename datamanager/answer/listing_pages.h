@@ -1,10 +1,10 @@
 #ifndef DATAMANAGER_ANSWER_LISTING_PAGES_H_
 #define DATAMANAGER_ANSWER_LISTING_PAGES_H_
 
-// Pages of Runs, of what is known by now: nothing here waits or reads a file.
+// Makes pages of the call Runs from the data in memory: never waits and reads no file.
 //
-// Re-imagined: MindInsight's lists of train jobs and plugins, with its offsets replaced by "what
-// comes after this one", so that runs that come meanwhile shift nothing.
+// Re-imagined: MindInsight's lists of train jobs and plugins. Their offsets are replaced by "after
+// this one", so that runs that appear meanwhile shift nothing.
 
 #include <vector>
 
@@ -15,16 +15,16 @@
 
 namespace datamanager {
 
-// A run as it is listed, without labels, trial and plugins. Times and numbers that are not known
-// have the schema's defaults.
+// Converts a run for a listing, without labels, trial and plugins. Unknown times and numbers have
+// the schema's defaults.
 msg::RunT RunMessage(const RunCatalog::RunInfo& info);
 
-// The requested page of `runs` (all runs, newest first), without the members that the service as a
-// whole adds: logdir, state, and unreadable directories; or, where that is asked for, in the order
-// of a column (bus/json/run_rows.h). The caller handles `request.run`. Queries, labels and plugins
-// are looked up in `source`, as far as each run is known there. InvalidArgument: the pattern, the
-// query or the kind is invalid, `after` is no `next` of an earlier page, or runs are to be sorted
-// by what only the trainer knows.
+// Returns the requested page of `runs` (all runs, newest first), on request in the order of a
+// column (bus/json/run_rows.h). Omits the members that the service as a whole adds: logdir, state,
+// and unreadable directories. The caller handles `request.run`. Uses `source` for queries, labels
+// and plugins, with the data in memory. InvalidArgument: the pattern, the query or the kind is
+// invalid, `after` is not the `next` of an earlier page, or the sort column is known only to the
+// trainer.
 absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
                                          const std::vector<RunCatalog::RunInfo>& runs,
                                          RunSource& source);

@@ -59,7 +59,7 @@ std::string Text(const std::string& tag, const std::string& description) {
   return record;
 }
 
-// The parameter "lr" in the plugin "hparams".
+// Returns an event with the parameter "lr" of the plugin "hparams".
 std::string Rate(double rate) {
   const std::string start = pb::Bytes(1, pb::Bytes(1, "lr") + pb::Bytes(2, pb::Double(2, rate)));
   const std::string metadata =
@@ -74,7 +74,7 @@ std::string Rate(double rate) {
 
 class ListingPagesTest : public ::testing::Test {
  protected:
-  // In this order, newest first, as the catalog would list them.
+  // Makes runs in this order, newest first, as the catalog would list them.
   void Make(const std::vector<std::string>& names) {
     std::int64_t update_us = 1000;
     for (const std::string& name : names) {
@@ -121,7 +121,7 @@ TEST_F(ListingPagesTest, PagesTogetherAreEveryRunOnce) {
     after = page->next;
     if (after.empty()) break;
     ASSERT_LT(pages, 3);
-    // A run that grows between two pages moves to the front, and no run is shown twice.
+    // A run that grows between two pages moves to the front, but no run is listed twice.
     if (pages == 1) {
       runs_[4].update_us = 5000;
       std::rotate(runs_.begin(), runs_.begin() + 4, runs_.end());
@@ -192,7 +192,7 @@ TEST_F(ListingPagesTest, AQueryAboutFilesIsPutToWhatWasRead) {
   const auto after = Page(ask);
   EXPECT_THAT(NamesOf(after), ElementsAre("b"));
   EXPECT_EQ(after->undecided, 1u);
-  // To list runs reads nothing.
+  // Listing runs reads no files.
   EXPECT_THAT(source_.wanted(), IsEmpty());
 }
 
@@ -213,13 +213,13 @@ TEST_F(ListingPagesTest, SummariesOfMetricsAreThoseThatWereRead) {
   EXPECT_EQ(loss.min, -1);
   EXPECT_EQ(loss.max, 4);
   EXPECT_THAT(after->runs[1]->metrics, IsEmpty());
-  // To list runs reads nothing.
+  // Listing runs reads no files.
   EXPECT_THAT(source_.wanted(), IsEmpty());
 }
 
 TEST_F(ListingPagesTest, ParametersComeFromTheTrialElseFromTheFiles) {
   source_.Append(std::string("a") + kFile, Rate(0.5));
-  // As add_hparams() of torch and tensorboardX write them.
+  // In the format that add_hparams() of torch and of tensorboardX writes.
   source_.Append(std::string("b/1700000000.5") + kFile, Rate(0.125));
   constexpr std::string_view kConfig = R"({"lr": 0.25, "net": {"act": "relu"}})";
   Make({"a", "b", "b/1700000000.5", "c"});
@@ -436,7 +436,7 @@ TEST_F(RunPagesTest, NoPageIsLargerThanAMessage) {
   } while (!request.after.empty());
   EXPECT_EQ(tags, kTags);
   EXPECT_GT(pages, 1);
-  // The lists of plugins, of two runs.
+  // The lists of plugins of two runs.
   source_.Append(std::string("s") + kFile, bytes);
   source_.Scan();
   source_.ReadFiles("r", Need::kCounts);

@@ -26,12 +26,12 @@ std::string Written(Term::Kind kind, std::string_view name) {
   return before + std::string(name);
 }
 
-// Calls `visit` with the kind and the name of each thing that a query may ask of the run for.
+// Calls `visit` with the kind and the name of everything in the run that a query may test.
 template <typename Visit>
 void ForEachName(RunSource& source, std::span<const std::string> names, const std::string& run,
                  const Visit& visit) {
   const auto item = source.Brief(run);
-  if (!item.ok()) return;  // The run has gone since.
+  if (!item.ok()) return;  // The run was removed meanwhile.
   const BriefFacts brief(**item);
   for (const ConfigFacts& fact : brief.parameters()) visit(Term::Kind::kParameter, fact.name);
   const PluginFacts plugin = PluginFactsOf(source, names, run);
@@ -53,8 +53,8 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// The same name of another kind, in other letters, or behind a group ("eval/loss" for "loss"); else
-// the nearest word.
+// Returns the same name of another kind, in other case, or in a group ("eval/loss" for "loss");
+// otherwise the nearest word.
 std::string MeantBy(const Term& term, const std::set<std::pair<Term::Kind, std::string>>& there) {
   const std::string name = Lower(term.name);
   std::vector<std::string> words;

@@ -10,15 +10,15 @@
 
 namespace datamanager {
 
-// A term of a query that no run has, as the query spells it: "los", "config.rate", "label:bse".
+// A query term that matches no run, as spelled in the query: "los", "config.rate", "label:bse".
 struct UnknownTerm {
   std::string term;
-  std::string meant;  // An existing term that may have been meant; empty if no term is near.
+  std::string meant;  // An existing term that was probably meant; may be empty.
 };
 
-// Searches all runs as far as they have been read, and reads no file. Looks at one run after
-// another until every name was found, so that it is quick for a query that selects something.
-// Errors: those of RunSource::Names().
+// Returns the terms of a query that match no run. Searches the runs' data in memory and reads no
+// file. Stops as soon as every name was found, so that it is fast for a query that selects
+// something. Errors: those of RunSource::Names().
 absl::StatusOr<std::vector<UnknownTerm>> UnknownTerms(const RunQuery& query, RunSource& source);
 
 }  // namespace datamanager

@@ -62,7 +62,7 @@ class QueryTermsTest : public ::testing::Test {
     EXPECT_TRUE(source_.item("a").Set<RunLabels>(kTrialKey, labels).ok());
   }
 
-  // "term>meant" of each.
+  // Returns "term>suggestion" for each unknown term.
   std::vector<std::string> Unknown(const std::string& text) {
     const auto query = RunQuery::Parse(text);
     EXPECT_TRUE(query.ok()) << query.status();
@@ -72,7 +72,7 @@ class QueryTermsTest : public ::testing::Test {
     for (const UnknownTerm& one : *unknown) words.push_back(one.term + ">" + one.meant);
     return words;
   }
-  // Asks the query `text` of one run.
+  // Evaluates the query `text` for one run.
   Answer Ask(const std::string& text, const std::string& run = "a") {
     const auto query = RunQuery::Parse(text);
     EXPECT_TRUE(query.ok()) << query.status();

@@ -13,8 +13,8 @@
 
 namespace datamanager {
 
-// Makes an answer from runs and waits for runs that are being read, but gives up after kMostWaits
-// waits in a row for one run. A run that it has waited for is looked at with `whole`, so that the
+// Base of makers that read runs. Waits for runs that are being read, but gives up after kMostWaits
+// consecutive waits for one run. Reads a run for which it has waited with `whole`, so that the
 // answer covers all of it.
 template <typename Reply>
 class RunAnswerMaker : public AnswerMaker<Reply> {
@@ -32,7 +32,7 @@ class RunAnswerMaker : public AnswerMaker<Reply> {
   explicit RunAnswerMaker(RunSource* source) : source_(source) {}
 
   RunSource& source() const { return *source_; }
-  // As RunSource::Read(); if the run is being read, OnReady() waits for it.
+  // Calls RunSource::Read(); if the run is being read, OnReady() will wait for it.
   absl::Status Read(RunSource::Request request, const RunSource::ReadFunction& use) {
     waiting_.reset();
     request.whole |= awaited_.contains(request.run);
@@ -46,15 +46,15 @@ class RunAnswerMaker : public AnswerMaker<Reply> {
     }
     return read;
   }
-  // Waits for a request with which the caller has looked itself, in vain.
+  // Makes OnReady() wait for a request with which the caller itself has called Read() in vain.
   void WaitFor(std::optional<RunSource::Request> request) { waiting_ = std::move(request); }
 
  private:
-  // In a row: a run may be given back before anybody has looked at it, but not again and again.
+  // Consecutive waits: a run may be evicted before it is read, but not again and again.
   static constexpr int kMostWaits = 8;
 
   RunSource* const source_;
-  std::string last_run_;  // The run that was waited for and that no look has reached since.
+  std::string last_run_;  // The run of the last wait, until it is read.
   int waits_ = 0;
   std::set<std::string> awaited_;
   std::optional<RunSource::Request> waiting_;

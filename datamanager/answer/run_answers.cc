@@ -62,11 +62,11 @@ void AppendFaults(const eventlog::FileFaults& faults, const std::string& about,
   }
 }
 
-// Runs of a selection, from the one behind `after` on.
+// Returns the selected runs after `after`.
 absl::StatusOr<std::vector<std::string>> SelectFrom(const msg::SelectionT* selection,
                                                     const std::string& after, RunSource& source) {
   SelectionRequest request = SelectionOf(selection);
-  // Only runs are asked about.
+  // Only runs are selected here.
   request.tags.clear();
   request.tag_pattern.clear();
   const auto made = RunSelection::Make(std::move(request));
@@ -76,13 +76,13 @@ absl::StatusOr<std::vector<std::string>> SelectFrom(const msg::SelectionT* selec
   std::vector<std::string>& runs = selected->runs;
   if (after.empty()) return std::move(runs);
   auto from = std::find(runs.begin(), runs.end(), after);
-  // The run `after` has gone; runs that were not named are in the order of their names.
+  // If the run `after` was removed: runs of a pattern are ordered by name.
   from = from == runs.end() ? std::upper_bound(runs.begin(), runs.end(), after) : from + 1;
   runs.erase(runs.begin(), from);
   return std::move(runs);
 }
 
-// Answers about runs one by one, each with a table of its own, until the page is full.
+// Answers run by run, each with a table of its own, until the page is full.
 template <typename Reply, typename Table>
 class RunsAnswer : public RunAnswerMaker<Reply> {
  public:
@@ -97,7 +97,7 @@ class RunsAnswer : public RunAnswerMaker<Reply> {
       auto table = std::make_unique<Table>();
       table->run = runs_[next_];
       const absl::Status filled = Fill(table.get());
-      // A run that has gone since it was selected is left out.
+      // Omits a run that was removed since it was selected.
       if (!filled.ok() && !absl::IsNotFound(filled)) return filled;
       if (filled.ok()) {
         bytes_ += SizeOf(*table);
@@ -159,13 +159,13 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
           if (!own.facts().empty()) plugin = std::move(own);
           return fill();
         });
-    // If the run's files cannot be read, its brief and the plugin's parameters of the run below it
+    // If the run's files are unreadable, its brief and the plugin's parameters of the run below it
     // are still known.
     return absl::IsDataLoss(read) ? fill() : read;
   }
 
-  // Reads the plugin's parameters from a run below `run`; `plugin` is empty unless exactly one has
-  // some.
+  // Reads the plugin's parameters from the run below `run`; `plugin` stays empty unless exactly one
+  // run below has some.
   absl::Status ReadBelow(const std::string& run, RunConfig* plugin) {
     if (names_.empty()) {
       auto names = source().Names();
@@ -355,8 +355,7 @@ class GraphAnswer : public RunAnswerMaker<msg::ReadGraphReplyT> {
     return FillGraphPage(eventlog::GraphReader::Format::kTensorFlow, *bytes, page_, reply);
   }
 
-  // One inside of a MetaGraphDef, which TensorFlow writes beside the graph itself, only if there is
-  // no other.
+  // Prefers plain graphs to those within a MetaGraphDef, which TensorFlow writes beside the graph.
   static std::optional<Event> NewestGraph(const RunData& data) {
     const auto id = data.FindTag(eventlog::kRunGraphTag);
     if (!id.has_value() || data.tag(*id).values == nullptr) return std::nullopt;
@@ -418,12 +417,12 @@ msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
   message.create_us = listed.create_us;
   message.update_us = listed.state.modified_ns / 1000;
   message.rank = listed.rank.has_value() ? static_cast<std::int32_t>(*listed.rank) : -1;
-  // Written at once; of events nobody knows whether there will be more.
+  // These kinds are written at once; whether an event file will grow is unknown.
   message.finished =
       listed.kind == FileKind::kMindSporeGraph || listed.kind == FileKind::kProfileMarker;
   if (read == nullptr) return message;
   message.read_bytes = read->DoneBytes();
-  // The listing follows what was read.
+  // The listing may be older than the data that was read.
   message.bytes = std::max(message.bytes, message.read_bytes);
   message.records = read->records;
   message.points = read->points;

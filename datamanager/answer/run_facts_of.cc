@@ -14,7 +14,7 @@
 namespace datamanager {
 namespace {
 
-// Returns null if the item lacks this content, or it cannot be read.
+// Returns null if the item has no such content, or it cannot be read.
 template <typename T>
 std::shared_ptr<const T> Content(const BriefItem& item, std::string_view key) {
   return item.Get<T>(key, BriefItem::Missing::kNothing).value_or(nullptr);

@@ -18,31 +18,33 @@
 
 namespace datamanager {
 
-// The tags of a run as queries and selections see them, by name. Views into `data`, until it
+// Returns the tags of a run for queries and selections, by name. Views into `data`, valid until it
 // changes.
 std::vector<TagFacts> TagFactsOf(const RunData& data);
 
-// Facts about a run that are known without its data; owns everything that RunFacts shows of them.
+// Facts about a run that are known without its data; owns the memory to which its RunFacts point.
 // Immutable.
 class BriefFacts {
  public:
   explicit BriefFacts(const BriefItem& item);
 
   const ListedRun& listed() const { return *listed_; }
-  // Null: not known. A run whose files were looked for and are not there has none.
+  // Null if the run's file is missing, unreadable, or was not read yet. A run without the file thus
+  // has no labels and no configuration.
   const RunLabels* labels() const { return labels_.get(); }
   const RunConfig* config() const { return config_.get(); }
-  // Labels, note and display name, as annotations.json has them, else the labels that the trial was
-  // started with.
+  // Returns labels, note and display name from annotations.json; without that file, the labels with
+  // which the trial was started.
   const bus::Annotations& said() const { return said_; }
-  // The parameters that are known without its files (run_parameters.h).
+  // Returns the parameters that are known without the run's files (run_parameters.h).
   std::span<const ConfigFacts> parameters() const { return parameters_; }
-  // All these parameters come from MindSpore's lineage.
+  // True if all these parameters come from MindSpore's lineage.
   bool knows_only_lineage() const {
     return !parameters_.empty() && parameters_.size() == lineage_.facts().size();
   }
 
-  // Facts without the contents of the run's files: `counted` is false. Views into this object.
+  // Returns the facts without the contents of the run's files: `counted` is false. Views into this
+  // object.
   RunFacts Facts(CacheState state) const;
 
  private:
@@ -54,20 +56,19 @@ class BriefFacts {
   std::vector<ConfigFacts> parameters_;  // Views into the three above.
 };
 
-// Parameters from the plugin "hparams" of a run, or of the run below it, as far as they are known
-// now.
+// Parameters from the plugin "hparams" of a run, or of the run below it, as known so far.
 struct PluginFacts {
   RunConfig config;
   bool may_have_more = false;
 };
-// `names`: of all runs, sorted.
+// `names`: names of all runs, sorted.
 PluginFacts PluginFactsOf(RunSource& source, std::span<const std::string> names,
                           const std::string& run);
-// The metadata of the plugin's session_start_info; empty if `data` has no such tag. Valid until
-// `data` changes.
+// Returns the metadata of the plugin's session_start_info; empty if `data` has no such tag. Valid
+// until `data` changes.
 std::string_view SessionStartOf(const RunData& data);
 
-// Adds the counts from the files, as far as they are known; `tags` are TagFactsOf(data).
+// Adds the counts from the run's files, as known so far; `tags` must be TagFactsOf(data).
 void AddCounts(const RunData& data, const std::vector<TagFacts>& tags, RunFacts* facts);
 
 }  // namespace datamanager

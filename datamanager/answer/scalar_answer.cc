@@ -55,7 +55,7 @@ class ScalarAnswer : public RunAnswerMaker<Reply> {
   }
 
  private:
-  // Adds as much of the next series as one part takes.
+  // Adds as much of the next series as fits in one part.
   absl::Status AddTo(Reply& reply, std::size_t& entries) {
     const SeriesSelection::Series& series = selection_.series()[next_];
     auto message = std::make_unique<msg::ScalarsReplyT>();
@@ -70,7 +70,7 @@ class ScalarAnswer : public RunAnswerMaker<Reply> {
                                      return Fill(view, message.get(), &more);
                                    });
     if (absl::IsNotFound(read)) {
-      // The run has gone since it was selected.
+      // The run was removed since it was selected.
       Finish();
       return absl::OkStatus();
     }
@@ -107,7 +107,7 @@ class ScalarAnswer : public RunAnswerMaker<Reply> {
     }
     if (!pages_.has_value()) {
       PointPages pages(points);
-      // Points that are being loaded may come between those of two pages.
+      // Points that are still being loaded may belong between those of two pages.
       const bool awaits = !data.cached() && !question_.cached_only && !points.by_file_order;
       if (awaits && !pages.FitsOne(series)) {
         return absl::UnavailableError(
@@ -130,7 +130,7 @@ class ScalarAnswer : public RunAnswerMaker<Reply> {
   SeriesSelection selection_;
   bool found_ = false;
   std::size_t next_ = 0;             // Index of the next selected series.
-  std::optional<PointPages> pages_;  // Pages of that series, once some were made.
+  std::optional<PointPages> pages_;  // Pages of that series, once it was started.
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 #ifndef DATAMANAGER_ANSWER_SCALAR_ANSWER_H_
 #define DATAMANAGER_ANSWER_SCALAR_ANSWER_H_
 
-// ReadScalars: points of several tags of several runs. Series come one after the other in the order
-// of runs and tags, each whole: in parts of about 8,192 points, of which one may end one series and
-// begin the next. Runs whose points are not in memory are read, and waited for.
+// ReadScalars: points of several tags of several runs. The series follow each other in the order of
+// runs and tags, in parts of about 8,192 points; a part may contain the end of one series and the
+// beginning of the next. Runs whose points are not in memory are loaded and waited for.
 //
-// InvalidArgument: a pattern, the query or the policy is wrong; NotFound: a run or tag that is
-// named is not there; FailedPrecondition: `cached_only`, and points are not in memory; Aborted: a
-// run was read anew in the middle of a series.
+// Errors: InvalidArgument if a pattern, the query or the policy is malformed; NotFound if a named
+// run or tag does not exist; FailedPrecondition if `cached_only` is set and points are not in
+// memory; Aborted if a run was re-read in the middle of a series.
 
 #include <cstddef>
 #include <memory>
@@ -19,11 +19,11 @@
 
 namespace datamanager {
 
-// Limits of one part, which ends behind the series that reaches a limit.
+// Limits of one part, which ends after the series that reaches a limit.
 inline constexpr std::size_t kPartEntries = 8'192;
 inline constexpr std::size_t kPartSeries = 500;
 
-// `source` is not owned, and lives as long as the maker.
+// `source` is not owned and must outlive the maker.
 absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ReadScalarsReplyT>>> MakeScalarAnswer(
     const msg::ReadScalarsRequestT& request, RunSource* source);
 

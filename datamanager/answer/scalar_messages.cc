@@ -18,10 +18,10 @@ void AppendPoint(const Point& point, msg::ScalarsReplyT* reply) {
   reply->values.push_back(point.value);
 }
 
-// NaN is the same as NaN.
+// Treats NaN as equal to NaN.
 bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// Also for NaN, which is not equal to itself.
+// Compares bits, because NaN does not equal itself.
 bool Same(const Point& a, const Point& b) {
   const auto bits = [](double number) { return std::bit_cast<std::uint64_t>(number); };
   return a.step == b.step && bits(a.wall_time) == bits(b.wall_time) &&

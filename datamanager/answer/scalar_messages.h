@@ -1,10 +1,10 @@
 #ifndef DATAMANAGER_ANSWER_SCALAR_MESSAGES_H_
 #define DATAMANAGER_ANSWER_SCALAR_MESSAGES_H_
 
-// Points of a series as answers have them: as columns, or all of them, page by page.
+// Converts points of a series for answers: as columns, or all of them, page by page.
 //
-// Re-imagined: TensorBoard's and MindInsight's answers are one sample of a series; here every point
-// of it can be had, and a plot's columns lose none of its spikes.
+// Re-imagined: the answers of TensorBoard and MindInsight are a sample of a series; here every
+// point is available, and a plot's columns lose none of its spikes.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,47 +20,47 @@
 
 namespace datamanager {
 
-// Converts the schema's policy; nothing for a number of a later version.
+// Converts the schema's policy; null for a value of a later version.
 std::optional<Overlap> OverlapOf(msg::Overlap overlap);
 
-// A plot is not wider than this; a caller that wants more asks for the points.
+// Limit of a plot's width; a caller that needs more columns can request the points.
 inline constexpr std::size_t kMaxColumns = 16'384;
 
-// Appends at most `limit` columns, and no more than kMaxColumns, of the points with
-// first_step <= step <= last_step: ScalarColumns::PictureColumns(). `series` is sorted().
+// Appends at most `limit` columns, and at most kMaxColumns, of the points with first_step <= step
+// <= last_step: see ScalarColumns::PictureColumns(). `series` must be sorted().
 void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::int64_t last_step,
                    std::size_t limit, msg::ScalarsReplyT* reply);
-// The same columns, packed.
+// Returns the same columns, packed.
 std::unique_ptr<msg::PackedColumnsT> PackColumns(const ScalarColumns& series,
                                                  std::int64_t first_step, std::int64_t last_step,
                                                  std::size_t limit);
 
-// Points of one series in pages, between which the series may grow. Not thread safe.
+// Divides the points of one series into pages; the series may grow in between. Not thread safe.
 class PointPages {
  public:
   static constexpr std::size_t kPagePoints = 8'192;
-  // Most points of a file-ordered series that one page looks through, however few of them are
-  // wanted.
+  // Limit of the points that one page examines in a series in file order, however few of them
+  // match.
   static constexpr std::size_t kSearchedPoints = 65'536;
 
   struct Options {
     std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
     std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
-    std::uint64_t first_point = 0;  // Index among the points with such steps.
+    std::uint64_t first_point = 0;  // Index among the points within these steps.
     std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
-    // The series is given as it stands in the files; else it is sorted().
+    // True: the series is in file order; false: it is sorted().
     bool by_file_order = false;
     std::size_t page_points = kPagePoints;
   };
   explicit PointPages(Options options) : options_(options) {}
 
-  // No page has to follow the first one of `series`, which is sorted().
+  // True if all requested points of `series`, which must be sorted(), fit in the first page.
   bool FitsOne(const ScalarColumns& series) const;
 
-  // Appends the next points to `page`, whose first_point and more it sets. True: there is more.
-  // `series` is that of the last call, or has grown out of it; a series of another generation is
-  // another series. Aborted: points have changed their places since the last page, so that no page
-  // can continue it; ask again from the start. `page` is unchanged then.
+  // Appends the next points to `page`, and sets its first_point and more. Returns true if more
+  // points follow. `series` must be that of the last call, perhaps grown; a series of another
+  // generation is a different one. Aborted: points have moved since the last page, so that no page
+  // can continue it, and `page` is unchanged; start again.
   absl::StatusOr<bool> Next(const ScalarColumns& series, std::uint64_t generation,
                             msg::ScalarsReplyT* page);
 
@@ -71,9 +71,9 @@ class PointPages {
 
   const Options options_;
   std::uint64_t taken_ = 0;
-  std::uint64_t skipped_ = 0;  // In file order: points with such steps before first_point.
-  std::uint64_t place_ = 0;    // Place of the next point in the series.
-  // Generation and last point of the last page, to check that the point still stands there.
+  std::uint64_t skipped_ = 0;  // File order only: matching points before first_point.
+  std::uint64_t place_ = 0;    // Index of the next point in the series.
+  // Generation and last point of the last page, to check that this point has not moved.
   std::optional<std::uint64_t> generation_;
   std::optional<Point> last_;
 };

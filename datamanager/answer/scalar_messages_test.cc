@@ -37,7 +37,7 @@ Steps UpTo(std::int64_t end) {
   return steps;
 }
 
-// All pages together; each says where it begins.
+// Returns the steps of all pages; each page states where it begins.
 Steps AllPages(const ScalarColumns& series, const PointPages::Options& options) {
   PointPages pages(options);
   Steps steps;
@@ -65,7 +65,7 @@ TEST(ScalarMessagesTest, PagesTogetherAreWhatWasAskedForOnce) {
   const Steps all = UpTo(1000);
   struct Row {
     PointPages::Options options;
-    std::int64_t first, end;  // Steps that are expected.
+    std::int64_t first, end;  // The expected range of steps.
   };
   const Row rows[] = {
       {{}, 0, 1000},
@@ -127,9 +127,9 @@ TEST(ScalarMessagesTest, PagesThatDoNotFitTogetherAreNotGiven) {
     std::uint64_t generation;
   };
   const Row rows[] = {
-      {{1, 2, 3}, 2},     // Read anew.
-      {{0, 1, 2, 3}, 1},  // An earlier step came.
-      {{1}, 1},           // There is less.
+      {{1, 2, 3}, 2},     // The run was read again.
+      {{0, 1, 2, 3}, 1},  // An earlier step was added.
+      {{1}, 1},           // Points were removed.
   };
   for (const Row& row : rows) {
     PointPages pages({.page_points = 2});
@@ -209,7 +209,7 @@ TEST(ScalarMessagesTest, PackedColumnsAreTheColumns) {
 TEST(ScalarMessagesTest, PackedListsThatTellNothingAreMissing) {
   ScalarColumns series;
   for (std::int64_t step = 0; step < 5; ++step) series.Append(PointAt(step));
-  const auto each = PackColumns(series, 0, 4, 10);  // A column for each point.
+  const auto each = PackColumns(series, 0, 4, 10);  // One column for each point.
   EXPECT_EQ(each->columns, 5u);
   EXPECT_EQ(each->last_steps, nullptr);
   EXPECT_EQ(each->mins, nullptr);

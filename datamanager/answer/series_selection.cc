@@ -12,12 +12,12 @@
 namespace datamanager {
 namespace {
 
-// Asks the selection's query of a run, as far as the run is known now.
+// Evaluates the selection's query for a run with the data in memory.
 Answer AskRun(const RunSelection& selection, RunSource& source, std::span<const std::string> names,
               const std::string& run) {
   if (!selection.HasQuery()) return Answer::kYes;
   const auto item = source.Brief(run);
-  // The run has gone since it was listed.
+  // The run was removed since it was listed.
   if (!item.ok()) return Answer::kNo;
   const BriefFacts brief(**item);
   PluginFacts plugin;
@@ -123,7 +123,7 @@ absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
     waiting_->whole = true;
     awaited_.insert(run);
   }
-  // A run that has gone meanwhile has no tags; nor has one that cannot be read.
+  // A run that was removed meanwhile, or is unreadable, has no tags.
   if (absl::IsDataLoss(read)) {
     if (unreadable_count_++ == 0) unreadable_ = read;
   } else if (!read.ok() && !absl::IsNotFound(read)) {

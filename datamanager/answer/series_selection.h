@@ -1,10 +1,10 @@
 #ifndef DATAMANAGER_ANSWER_SERIES_SELECTION_H_
 #define DATAMANAGER_ANSWER_SERIES_SELECTION_H_
 
-// Finds the runs and tags that a call is about, step by step as the runs become known.
+// Finds the runs and tags that a call selects, step by step as the runs become known.
 //
-// A run of which the query cannot be answered yet is left out and counted. A run that is selected
-// and whose tags are not known yet is waited for.
+// Omits and counts runs for which the query cannot be evaluated yet. Waits for selected runs whose
+// tags are not known yet.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,18 +26,18 @@ namespace datamanager {
 // Converts the schema's selection; null selects everything.
 SelectionRequest SelectionOf(const msg::SelectionT* selection);
 
-// The runs of a selection, by its names, its pattern and its query.
+// The runs that the names, the pattern and the query of a selection match.
 struct SelectedRuns {
   std::vector<std::string> runs;
   std::uint64_t undecided = 0;
 };
 // Errors: those of RunSelection::FindRuns(); Unavailable before the first scan has ended.
 absl::StatusOr<SelectedRuns> SelectRuns(const RunSelection& selection, RunSource& source);
-// The whole name of the run that is meant by a name or a unique prefix of one. Errors: likewise;
-// InvalidArgument: the name is empty.
+// Returns the full name of the run with this name or unique prefix. Errors: the same;
+// InvalidArgument for an empty name.
 absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& source);
 
-// Not thread safe.
+// Selects the series of a call. Not thread safe.
 class SeriesSelection {
  public:
   // kScalars selects tags with points, kValues tags with other values.
@@ -46,28 +46,28 @@ class SeriesSelection {
     std::size_t run = 0;  // Index in runs().
     std::string tag;
   };
-  // Most tags, over all runs that are looked through, for one call.
+  // Limit of the tags that one call examines, over all runs.
   static constexpr std::size_t kMaxTags = 1'000'000;
 
-  // Takes the schema's selection of runs and tags. `source` is not owned.
+  // Converts the schema's selection of runs and tags. `source` is not owned.
   static absl::StatusOr<SeriesSelection> Make(const msg::SelectionT* selection, Kind kind,
                                               RunSource* source);
 
-  // Goes on until all runs and tags are known. Unavailable: wait until waiting() is read, then call
-  // Find() again. Other errors: those of RunSelection; ResourceExhausted over kMaxTags or
-  // RunSelection::kMaxSeries; DataLoss if a run cannot be read and no other has anything that is
-  // selected.
+  // Continues until all runs and tags are known. Unavailable: wait until waiting() is read, then
+  // call Find() again. Other errors: those of RunSelection; ResourceExhausted over kMaxTags or
+  // RunSelection::kMaxSeries; DataLoss if a run is unreadable and no other run has a selected tag.
   absl::Status Find();
-  // The request to pass to RunSource::WhenReady() after Unavailable. Nothing before the end of the
-  // first scan, which nobody waits for.
+  // After Unavailable, the request to pass to RunSource::WhenReady(). Null before the end of the
+  // first scan, for which no call waits.
   const std::optional<RunSource::Request>& waiting() const { return waiting_; }
 
-  // After Find() was OK.
+  // Valid after Find() has returned OK.
   const std::vector<std::string>& runs() const { return runs_.runs; }
   const std::vector<Series>& series() const { return series_; }
-  // The run may have more tags that are selected: it was being read when they were looked for.
+  // True if the run may have more selected tags, because it was still being read when its tags were
+  // listed.
   bool FoundInPart(std::size_t run) const { return in_part_.contains(run); }
-  // Runs that were left out: of which the query cannot be answered, or that cannot be read.
+  // Number of omitted runs: those for which the query cannot be evaluated, and unreadable ones.
   std::uint64_t undecided() const { return runs_.undecided + unreadable_count_; }
 
  private:
@@ -79,7 +79,7 @@ class SeriesSelection {
   SeriesSelection(RunSelection selection, Kind kind, RunSource* source);
   bool Counts(const RunData::Tag& tag) const;
   absl::Status FindTagsOf(const std::string& run);
-  // True if a run that is still being read may add to `selected`: the search for tags begins anew,
+  // True if a run that is still being read may add to `selected`: the search for tags starts again
   // and waits for that run.
   bool AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries>>& selected);
 
@@ -91,12 +91,12 @@ class SeriesSelection {
   RunSource* source_;
   bool found_runs_ = false;
   SelectedRuns runs_;
-  std::vector<std::vector<Tag>> tags_;  // Tags, by name, of the runs looked at so far.
+  std::vector<std::vector<Tag>> tags_;  // Tags, by name, of the runs examined so far.
   std::size_t tag_count_ = 0;
   std::set<std::size_t> in_part_;  // Runs whose tags are not all known.
   std::uint64_t unreadable_count_ = 0;
-  absl::Status unreadable_;        // Why the first of them cannot be read.
-  std::set<std::string> awaited_;  // Runs that have to be read whole before their tags count.
+  absl::Status unreadable_;        // Why the first of them is unreadable.
+  std::set<std::string> awaited_;  // Runs that must be read completely before their tags count.
   std::optional<RunSource::Request> waiting_;
   std::vector<Series> series_;
 };

@@ -22,7 +22,7 @@ namespace datamanager {
 namespace {
 
 constexpr std::size_t kNamesInAnError = 8;
-// A step, a time and a value each, in the 64 MiB of an answer.
+// A point has a step, a time and a value; an answer has 64 MiB.
 constexpr std::uint64_t kMostPoints = (64 << 20) / 24;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -105,14 +105,14 @@ absl::StatusOr<msg::TagsReplyT> TagsPage(const RunSource::View& view,
   reply.generation = data.generation();
   reply.cache = static_cast<msg::CacheState>(view.state);
   reply.incomplete = view.incomplete;
-  // Once: on the first page.
+  // Only the first page lists the plugins.
   std::size_t room_for_names = kMostPageBytes;
   if (request.after.empty()) reply.plugins = PluginsOf(data, &room_for_names);
   std::size_t bytes = 0;
   std::span<const RunData::TagId> tags = data.TagsByName();
   const bool all = request.plugin.empty() && !pattern->has_value();
   if (all) {
-    // Tags of other pages need not be looked at.
+    // Skips the tags of other pages.
     reply.total = tags.size();
     const auto begin = std::upper_bound(tags.begin(), tags.end(), request.after,
                                         [&](const std::string& after, RunData::TagId id) {

@@ -37,7 +37,7 @@ struct Question {
   ValueOptions options;
 };
 
-// Everything that reading a series' values without the lock of its run needs.
+// All that is needed to read a series' values without holding its run's lock.
 struct Values {
   std::string run;
   std::string directory;
@@ -47,9 +47,9 @@ struct Values {
   std::string content;
   std::uint64_t generation = 0;
   bool incomplete = false;
-  std::uint64_t total = 0;  // Number of selected values, including those not asked for.
+  std::uint64_t total = 0;  // Number of selected values, including those not requested.
   std::vector<std::string> files;
-  std::vector<ValuePlace> places;  // Asked for.
+  std::vector<ValuePlace> places;  // Places of the requested values.
   std::size_t next = 0;
 };
 
@@ -95,7 +95,7 @@ class ValueAnswer : public RunAnswerMaker<msg::ReadValuesReplyT> {
     if (read.ok()) {
       values_ = std::move(values);
     } else if (absl::IsNotFound(read)) {
-      // The run has gone since it was selected.
+      // The run was removed since it was selected.
       ++next_;
     } else {
       return read;
@@ -147,7 +147,7 @@ class ValueAnswer : public RunAnswerMaker<msg::ReadValuesReplyT> {
     while (values.next < values.places.size() && bytes < kPartBytes && count < kPartValues &&
            reply->blobs.size() < kPartValues) {
       const auto added = Add(values.places[values.next], reply);
-      // No descriptor, say: the same call may do better later.
+      // For example, no free descriptor: the same call may succeed later.
       if (absl::IsUnavailable(added.status())) return added.status();
       if (added.ok()) {
         bytes += *added;
@@ -223,7 +223,7 @@ class BlobAnswer : public AnswerMaker<msg::ReadBlobReplyT> {
   const std::uint64_t length_;
 };
 
-// The path of a file that the run has, and no other.
+// Returns the path of a file; accepts only files of the run.
 absl::StatusOr<std::string> PathOf(const std::string& run, const std::string& file,
                                    RunSource& source) {
   const auto item = source.Brief(run);

@@ -23,7 +23,7 @@ using eventlog::NumberType;
 using eventlog::TensorView;
 using eventlog::ValueKind;
 
-// Bytes of a table in a message beside its lists.
+// Encoded size of a table without its lists.
 constexpr std::size_t kTableBytes = 128;
 constexpr std::size_t kMaxCaptionBytes = 1024;
 
@@ -52,14 +52,14 @@ Form FormOf(const StoredValue& value) {
   return Form::kTensor;
 }
 
-// A double cannot hold every (u)int64; a complex number has two parts.
+// A double cannot represent every (u)int64; a complex number has two parts.
 bool IsAnsweredAsBytes(NumberType type) {
   return type == NumberType::kInt64 || type == NumberType::kUint64 || eventlog::IsComplex(type);
 }
 
 std::vector<std::uint8_t> AsBytes(std::string_view text) { return {text.begin(), text.end()}; }
 
-// The elements of a tensor that were asked for.
+// The requested elements of a tensor.
 class TensorPart {
  public:
   TensorPart(const TensorView& tensor, eventlog::TensorSlice slice, std::uint64_t limit)
@@ -90,7 +90,7 @@ class TensorPart {
     }
     return bytes;
   }
-  // Adds strings until the next one would exceed kMaxTextBytes.
+  // Returns strings until the next one would exceed kMaxTextBytes.
   std::vector<std::string> Strings() const {
     std::vector<std::string_view> all;
     const std::uint64_t needed =
@@ -112,7 +112,7 @@ class TensorPart {
   const eventlog::TensorSlice slice_;
   const std::uint64_t count_;
   bool is_whole_ = false;
-  std::vector<std::uint64_t> elements_;  // Unless it is whole.
+  std::vector<std::uint64_t> elements_;  // Unless is_whole_.
 };
 
 absl::StatusOr<msg::TensorT> TensorMessage(const TensorView& tensor, const ValueOptions& options,
@@ -156,13 +156,13 @@ absl::StatusOr<std::size_t> AppendTensor(const StoredValue& value, const ValueOp
                                          msg::ReadValuesReplyT* reply) {
   const auto tensor = eventlog::ReadTensor(value.kind, value.bytes);
   if (!tensor.ok()) return tensor.status();
-  // Each element of a text tensor is a string; a slice may need all strings before it.
+  // Each element of a text tensor is a string; a slice may have to read all strings before it.
   if (tensor->IsText() && tensor->size() > kMaxTensorValues) {
     return absl::ResourceExhaustedError(absl::StrCat("a tensor of ", tensor->size(),
                                                      " strings; at most ", kMaxTensorValues,
                                                      " are shown, its bytes can be read"));
   }
-  // A complex element takes 16 bytes.
+  // A complex element has 16 bytes.
   const std::uint64_t limit = kMaxTensorValues / (eventlog::IsComplex(tensor->type()) ? 2 : 1);
   auto message = TensorMessage(*tensor, options, limit);
   if (!message.ok()) return message.status();
@@ -203,12 +203,12 @@ absl::StatusOr<std::size_t> AppendHistogram(const StoredValue& value, const Valu
   return size;
 }
 
-// A caption of a value, cut to kMaxCaptionBytes, which only a hostile file exceeds.
+// Converts a caption, cut to kMaxCaptionBytes, which only a malicious file exceeds.
 std::string Caption(std::string_view text) {
   return runtime::LossyUtf8(text.substr(0, kMaxCaptionBytes));
 }
 
-// Sizes that no picture has are not known.
+// Returns 0, which means unknown, for impossible sizes.
 std::uint32_t Extent(std::int64_t size) {
   return size < 0 || size > 0xffffffff ? 0 : static_cast<std::uint32_t>(size);
 }
@@ -224,7 +224,7 @@ msg::BlobT PlaceOf(const StoredValue& value) {
   return blob;
 }
 
-// `bytes` are a part of the value's.
+// `bytes` must be a part of the value's bytes.
 msg::BlobT PlaceOf(const StoredValue& value, std::string_view bytes) {
   msg::BlobT blob = PlaceOf(value);
   // An empty part may point anywhere.
@@ -267,7 +267,7 @@ absl::StatusOr<std::size_t> AppendBlobs(const StoredValue& value, const ValueOpt
   return size;
 }
 
-// One point: a number for each axis.
+// Converts one point: a number for each axis.
 msg::TensorT ConvergenceMessage(const eventlog::Landscape::Points& point) {
   msg::TensorT message;
   for (const TensorView* axis : {&point.x, &point.y, &point.z}) {
@@ -283,7 +283,7 @@ absl::StatusOr<std::size_t> AppendLandscape(const StoredValue& value, const Valu
                                             msg::ReadValuesReplyT* reply) {
   const auto landscape = eventlog::ReadLandscape(value.bytes);
   if (!landscape.ok()) return landscape.status();
-  // A slice is of one tensor's dimensions, and here are nine.
+  // A slice applies to one tensor's dimensions, but a landscape has nine tensors.
   ValueOptions whole = options;
   whole.slice.clear();
   std::size_t size = kTableBytes;

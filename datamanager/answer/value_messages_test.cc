@@ -142,7 +142,7 @@ TEST(ValueMessagesTest, TextsAreStringsOfATensor) {
   const auto column = Answer(text, {.slice = "[:, 1]"});
   EXPECT_EQ(column.tensors[0]->strings, (std::vector<std::string>{"b\xef\xbf\xbd", "d"}));
   EXPECT_FALSE(column.tensors[0]->cut);
-  // A tensor that one message cannot hold is cut.
+  // A tensor that is too large for one message is truncated.
   const std::string half(kMaxTextBytes / 2, 'x');
   const auto cut = Answer(Tensor(Texts({3}, {half, half, half})));
   EXPECT_EQ(cut.tensors[0]->strings.size(), 1u);
@@ -234,7 +234,7 @@ TEST(ValueMessagesTest, AnythingCanBeHadByReference) {
   EXPECT_EQ(reply.blobs[0]->offset, 1000u);
   EXPECT_EQ(reply.blobs[0]->length, bytes.size());
   EXPECT_EQ(reply.blobs[0]->crc, eventlog::Crc32c(bytes));
-  // A graph stands beside the summary, and is nothing but bytes here.
+  // This graph is stored next to the summary, and counts as plain bytes here.
   const auto graph = Answer(Value("graphs", DataClass::kBlobSequence, ValueKind::kNone, "graph"));
   ASSERT_EQ(graph.blobs.size(), 1u);
   EXPECT_EQ(graph.blobs[0]->length, 5u);
@@ -264,7 +264,7 @@ TEST(ValueMessagesTest, ALandscapeHasItsSurfaceItsPathAndWhereItEnds) {
   const std::string metadata = Bytes(1, "PCA") + Bytes(2, "epoch") + Number(3, 1875);
   const std::string bytes =
       Bytes(1, points(0)) + Bytes(2, path) + Bytes(3, metadata) + Bytes(4, points(200));
-  // A slice is for tensors; here it means nothing.
+  // A slice applies to tensors only; here it is ignored.
   const auto reply = Answer(
       Value("loss_landscape", DataClass::kTensor, ValueKind::kLandscape, bytes), {.slice = "[9]"});
   ASSERT_EQ(reply.landscapes.size(), 1u);
@@ -289,7 +289,7 @@ TEST(ValueMessagesTest, WhatIsNotWhatItShouldBeAppendsNothing) {
     ValueOptions options;
     absl::StatusCode code;
   };
-  // A shape of a few bytes with one string that stands for all of them.
+  // A shape of a few bytes with a single string, which is repeated for all elements.
   const std::string many = Texts({1'000'000}, {"x"});
   const std::string pictures = Texts({2003}, {"1"});
   const Row rows[] = {
@@ -325,7 +325,7 @@ TEST(ValueMessagesTest, BlobsThatCannotBeListedCanBeHadAsOne) {
 }
 
 TEST(ValueMessagesTest, NoShapeMakesALargeAnswer) {
-  // 2^29 elements, of which one is stored.
+  // 2^29 elements, only one of which is stored.
   const std::string bytes = Number(1, 1) + ShapeBytes({1 << 29}) + Float(5, 2);
   const auto reply = Answer(Tensor(bytes), {.max_values = ~std::uint64_t{0}});
   EXPECT_EQ(reply.tensors[0]->numbers.size(), kMaxTensorValues);
