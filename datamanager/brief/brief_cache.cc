@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kNamesInAnError = 5;
 
-// True if that is news: a failure, and not the last one again.
+// Runs an updater. Returns true for a failure other than the previous one.
 bool Update(const BriefCache::Updater& updater, BriefItem& item, absl::Status* status) {
   *status = item.UnderLockOf(updater.name, [&] { return updater.update(item); });
   if (!status->ok()) return item.Fail(updater.name, *status);

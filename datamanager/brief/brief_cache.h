@@ -21,17 +21,18 @@ namespace datamanager {
 
 using BriefItemPtr = std::shared_ptr<BriefItem>;
 
-// All runs, as scans list them, none of their points, and what updaters make of each of them. Any
-// thread may call any method; only UpdateAll may block. Locks: this one, then an item's.
+// The list of all runs from the latest scan, without their points, and the content that updaters
+// derive for each of them. Any thread may call any method; only UpdateAll may block. Lock order:
+// this cache's, then an item's.
 //
 // Re-imagines MindInsight's BriefCacheManager. Differences: a scan that finds nothing new costs
-// nothing; a run that was deleted and made again does not inherit the content of the old one; a
-// caller that asks for content is told why its updater failed.
+// nothing; a run that was deleted and re-created does not inherit the old content; a caller that
+// requests missing content learns why its updater failed.
 class BriefCache {
  public:
-  // Puts content under keys of a run, mostly the one it is called after, which is locked meanwhile
-  // (BriefItem::UnderLockOf). Called for every run after each scan, so it should see at once
-  // whether there is anything to do. An error costs the content under its name.
+  // Sets content under keys of a run, usually the key with its own name, which is locked meanwhile
+  // (BriefItem::UnderLockOf). Runs for every run after each scan, so it should return quickly if
+  // nothing has changed. An error removes the content under its name.
   struct Updater {
     std::string name;
     std::function<absl::Status(BriefItem& item)> update;
@@ -40,34 +41,35 @@ class BriefCache {
 
   static constexpr std::string_view kLineage = "lineage";
 
-  // `lineage` updates the key of that name, before the updaters that are registered.
+  // `lineage` updates the key of that name; it runs before all registered updaters.
   explicit BriefCache(std::function<absl::Status(BriefItem& item)> lineage);
   BriefCache(const BriefCache&) = delete;
   BriefCache& operator=(const BriefCache&) = delete;
 
-  // The last of a name counts, in the place of the first.
+  // Adds an updater; replaces an earlier one of the same name, in its place.
   void Register(Updater updater);
 
-  // Takes what a scan has found: all runs, in any order (RunTree::runs()). Items of runs that are
-  // still there stay the same objects with the same content; those of other runs go, but a caller
-  // that holds an item keeps it. Merges of several scans come in the order of the scans.
+  // Applies the result of a scan: all runs, in any order (RunTree::runs()). Items of runs that
+  // still exist stay the same objects with the same content; items of other runs are removed, but a
+  // caller that holds one keeps it. Call Merge() in the order of the scans.
   void Merge(std::span<const ListedRunPtr> runs);
-  // True once a scan was merged: before that nobody knows which runs there are.
+  // True once a scan was merged: the runs are unknown before.
   bool merged() const;
 
   struct Updates {
     std::size_t done = 0;
     std::size_t failed = 0;
-    std::size_t newly_failed = 0;  // Not for the same reason as the last time.
+    std::size_t newly_failed = 0;  // Failed for another reason than the last time.
   };
-  // Runs each updater by itself, in the order of their registration, for every run, newest first.
-  // Fresh failures are logged, one line for each updater. Between two runs `wanted` is asked
-  // whether to go on.
+  // Runs the updaters one after the other, in the order of their registration, each for all runs,
+  // newest first. Logs new failures, one line for each updater. Calls `wanted` between two runs and
+  // stops if it returns false.
   Updates UpdateAll(const std::function<bool()>& wanted = [] { return true; });
 
   // Newest first.
   Items items() const;
-  // By name, or by what only one name begins with. NotFound; FailedPrecondition if several do.
+  // Finds a run by its name or a unique prefix. NotFound; FailedPrecondition if a prefix is
+  // ambiguous.
   absl::StatusOr<BriefItemPtr> Find(std::string_view run) const;
 
  private:

@@ -47,7 +47,7 @@ std::vector<std::string> Names(const BriefCache& cache) {
   return names;
 }
 
-// Collects the warnings that are logged while it lives.
+// Collects the warnings that are logged during its lifetime.
 class Warnings : public google::LogSink {
  public:
   Warnings() { google::AddLogSink(this); }
@@ -56,7 +56,7 @@ class Warnings : public google::LogSink {
             const char* message, std::size_t size) override {
     if (severity == google::GLOG_WARNING) lines_.emplace_back(message, size);
   }
-  // Since the last call.
+  // Returns the warnings since the last call.
   std::vector<std::string> Take() { return std::exchange(lines_, {}); }
 
  private:
@@ -74,7 +74,7 @@ TEST(BriefItemTest, KeepsContentUnderKeys) {
   const auto before = item.Get<std::string>("a").value();
   ASSERT_TRUE(item.Set("a", Text("two")).ok());
   EXPECT_EQ(**item.Get<std::string>("a"), "two");
-  EXPECT_EQ(*before, "one");  // A holder of the old content keeps it.
+  EXPECT_EQ(*before, "one");  // A reader that holds the old content keeps it.
   EXPECT_TRUE(item.Delete("a").ok());
   EXPECT_FALSE(item.Get<std::string>("a").ok());
   EXPECT_EQ(**item.Get<int>("b"), 2);
@@ -126,7 +126,7 @@ TEST(BriefItemTest, WhatBelongsTogetherHappensTogetherAndKeysDoNotWaitForEachOth
     }
   };
   {
-    // All of this happens while the lock of another key is held, and is read without one.
+    // All of this happens while another key's lock is held; reading takes no lock.
     const absl::Status status = item.UnderLockOf("held", [&] {
       runtime::Thread one("one", [&] { count("a"); });
       runtime::Thread two("two", [&] { count("a"); });
@@ -161,13 +161,13 @@ TEST(BriefCacheTest, ARunThatIsStillThereKeepsItsContent) {
   EXPECT_EQ(*cache.Find("a"), a);
   EXPECT_EQ(a->run()->update_us, 2);
   EXPECT_TRUE(a->Get<std::string>("x").ok());
-  // Deleted and made again.
+  // The run was deleted and created again.
   EXPECT_NE(*cache.Find("b"), b);
   EXPECT_FALSE((*cache.Find("b"))->Get<std::string>("x").ok());
   Merge(&cache, {});
   EXPECT_THAT(Names(cache), IsEmpty());
   EXPECT_TRUE(cache.merged());
-  EXPECT_TRUE(a->Get<std::string>("x").ok());  // A holder of the item keeps it.
+  EXPECT_TRUE(a->Get<std::string>("x").ok());  // A reader that holds the item keeps it.
 }
 
 TEST(BriefCacheTest, FindsByNameOrPrefix) {
@@ -201,7 +201,7 @@ TEST(BriefCacheTest, UpdatersRunForEveryRunLineageFirst) {
   EXPECT_EQ(cache.UpdateAll().done, 6u);
   EXPECT_THAT(calls,
               ElementsAre("lineage b", "lineage a", "trial b", "trial a", "other b", "other a"));
-  // The last of a name counts; lineage stays the first.
+  // If two updaters have one name, the last one counts; lineage still runs first.
   calls.clear();
   cache.Register({"trial", tell("another trial")});
   cache.Register({"lineage", tell("another lineage")});
@@ -262,7 +262,7 @@ TEST(BriefCacheTest, AFailureCostsItsOwnKeyAndIsSaidOnce) {
 
   updates = cache.UpdateAll();
   EXPECT_EQ(updates.failed, 1u);
-  EXPECT_EQ(updates.newly_failed, 0u);  // For the same reason.
+  EXPECT_EQ(updates.newly_failed, 0u);  // The reason is the same.
   EXPECT_THAT(warnings.Take(), IsEmpty());
   why = "record 4 is broken too";
   EXPECT_EQ(cache.UpdateAll().newly_failed, 1u);

@@ -78,7 +78,7 @@ absl::Status BriefItem::UnderLockOf(std::string_view key,
 bool BriefItem::Fail(std::string_view key, const absl::Status& why) {
   MutexLock lock(mutex_);
   Slot* const slot = SlotOf(key);
-  if (slot == nullptr) return true;  // It cannot be remembered.
+  if (slot == nullptr) return true;  // The failure cannot be stored.
   slot->content.reset();
   const bool other = slot->failure != why;
   slot->failure = why;

@@ -19,34 +19,34 @@
 
 namespace datamanager {
 
-// The entry of one run in the brief cache: how the run is listed, and content under keys, which
-// updaters (BriefCache::Updater) put there. Any thread may call any method; only UnderLockOf waits.
+// The entry of one run in the brief cache: its listing, and content under keys, set by updaters
+// (BriefCache::Updater). Any thread may call any method; only UnderLockOf waits.
 //
-// Re-imagines MindInsight's CachedTrainJob. Content is shared and does not change once it is here,
-// so that a reader never waits for a thread that works out the next content; a lock for each key
-// keeps such threads apart.
+// Re-imagines MindInsight's CachedTrainJob. Content is shared and immutable, so that a reader never
+// waits for a thread that computes new content; a lock per key serialises such threads.
 class BriefItem {
  public:
   static constexpr std::size_t kMaxKeys = 64;
-  // Whether a missing key is an error to the caller, or nothing.
+  // Whether a missing key is an error or a null result.
   enum class Missing : std::uint8_t { kError, kNothing };
 
   explicit BriefItem(ListedRunPtr run) : run_(std::move(run)) {}
   BriefItem(const BriefItem&) = delete;
   BriefItem& operator=(const BriefItem&) = delete;
 
-  // As of the last scan. The same object as long as nothing about the run has changed: an updater
-  // that remembers it can tell. A file of another kind that is rewritten in place is not noticed;
-  // one that is replaced is, by the times of the directory.
+  // The listing of the last scan. The object stays the same as long as nothing about the run has
+  // changed, so an updater can compare pointers. It does not change if a file that is not an event
+  // file is rewritten in place, but it does if the file is replaced, because the directory's times
+  // change.
   ListedRunPtr run() const;
 
-  // `content` is not null. ResourceExhausted: the item would have more than kMaxKeys keys.
+  // Sets content, which must not be null. ResourceExhausted if the item would exceed kMaxKeys.
   template <typename T>
   absl::Status Set(std::string_view key, std::shared_ptr<const T> content) {
     return SetAny(key, std::any(std::move(content)));
   }
-  // A missing key is NotFound, naming the key, the run, and why it is missing if its updater has
-  // failed; or null. FailedPrecondition: the content is of another type than T.
+  // Returns the content. A missing key is null or NotFound, which names the key, the run, and the
+  // updater's failure if there was one. FailedPrecondition if the content's type is not T.
   template <typename T>
   absl::StatusOr<std::shared_ptr<const T>> Get(std::string_view key,
                                                Missing missing = Missing::kError) const {
@@ -59,31 +59,31 @@ class BriefItem {
     if (typed == nullptr) return TypeError(key);
     return *typed;
   }
-  // A missing key is NotFound, or nothing to do.
+  // Removes the content. A missing key is ignored or NotFound.
   absl::Status Delete(std::string_view key, Missing missing = Missing::kError);
 
-  // Calls `work` while nobody else's `work` for this key of this item runs; it may call all other
-  // methods, not this one. For Get and Set that belong together.
+  // Calls `work` while no other `work` for this key of this item runs. `work` may call all methods
+  // but this one. For a Get and a Set that must be atomic.
   absl::Status UnderLockOf(std::string_view key, const std::function<absl::Status()>& work);
 
-  // The content goes, and `why`, not OK, stands in its place until Set or Recovered. True if there
-  // was another reason or none before.
+  // Removes the content; `why`, which is not OK, takes its place until Set() or Recovered().
+  // Returns true if the previous failure was different or there was no failure.
   bool Fail(std::string_view key, const absl::Status& why);
   void Recovered(std::string_view key);
-  // Keys whose content could not be made, with the reason.
+  // Returns the keys whose updater failed, with the reasons.
   std::map<std::string, absl::Status> Failures() const;
 
-  // The same run after another scan.
+  // Stores the listing of a newer scan.
   void SetRun(ListedRunPtr run);
 
  private:
   struct Slot {
-    runtime::Mutex work;  // Before mutex_.
-    std::any content;     // Guarded by mutex_ of the item, as the next.
+    runtime::Mutex work;  // Lock it before mutex_.
+    std::any content;     // Guarded by the item's mutex_, like the next.
     absl::Status failure;
   };
 
-  // Slots stay as long as the item. Null if there would be too many.
+  // Slots live as long as the item. Returns null if there would be too many.
   Slot* SlotOf(std::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SetAny(std::string_view key, std::any content);
   std::any GetAny(std::string_view key) const;

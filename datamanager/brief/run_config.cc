@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// How deep lists and objects are within each other, before anything walks through them.
+// Returns the nesting depth of a JSON text, before anything recurses into it.
 std::size_t Depth(std::string_view text) {
   std::size_t depth = 0, deepest = 0;
   bool in_string = false;
@@ -43,7 +43,7 @@ class RunConfig::Flattening {
     values_.push_back(std::move(flat));
   }
 
-  // Sorted by name, each once.
+  // Returns the values sorted by name, without duplicates.
   std::vector<Value> Take() {
     std::stable_sort(values_.begin(), values_.end(),
                      [](const Value& a, const Value& b) { return a.name < b.name; });

@@ -14,27 +14,27 @@
 
 namespace datamanager {
 
-// The configuration that a run was started with, as queries and comparisons see it: the values of
-// params.json, those of nested objects under joined names ("net/depth"). A list, and an object
-// without members, is one value: its JSON. If two values come to have one name, one of them counts.
-// Any thread once it is made.
+// The configuration with which a run was started, for queries and comparisons: the values of
+// params.json; nested objects have joined names ("net/depth"). A list, and an object without
+// members, is a single value: its JSON. If two values get the same name, one of them is kept.
+// Immutable after construction; any thread.
 class RunConfig {
  public:
+  // Limits of the text; Parse() refuses a text beyond them.
   static constexpr std::size_t kMaxSize = 1 << 20;  // Bytes of the text.
-  static constexpr std::size_t kMaxDepth = 64;      // Levels of lists and objects within each
-                                                    // other.
+  static constexpr std::size_t kMaxDepth = 64;      // Nesting of lists and objects.
 
-  // InvalidArgument: the text is no JSON object, or has more than that.
+  // Returns InvalidArgument if the text is not a JSON object or exceeds a limit above.
   static absl::StatusOr<RunConfig> Parse(std::string_view text);
-  // Makes a configuration of JSON texts under their names; a text that is no JSON, or has more
-  // levels, becomes a string.
+  // Makes a configuration from JSON texts by name; a text that is not JSON, or nested too deeply,
+  // becomes a string.
   static RunConfig Of(const std::map<std::string, std::string>& values);
 
   RunConfig() = default;  // Empty.
   RunConfig(RunConfig&&) = default;
   RunConfig& operator=(RunConfig&&) = default;
 
-  // Sorted by name. Valid as long as this object, also when it has moved.
+  // Sorted by name. Valid as long as this object, even if it was moved.
   std::span<const ConfigFacts> facts() const { return facts_; }
 
  private:
@@ -49,7 +49,7 @@ class RunConfig {
 
   explicit RunConfig(std::vector<Value> values);
 
-  // The views in the facts are of the values, which stay where they are.
+  // The facts are views into the values, whose memory does not move.
   std::vector<Value> values_;
   std::vector<ConfigFacts> facts_;
 };

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// "name text number" of each; "-" if it is no number.
+// Returns "name text number" for each fact; "-" if the value is not a number.
 std::vector<std::string> Facts(const std::string& text) {
   const auto config = RunConfig::Parse(text);
   EXPECT_TRUE(config.ok()) << config.status();

@@ -9,10 +9,10 @@
 namespace datamanager {
 namespace {
 
-// The file as it was last seen, and the outcome of reading it.
+// The file when it was last seen, and the outcome of reading it.
 struct Seen {
   ListedRunPtr run;
-  std::optional<FileStat> file;  // Nothing: the run had no such file.
+  std::optional<FileStat> file;  // Null: the run had no such file.
   absl::Status outcome;
 };
 
@@ -57,7 +57,7 @@ class FileUpdate {
                                                      " bytes, more than ", file_.limit));
   }
 
-  // With the next scan, even if nothing has changed until then.
+  // Makes the next scan retry, even if nothing changes until then.
   absl::Status TryAgain(BriefItem& item, absl::Status why) const {
     item.Delete(seen_key_, BriefItem::Missing::kNothing).IgnoreError();
     return why;

@@ -16,24 +16,24 @@
 
 namespace datamanager {
 
-// A small file beside the event files of a run.
+// Describes a small file beside the event files of a run.
 struct RunFile {
-  std::string key;                                    // Key of the content; "KEY file" is taken
-                                                      // too.
-  std::string name;                                   // In the directory of the run.
-  std::size_t limit = 0;                              // Bytes.
+  std::string key;                                    // Key of the content; "KEY file" is also
+                                                      // used.
+  std::string name;                                   // Name in the run's directory.
+  std::size_t limit = 0;                              // Limit of its size, in bytes.
   DirectorySource* source = DirectorySource::Real();  // Not owned.
 };
 
-// Gives `take` the bytes of the file if it is another file than the last time, or has changed; the
-// updater looks at that only if anything about the run has changed. An error stands until then.
-// Without the file the content goes, which is no failure. Errors: what `take` returns;
-// FailedPrecondition if it is no regular file; ResourceExhausted over the limit; those of the
-// system, after which it is tried again.
+// Passes the file's bytes to `take` if the file was replaced or has changed since the last time;
+// checks the file only if anything about the run has changed. An error persists until the next
+// change. If the file is missing, removes the content, which is not a failure. Errors: those of
+// `take`; FailedPrecondition if it is not a regular file; ResourceExhausted over the limit; errors
+// of the system, after which the next scan retries.
 BriefCache::Updater UpdaterFromText(
     RunFile file, std::function<absl::Status(BriefItem& item, std::string_view text)> take);
 
-// Keeps what `parse` makes of the file.
+// Stores the result of `parse`.
 template <typename T>
 BriefCache::Updater UpdaterFromFile(RunFile file,
                                     absl::StatusOr<T> (*parse)(std::string_view text)) {

@@ -65,7 +65,7 @@ class RunFileUpdaterTest : public testing::Test {
     std::ofstream(directory_ + "/new") << text;
     std::filesystem::rename(directory_ + "/new", directory_ + "/number.txt");
   }
-  // A scan that finds something new about the run.
+  // Simulates a scan that finds a change in the run.
   void Change() {
     ListedRun run;
     run.name = "r";
@@ -106,7 +106,7 @@ TEST_F(RunFileUpdaterTest, LooksAfterChangesAndReadsWhatIsNew) {
   for (int scan = 0; scan < 3; ++scan) EXPECT_EQ(**Number(), 17);
   EXPECT_EQ(source_.looks, 1);
   EXPECT_EQ(parsed, 1);
-  Change();  // Something other than the file changes.
+  Change();  // Something other than the file changed.
   EXPECT_EQ(**Number(), 17);
   EXPECT_EQ(source_.looks, 2);
   EXPECT_EQ(parsed, 1);

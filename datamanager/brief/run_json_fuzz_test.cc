@@ -1,5 +1,5 @@
-// Any bytes as each of what is read beside event files: the configuration of a run, its provenance,
-// and the name of a file.
+// Feeds arbitrary bytes to the parsers of everything that is read besides event files: a run's
+// configuration, its provenance, and file names.
 
 #include <cstddef>
 #include <cstdint>

@@ -40,7 +40,7 @@ absl::Status ReadLabels(const json& object, std::vector<std::string>* labels) {
   return absl::OkStatus();
 }
 
-// "HASH", or "HASH-dirty" where something was not committed; empty where nobody knows.
+// Returns "HASH", or "HASH-dirty" if there were uncommitted changes; empty if unknown.
 std::string CommitOf(const json& object) {
   const auto git = object.find("git");
   if (git == object.end() || !git->is_object()) return "";

@@ -11,10 +11,10 @@
 
 namespace datamanager {
 
-// The trial behind a run, as the run's provenance.json describes it: its members "labels" (a list
-// of texts), "trial" and "group" (texts), each of which may be missing. The only other members that
-// are read describe the command: "argv" (a list of texts), and "commit" and "dirty" in "git"; a
-// value of another type there counts as missing.
+// The trial behind a run, from the run's provenance.json: its members "labels" (a list of texts),
+// "trial" and "group" (texts), each optional. The only other members that are read describe the
+// command: "argv" (a list of texts), and "commit" and "dirty" in "git"; if one of these has another
+// type, it is ignored.
 struct RunLabels {
   static constexpr std::size_t kMaxBytes = 2 << 20;  // Limit of the file's size.
   static constexpr std::size_t kMaxLabels = 64;
@@ -22,10 +22,11 @@ struct RunLabels {
   std::vector<std::string> labels;
   std::string trial;
   std::string group;
-  RunConfig command;  // As CommandParameters() of run_parameters.h.
+  RunConfig command;  // From CommandParameters() of run_parameters.h.
 };
 
-// InvalidArgument: no JSON object, a member of another type, or more than kMaxLabels labels.
+// Returns InvalidArgument if the text is not a JSON object, a member has another type, or there are
+// more than kMaxLabels labels.
 absl::StatusOr<RunLabels> ParseRunLabels(std::string_view text);
 
 }  // namespace datamanager

@@ -41,14 +41,13 @@ Files LineageFiles(const ListedRun& run) {
   return files;
 }
 
-// The serialized messages. Protobuf merges two messages into one if they stand one behind the
-// other: repeated fields go on.
+// Serialized messages. Protobuf merges concatenated messages: their repeated fields are joined.
 struct Records {
   std::string train, evaluation, dataset, user_defined;
 
   void Take(std::string_view payload) {
     const auto event = eventlog::DecodeLineageEvent(payload);
-    // As everywhere: a record that is none costs itself.
+    // As in all event files, a malformed record is skipped.
     if (!event.ok()) return;
     switch (event->kind) {
       case LineageKind::kTrain:
@@ -133,7 +132,7 @@ absl::Status Update(BriefItem& item, eventlog::OpenFileBound* open_files) {
   } else {
     auto lineage = Read(run->directory, now.files, open_files);
     if (absl::IsUnavailable(lineage.status())) {
-      // With the next scan, even if nothing has changed until then.
+      // Makes the next scan retry, even if nothing changes until then.
       item.Delete(kSeenKey, BriefItem::Missing::kNothing).IgnoreError();
       return lineage.status();
     }

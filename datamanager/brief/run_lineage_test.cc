@@ -27,7 +27,7 @@ using eventlog::testing::Bytes;
 using eventlog::testing::Double;
 using eventlog::testing::Number;
 
-// Field of a LineageEvent that holds the message.
+// The field of a LineageEvent that holds the message.
 enum Field : int { kVersion = 3, kTrain = 6, kEvaluation = 7, kDataset = 9, kUser = 10 };
 
 std::string Record(Field field, std::string_view message) {
@@ -48,7 +48,7 @@ class RunLineageTest : public ::testing::Test {
   void Write(const std::string& name, const std::string& content) {
     std::ofstream(directory_ + "/" + name, std::ios::binary) << content;
   }
-  // As a scan would list it; a version stands for the times of a file.
+  // Lists the files like a scan; a version stands for the times of a file.
   ListedRunPtr List(const std::vector<std::pair<std::string, int>>& names_and_versions) {
     auto run = std::make_shared<ListedRun>();
     run->name = "run";
@@ -58,7 +58,7 @@ class RunLineageTest : public ::testing::Test {
       ListedFile& file = run->files.emplace_back();
       file.name = name;
       file.kind = ParseFileName(name).kind;
-      // Not in the order of their names.
+      // Creation times in the reverse order of the names.
       file.create_us = --created;
       file.state.changed_ns = version;
     }
@@ -73,7 +73,7 @@ class RunLineageTest : public ::testing::Test {
 TEST_F(RunLineageTest, TheLastRecordOfEachKindCountsAndWhatUsersSayAddsUp) {
   Write(first_, Record(kVersion, "MindSpore.Event:1") + Record(kTrain, Epochs(3)) +
                     Record(kUser, UserText("who", "me")));
-  // Created before the first.
+  // Created before the first file.
   Write(second_, Record(kTrain, Epochs(1)) + Record(kEvaluation, Bytes(2, "accuracy")) +
                      Record(kUser, UserText("why", "because")));
   const auto lineage = ReadRunLineage(*List({{first_, 1}, {second_, 1}}), nullptr);
@@ -107,7 +107,7 @@ TEST_F(RunLineageTest, WhatCannotBeReadSaysWhy) {
   EXPECT_TRUE(absl::IsResourceExhausted(ReadRunLineage(*huge, nullptr).status()));
 }
 
-// The brief cache's part in it: an item, and the updater for it.
+// Plays the brief cache's part: an item and its updater.
 class Updated {
  public:
   explicit Updated(ListedRunPtr run) : item_(std::move(run)) {}
@@ -116,7 +116,7 @@ class Updated {
     item_.SetRun(std::move(run));
     return updater_.update(item_);
   }
-  // Empty if the key is missing.
+  // Returns "" if the key is missing.
   std::string Train() {
     const auto lineage = item_.Get<RunLineage>(BriefCache::kLineage, BriefItem::Missing::kNothing);
     EXPECT_TRUE(lineage.ok()) << lineage.status();
@@ -135,7 +135,7 @@ TEST_F(RunLineageTest, TheBriefCacheHasItAndReadsChangedFilesAlone) {
   Write(first_, Record(kTrain, Epochs(1)));
   EXPECT_TRUE(run.Update(List({{first_, 1}})).ok());
   EXPECT_EQ(run.Train(), R"({"hyper_parameters":{"epoch":1}})");
-  // Not read: as far as a listing tells, it is the same file.
+  // The file is not read again: the listing does not show the change.
   Write(first_, Record(kTrain, Epochs(2)));
   EXPECT_TRUE(run.Update(List({{first_, 1}, {"events.out.tfevents.1.x", 7}})).ok());
   EXPECT_EQ(run.Train(), R"({"hyper_parameters":{"epoch":1}})");

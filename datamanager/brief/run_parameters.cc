@@ -16,11 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostParameters = 1000;  // Parameters of a command.
-constexpr std::size_t kLongestValue = 1024;    // Bytes; a longer one stays in the command.
-constexpr std::size_t kLongestCommand = 4096;  // Bytes of what is kept of it.
-constexpr std::size_t kMostBelow = 16;         // Runs that a program makes below its own.
-constexpr std::size_t kMostLookedAt = 1000;    // Names of runs, also deeper ones.
+constexpr std::size_t kMostParameters = 1000;  // Limit of a command's parameters.
+constexpr std::size_t kLongestValue = 1024;    // In bytes; a longer value stays in "command".
+constexpr std::size_t kLongestCommand = 4096;  // In bytes; a longer "command" is cut.
+constexpr std::size_t kMostBelow = 16;         // Limit of runs that a program creates below its
+                                               // own.
+constexpr std::size_t kMostLookedAt = 1000;    // Limit of examined names, including deeper ones.
 
 bool IsName(std::string_view text) {
   const auto is_of_name = [](char c) {
@@ -45,7 +46,7 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A number or a truth value is one, any other word a string.
+// Converts a word: numbers and truth values to themselves, any other word to a string.
 json ValueOf(const std::string& word) {
   json parsed = json::parse(word, nullptr, /*exceptions=*/false);
   return parsed.is_number() || parsed.is_boolean() ? parsed : json(word);
@@ -77,7 +78,7 @@ class Command {
   }
 
  private:
-  // False: the word is none of a parameter.
+  // Returns false if the word is not part of a parameter.
   bool Take(const std::string& word, const std::string* next, bool* took_next) {
     const bool is_flag = word.starts_with("--");
     const std::size_t equals = word.find('=');
@@ -88,7 +89,7 @@ class Command {
     if (is_flag) std::replace(name.begin(), name.end(), '-', '_');
     if (equals != word.npos) {
       const std::string value = word.substr(equals + 1);
-      // (Without dashes it may be the line of a shell.)
+      // (Without dashes it may be part of a shell command.)
       if (value.size() > kLongestValue || (!is_flag && !IsPlain(value))) return false;
       values_[name].push_back(ValueOf(value));
       return true;
@@ -154,7 +155,7 @@ std::string ParameterAsJson(const ConfigFacts& parameter) {
 
 std::vector<std::string> RunsBelow(std::span<const std::string> names, std::string_view run) {
   std::vector<std::string> below;
-  if (run == ".") return below;  // Every run is.
+  if (run == ".") return below;  // Every run is below it.
   const std::string begin = std::string(run) + "/";
   auto name = std::lower_bound(names.begin(), names.end(), begin);
   std::size_t looked_at = 0;

@@ -1,20 +1,20 @@
 #ifndef DATAMANAGER_BRIEF_RUN_PARAMETERS_H_
 #define DATAMANAGER_BRIEF_RUN_PARAMETERS_H_
 
-// The parameters of a run: what it was started with and what its program says of itself, in one
-// table for all writers. Queries, comparisons and HParams know these and no others. If several
-// sources have a name the first of them counts:
+// The parameters of a run: its start configuration and what its program reports about itself, in
+// one table for all sources. Queries, comparisons and HParams use these and no others. If several
+// sources have the same name, the first of them wins:
 //
-//   1. params.json (run_config.h): what the trial was configured with;
-//   2. its command, in provenance.json: the arguments, and below "command" and "commit" the rest;
+//   1. params.json (run_config.h): the configuration of the trial;
+//   2. its command, in provenance.json: the arguments; "command" and "commit" hold the rest;
 //   3. MindSpore's train lineage;
-//   4. the plugin "hparams" of the run, or of the only run directly below it that has some, as
-//      add_hparams() of torch and tensorboardX makes one that is called by the time.
+//   4. the plugin "hparams" of the run, or of the only run directly below it that has some:
+//      add_hparams() of torch and tensorboardX creates such a run, named after the time.
 //
 // The first three are known without the run's events. Pure; any thread.
 //
-// Re-imagined: TensorBoard's hparams plugin, which knows its own metadata alone, and lists a run
-// below another as a session of its own.
+// Re-imagined: TensorBoard's hparams plugin, which reads only its own metadata, and lists a run
+// below another as a separate session.
 
 #include <cstddef>
 #include <span>
@@ -27,27 +27,27 @@
 
 namespace datamanager {
 
-// The parameters in the words of a command: "--lr 0.1", "--lr=0.1" and "lr=0.1" give the value of
-// "lr", and "--fast" is true; "-" in a name of a flag is "_", as argparse has it. A parameter that
-// is there several times is a list. "command" has the words that are left, quoted for a shell, and
-// "commit" the other argument unless that is empty.
+// Extracts the parameters from the words of a command: "--lr 0.1", "--lr=0.1" and "lr=0.1" set
+// "lr", and "--fast" is true; "-" in a flag's name becomes "_", as in argparse. A repeated
+// parameter becomes a list. "command" holds the remaining words, quoted for a shell, and "commit"
+// the argument `commit` unless that is empty.
 RunConfig CommandParameters(std::span<const std::string> argv, const std::string& commit);
 
-// "hyper_parameters" of a train lineage (run_lineage.h); empty if it is none.
+// Returns "hyper_parameters" of a train lineage (run_lineage.h); empty if it has none.
 RunConfig LineageParameters(std::string_view train_lineage);
 
-// The parameters in the metadata of the plugin's session_start_info; empty if the text is no such
-// metadata.
+// Returns the parameters in the metadata of the plugin's session_start_info; empty if the text is
+// malformed.
 RunConfig PluginParameters(std::string_view session_start);
 
-// All of them, sorted; of a name that several have that of the first. Views as long as they are.
+// Merges all sources, sorted by name; of equal names the first source wins. Views into the sources.
 std::vector<ConfigFacts> MergeParameters(std::span<const std::span<const ConfigFacts>> sources);
 
-// The value of a parameter.
+// Returns the value of a parameter as JSON.
 std::string ParameterAsJson(const ConfigFacts& parameter);
 
-// The runs directly below `run`, of the sorted names of all; none if there are more than a program
-// makes for itself.
+// Returns the runs directly below `run` from the sorted names of all runs; none if there are more
+// than a program creates for itself.
 std::vector<std::string> RunsBelow(std::span<const std::string> names, std::string_view run);
 
 }  // namespace datamanager

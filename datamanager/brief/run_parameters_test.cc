@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Words = std::vector<std::string>;
 
-// "name=text;" of each; a string has quotes.
+// Returns "name=text;" for each fact; strings are quoted.
 std::string Joined(std::span<const ConfigFacts> facts) {
   std::string text;
   for (const ConfigFacts& fact : facts) {
