@@ -26,8 +26,8 @@ namespace datamanager {
 struct PointsHold;
 using PointsCache = DetailCache<PointsHold>;
 
-// A run as the catalog holds it: its reader, what was read, and the lock that is held for one step
-// of reading it. Any thread may call any method.
+// A run in the catalog: its reader, the data that was read, and a lock that is held for one step of
+// reading. Any thread may call any method.
 class CatalogRun {
  public:
   // Guarded by the run's lock.
@@ -36,22 +36,24 @@ class CatalogRun {
 
     RunFilesReader reader;
     TagLevels levels;
-    // The points read until the run is counted were there before anybody could follow it.
+    // True: points read before the run is counted existed before anybody could follow it, so they
+    // are not announced.
     bool history = false;
-    // The number of the PointsHold that its points are kept for.
+    // Number of the PointsHold for which the points are kept.
     std::uint64_t kept_by = 0;
-    // When the newest file was written that something was read of since it was listed.
+    // Latest modification time of a file that has grown since it was listed, in microseconds since
+    // 1970.
     std::int64_t grown_us = 0;
     // Its share of RunLoader's known_bytes_.
     std::uint64_t known_bytes = 0;
-    // Why the last step could not go on, and when.
+    // Why the last step failed, and when.
     absl::Status failure;
     absl::Duration failed_at;
     std::vector<std::function<void()>> when_counted;
-    bool gone = false;  // Removed: nothing of it is read or waited for any more.
-    bool led = false;   // A thread reads the run's next step.
+    bool gone = false;  // Removed: never read or waited for again.
+    bool led = false;   // A thread is reading the run's next step.
 
-    // It could not be read, and may be when it is tried again.
+    // True if the run could not be read, but a retry may succeed.
     bool in_vain() const { return !failure.ok() && !reader.Unreadable().ok(); }
   };
 
@@ -69,13 +71,12 @@ class CatalogRun {
     waiting_.fetch_add(1);
     runtime::MutexLock lock(mutex_);
     waiting_.fetch_sub(1);
-    // Several steps may be waiting for this turn, and there may be no other.
+    // Several steps may be waiting for this turn, and another may never come.
     who_waited_.SignalAll();
     return use(state_);
   }
-  // The same for a step of reading: callers of With() go first, or else a reader that is fast
-  // enough would never let go. (A mutex is not fair.) Some turns later it is the step's turn all
-  // the same.
+  // The same for a step of reading: callers of With() go first, because a mutex is not fair and a
+  // fast reader would otherwise never release it. After some turns the step proceeds anyway.
   template <typename Use>
   auto WithStep(const Use& use) {
     constexpr int kTurns = 8;
@@ -84,9 +85,9 @@ class CatalogRun {
     return use(state_);
   }
 
-  // How much its points will take in memory, nearly. Without the lock.
+  // Returns the approximate memory that its points will need. Does not lock.
   std::uint64_t ExpectedBytes() const {
-    // A point takes at most a fourth of its record, in columns.
+    // In columns, a point takes at most a fourth of its record.
     constexpr std::uint64_t kFileBytesOfAByte = 4;
     return std::max<std::uint64_t>(no_room_for, file_bytes / kFileBytesOfAByte);
   }
@@ -94,7 +95,7 @@ class CatalogRun {
     no_room_for = std::max<std::uint64_t>(no_room_for, bytes);
   }
 
-  // Names of files that may have grown, for the next step. Neither waits for a step.
+  // Names of files that may have grown, for the next step. Neither method waits for a step.
   void AddGrown(std::span<const std::string> files) {
     runtime::MutexLock lock(grown_mutex_);
     grown_.insert(files.begin(), files.end());
@@ -106,7 +107,7 @@ class CatalogRun {
     return files;
   }
 
-  // Unavailable, with the progress.
+  // Returns Unavailable, with the progress.
   absl::Status BeingRead(const RunFilesReader& reader) const {
     return absl::UnavailableError(absl::StrCat("run ", name, " is being read, ",
                                                reader.data().read_bytes(), " of ",
@@ -115,9 +116,9 @@ class CatalogRun {
 
   const std::string name;
   std::atomic<std::uint64_t> file_bytes = 0;   // As listed.
-  std::atomic<std::uint64_t> no_room_for = 0;  // Its points had so many bytes, and found no room.
-  // Used only by the thread that leads (State::led): the load that is under way, and from when on
-  // (of clock->Monotonic()) it is loaded for nobody.
+  std::atomic<std::uint64_t> no_room_for = 0;  // Size of its points when they had no room.
+  // Used only by the thread that leads (State::led): the load in progress, and the time (of
+  // clock->Monotonic()) from which it may be loaded without a request.
   PointsCache::Lease loading;
   absl::Duration load_unasked_at;
   bool index_looked_for = false;
@@ -125,7 +126,7 @@ class CatalogRun {
  private:
   std::atomic<int> waiting_ = 0;
   runtime::Mutex mutex_;
-  runtime::CondVar who_waited_;  // Has its turn.
+  runtime::CondVar who_waited_;  // A turn has ended.
   State state_ ABSL_GUARDED_BY(mutex_);
   runtime::Mutex grown_mutex_;
   std::set<std::string> grown_ ABSL_GUARDED_BY(grown_mutex_);
@@ -133,7 +134,7 @@ class CatalogRun {
 
 using CatalogRunPtr = std::shared_ptr<CatalogRun>;
 
-// Stands for the points of a run in the detail cache: while it is there, the run keeps its points.
+// The entry for a run's points in the detail cache: while it exists, the run keeps its points.
 struct PointsHold {
   PointsHold(const CatalogRunPtr& run, std::uint64_t number) : run(run), number(number) {}
   ~PointsHold() {

@@ -10,8 +10,8 @@ ManagerStatus After(ManagerStatus status, ManagerEvent event) {
     return loading ? status : ManagerStatus{ManagerState::kLoading, status.now};
   }
   if (!loading) {
-    // A look at what has changed finds that the last run is gone, or nothing in a log directory
-    // that could not be looked into before.
+    // A partial scan can find that the last run was removed, or look into a log directory that was
+    // unreadable before and find it empty.
     if (event == ManagerEvent::kNoRuns) status.now = ManagerState::kInvalid;
     return status;
   }
@@ -53,7 +53,7 @@ CacheStatus After(CacheStatus status, CacheEvent event) {
       if (status.now == CacheState::kFailed) status.now = CacheState::kNotCached;
       break;
     case CacheEvent::kEvicted:
-      // The points that were there before a load go; the load itself goes on.
+      // The points of an earlier load are evicted; the load in progress continues.
       if (caching && status.before == CacheState::kCached) status.before = CacheState::kNotCached;
       if (status.now == CacheState::kCached) status.now = CacheState::kNotCached;
       break;

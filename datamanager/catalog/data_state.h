@@ -9,47 +9,48 @@
 
 namespace datamanager {
 
-// The states of the data manager and of each run, and what a query does in them: pure functions.
+// States of the data manager and of each run, and how a query is answered in them: pure functions.
 //
 // Re-imagines MindInsight's DataManagerStatus (init, loading, done, invalid) and CacheStatus (not
-// cached, caching, cached). Differences: a reload that fails leaves the state that was before it
-// (the original stays in LOADING for ever); a run that could not be read is `failed`, with its
-// reason and tried again (there it is taken out of the cache and nobody is told).
+// cached, caching, cached). Differences: a failed reload restores the previous state (the original
+// stays in LOADING for ever); a run that could not be read is `failed`, with its reason, and is
+// retried (the original silently removes it from the cache).
 
 enum class ManagerState : std::uint8_t {
-  kInit,     // No scan has begun yet, or none could look into the log directory.
-  kLoading,  // A reload is under way: a scan, and reading what it found.
+  kInit,     // No scan has begun yet, or none could read the log directory.
+  kLoading,  // A reload is in progress: a scan, and reading what it found.
   kDone,
-  kInvalid,  // A scan has ended and found no run; queries are answered all the same.
+  kInvalid,  // A scan has ended and found no run; queries are answered nevertheless.
 };
 enum class ManagerEvent : std::uint8_t {
   kReloadBegan,
-  kLoaded,        // A scan found runs, and what was to be read then has been.
-  kNoRuns,        // A scan found none.
-  kReloadFailed,  // The log directory is there and cannot be looked into.
+  kLoaded,        // A scan found runs, and everything it found was read.
+  kNoRuns,        // A scan found no run.
+  kReloadFailed,  // The log directory exists and cannot be read.
 };
 struct ManagerStatus {
   ManagerState now = ManagerState::kInit;
-  ManagerState before = ManagerState::kInit;  // The reload that is under way.
+  ManagerState before = ManagerState::kInit;  // Before the reload in progress.
 
   friend bool operator==(const ManagerStatus&, const ManagerStatus&) = default;
 };
-// An event that means nothing in a state leaves it: the end of a reload when none is under way (but
-// that there are no runs), the beginning of a second one, which joins the first.
+// Applies an event. Events without meaning in a state leave it unchanged: the end of a reload when
+// none is in progress (except kNoRuns), and the beginning of a second reload, which joins the
+// first.
 ManagerStatus After(ManagerStatus status, ManagerEvent event);
 
 enum class CacheEvent : std::uint8_t {
-  kLoadBegan,    // A load of a whole run. To read what a cached run has grown by is no load.
+  kLoadBegan,    // A load of a whole run. (Reading a cached run's growth is not a load.)
   kLoadKept,     // The load has ended, and the points stay in memory.
-  kLoadNotKept,  // It has ended, and there is no room for them.
-  kLoadGivenUp,  // As there will be no room, or another load began.
-  kReadFailed,   // The load, or to read on in the run, whether it is cached or not.
-  kRead,         // All new data has been read: an earlier failure is over.
+  kLoadNotKept,  // The load has ended, and the points have no room in memory.
+  kLoadGivenUp,  // There will be no room, or another load began.
+  kReadFailed,   // The load failed, or reading the growth of a run, cached or not.
+  kRead,         // All new data was read, which clears an earlier failure.
   kEvicted,
 };
 struct CacheStatus {
   CacheState now = CacheState::kNotCached;
-  CacheState before = CacheState::kNotCached;  // The load that is under way.
+  CacheState before = CacheState::kNotCached;  // Before the load in progress.
 
   friend bool operator==(const CacheStatus&, const CacheStatus&) = default;
 };
@@ -58,19 +59,19 @@ CacheStatus After(CacheStatus status, CacheEvent event);
 // How a query for points is answered.
 enum class DataAnswer : std::uint8_t {
   kWhole,
-  kIncomplete,   // The points that are there, marked as incomplete.
-  kLoadAndWait,  // Loads the run, also one that failed, and waits at most until the query's
+  kIncomplete,   // With the available points, marked as incomplete.
+  kLoadAndWait,  // Loads the run, even one that failed, and waits at most until the query's
                  // deadline.
-  kRefuse,       // FailedPrecondition.
+  kRefuse,       // With FailedPrecondition.
 };
 // `cached_only`: the query must not load anything.
 DataAnswer AnswerOf(CacheState state, bool cached_only);
 
-// How long after the `failures`th failure in a row (from 1) a run is tried again unasked: from one
-// second, twice as long each time, to five minutes.
+// Returns the pause before a run is retried without a request after `failures` consecutive failures
+// (from 1): one second, doubling each time up to five minutes.
 absl::Duration RetryPause(int failures);
 
-// As people read them: "not cached", "caching"...
+// Names for people: "not cached", "caching"...
 std::string_view CacheStateName(CacheState state);
 std::string_view ManagerStateName(ManagerState state);
 

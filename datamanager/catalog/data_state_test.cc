@@ -40,7 +40,7 @@ TEST(ManagerStateTest, AReloadThatFailsRestoresWhatWasBeforeIt) {
   for (const ManagerState before :
        {ManagerState::kInit, ManagerState::kDone, ManagerState::kInvalid}) {
     ManagerStatus status = After({before, ManagerState::kInit}, ManagerEvent::kReloadBegan);
-    // A second one joins; it is not "loading" that comes back.
+    // A second reload joins; a failure must not restore "loading".
     status = After(status, ManagerEvent::kReloadBegan);
     EXPECT_EQ(status.now, ManagerState::kLoading);
     EXPECT_EQ(After(status, ManagerEvent::kReloadFailed).now, before);
@@ -49,7 +49,7 @@ TEST(ManagerStateTest, AReloadThatFailsRestoresWhatWasBeforeIt) {
 
 struct CacheRow {
   CacheState now;
-  CacheState before;  // The load, if `now` is caching.
+  CacheState before;  // The state before the load, if `now` is caching.
   CacheEvent event;
   CacheState next;
 };

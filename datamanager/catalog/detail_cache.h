@@ -25,19 +25,19 @@
 namespace datamanager {
 
 // Decides which runs have their points in memory, within a budget of bytes, and keeps the state of
-// every run. It holds a `Detail` of each cached run and knows nothing about it; a caller that
-// changes a detail says how many bytes it has. Any thread may call any method; none blocks. No
-// Detail is destroyed under the lock.
+// every run. It holds an opaque `Detail` for each cached run; a caller that changes a detail
+// reports its size in bytes. Any thread may call any method; none blocks. No Detail is destroyed
+// while the lock is held.
 //
-// Re-imagines the detail cache of MindInsight's data manager: runs are in the order of the later of
-// their update and their last access, in microseconds since 1970, and the first of it are evicted.
-// Differences: a budget in bytes, not 15 runs; what somebody reads just now is not evicted; a run
-// that is larger than the budget is served, not kept, and costs no other its place.
+// Re-imagines the detail cache of MindInsight's data manager: runs are ordered by the later of
+// their update and their last access, in microseconds since 1970, and the earliest are evicted.
+// Differences: the budget is in bytes, not 15 runs; a detail in use is not evicted; a run larger
+// than the budget is served without being kept, and evicts no other run.
 //
-// A detail is handed out as a lease, a shared_ptr; while there is one, the detail stays as it is.
-// Leases are given back before the cache is destroyed. Where points are part of something that
-// stays (a run with a lock of its own), a Detail is what drops them in its destructor, so that no
-// method here is called, and no lease given back, with such a lock held.
+// A detail is handed out as a lease (a shared_ptr), and is not evicted while a lease exists. All
+// leases must be returned before the cache is destroyed. If the points belong to a longer-lived
+// object (a run with its own lock), the Detail's destructor drops them; call no method, and return
+// no lease, while such a lock is held.
 template <typename Detail>
 class DetailCache {
  public:
@@ -49,17 +49,17 @@ class DetailCache {
   };
   struct Status {
     CacheState state = CacheState::kNotCached;
-    absl::Status why;            // The last failure, if nothing has been read since.
-    int failures = 0;            // In a row.
+    absl::Status why;            // The last failure; OK once data was read since.
+    int failures = 0;            // Consecutive failures.
     std::int64_t newest_us = 0;  // The later of update and last access.
     std::int64_t access_us = 0;  // 0: never.
-    std::uint64_t bytes = 0;     // Size of its detail; of both while it is loaded anew.
+    std::uint64_t bytes = 0;     // Size of its detail; of both details while it is reloaded.
   };
   struct Stats {
     std::uint64_t budget = 0;
-    std::uint64_t bytes = 0;  // Size of all details that count, those being loaded included.
+    std::uint64_t bytes = 0;  // Total size of all kept details, including those being loaded.
     std::uint64_t evicted = 0;
-    // Runs by state. Those nobody has mentioned yet are not counted.
+    // Runs by state, without those that were never mentioned.
     std::size_t caching = 0, cached = 0, failed = 0;
   };
 
@@ -67,8 +67,8 @@ class DetailCache {
   DetailCache(const DetailCache&) = delete;
   DetailCache& operator=(const DetailCache&) = delete;
 
-  // So many bytes of the budget are taken by what stays, whichever runs have details. A quarter of
-  // it is for details all the same.
+  // Reserves `bytes` of the budget for data that is always in memory. At least a quarter of the
+  // budget remains for details.
   void SetReserved(std::uint64_t bytes) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -76,19 +76,19 @@ class DetailCache {
     room_ = std::max(budget - std::min(bytes, budget), budget / 4);
     Evict(std::numeric_limits<std::int64_t>::max(), &garbage);
   }
-  // When the run's files were written last, as a scan says. A time to come counts as now.
+  // Sets the time of the last write to the run's files, from a scan. A future time counts as now.
   void SetUpdate(const std::string& run, std::int64_t update_us) {
     runtime::MutexLock lock(mutex_);
     Record& record = RecordOf(run);
     record.update_us = std::min(update_us, NowUs());
     Reorder(record);
   }
-  // Somebody asks for the run: it counts as accessed now.
+  // Notes a request for the run: it counts as accessed now.
   void Touch(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     TouchRecord(RecordOf(run));
   }
-  // The run is gone, or is another one by now: nothing of it is known any more. Leases stay.
+  // Forgets a run that was removed or replaced. Leases stay valid.
   void Remove(const std::string& run) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -100,8 +100,8 @@ class DetailCache {
     records_.erase(it);
   }
 
-  // The detail to answer from: the last whole one, else the one being loaded; null if the run has
-  // no detail. Counts as an access.
+  // Returns the detail to answer from: the last complete one, otherwise the one being loaded; null
+  // if the run has neither. Counts as an access.
   Lease Get(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     const auto it = records_.find(run);
@@ -109,16 +109,16 @@ class DetailCache {
     TouchRecord(it->second);
     return LeaseOf(it->second.current != nullptr ? it->second.current : it->second.loading);
   }
-  // The whole detail, to add what the run has grown by; null if the run has no whole detail. Does
-  // not count as an access.
+  // Returns the complete detail, to add the run's growth; null if the run has none. Does not count
+  // as an access.
   Lease Loaded(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     const auto it = records_.find(run);
     return it == records_.end() ? nullptr : LeaseOf(it->second.current);
   }
 
-  // Whether a detail of so many bytes would find room at the cost of older ones alone. To be asked
-  // before a run is loaded for nobody in particular.
+  // True if a detail of this size would fit after evicting only older ones. Call it before loading
+  // a run that nobody has requested.
   bool HasRoom(const std::string& run, std::uint64_t bytes) const {
     runtime::MutexLock lock(mutex_);
     if (bytes > room_) return false;
@@ -133,9 +133,9 @@ class DetailCache {
     return left + bytes <= room_;
   }
 
-  // A load of the run begins, with an empty detail: it may be served from now on if there is no
-  // whole one. A load that was under way before is forgotten. SetBytes() with what is expected
-  // comes next, so that a run that is too large costs no other its place.
+  // Begins a load of the run with an empty detail, which is served from now on if there is no
+  // complete one. Discards a load already in progress. Call SetBytes() with the expected size next,
+  // so that a run that is too large evicts no other run.
   Lease BeginLoad(const std::string& run, std::unique_ptr<Detail> detail) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -151,9 +151,9 @@ class DetailCache {
     Reorder(record);
     return LeaseOf(record.loading);
   }
-  // Notes that the detail, which is being loaded or has grown, has so many bytes. Older details go
-  // to make room. False: there is no room, and the detail goes when its last lease does; a load for
-  // nobody in particular is then given up.
+  // Sets the size of a detail that is being loaded or has grown. Evicts older details to make room.
+  // Returns false if there is no room; the detail is then destroyed with its last lease, and a load
+  // that nobody has requested should be given up.
   bool SetBytes(const Lease& lease, std::uint64_t bytes) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -172,8 +172,8 @@ class DetailCache {
     }
     return false;
   }
-  // All of the run is in the detail, which takes the place of an older one. Nothing happens at the
-  // end of a load that was forgotten, however it ends.
+  // Ends a load: the detail is complete and replaces an older one. Does nothing for a discarded
+  // load; the same holds for the other ways to end a load.
   void EndLoad(const Lease& lease) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -184,7 +184,7 @@ class DetailCache {
     OnEvent(*record, record->current->kept ? CacheEvent::kLoadKept : CacheEvent::kLoadNotKept);
     SetRead(*record);
   }
-  // Ends a load for which there is no room. The detail that was cached before stays.
+  // Ends a load that has no room. The detail that was cached before stays.
   void GiveUpLoad(const Lease& lease) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -203,7 +203,7 @@ class DetailCache {
     SetFailed(*record, std::move(why));
   }
 
-  // To read on in the run has failed, or was done: then what had failed is over.
+  // Reading the run's growth has failed, or succeeded, which clears the earlier failure.
   void Fail(const std::string& run, absl::Status why) {
     runtime::MutexLock lock(mutex_);
     SetFailed(RecordOf(run), std::move(why));
@@ -243,13 +243,14 @@ class DetailCache {
   struct Record;
   struct Slot {
     std::unique_ptr<Detail> detail;
-    Record* record = nullptr;  // Null: it is in no record any more, its leases alone hold it.
+    Record* record = nullptr;  // Null: no record refers to it; only its leases keep it.
     std::uint64_t bytes = 0;
     bool kept = true;  // Its bytes are counted.
     int leases = 0;
   };
   using SlotPtr = std::shared_ptr<Slot>;
-  using Garbage = std::vector<SlotPtr>;  // Stands before a lock, and so is freed after it.
+  using Garbage = std::vector<SlotPtr>;  // Declared before a lock, so that it is destroyed after
+                                         // the unlock.
 
   struct Record {
     std::string_view name;
@@ -258,9 +259,9 @@ class DetailCache {
     CacheStatus status;
     absl::Status why;
     int failures = 0;
-    SlotPtr current;  // Whole.
+    SlotPtr current;  // The complete detail.
     SlotPtr loading;
-    std::int64_t place = 0;  // In order_, if it is in it.
+    std::int64_t place = 0;  // Its key in order_, if order_ contains it.
 
     std::int64_t Newest() const { return std::max(update_us, access_us); }
     static std::uint64_t KeptBytesOf(const SlotPtr& slot) {
@@ -276,7 +277,7 @@ class DetailCache {
       return newest != other.newest ? newest < other.newest : record->name > other.record->name;
     }
   };
-  // Gives a lease back; what it leads to is the detail alone.
+  // Returns a lease. The lease points to the detail itself.
   struct Return {
     DetailCache* cache;
     SlotPtr slot;
@@ -294,13 +295,13 @@ class DetailCache {
     }
     return it->second;
   }
-  // No two accesses are at one time, so that the last one wins.
+  // Accesses get distinct times, so that the last one wins.
   void TouchRecord(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     last_access_us_ = std::max(last_access_us_ + 1, NowUs());
     record.access_us = last_access_us_;
     Reorder(record);
   }
-  // After a change of its times, or of whether it has slots.
+  // Call it after a change of its times, or of whether it has slots.
   void Reorder(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     order_.erase({record.place, &record});
     record.place = record.Newest();
@@ -332,12 +333,12 @@ class DetailCache {
     record.why = absl::OkStatus();
     record.failures = 0;
   }
-  // Evicts runs older than `newest`, oldest first, as many as it takes to be within the budget. A
-  // detail that is being read or loaded counts as gone: it goes later.
+  // Evicts runs older than `newest`, oldest first, until the budget suffices. A detail that is in
+  // use or being loaded is counted as evicted, because it will be evicted later.
   void Evict(std::int64_t newest, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::uint64_t left = bytes_;
     for (auto it = order_.begin(); it != order_.end() && left > room_;) {
-      const Place place = *it++;  // A record whose detail is taken leaves order_.
+      const Place place = *it++;  // Taking a record's detail removes it from order_.
       if (place.newest >= newest) return;
       left -= place.record->KeptBytes();
       const SlotPtr& current = place.record->current;
@@ -347,8 +348,8 @@ class DetailCache {
       ++evicted_;
     }
   }
-  // Whether it is within the budget, but for what goes later: what was not evicted of older runs,
-  // and what the run itself has while it is loaded anew.
+  // True if the budget suffices apart from bytes that will be freed later: those of older runs in
+  // use, and those of the run's own previous detail while it is reloaded.
   bool Fits(const Record& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::uint64_t left = bytes_;
     if (record.loading != nullptr) left -= record.KeptBytesOf(record.current);
@@ -365,7 +366,7 @@ class DetailCache {
     return Lease(slot->detail.get(), Return{this, slot});
   }
   static const SlotPtr& SlotOf(const Lease& lease) { return std::get_deleter<Return>(lease)->slot; }
-  // Null if another load has begun since, or the run is gone.
+  // Returns null if another load has begun since, or the run was removed.
   Record* LoadingRecord(const Lease& lease) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const SlotPtr& slot = SlotOf(lease);
     return slot->record != nullptr && slot->record->loading == slot ? slot->record : nullptr;
@@ -385,7 +386,7 @@ class DetailCache {
   std::unordered_map<std::string, Record> records_ ABSL_GUARDED_BY(mutex_);
   std::set<Place> order_ ABSL_GUARDED_BY(mutex_);  // Records with a slot, oldest first.
   std::array<std::size_t, 4> states_ ABSL_GUARDED_BY(mutex_) = {};
-  std::uint64_t room_ ABSL_GUARDED_BY(mutex_) = options_.byte_budget;  // For details.
+  std::uint64_t room_ ABSL_GUARDED_BY(mutex_) = options_.byte_budget;  // Budget for details.
   std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t evicted_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t last_access_us_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -18,7 +18,7 @@
 namespace datamanager {
 namespace {
 
-// Says of itself when it goes.
+// Removes its name from `alive` when it is destroyed.
 struct Points {
   Points(std::string run, std::multiset<std::string>* alive) : run(std::move(run)), alive(alive) {
     alive->insert(this->run);
@@ -34,7 +34,7 @@ class DetailCacheTest : public testing::Test {
  protected:
   static constexpr std::int64_t kStartUs = 1'700'000'000'000'000;
 
-  // A load that ends well, for nobody in particular.
+  // Performs a load that succeeds, without a reader.
   bool Load(const std::string& run, std::uint64_t bytes) {
     const Cache::Lease lease = Begin(run);
     const bool kept = cache_.SetBytes(lease, bytes);
@@ -60,7 +60,7 @@ TEST_F(DetailCacheTest, ALoadGoesFromNotCachedOverCachingToCached) {
   const Cache::Lease load = Begin("a");
   EXPECT_EQ(StateOf("a"), CacheState::kCaching);
   EXPECT_EQ(cache_.Loaded("a"), nullptr);
-  EXPECT_EQ(cache_.Get("a")->run, "a");  // The part that is there so far.
+  EXPECT_EQ(cache_.Get("a")->run, "a");  // The part that was loaded so far.
   EXPECT_TRUE(cache_.SetBytes(load, 60));
   EXPECT_EQ(cache_.StatusOf("a").bytes, 60U);
   EXPECT_EQ(cache_.GetStats().caching, 1U);
@@ -80,7 +80,7 @@ TEST_F(DetailCacheTest, EvictsByTheLaterOfUpdateAndAccess) {
   ASSERT_NE(cache_.Get("read last"), nullptr);
   clock_.Advance(absl::Seconds(1));
 
-  // "old" is the oldest: there is no room for it.
+  // "old" is the oldest, so there is no room for it.
   EXPECT_FALSE(cache_.HasRoom("old", 40));
   EXPECT_TRUE(cache_.HasRoom("old", 20));
   EXPECT_EQ(alive_, (Names{"written last", "read last"}));
@@ -92,7 +92,7 @@ TEST_F(DetailCacheTest, EvictsByTheLaterOfUpdateAndAccess) {
   EXPECT_EQ(StateOf("written last"), CacheState::kNotCached);
   EXPECT_EQ(cache_.GetStats().evicted, 1U);
 
-  // It has grown since.
+  // The run has grown since.
   cache_.SetUpdate("written last", kStartUs + 1'000'000);
   EXPECT_TRUE(Load("written last", 40));
   EXPECT_EQ(alive_, (Names{"old", "written last"}));
@@ -140,7 +140,7 @@ TEST_F(DetailCacheTest, WhatIsReadIsNotEvicted) {
   ASSERT_TRUE(Load("a", 60));
   Cache::Lease lease = cache_.Get("a");
   cache_.Touch("b");
-  EXPECT_TRUE(Load("b", 60));  // Kept: the other goes as soon as it can.
+  EXPECT_TRUE(Load("b", 60));  // Kept: "a" is evicted as soon as its reader releases it.
   EXPECT_EQ(alive_, (Names{"a", "b"}));
   EXPECT_EQ(Bytes(), 120U);
   lease.reset();
@@ -161,7 +161,7 @@ TEST_F(DetailCacheTest, ARunThatIsTooLargeIsServedAndNotKept) {
   Cache::Lease query = cache_.Get("large");
   ASSERT_NE(query, nullptr);
   load.reset();
-  EXPECT_EQ(alive_, (Names{"a", "large"}));  // It has cost no other its place.
+  EXPECT_EQ(alive_, (Names{"a", "large"}));  // No other run was evicted for it.
   query.reset();
   EXPECT_EQ(alive_, Names{"a"});
   EXPECT_EQ(cache_.Get("large"), nullptr);
@@ -199,7 +199,7 @@ TEST_F(DetailCacheTest, AFailedReloadRestoresWhatWasThere) {
   const Cache::Lease before = cache_.Loaded("a");
   {
     const Cache::Lease load = Begin("a");
-    EXPECT_TRUE(cache_.SetBytes(load, 90));  // Both, for a while.
+    EXPECT_TRUE(cache_.SetBytes(load, 90));  // Old and new detail together, for a while.
     EXPECT_EQ(StateOf("a"), CacheState::kCaching);
     EXPECT_EQ(cache_.Get("a"), before);
     cache_.FailLoad(load, absl::UnavailableError("no descriptor"));
@@ -270,12 +270,12 @@ TEST_F(DetailCacheTest, OfARemovedRunNothingIsKnown) {
   EXPECT_EQ(cache_.Get("a"), nullptr);
   EXPECT_EQ(cache_.GetStats().caching, 0U);
   EXPECT_EQ(Bytes(), 0U);
-  EXPECT_FALSE(cache_.SetBytes(lease, 20));  // The run of this lease is gone.
+  EXPECT_FALSE(cache_.SetBytes(lease, 20));  // The run of this lease was removed.
   cache_.EndLoad(load);
   EXPECT_EQ(cache_.Get("a"), nullptr);
   EXPECT_EQ(lease->run, "a");
   lease.reset();
-  EXPECT_EQ(alive_.size(), 1U);  // The load's.
+  EXPECT_EQ(alive_.size(), 1U);  // The load still holds its detail.
   cache_.Remove("a");
 }
 
@@ -300,7 +300,7 @@ TEST_F(DetailCacheTest, AllRunsTogetherStayWithinTheBudget) {
   }
 }
 
-// Runs under tsan: leases come and go on two threads while runs evict each other.
+// Runs under tsan: two threads take and release leases while runs evict each other.
 TEST(DetailCacheThreadTest, LeasesOfTwoThreads) {
   struct Number {
     int value = 0;

@@ -16,7 +16,7 @@
 namespace datamanager {
 namespace {
 
-constexpr std::uint64_t kBlock = 512;  // Bytes of a block of stat(2).
+constexpr std::uint64_t kBlock = 512;  // Bytes per block of stat(2).
 constexpr std::uint64_t kFilesBetweenQuestions = 1024;
 
 struct Place {

@@ -10,19 +10,19 @@
 
 namespace datamanager {
 
-// Room that the files of a directory take on the disk, in bytes: what du(1) says, each file once
-// although it may have several names. Links are not followed.
+// Disk space of a directory's files in bytes, as du(1) reports it: a file with several names counts
+// once. Does not follow links.
 struct DiskUsage {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
-  // Parts of `bytes`: files of checkpoints, event files, the output of programs.
+  // Parts of `bytes`: checkpoint files, event files, output of programs.
   std::uint64_t checkpoint_bytes = 0, event_bytes = 0, log_bytes = 0;
 };
 
-// Measures `directory`, but for the directories `without` (absolute, such as the runs below a run)
-// and those called .trash. A file that goes away meanwhile is not counted. Any thread; blocks for
-// the disk. NotFound: there is no such directory. Cancelled: `is_cancelled`, which is asked now and
-// then, says so.
+// Measures `directory` without the directories in `without` (absolute paths, such as those of runs
+// below a run) and those named .trash. Ignores a file that disappears meanwhile. Any thread; blocks
+// for the disk. NotFound if the directory does not exist; Cancelled if `is_cancelled`, which is
+// called now and then, returns true.
 absl::StatusOr<DiskUsage> MeasureDisk(const std::string& directory,
                                       const std::set<std::string>& without,
                                       const std::function<bool()>& is_cancelled);

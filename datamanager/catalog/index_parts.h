@@ -12,14 +12,14 @@
 
 namespace datamanager {
 
-// The indexes of the data manager's runs, in STATE/datamanager/index. Null for a budget of 0, which
-// removes those that are there, and if the directory cannot be used, which is logged: an index only
-// saves time.
+// Opens the indexes of the data manager's runs, in STATE/datamanager/index. Returns null for a
+// budget of 0, which also deletes the existing indexes, and (after logging why) if the directory is
+// unusable: indexes only save time.
 std::unique_ptr<RunIndexes> OpenIndexes(const runtime::Locations& locations,
                                         std::uint64_t byte_budget);
 
-// Counts what becomes of them in Stats, and writes them when a stop is asked for, for half of
-// `stop_grace` at most. All live until process->Run() has returned; `indexes` may be null.
+// Adds the indexes' counters to Stats, and writes them when a stop begins, for at most half of
+// `stop_grace`. All arguments must live until process->Run() has returned; `indexes` may be null.
 void ServeIndexes(bus::ServiceProcess* process, RunCatalog* catalog, const RunIndexes* indexes,
                   absl::Duration stop_grace);
 

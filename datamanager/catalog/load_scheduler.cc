@@ -6,24 +6,24 @@
 #include "absl/strings/str_cat.h"
 #include "datamanager/catalog/data_state.h"
 
-// Work on a run comes in cycles: steps until one says that it is done, or fails. A job is all that
-// is known of one run, from the first request to the end of the last cycle:
-// - It is in ready_ if nobody is in a step of it and it is to be picked; in helpable_ if somebody
-//   is, and there is a part for another thread; in retries_ if it has failed and nobody wants it
-//   now; else all its hands are in steps.
-// - What is wanted of it while a cycle is under way makes the rest of the cycle as urgent, and
-//   makes another cycle afterwards, as the steps so far may not have seen what it is about.
-// - It is not destroyed as long as somebody is in a step of it.
-// No step and no caller's function runs under the mutex: functions to call are collected in
-// `calls`, and called after it. A step may take as long as a disk does, so time is watched on a
-// thread of its own. The destructor ends all waits with Cancelled.
+// Work on a run consists of cycles: a cycle is a sequence of steps until one reports that it is
+// done, or fails. A job represents one run from the first request to the end of the last cycle:
+// - It is in ready_ if no thread is in a step of it and it may be picked; in helpable_ if some
+//   thread is, and there is a part for another one; in retries_ if it has failed and nobody wants
+//   it now; otherwise all its hands are in steps.
+// - A request during a cycle makes the rest of the cycle equally urgent, and causes another cycle,
+//   because the earlier steps may have missed the request's cause.
+// - It is not destroyed while any thread is in a step of it.
+// No step and no caller's function runs with the mutex held: functions to call are collected in
+// `calls` and run after the unlock. A step may take as long as the disk, so a separate thread
+// handles timeouts. The destructor ends all waits with Cancelled.
 
 namespace datamanager {
 namespace {
 
 using runtime::MutexLock;
 
-// While runs are asked for, one pick in so many goes to a changed run.
+// While requested runs are pending, one pick in this many goes to a changed run.
 constexpr std::uint64_t kPicksOfChanged = 8;
 
 }  // namespace
@@ -184,7 +184,7 @@ void LoadScheduler::Add(Job& job, const Demand& demand) {
     StopRetry(job);
   }
   if (job.running > 0) return;
-  // A run that is as urgent as before keeps its turn.
+  // A run whose urgency has not increased keeps its turn.
   if (job.place.has_value() && job.demand.urgency == before && before <= Urgency::kChanged) return;
   Enqueue(job);
 }
@@ -218,7 +218,7 @@ void LoadScheduler::Erase(Job& job) {
   jobs_.erase(jobs_.find(job.run));
 }
 
-// There is more to pick than before.
+// Wakes or starts a thread, because there is more to pick.
 void LoadScheduler::FindThread() {
   if (stopping_) return;
   work_.Signal();
@@ -308,7 +308,7 @@ void LoadScheduler::EndStep(Job& job, LoadRequest request, absl::StatusOr<Progre
   }
 }
 
-// Another thread may join in.
+// Lets another thread help if the job has a part for it.
 void LoadScheduler::ShowPart(Job& job) {
   const bool goes_on = !job.forgotten && !job.done_for.has_value() && job.error.ok();
   if (!goes_on || job.running == 0 || job.running >= job.hands) {
@@ -330,7 +330,7 @@ void LoadScheduler::EndCycle(Job& job, std::shared_ptr<void>* hold, Calls* calls
   if (std::exchange(job.forgotten, false)) {
     job.failures = 0;
   } else if (error.ok()) {
-    // A caller that began to wait after a step for somebody else waits for the next cycle.
+    // A caller that began to wait after a step for another need waits for the next cycle.
     if (done_for->need == Need::kCache && done_for->asked) {
       EndWaits(job, error, calls);
     } else if (asked_later.has_value()) {
@@ -384,7 +384,7 @@ void LoadScheduler::Release(Barriers* barriers, Calls* calls) {
   }
 }
 
-// On a thread of its own, as all others may be in steps that a disk holds up.
+// Runs on a separate thread, because all others may be in steps that wait for a disk.
 void LoadScheduler::WatchTime() {
   for (;;) {
     Calls calls;
@@ -406,7 +406,7 @@ void LoadScheduler::WatchTime() {
   }
 }
 
-// False if nothing was due.
+// Returns false if nothing was due.
 bool LoadScheduler::TakeDue(Calls* calls) {
   const absl::Duration now = options_.clock->Monotonic();
   bool due = false;

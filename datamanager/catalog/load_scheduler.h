@@ -25,20 +25,18 @@
 
 namespace datamanager {
 
-// Decides which run is read next, and on how many threads. It knows names of runs and a function
-// that reads a little of one; it opens no file. Any thread may call any method; none blocks but the
-// destructor. Callbacks run on its threads (or in the destructor) without a lock, and must not
-// block.
+// Decides which run is read next, and on how many threads. It knows runs by name and a function
+// that reads a little of one; it opens no file. Any thread may call any method; only the destructor
+// blocks. Callbacks run on its threads (or in the destructor) without a lock, and must not block.
 //
-// Runs that are asked for go first, then runs that have changed, then runs that nobody has looked
-// into, then the rest of the cache, newest first. As work is done in small steps, a run that is
-// asked for begins one step later at most, whatever else is being loaded. Runs that are asked for
-// take turns, and so do changed ones; of eight steps one is for a changed run, so that long loads
-// hold up no announcement.
+// Requested runs go first, then changed runs, then runs that were never read, then other runs to
+// cache, newest first. Because work is done in small steps, a requested run starts at most one step
+// later, whatever else is being loaded. Requested runs take turns, and so do changed ones. Every
+// eighth step goes to a changed run, so that long loads do not delay announcements.
 //
-// Re-imagines MindInsight's loader pool (which reads one event of each run in turn, in its own
-// order) and the thread pool over runs of TensorBoard's Rust server (one thread a run, whose answer
-// comes when all of a run has been read).
+// Re-imagines MindInsight's loader pool (which reads one event of each run in turn, in an order of
+// its own) and the thread pool over runs of TensorBoard's Rust server (one thread per run, which
+// answers only when all of the run was read).
 class LoadScheduler {
  public:
   static constexpr int kMaxThreads = 30;
@@ -47,43 +45,43 @@ class LoadScheduler {
   // From the most to the least urgent.
   enum class Urgency : std::uint8_t {
     kAsked,
-    kChanged,  // Its files have, or may have.
-    kCount,    // Nobody knows yet what is in it.
-    kUnasked,  // It might be asked for.
+    kChanged,  // Its files have changed, or may have.
+    kCount,    // Its contents are unknown.
+    kUnasked,  // It may be requested later.
   };
   // The purpose of reading a run.
   enum class Need : std::uint8_t {
-    kRefresh,  // Its new data: then the run is counted, and still cached if it was.
-    kCache,    // The same, and all its points are in memory (if they find room).
+    kRefresh,  // Reads new data: the run is then counted, and still cached if it was.
+    kCache,    // The same, and loads all its points (if they have room).
   };
   struct LoadRequest {
     Need need = Need::kRefresh;
-    // Somebody asks: points are to be loaded whether they can be kept or not. Otherwise a load for
-    // which there is no room is done, as there is nothing to do.
+    // True if a caller waits: points are then loaded even if they cannot be kept. Otherwise a load
+    // that has no room is done at once.
     bool asked = false;
   };
   struct Progress {
-    // Nothing is left to do for the want of this step. Only the step that ends last says so.
+    // Nothing is left to do for this step's need. Only the step that ends last may set it.
     bool done = false;
-    // How many threads may read this run from now on, this one included: more than 1 if what is
-    // left falls into parts. Others join only when they have nothing else to do; a step that finds
-    // no part says 1.
+    // Number of threads that may read this run from now on, including this one: more than 1 if the
+    // remaining work can be split. Other threads join only when they have nothing else to do; a
+    // step that finds no part sets 1.
     int hands = 1;
-    // With `done`: kept until all waiting callers of the run have been called, so that they find
-    // points that could not be kept in memory (a lease of DetailCache).
+    // With `done`: kept until all waiting callers of the run were called, so that they find points
+    // that could not stay in memory (a lease of DetailCache).
     std::shared_ptr<void> hold;
-    // With `done`: not OK if a part of the work could not be done. Waiting callers get what there
-    // is; the rest of the work is tried again, as after an error.
+    // With `done`: not OK if a part of the work failed. Waiting callers get the available data; the
+    // rest of the work is retried, as after an error.
     absl::Status problem = absl::OkStatus();
   };
-  // Reads a little of a run: some 4 MiB or 5 ms. One step of a run at a time, unless `hands` said
-  // otherwise. An error ends the work on the run for now; it is tried again, see RetryPause(), or
-  // when it is asked for or has changed. NotFound: the run is gone; it is forgotten.
+  // Reads a little of a run: some 4 MiB or 5 ms. Runs one step of a run at a time, unless `hands`
+  // allows more. After an error the work on the run pauses until it is retried (see RetryPause()),
+  // requested, or has changed. NotFound: the run was removed and is forgotten.
   using Step = std::function<absl::StatusOr<Progress>(const std::string& run, LoadRequest request)>;
 
   struct Options {
-    // At most so many steps at once, 1..kMaxThreads. Threads are started when there is work for
-    // them: there are never more than runs (or parts of one) to read.
+    // Limit of concurrent steps, 1..kMaxThreads. Threads are started on demand: never more than
+    // there are runs (or parts of one) to read.
     int threads = 1;
     runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
     Step step = {};
@@ -91,62 +89,61 @@ class LoadScheduler {
   struct Stats {
     int threads = 0;          // Started so far.
     int busy = 0;             // In a step.
-    std::size_t asked = 0;    // Runs there is work for, by urgency, those being read included...
+    std::size_t asked = 0;    // Runs with work, by urgency, including those being read...
     std::size_t changed = 0;  //
     std::size_t uncounted = 0;
     std::size_t unasked = 0;
-    std::size_t failed = 0;  // ...but for those that wait to be tried again.
+    std::size_t failed = 0;  // ...except those that wait for a retry.
     std::uint64_t steps = 0;
     std::uint64_t failures = 0;
   };
 
-  // InvalidArgument for a number of threads that is out of range.
+  // Returns InvalidArgument if the number of threads is out of range.
   static absl::StatusOr<std::unique_ptr<LoadScheduler>> Create(Options options);
-  // Waits for the steps that are under way; waiting callers get Cancelled.
+  // Waits for the steps in progress; waiting callers get Cancelled.
   ~LoadScheduler();
   LoadScheduler(const LoadScheduler&) = delete;
   LoadScheduler& operator=(const LoadScheduler&) = delete;
 
-  // Says that there is work for this run. The greatest of several urgencies counts, and the
-  // greatest of several needs; a run that is being read is looked at again afterwards. kAsked does
-  // the same as Ask(), but nobody waits. `newest` orders runs of kCount and kUnasked: the later of
-  // update and last access, greatest first.
+  // Adds work for this run. If a run has several urgencies or needs, the greatest counts; a run
+  // that is being read is read again afterwards. kAsked is like Ask(), but nobody waits. `newest`,
+  // the later of update and last access, orders runs of kCount and kUnasked, greatest first.
   void Schedule(const std::string& run, Urgency urgency, std::int64_t newest);
 
-  // Caches the run before all others. `done` is called once: OK when it is cached (or held, see
-  // Progress, until `done` returns, if there is no room for it); the error of its load; NotFound
-  // when it was forgotten; DeadlineExceeded at `deadline` (of clock->Monotonic()), which leaves the
-  // work under way; Cancelled at the end.
+  // Caches the run before all others, and calls `done` once: OK when it is cached (or, if it has no
+  // room, held until `done` returns, see Progress); the error of its load; NotFound if it was
+  // forgotten; DeadlineExceeded at `deadline` (of clock->Monotonic()), which does not stop the
+  // load; Cancelled when the scheduler ends.
   void Ask(const std::string& run, absl::Duration deadline,
            std::function<void(const absl::Status&)> done);
 
-  // The run is gone. A step of it that is under way ends; no other begins unless it is scheduled
-  // again.
+  // Forgets a removed run. A step in progress ends; no other step begins unless the run is
+  // scheduled again.
   void Forget(const std::string& run);
 
-  // Calls `done` once all work that is known now has been done, has failed or was forgotten: at
-  // once, on this thread, if there is no work; never, if the scheduler ends before.
+  // Calls `done` once all work that is known now was done, has failed or was forgotten. Without
+  // such work it calls `done` at once, on this thread; it never does if the scheduler ends first.
   void WhenLoaded(std::function<void()> done);
 
   Stats GetStats() const;
 
  private:
-  using Calls = std::vector<std::function<void()>>;  // Called without the mutex.
-  // Work that is wanted on a run.
+  using Calls = std::vector<std::function<void()>>;  // Callbacks, called without the mutex.
+  // Requested work on a run. Several demands merge into one: see Merge().
   struct Demand {
     Urgency urgency;
     Need need;
     bool asked;
     std::int64_t newest;
   };
-  // A caller of WhenLoaded(), and how many runs it still waits for.
+  // A call of WhenLoaded(), and the number of runs that it still waits for.
   struct Barrier {
     std::size_t left = 0;
     std::function<void()> done;
   };
   using Barriers = std::vector<std::shared_ptr<Barrier>>;
   struct Job;
-  // The order in which runs are picked.
+  // The order in which runs are picked: by urgency, then newest first or by turn.
   struct Place {
     Urgency urgency;
     std::int64_t order;
@@ -158,18 +155,19 @@ class LoadScheduler {
              std::tie(other.urgency, other.order, other.turn, other.job);
     }
   };
-  // All that is known of the work on one run.
+  // The state of the work on one run. A cycle is a series of steps, by one or more threads, after
+  // which the run's files were read to their ends; demands that arrive meanwhile cause another one.
   struct Job {
     std::string run;
     Demand demand;
-    std::optional<Place> place;              // In ready_.
-    std::optional<absl::Duration> retry_at;  // In retries_.
-    int failures = 0;                        // In a row.
+    std::optional<Place> place;              // Position in ready_.
+    std::optional<absl::Duration> retry_at;  // Position in retries_.
+    int failures = 0;                        // Consecutive failures.
     std::vector<std::uint64_t> waiters;
 
-    // State of the cycle that is under way.
+    // State of the current cycle.
     bool begun = false;
-    int running = 0;  // Steps.
+    int running = 0;  // Number of running steps.
     int hands = 1;
     bool forgotten = false;
     std::optional<LoadRequest> done_for;
@@ -178,11 +176,11 @@ class LoadScheduler {
     std::shared_ptr<void> hold;
     Barriers of_cycle;
 
-    std::optional<Demand> later;        // Wanted since it began.
-    std::optional<Demand> asked_later;  // The same; its last step may do.
+    std::optional<Demand> later;        // Demand that arrived since the cycle began.
+    std::optional<Demand> asked_later;  // The same, but the cycle's last step may satisfy it.
     Barriers of_next_cycle;
   };
-  // A caller of Ask().
+  // A call of Ask() that has not been answered.
   struct Waiter {
     Job* job;
     absl::Duration deadline;
@@ -190,6 +188,7 @@ class LoadScheduler {
   };
 
   explicit LoadScheduler(Options options);
+  // Merges `more` into a demand: the greatest urgency, need and `newest` count.
   static void Merge(const Demand& more, Demand* demand);
   static void Merge(const Demand& more, std::optional<Demand>* demand);
   Job& JobOf(const std::string& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -220,12 +219,12 @@ class LoadScheduler {
 
   const Options options_;
   mutable runtime::Mutex mutex_;
-  runtime::CondVar work_;  // There is more to pick.
-  runtime::CondVar time_;  // There is an earlier deadline or retry.
+  runtime::CondVar work_;  // Signalled when more work can be picked.
+  runtime::CondVar time_;  // Signalled for an earlier deadline or retry.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::unique_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
   std::set<Place> ready_ ABSL_GUARDED_BY(mutex_);
-  std::set<Job*> helpable_ ABSL_GUARDED_BY(mutex_);  // No more than there are threads.
+  std::set<Job*> helpable_ ABSL_GUARDED_BY(mutex_);  // At most as many as there are threads.
   std::set<std::pair<absl::Duration, Job*>> retries_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   std::set<std::pair<absl::Duration, std::uint64_t>> deadlines_ ABSL_GUARDED_BY(mutex_);
@@ -235,13 +234,14 @@ class LoadScheduler {
   std::uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
   std::size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Grows until stopping_, under the mutex; afterwards the destructor's.
+  // Guarded by the mutex, and only growing, until stopping_ is set; afterwards used by the
+  // destructor alone, without the mutex.
   std::vector<std::unique_ptr<runtime::Thread>> threads_;
   std::unique_ptr<runtime::Thread> timer_;
 };
 
-// The number of threads for the flag --load_threads; 0: as many as there are cores. InvalidArgument
-// names the range.
+// Returns the number of threads for the flag --load_threads; 0: as many as there are cores.
+// InvalidArgument names the range.
 absl::StatusOr<int> LoadThreads(int flag, unsigned cores);
 
 }  // namespace datamanager

@@ -33,8 +33,8 @@ using Progress = LoadScheduler::Progress;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-// Loads that go on when the test says so. A run whose name begins with '.' is held in each step
-// until it is told how the step ends; others need as many steps as they were given, or one.
+// Loads whose steps the test controls. A step of a run whose name begins with '.' blocks until the
+// test says how it ends; other runs need the number of steps that they were given, or one.
 class FakeLoads {
  public:
   absl::StatusOr<Progress> Step(const std::string& run, LoadRequest request) {
@@ -71,7 +71,7 @@ class FakeLoads {
     MutexLock lock(mutex_);
     steps_[run] = steps;
   }
-  // A step of `run` that is under way, or the next one, ends so.
+  // Sets how the current step of `run`, or the next one, ends.
   void End(const std::string& run, absl::StatusOr<Progress> progress) {
     MutexLock lock(mutex_);
     ends_[run].push_back(std::move(progress));
@@ -83,18 +83,18 @@ class FakeLoads {
   void More(const std::string& run, int hands = 1) {
     End(run, Progress{.done = false, .hands = hands, .hold = nullptr});
   }
-  // No step is held from now on, nor is it the last.
+  // From now on no step blocks, and no step is the last.
   void LetAllGoOn() {
     MutexLock lock(mutex_);
     all_go_on_ = true;
     changed_.SignalAll();
   }
 
-  // So many threads are in a step of the run.
+  // Waits until `threads` threads are in a step of the run.
   bool AwaitInStep(const std::string& run, int threads = 1) {
     return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return in_step_[run] == threads; });
   }
-  // So many steps have begun.
+  // Waits until `steps` steps have begun.
   bool AwaitSteps(std::size_t steps) {
     return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return log_.size() >= steps; });
   }
@@ -128,7 +128,7 @@ class FakeLoads {
   std::map<std::string, std::deque<absl::StatusOr<Progress>>> ends_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Keeps the status that a callback was called with.
+// Keeps the status that its callback receives.
 class Answer {
  public:
   std::function<void(const absl::Status&)> Callback() {
@@ -142,7 +142,7 @@ class Answer {
   std::function<void()> Bare() {
     return [callback = Callback()] { callback(absl::OkStatus()); };
   }
-  // Nothing if it was not called.
+  // Returns nullopt if the callback was not called in time.
   std::optional<absl::Status> Await() {
     const absl::Duration deadline = runtime::Clock::Real()->Monotonic() + kPatience;
     MutexLock lock(state_->mutex);
@@ -180,12 +180,12 @@ class LoadSchedulerTest : public testing::Test {
     ASSERT_TRUE(scheduler.ok()) << scheduler.status();
     scheduler_ = *std::move(scheduler);
   }
-  // The only thread is held in a step.
+  // Blocks the only thread in a step.
   void Hold() {
     scheduler_->Schedule(".gate", Urgency::kChanged, 0);
     ASSERT_TRUE(loads_.AwaitInStep(".gate"));
   }
-  // It goes on; all work ends.
+  // Unblocks it, and waits until all work is done.
   void Release() {
     Answer loaded;
     scheduler_->WhenLoaded(loaded.Bare());
@@ -381,7 +381,7 @@ TEST_F(LoadSchedulerTest, AFailedLoadIsTriedAgainAfterGrowingPauses) {
     scheduler_->WhenLoaded(settled.Bare());
     ASSERT_TRUE(settled.Await().has_value());
   }
-  // A caller that asks does not wait for the pause, and a success ends it.
+  // A caller's request does not wait for the pause, and a success ends the pause.
   Answer again;
   scheduler_->Ask(".a", absl::InfiniteDuration(), again.Callback());
   loads_.Done(".a");
@@ -399,10 +399,10 @@ TEST_F(LoadSchedulerTest, AFailedRunIsReadWhenItChangesButNotForEveryScan) {
   scheduler_->Schedule(".a", Urgency::kUnasked, 0);
   Answer nothing;
   scheduler_->WhenLoaded(nothing.Bare());
-  EXPECT_EQ(nothing.calls(), 1);  // At once: there is no work.
+  EXPECT_EQ(nothing.calls(), 1);  // Immediately: there is no work.
   scheduler_->Schedule(".a", Urgency::kChanged, 0);
   ASSERT_TRUE(loads_.AwaitSteps(2));
-  EXPECT_EQ(loads_.request(".a").need, Need::kCache);  // As the rest is wanted, too.
+  EXPECT_EQ(loads_.request(".a").need, Need::kCache);  // Because the rest is wanted too.
   loads_.Done(".a");
 }
 
@@ -458,13 +458,13 @@ TEST_F(LoadSchedulerTest, PartsOfARunAreReadByThreadsWithNothingElseToDo) {
   EXPECT_EQ(scheduler_->GetStats().threads, 1);
   loads_.More(".large", 3);
   ASSERT_TRUE(loads_.AwaitInStep(".large", 3));
-  // Three hold it, and the fourth is left for others.
+  // Three threads work on it, and the fourth is free for others.
   Answer other;
   scheduler_->Ask("small", absl::InfiniteDuration(), other.Callback());
   EXPECT_EQ(other.Await(), absl::OkStatus());
   EXPECT_EQ(scheduler_->GetStats().busy, 3);
 
-  // A step that finds no part says 1; the load is over when the last step is.
+  // A step that finds no part to read reports one hand. The load ends when its last step ends.
   Answer answer;
   scheduler_->Ask(".large", absl::InfiniteDuration(), answer.Callback());
   loads_.More(".large");
@@ -484,8 +484,8 @@ TEST_F(LoadSchedulerTest, AnotherRunIsReadBeforePartsOfOne) {
   ASSERT_TRUE(loads_.AwaitInStep(".large"));
   scheduler_->Schedule("changed", Urgency::kChanged, 0);
   scheduler_->Schedule("unasked", Urgency::kUnasked, 0);
-  // This thread goes on in it, as it is asked for; the other has the choice between its parts, the
-  // changed run and the unasked one.
+  // This thread continues with the run, because it was requested. The other thread can choose
+  // between the run's parts, the changed run and the unrequested one.
   loads_.More(".large", 2);
   ASSERT_TRUE(loads_.AwaitSteps(3));
   loads_.Done(".gate");
@@ -560,7 +560,7 @@ TEST_F(LoadSchedulerTest, WhatCouldNotBeKeptIsThereForWhoWaited) {
                   });
   loads_.End(".a", Progress{.done = true, .hands = 1, .hold = std::move(points)});
   EXPECT_EQ(answer.Await(), absl::OkStatus());
-  // Another step, so that the first is over.
+  // Another step, so that the first one is over.
   Answer other;
   scheduler_->Ask("b", absl::InfiniteDuration(), other.Callback());
   EXPECT_EQ(other.Await(), absl::OkStatus());

@@ -8,8 +8,8 @@
 
 namespace datamanager {
 
-// How much memory points may take if nobody says so, in bytes: a quarter of what this process may
-// use, or kUnknownMemoryBudget. MindInsight keeps 15 runs instead, whatever their size.
+// Default memory limit for points, in bytes: a quarter of the memory that this process may use, or
+// kUnknownMemoryBudget. MindInsight keeps 15 runs instead, whatever their size.
 inline constexpr std::uint64_t kUnknownMemoryBudget = std::uint64_t{256} << 20;
 inline std::uint64_t MemoryBudget(std::optional<std::uint64_t> usable) {
   return usable.has_value() ? *usable / 4 : kUnknownMemoryBudget;

@@ -10,8 +10,8 @@
 
 namespace datamanager {
 
-// Does the work of RunSource::Read() with a run as far as it has been read; `state` is the run's
-// state before the call. Nothing if `use` was not called, as not enough is there.
+// Does the work of RunSource::Read() with the data that was read so far; `state` is the run's state
+// before the call. Returns null, without calling `use`, if the data does not suffice.
 std::optional<absl::Status> ReadLoaded(const RunSource::Request& request, CacheState state,
                                        RunFilesReader& reader, const RunSource::ReadFunction& use);
 

@@ -8,12 +8,13 @@
 #include "datamanager/read/run_data.h"
 
 // Always true:
-// - Locks: listing_mutex_ is taken before all others, then a run's; those of the table, the loader
-//   and the cache, and waiting_mutex_, are the last ones: no run is locked under them.
-// - A run that is removed is marked `gone` under its own lock first, so that a step or a question
-//   that has a pointer to it stops there.
-// - A question never reads files: it answers from memory, or is Unavailable and schedules the run.
-// - Whatever makes places of points mean something else raises the run's generation, also over a
+// - Lock order: listing_mutex_, then a run's lock, then those of the table, the loader and the
+//   cache, and waiting_mutex_; no run is locked while one of these is held.
+// - A removed run is first marked `gone` under its own lock, so that a step or a query that has a
+//   pointer to it stops.
+// - A query never reads files: it answers from memory, or returns Unavailable and schedules the
+//   run.
+// - Whatever changes the meaning of points' positions increases the run's generation, also across a
 //   removal and a new run of the same name (RunTable::NextGeneration()).
 
 namespace datamanager {
@@ -21,7 +22,7 @@ namespace {
 
 using runtime::MutexLock;
 
-// For how long a failure is the answer before a question tries again.
+// How long a failure is returned before a query causes a retry.
 constexpr absl::Duration kFailureHolds = absl::Seconds(1);
 
 absl::Status NoLongerThere(const std::string& run) {
@@ -30,7 +31,7 @@ absl::Status NoLongerThere(const std::string& run) {
 
 }  // namespace
 
-// One thread waits for what another says once.
+// Lets one thread wait for a single notification.
 struct RunCatalog::Latch {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -41,7 +42,7 @@ struct RunCatalog::Latch {
     open = true;
     changed.SignalAll();
   }
-  // False: not before `deadline` of the clock.
+  // Returns false if `deadline` of the clock passes first.
   bool Await(runtime::Clock* clock, absl::Duration deadline) {
     MutexLock lock(mutex);
     while (!open) {
@@ -81,7 +82,7 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   table_.SetScanned(unreadable);
   EndLingering();
   const bool whole = std::exchange(whole_, false);
-  // Room may have become free. (After the first scan all runs were just added.)
+  // Memory may have become free. (After the first scan all runs were just added.)
   if (!first && (whole || !delta.removed.empty())) loader_->LoadAllWithRoom(runs);
   if (whole && options_.indexes != nullptr && unreadable.count == 0) {
     std::set<std::string> directories;
@@ -95,12 +96,12 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   }
   if (runs.empty()) return table_.OnEvent(ManagerEvent::kNoRuns);
   if (!whole) {
-    // A look at what has changed may find the first run.
+    // A partial scan may find the first run.
     const ManagerState state = GetScanStatus().state;
     if (state != ManagerState::kInvalid && state != ManagerState::kInit) return;
     table_.OnEvent(ManagerEvent::kReloadBegan);
   }
-  // The runs may be gone by then.
+  // The runs may have been removed by then.
   loader_->WhenAllLoaded(
       [this] { table_.OnEvent(has_runs_ ? ManagerEvent::kLoaded : ManagerEvent::kNoRuns); });
 }
@@ -118,7 +119,7 @@ void RunCatalog::TakeListing(const RunTree::Delta& delta, std::span<const Listed
   for (const ListedRunPtr& listed : delta.added) Add(listed, first);
   for (const RunTree::Changed& changed : delta.changed) Change(changed.run);
   if (only_listing) return;
-  // Lists every run that is there, whichever part was told first that it has come.
+  // Lists all runs, whichever part of the tree reported them first.
   for (const ListedRunPtr& listed : runs) {
     if (table_.Find(listed->name) == nullptr) Add(listed, false);
   }
@@ -229,7 +230,7 @@ absl::StatusOr<RunCatalog::RunInfo> RunCatalog::Describe(std::string_view run) c
 
 absl::StatusOr<std::shared_ptr<BriefItem>> RunCatalog::Brief(const std::string& run) const {
   auto item = brief_.Find(run);
-  // (It finds what only one name begins with, too.)
+  // (Find() also accepts a unique prefix.)
   if (item.ok() && (*item)->run()->name != run) return NoLongerThere(run);
   return item;
 }
@@ -263,7 +264,7 @@ absl::Status RunCatalog::Read(const Request& request, const ReadFunction& use) {
     }
     if (used.has_value()) {
       bytes = data.cached_bytes();
-      // The rest of it is asked for, too.
+      // The rest of the run is requested, too.
       wanted = points && !data.cached() && !request.cached_only && !request.take_part;
       return *std::move(used);
     }
@@ -280,7 +281,7 @@ absl::Status RunCatalog::Read(const Request& request, const ReadFunction& use) {
   if (wanted) {
     points ? loader_->Load(run->name) : loader_->ReadChanged(run->name);
   }
-  // An answer may have sorted points anew, and keeps them.
+  // An answer may have sorted the points again, and the run keeps them.
   if (points && bytes > 0) loader_->SetBytes(*run, bytes);
   return status;
 }

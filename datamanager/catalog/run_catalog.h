@@ -35,18 +35,18 @@
 
 namespace datamanager {
 
-// All runs below one directory, what was read of them, and reading on in them. Any thread may call
-// any method. None waits longer than for one step of reading a run (some 4 MiB, or 5 ms), but for
-// those that say so.
+// All runs below one directory, the data that was read of them, and the background reading. Any
+// thread may call any method. None waits longer than one step of reading a run (some 4 MiB, or 5
+// ms), except where noted.
 //
-// Re-imagines MindInsight's data manager. A run is known in three stages: listed by a scan without
-// opening a file, counted by a pass over its files in the background, and cached, with every point
-// in memory, within a budget of bytes: what is asked for first, else the newest.
+// Re-imagines MindInsight's data manager. A run passes through three stages: listed by a scan
+// without opening a file; counted by a background pass over its files; and cached, with every point
+// in memory, within a budget of bytes: requested runs first, then the newest.
 //
-// Its parts: run_table.h (which runs there are), run_loader.h (reads their files), run_topics.h
-// (their points by topic and position).
+// Its parts: run_table.h (the list of runs), run_loader.h (reads their files), run_topics.h (their
+// points by topic and position).
 //
-// Locks: listing_mutex_, then a run's, then the parts' own.
+// Lock order: listing_mutex_, then a run's, then the parts' own.
 class RunCatalog : public RunSource {
  public:
   using Options = CatalogOptions;
@@ -54,33 +54,33 @@ class RunCatalog : public RunSource {
   struct RunInfo {
     ListedRunPtr listed;
     CacheState state = CacheState::kNotCached;
-    absl::Status why;            // Why the run failed, or the last failure.
+    absl::Status why;            // Why the run failed, or its last failure.
     std::int64_t access_us = 0;  // Microseconds since 1970; 0: never.
     std::uint64_t cached_bytes = 0;
-    // As listed, or newer: when it was seen to grow.
+    // As listed, or later if it was seen to grow; microseconds since 1970.
     std::int64_t update_us = 0;
     std::uint64_t bytes = 0;
     std::uint64_t read_bytes = 0;
     std::uint64_t generation = 0;
-    bool counted = false;  // Else the numbers below say what was read so far.
+    bool counted = false;  // False: the numbers below cover what was read so far.
     bool intact = true;
     std::size_t tags = 0;
     std::uint64_t points = 0;
     std::optional<std::int64_t> last_step;
-    double start_time = 0;  // NaN: nobody knows.
+    double start_time = 0;  // NaN: unknown.
     std::uint64_t bad_records = 0;
   };
   struct Stats {
     std::uint64_t runs = 0, counted = 0;
-    std::uint64_t memory_bytes = 0;  // Memory of all runs: points, and what is known without them.
+    std::uint64_t memory_bytes = 0;  // Memory of all runs: points, and the facts kept without them.
     std::uint64_t records = 0, bad_records = 0;
     std::uint64_t read_bytes = 0, total_bytes = 0;  // Bytes of the files.
-    std::uint64_t event_bytes_read = 0;  // By this process; those that were read again too.
+    std::uint64_t event_bytes_read = 0;             // By this process, including repeated reads.
     PointsCache::Stats cache;
     LoadScheduler::Stats loads;
   };
 
-  // InvalidArgument for a number of threads that is out of range.
+  // Returns InvalidArgument if the number of threads is out of range.
   static absl::StatusOr<std::unique_ptr<RunCatalog>> Create(Options options);
   ~RunCatalog() override;
   RunCatalog(const RunCatalog&) = delete;
@@ -88,53 +88,51 @@ class RunCatalog : public RunSource {
 
   // --- Following the files ---
 
-  // For the follower of the tree of directories (run_follower.h), one call at a time. Files that
-  // these calls report as changed are read afterwards. ScanBegan(): a look at everything begins.
-  // Found(): a look has ended that has found `delta`; `runs` are all runs there are, sorted by
-  // name. Found() blocks while updaters of the brief cache read.
+  // For the follower of the directory tree (run_follower.h), one call at a time. Files that these
+  // calls report as changed are read afterwards. ScanBegan(): a full scan begins. Found(): a scan
+  // has ended and found `delta`; `runs` are all existing runs, sorted by name. Found() blocks while
+  // updaters of the brief cache read.
   void ScanBegan();
-  // `only_listing`: growth that was told before is in the listing now; the brief cache is left as
-  // it is, but for these runs.
+  // `only_listing`: the listing now includes growth that was reported before; the brief cache is
+  // updated for these runs only.
   void Found(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
              const RunTree::Unreadable& unreadable = {}, bool only_listing = false);
-  // These files of a run may have grown. Never waits for a run.
+  // Reports that these files of a run may have grown. Never waits for a run.
   void Grown(const std::string& run, std::span<const std::string> files);
-  // Any of them may. NotFound.
+  // Reports that any of the run's files may have grown. NotFound.
   absl::Status Recheck(const std::string& run);
-  // Gives back the memory of what was served without room for it, when nobody has asked for more of
-  // it for some seconds. To be called now and then.
+  // Frees over-budget runs that nobody has requested for some seconds. Call it now and then.
   void EndLingering() { loader_->EndLingering(); }
-  // Reads on for a while in files in which nothing but damage was found for long. To be called now
-  // and then.
+  // Reads on for a while in files in which long stretches were damaged. Call it now and then.
   void ReadDeferred() { loader_->ReadDeferred(); }
-  // Writes indexes of runs, for `timeout` and one run more at most. Blocks.
+  // Writes indexes of runs, for at most `timeout` plus one run. Blocks.
   void WriteIndexes(RunIndexes::Which which, absl::Duration timeout) {
     loader_->WriteIndexes(which, timeout);
   }
-  // The process ends: what is read of all runs one after the other ends with the next one, and
-  // nobody waits any longer.
+  // Call when the process ends: reading across runs ends with the next run, and all waits end.
   void Stop();
-  // Calls `done` once all work that is known now has been done, has failed or was forgotten.
+  // Calls `done` once all work that is known now was done, has failed or was forgotten.
   void WhenLoaded(std::function<void()> done) { loader_->WhenAllLoaded(std::move(done)); }
-  // Waits for what WhenLoaded() tells. False: it took longer.
+  // Waits for what WhenLoaded() reports. Returns false if `timeout` expires first.
   bool AwaitLoaded(absl::Duration timeout);
-  // The number of directories looked into, which RunTree counts here (RunTree::Options).
+  // Number of directories that scans have examined; RunTree increments it (RunTree::Options).
   std::atomic<std::size_t>* looked_into() { return table_.looked_into(); }
-  // The first scan is over: which runs there are is known.
+  // True once the first scan has ended: the runs are known.
   bool scanned() const { return table_.scanned(); }
-  // Blocks until a scan has ended, if only to find that the directory cannot be read; false: it
-  // takes longer, or the process ends.
+  // Blocks until a scan has ended, even one that could not read the directory. Returns false if
+  // `timeout` expires first or the process is ending.
   bool AwaitScan(absl::Duration timeout) const { return table_.AwaitScan(timeout); }
-  // Unavailable before that, with the progress.
+  // Returns Unavailable, with the progress, before the first scan has ended.
   absl::Status CheckScanned() const { return table_.CheckScanned(); }
 
-  // --- Asking ---
+  // --- Queries ---
 
   // Newest first.
   std::vector<RunInfo> Runs() const;
+  // Describes one run. Errors: those of FindName().
   absl::StatusOr<RunInfo> Describe(std::string_view run) const;
-  // `run` is a name or a unique prefix of one. NotFound, or FailedPrecondition naming the matches;
-  // Unavailable before the first scan has ended.
+  // Returns the run's full name; `run` is a name or a unique prefix. NotFound, or
+  // FailedPrecondition, which names the matches; Unavailable before the first scan has ended.
   absl::StatusOr<std::string> FindName(std::string_view run) const { return table_.FindName(run); }
 
   absl::StatusOr<std::vector<std::string>> Names() const override { return table_.Names(); }
@@ -144,21 +142,23 @@ class RunCatalog : public RunSource {
   eventlog::OpenFileBound* open_files() const override { return &open_files_; }
   std::int64_t NowUs() const override { return absl::ToUnixMicros(options_.clock->Now()); }
   absl::Duration Monotonic() const { return options_.clock->Monotonic(); }
-  // Read(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded. Cancelled: the
-  // process ends.
+  // Waits for the data, then calls Read(): blocks until `timeout`, after which it returns
+  // DeadlineExceeded. Cancelled: the process is ending.
   absl::Status ReadWithin(absl::Duration timeout, Request request, const ReadFunction& use);
 
-  // Loads the run before what nobody asks for, and counts as an access; returns at once.
+  // Loads the run before runs without a request, and counts as an access; returns at once. Errors:
+  // those of FindName().
   absl::Status CacheRun(const std::string& run);
-  // Forgets all that was read of the run, and what was stored of it. It stays listed and is read
-  // anew, as another generation.
+  // Forgets everything that was read of the run, including its index. The run stays listed and is
+  // read again, as another generation.
   absl::Status Uncache(const std::string& name);
 
   RunTopics topics() { return RunTopics(&table_, loader_.get()); }
   RunTable::ScanStatus GetScanStatus() const { return table_.GetScanStatus(); }
+  // Totals over all runs.
   Stats GetStats() const;
   const std::string& root() const { return options_.root; }
-  // Its updaters are for the caller to register, lineage too, before the first scan.
+  // The caller registers its updaters, including the lineage's, before the first scan.
   BriefCache& brief() { return brief_; }
 
  private:
@@ -166,8 +166,8 @@ class RunCatalog : public RunSource {
 
   explicit RunCatalog(Options options);
 
-  // Listing a run in the table, and reading it. Under listing_mutex_, as they decide by what is in
-  // the table.
+  // Add a listed run to the table and start reading it. Under listing_mutex_, because they depend
+  // on the table's contents.
   void Add(const ListedRunPtr& listed, bool history) ABSL_EXCLUSIVE_LOCKS_REQUIRED(listing_mutex_);
   void Change(const ListedRunPtr& listed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(listing_mutex_);
   void Remove(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(listing_mutex_);
@@ -178,15 +178,15 @@ class RunCatalog : public RunSource {
   const Options options_;
   mutable eventlog::OpenFileBound open_files_;
   BriefCache brief_;
-  bool whole_ = false;                  // For the thread that scans: everything is looked at.
+  bool whole_ = false;                  // Scanning thread only: the scan covers everything.
   std::atomic<bool> has_runs_ = false;  // As of the last scan.
-  // While it is decided which runs there are. Taken before all others.
+  // Held while the set of runs is determined. Lock it before all others.
   runtime::Mutex listing_mutex_;
   runtime::Mutex waiting_mutex_;
   std::set<std::shared_ptr<Latch>> waiting_ ABSL_GUARDED_BY(waiting_mutex_);  // In ReadWithin().
 
   RunTable table_;
-  std::unique_ptr<RunLoader> loader_;  // Ends before the table: its steps use all of the above.
+  std::unique_ptr<RunLoader> loader_;  // Destroyed before the table, which its steps use.
 };
 
 }  // namespace datamanager

@@ -41,7 +41,7 @@ using ::testing::HasSubstr;
 constexpr absl::Duration kLong = absl::Seconds(60);
 constexpr const char* kFile = "x.tfevents.1";
 
-// Where who announces points of some runs is held.
+// Blocks the threads that announce points of chosen runs.
 class Gates {
  public:
   void Close(const std::string& run) {
@@ -59,7 +59,7 @@ class Gates {
     changed_.SignalAll();
     EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !held_.contains(run); }));
   }
-  // Somebody is held there.
+  // Waits until a thread is blocked at the run's gate.
   bool AwaitHeld(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return held_[run] > 0; });
@@ -104,7 +104,7 @@ class RunCatalogTest : public testing::Test {
     std::filesystem::create_directories(root_ + "/" + run);
     std::ofstream(PathOf(run, file), std::ios::binary | std::ios::app) << bytes;
   }
-  // The file cannot be opened: it leads to itself.
+  // Makes the file impossible to open: a link to itself.
   void Break(const std::string& run, const std::string& file = kFile) {
     std::filesystem::rename(PathOf(run, file), root_ + "/aside");
     std::filesystem::create_symlink(file, PathOf(run, file));
@@ -138,11 +138,11 @@ class RunCatalogTest : public testing::Test {
     options.clock = clock;
     return *RunCatalog::Create(std::move(options));
   }
-  // A run that waits to be tried again is, and announces what it finds then.
+  // Waits until the pending retry of a run has happened and has announced its points.
   void AwaitRetry(RunCatalog& catalog, runtime::FakeClock& clock, const std::string& run) {
     ASSERT_TRUE(clock.AwaitWaiters(1));
     gates_.Close(run);
-    clock.Advance(absl::Seconds(2));  // It may have been tried twice.
+    clock.Advance(absl::Seconds(2));  // Several retries may have happened already.
     ASSERT_TRUE(gates_.AwaitHeld(run));
     gates_.Open(run);
     ASSERT_TRUE(catalog.AwaitLoaded(kLong));
@@ -156,7 +156,7 @@ class RunCatalogTest : public testing::Test {
     Find(catalog);
     ASSERT_TRUE(catalog.AwaitLoaded(kLong));
   }
-  // The number of points in memory; an error as its text.
+  // Returns the number of points in memory, or an error as text.
   static std::string PointsOf(RunCatalog& catalog, RunSource::Request request, bool waits = true) {
     std::string text;
     const auto use = [&](const RunSource::View& view) {
@@ -169,7 +169,7 @@ class RunCatalogTest : public testing::Test {
         waits ? catalog.ReadWithin(kLong, request, use) : catalog.Read(request, use);
     return status.ok() ? text : std::string(absl::StatusCodeToString(status.code()));
   }
-  // "a cached, b not cached".
+  // Returns, e.g., "a cached, b not cached".
   static std::string States(const RunCatalog& catalog) {
     std::map<std::string, std::string> states;
     for (const RunCatalog::RunInfo& run : catalog.Runs()) {
@@ -184,8 +184,8 @@ class RunCatalogTest : public testing::Test {
     request.whole = whole;
     return request;
   }
-  // The only thread that loads is held as it reads the run "held", after the first step of the run
-  // "r", which is being cached.
+  // Blocks the only loading thread in reading the run "held", after the first step of the run "r",
+  // which is being cached.
   void HoldTheLoad(RunCatalog& catalog) {
     Report("held", 1);
     Scan(catalog);
@@ -215,7 +215,7 @@ class RunCatalogTest : public testing::Test {
     return std::exchange(announced_, {});
   }
 
-  static constexpr int kMany = 20'000;  // Points, which are more than a step reads.
+  static constexpr int kMany = 20'000;  // More points than one step reads.
   std::string root_;
   std::unique_ptr<RunTree> tree_;
   runtime::Mutex mutex_;
@@ -296,7 +296,7 @@ TEST_F(RunCatalogTest, ACopyThatIsReplacedByALongerOneAnnouncesOnlyWhatIsNew) {
   Scan(*catalog);
   const std::string hidden = absl::StrCat(".", kFile, ".Ab12Cd");
   for (int round = 0; round < 3; ++round) {
-    // As rsync does it; whoever looks meanwhile sees a part of the new file.
+    // Replaces the file like rsync; scans in between see a part of the new file.
     std::filesystem::copy_file(PathOf("r"), PathOf("r", hidden));
     Scan(*catalog);
     Report("r", 10 + round, 1, hidden);
@@ -314,7 +314,7 @@ TEST_F(RunCatalogTest, OnlyTheNewestRunsThatFindRoomAreInMemoryUnasked) {
     SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
   }
   const auto catalog =
-      MakeCatalog(150'000);  // A run is expected to have about 100 kB, and has half of that.
+      MakeCatalog(150'000);  // A run is expected to need about 100 kB, and needs half of that.
   Scan(*catalog);
   const auto stats = catalog->GetStats();
   EXPECT_EQ(stats.counted, 4u);
@@ -342,7 +342,7 @@ TEST_F(RunCatalogTest, ARunThatBecomesTheNewestIsLoadedUnaskedAndTheOldestGoes) 
     SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
   }
   runtime::FakeClock clock(absl::Now());
-  const auto catalog = CatalogWithClock(&clock, 190'000);  // For two, see above.
+  const auto catalog = CatalogWithClock(&clock, 190'000);  // Enough for two, see above.
   Scan(*catalog);
   EXPECT_EQ(States(*catalog), "r0 not cached, r1 cached, r2 cached");
   const auto grow = [&](const std::string& run, int hours) {
@@ -355,12 +355,12 @@ TEST_F(RunCatalogTest, ARunThatBecomesTheNewestIsLoadedUnaskedAndTheOldestGoes) 
   EXPECT_EQ(grow("r0", 3), "r0 cached, r1 not cached, r2 cached");
   EXPECT_EQ(PointsOf(*catalog, Points("r2"), false), "10000");
   EXPECT_EQ(grow("r1", 2), "r0 not cached, r1 cached, r2 cached");
-  // A run that was loaded a moment ago is not loaded again for nobody.
+  // Without a request, a run that was loaded a moment ago is not loaded again.
   EXPECT_EQ(grow("r0", 1), "r0 not cached, r1 cached, r2 cached");
   clock.Advance(absl::Minutes(1));
   Scan(*catalog);
   EXPECT_EQ(States(*catalog), "r0 cached, r1 not cached, r2 cached");
-  // Nothing is read when nothing happens.
+  // Without changes, nothing is read.
   const std::uint64_t read = catalog->GetStats().event_bytes_read;
   for (int i = 0; i < 3; ++i) {
     clock.Advance(absl::Minutes(1));
@@ -383,7 +383,7 @@ TEST_F(RunCatalogTest, RoomThatBecomesFreeIsTakenByTheNextNewest) {
   std::filesystem::remove_all(root_ + "/r3");
   Scan(*catalog);
   EXPECT_EQ(States(*catalog), "r0 not cached, r1 cached, r2 cached");
-  // A look at what has changed does, too.
+  // A scan of changes only has the same effect.
   std::filesystem::remove_all(root_ + "/r2");
   const RunTree::Delta delta = tree_->Rescan(RunTree::Scope::kChanged);
   catalog->Found(delta, tree_->runs());
@@ -397,7 +397,7 @@ TEST_F(RunCatalogTest, ARunThatIsLargerThanTheBudgetIsServedAndNotKept) {
   Scan(*catalog);
   EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "UNAVAILABLE");
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "10000");
-  // They are there a moment before their load has ended.
+  // The points are available a moment before their load ends.
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kNotCached);
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "10000") << "asked for again at once";
@@ -422,7 +422,7 @@ TEST_F(RunCatalogTest, WhatIsKnownOfTagsTakesTheRoomOfPoints) {
   EXPECT_THAT(States(*catalog), HasSubstr("r not cached"));
   EXPECT_LE(catalog->GetStats().cache.bytes, 100'000u);
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "30000") << "it is served all the same";
-  // The points are there a moment before their load has ended.
+  // The points are available a moment before their load ends.
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   clock.Advance(absl::Minutes(2));
   std::filesystem::remove_all(root_ + "/wide");
@@ -490,14 +490,14 @@ TEST_F(RunCatalogTest, ARootThatBecomesReadableAndIsEmptyIsInvalidAndAnswers) {
   catalog->ScanBegan();
   catalog->Found({}, {}, closed);
   EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInit);
-  catalog->Found({}, {}, {});  // A look at what has changed.
+  catalog->Found({}, {}, {});  // A scan of changes only.
   EXPECT_EQ(catalog->GetScanStatus().state, ManagerState::kInvalid);
   EXPECT_THAT(*catalog->Names(), ::testing::IsEmpty());
 }
 
 TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone) {
   const auto catalog = MakeCatalog();
-  // No scan of everything is announced.
+  // Announces no complete scan.
   const auto look = [&] {
     const RunTree::Delta delta = tree_->Rescan(RunTree::Scope::kChanged);
     catalog->Found(delta, tree_->runs());
@@ -556,7 +556,7 @@ TEST_F(RunCatalogTest, ARunWhoseFilesAreNoEventFilesCannotBeRead) {
   EXPECT_EQ(catalog->Describe("r")->why.message(), why);
   EXPECT_EQ(catalog->Read(Points("r"), [](const auto&) { return absl::OkStatus(); }),
             absl::DataLossError("run r cannot be read: " + why));
-  // Beside one that is, it costs nothing.
+  // In a run with a valid event file, such a file does no harm.
   Report("s", 1, 5);
   std::ofstream(root_ + "/s/y.tfevents.2") << "an archive of what has events";
   const RunTree::Delta more = tree_->Rescan();
@@ -643,7 +643,7 @@ TEST_F(RunCatalogTest, TheRestOfWhatIsAskedForWhileItIsLoadedGoesBeforeAllElse) 
     const std::vector<std::string> files = {kFile};
     for (const std::string& run : others) {
       Report(run, 2);
-      catalog->Grown(run, files);  // A changed run is more urgent than one that nobody asks for.
+      catalog->Grown(run, files);  // A changed run is more urgent than one that nobody requested.
     }
     Announced();
     LetTheLoadGoOn(*catalog);
@@ -692,7 +692,7 @@ TEST_F(RunCatalogTest, ALookAtWhatHasChangedThatFailsLeavesTheReloadThatIsUnderW
 
 TEST_F(RunCatalogTest, WhoMakesALoadBeginWaitsForAllOfIt) {
   Report("r", 0, kMany);
-  RunCatalog::Options options = CatalogOptions(1);  // Nothing is loaded unasked.
+  RunCatalog::Options options = CatalogOptions(1);  // Nothing is loaded without a request.
   options.step_bytes = 1;
   const auto catalog = *RunCatalog::Create(std::move(options));
   Scan(*catalog);
@@ -728,7 +728,7 @@ TEST_F(RunCatalogTest, ARunIsAsOldAsItsFilesWhenItIsMovedIn) {
   const auto updated = [&] { return absl::FromUnixMicros(catalog->Describe("r")->update_us); };
   EXPECT_EQ(catalog->Describe("r")->update_us, catalog->Describe("r")->listed->update_us);
   EXPECT_LT(updated(), absl::Now() - absl::Hours(47));
-  // Growth of the run counts before it is listed.
+  // A growing run counts as updated even before it is listed again.
   Report("r", 6);
   const std::vector<std::string> files = {kFile};
   catalog->Grown("r", files);
@@ -756,7 +756,8 @@ TEST_F(RunCatalogTest, AFileThatIsHardlyWorthReadingIsReadNowAndThen) {
 
 TEST_F(RunCatalogTest, ARunIsCachedBecauseSomebodyAsksForIt) {
   Report("r", 0, 1000);
-  const auto catalog = MakeCatalog(3000);  // Less than is expected of it, more than the other has.
+  const auto catalog = MakeCatalog(3000);  // Less than the run is expected to need, more than the
+                                           // small one needs.
   Report("small", 0, 1);
   Scan(*catalog);
   EXPECT_EQ(catalog->CacheRun("no such run").code(), absl::StatusCode::kNotFound);
@@ -770,7 +771,7 @@ TEST_F(RunCatalogTest, ARunThatIsToBeCachedTakesTheRoomOfNewerOnes) {
     Report(absl::StrCat("r", run), 0, 10'000);
     SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
   }
-  // A run is expected to have about 107 kB; what is known of the three takes some, too.
+  // A run is expected to need about 107 kB; the facts about the three need some bytes, too.
   const auto catalog = MakeCatalog(116'000);
   Scan(*catalog);
   EXPECT_EQ(catalog->Describe("r0")->state, CacheState::kNotCached);
@@ -791,7 +792,7 @@ TEST_F(RunCatalogTest, ALargeFileIsReadOnSeveralThreads) {
                                             .step_bytes = 20'000,
                                             .part_bytes = 60'000});
   Find(*catalog);
-  // Asked for in the middle, it does not wait for the parts of the other.
+  // A request in the middle of a load does not wait for the other run's parts.
   EXPECT_EQ(PointsOf(*catalog, Points("small")), "1");
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   EXPECT_GE(catalog->GetStats().loads.threads, 2) << "there is but one run to be read";

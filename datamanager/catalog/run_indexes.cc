@@ -1,7 +1,8 @@
 #include "datamanager/catalog/run_indexes.h"
 
-// extents_ has for each run the extent of the index that was written or read last, or that could
-// not be written: after a full disk the next try comes when the run has grown, not every time.
+// extents_ has, for each run, the extent of the index that was last written or read, or that could
+// not be written: after a full disk the next attempt is made when the run has grown, not every
+// time.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,12 +28,12 @@ bool HoldsAllPoints(const IndexReader& index) {
 
 }  // namespace
 
-// An index that is being made, some tags at a time.
+// An index under construction, some tags at a time.
 struct RunIndexes::Made {
   explicit Made(const RunFilesReader& reader)
       : extent(ExtentOf(reader)), run(reader.run()), writer(reader.ToIndex()) {}
 
-  // True if all tags are there.
+  // Returns true once all tags were added.
   bool AddTags(const RunData& data) {
     static const ValueSeries& none = *new ValueSeries;
     const std::size_t before = writer.bytes();
@@ -153,7 +154,7 @@ std::unique_ptr<RunIndexes::Made> RunIndexes::Make(const std::string& run,
 
 void RunIndexes::WriteOne(const std::string& run, const WithReader& with_reader) {
   {
-    // A thread that reads on in the run while its index is written marks the run again.
+    // If another thread reads on in the run meanwhile, it marks the run again.
     MutexLock lock(mutex_);
     due_.erase(run);
     changed_.erase(run);

@@ -21,53 +21,53 @@
 
 namespace datamanager {
 
-// The indexes of all runs: which are taken, which are of no use, and which have to be written. An
-// index that is of no use is removed, logged and counted, and its run is read. Any thread may call
+// Manages the indexes of all runs: which are used, which are invalid, and which must be written. An
+// invalid index is deleted, logged and counted, and its run is read instead. Any thread may call
 // any method.
 class RunIndexes {
  public:
   struct Stats {
-    std::uint64_t used = 0;     // Times that a run went on from its own.
-    std::uint64_t refused = 0;  // Damaged, of another version or owner, or of files that changed;
-    std::uint64_t rebuilt = 0;  // of those, written anew.
-    std::uint64_t written = 0;  // New, grown and rebuilt ones.
-    std::uint64_t failed = 0;   // That could not be written.
-    std::uint64_t spared_bytes = 0;  // Bytes of event files that were not read because an index was
-                                     // used.
+    std::uint64_t used = 0;          // Number of times that a run continued from its index.
+    std::uint64_t refused = 0;       // Damaged, of another version or owner, or of changed files;
+    std::uint64_t rebuilt = 0;       // of those, written again.
+    std::uint64_t written = 0;       // New, grown and rebuilt ones.
+    std::uint64_t failed = 0;        // Could not be written.
+    std::uint64_t spared_bytes = 0;  // Bytes of event files that were not read thanks to an index.
     IndexStore::Stats store;
   };
   enum class Which {
-    kDue,      // Indexes of runs without one, or that have grown by an eighth and 1 MiB since.
-    kChanged,  // Indexes of all runs that have grown: the process ends.
+    kDue,      // Runs without an index, or grown by an eighth and 1 MiB since.
+    kChanged,  // All runs that have grown; for the end of the process.
   };
-  // Calls `use` with what was read of the run, while nobody changes it. False: there is no such
-  // run.
+  // Calls `use` with the run's reader while nobody changes it. Returns false if the run does not
+  // exist.
   using WithReader = std::function<bool(const std::string& run,
                                         const std::function<void(const RunFilesReader&)>& use)>;
 
   explicit RunIndexes(std::unique_ptr<IndexStore> store) : store_(std::move(store)) {}
 
-  // Nothing if the run has no index, or none of any use. Blocks on the disk.
+  // Returns null if the run has no valid index. Blocks on the disk.
   std::optional<IndexReader> Read(const ListedRun& run, IndexPart part);
-  // Whether it has the points of all that was read of the run, and of no more.
+  // True if the index has exactly the points that were read of the run.
   bool HasPointsOf(const RunFilesReader& reader) const;
-  // It was read and is of no use.
+  // Reports that the index was read and is invalid.
   void Refuse(const ListedRun& run, const absl::Status& why);
-  // A step of reading the run has ended. Does not block unless an index is refused.
+  // Reports the end of a reading step. Does not block unless an index is refused.
   void Stepped(const RunFilesReader& reader, const RunFilesReader::Step& step);
-  // The run is gone, or is to be read anew.
+  // Reports that the run was removed, or will be read again from the start.
   void Forget(const ListedRun& run);
-  // There are no runs but these.
+  // Removes the indexes of all other runs.
   void KeepOnly(const std::set<std::string>& run_directories) { store_->KeepOnly(run_directories); }
 
-  // Writes them one after the other as long as `go_on` says so. Blocks; of two that are to write
-  // what is due, the second does nothing. A run is held for some 4 MiB of its index at a time.
+  // Writes indexes one after the other until `go_on` returns false. Blocks; a second concurrent
+  // Write() of due indexes does nothing. Locks a run for some 4 MiB of its index at a time.
   void Write(Which which, const WithReader& with_reader, const std::function<bool()>& go_on);
 
   Stats GetStats() const;
 
  private:
-  // The extent of the data that an index holds.
+  // The extent of the data in an index.
+  // Two extents are equal if the index need not be written again.
   struct Extent {
     std::uint64_t generation = 0;
     std::uint64_t bytes = 0;  // Bytes of the run's files.
@@ -78,7 +78,7 @@ class RunIndexes {
   struct Made;
 
   static Extent ExtentOf(const RunFilesReader& reader);
-  // Null if it changes while it is made; then it is due again as soon as it was read.
+  // Returns null if the run changes meanwhile; it is then due again after the next read.
   std::unique_ptr<Made> Make(const std::string& run, const WithReader& with_reader);
   void WriteOne(const std::string& run, const WithReader& with_reader);
 
@@ -90,8 +90,8 @@ class RunIndexes {
   std::map<std::string, Extent> extents_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> refused_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> due_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> changed_ ABSL_GUARDED_BY(mutex_);  // Runs that have grown, the due ones
-                                                           // too.
+  std::set<std::string> changed_ ABSL_GUARDED_BY(mutex_);  // Runs that have grown, including the
+                                                           // due ones.
 };
 
 }  // namespace datamanager

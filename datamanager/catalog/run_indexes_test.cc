@@ -1,7 +1,7 @@
 #include "datamanager/catalog/run_indexes.h"
 
-// Each test is some sessions of a data manager over the same runs: what the later ones read again,
-// and that they know the same as one that has read everything.
+// Each test runs several sessions of a data manager over the same runs, and checks what the later
+// sessions read again, and that they know the same as a session that read everything.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -56,7 +56,7 @@ constexpr int kSteps = 5000;
 constexpr std::string_view kFile = "events.out.tfevents.1.x";
 constexpr std::string_view kSecond = "events.out.tfevents.2.x";
 
-// A record of an event whose field `field` holds `content`.
+// Returns a record of an event whose field `field` holds `content`.
 std::string Event(int step, int field, std::string_view content) {
   std::string record;
   eventlog::AppendRecord(pb::Double(1, 1000 + step) +
@@ -65,7 +65,7 @@ std::string Event(int step, int field, std::string_view content) {
                          &record);
   return record;
 }
-// Two points and, now and then, a tensor.
+// Two points per step and, occasionally, a tensor.
 std::string Steps(int first, int end, double scale = 1) {
   std::string bytes;
   for (int step = first; step < end; ++step) {
@@ -78,8 +78,7 @@ std::string Steps(int first, int end, double scale = 1) {
   }
   return bytes;
 }
-// A run that was resumed from a checkpoint, with a record that is damaged and one that is not
-// complete.
+// A run that was resumed from a checkpoint, with a damaged record and an incomplete one.
 std::string Content() {
   std::string damaged = Steps(0, 1);
   damaged[20] ^= 1;
@@ -117,7 +116,7 @@ void DescribeTag(RunData& data, RunData::TagId id, std::string* text) {
   }
 }
 
-// All that is known of a run, but for its generation.
+// Returns everything known about a run except for its generation.
 std::string Describe(RunData& data) {
   std::string text = absl::StrCat("from ", data.start_time(), " to step ",
                                   data.last_step().value_or(-1), ", ", data.points(), " points");
@@ -126,7 +125,7 @@ std::string Describe(RunData& data) {
     absl::StrAppend(&text, "\n", file.listed.name, " ", file.position.record.offset, " ",
                     file.records, " ", file.points, " ", file.version);
     for (const eventlog::Fault& fault : file.faults.all()) {
-      if (fault.kind >= eventlog::FaultKind::kShrunk) continue;  // A fault of a later session.
+      if (fault.kind >= eventlog::FaultKind::kShrunk) continue;  // Not known to earlier sessions.
       absl::StrAppend(&text, " ", std::string(eventlog::FaultName(fault.kind)), " ", fault.count,
                       " ", fault.bytes, " at ", fault.first_offset);
     }
@@ -159,7 +158,7 @@ class RunIndexesTest : public testing::Test {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // The byte at that part of the file is another one.
+  // Changes the byte at that fraction of the file.
   static void Flip(const std::string& path, double place) {
     const auto at = static_cast<std::streamoff>(place * (fs::file_size(path) - 1.0));
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -168,7 +167,7 @@ class RunIndexesTest : public testing::Test {
     file.seekp(at);
     file.put(changed);
   }
-  // A change of the file from now on is seen in its time, however soon it comes.
+  // Waits until the next change of the file will have a different time stamp.
   static void AwaitNextTick(const std::string& path) {
     struct stat info {};
     ASSERT_EQ(stat(path.c_str(), &info), 0);
@@ -186,7 +185,7 @@ class RunIndexesTest : public testing::Test {
   }
 
   struct Session {
-    std::string known;  // Everything known of the run "exp".
+    std::string known;  // Everything known about the run "exp".
     RunCatalog::Stats stats;
     RunIndexes::Stats indexes;
     std::uint64_t generation = 0;
@@ -198,7 +197,7 @@ class RunIndexesTest : public testing::Test {
     RunSource::Need need = RunSource::Need::kPoints;
     std::uint64_t step_bytes = 1 << 16;
   };
-  // Starts, loads all runs, writes what is due, ends.
+  // Starts, loads all runs, writes the pending indexes, and ends.
   Session Serve(const Options& options) {
     auto store = IndexStore::Open({.directory = root_ + "/index", .byte_budget = 1 << 30});
     EXPECT_TRUE(store.ok()) << store.status();
@@ -246,7 +245,7 @@ enum class Again { kLittle, kAll };
 
 struct Row {
   std::string name;
-  // Done between two sessions, to the event file and the index of the run.
+  // Applied to the run's event file and index between two sessions.
   std::function<void(const std::string& file, const std::string& index)> change;
   Again again = Again::kAll;
   std::uint64_t refused = 1;
@@ -279,7 +278,7 @@ class RunIndexesRowTest : public RunIndexesTest, public testing::WithParamInterf
         {"NothingHasChanged", [](auto&, auto&) {}, Again::kLittle, 0},
         {"Grown",
          [](const std::string& file, auto&) {
-           fs::resize_file(file, fs::file_size(file) - 10);  // The rest of a record.
+           fs::resize_file(file, fs::file_size(file) - 10);  // Completes the incomplete record.
            Write(file, Steps(kSteps + 10, kSteps + 20), kAppend);
          },
          Again::kLittle, 0},
@@ -339,7 +338,7 @@ class RunIndexesRowTest : public RunIndexesTest, public testing::WithParamInterf
          Again::kAll, 0},
         {"IndexIsOfSomebodyElse",
          [](auto&, const std::string& index) {
-           // Only root gives files away.
+           // Only root can change a file's owner.
            if (chown(index.c_str(), 4711, static_cast<gid_t>(-1)) != 0) Flip(index, 0);
          }},
     };
@@ -395,7 +394,7 @@ TEST_F(RunIndexesTest, ARunWithoutRoomIsCountedFromItsIndex) {
   EXPECT_EQ(counted.indexes.used, 1u);
   EXPECT_LT(counted.stats.event_bytes_read, LogBytes() / 20);
   EXPECT_EQ(counted.stats.counted, 1u);
-  // There is room now: the points are read again, and then they are indexed too.
+  // With enough memory, the points are read again, and then indexed too.
   const Session cached = Serve();
   EXPECT_EQ(cached.known, truth);
   EXPECT_EQ(cached.indexes.used, 1u);
@@ -403,13 +402,13 @@ TEST_F(RunIndexesTest, ARunWithoutRoomIsCountedFromItsIndex) {
   const Session again = Serve();
   EXPECT_EQ(again.known, truth);
   EXPECT_LT(again.stats.event_bytes_read, LogBytes() / 20);
-  // A caller that asks for points that found no room gets those of the index.
+  // A request for points that do not fit into memory reads them from the index.
   small.need = RunSource::Need::kPoints;
   const Session asked = Serve(small);
   EXPECT_EQ(asked.known, truth);
   EXPECT_GE(asked.indexes.used, 2u) << "for the counts, and each time for the points";
   EXPECT_LT(asked.stats.event_bytes_read, LogBytes() / 20);
-  // And those of the files if it is damaged where they stand.
+  // If the index is damaged at those points, it reads them from the event files.
   Flip(IndexOf("exp"), 0.5);
   const Session damaged = Serve(small);
   EXPECT_EQ(damaged.known, truth);
@@ -444,7 +443,7 @@ TEST_F(RunIndexesTest, ASecondWriteIsForARunThatHasGrownEnough) {
 }
 
 TEST_F(RunIndexesTest, OneOfARunThatGrowsWhileItIsMadeIsNotWritten) {
-  // The last one of three tags of 3 MiB is added once others had their turn.
+  // The last of three tags of 3 MiB is added only after other work had its turn.
   const std::string content(std::size_t{3} << 20, 'x');
   std::string bytes;
   for (const char* tag : {"a", "b", "c"}) {
@@ -498,7 +497,7 @@ TEST_F(RunIndexesTest, TheIndexOfARunThatIsGoneIsRemoved) {
   EXPECT_FALSE(fs::exists(IndexOf("other")));
 }
 
-// (In the place of a full disk: a limit of the size of files has the same way.)
+// (A limit on file sizes stands in for a full disk: both fail in the same way.)
 TEST_F(RunIndexesTest, AFullDiskCostsTheIndexAlone) {
   const std::string truth = Truth();
   rlimit old{};

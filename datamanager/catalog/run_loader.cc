@@ -11,24 +11,25 @@
 
 // Always true:
 // - A run's files are read in steps of the scheduler. One thread leads a run at a time (State::led)
-//   and holds its lock; others may read parts of a large file without it.
-// - A run that is removed is marked `gone` under its own lock first, so that a step that has a
-//   pointer to it stops there.
-// - Memory for points is accounted for in cache_ before it is taken for a load, and given back when
-//   the lease of the load ends.
-// - No lease is given back under a run's lock or mutex_: the detail's destructor takes the run's.
+//   and holds its lock; others may read parts of a large file without the lock.
+// - A removed run is first marked `gone` under its own lock, so that a step that has a pointer to
+//   it stops.
+// - cache_ accounts for the memory of points before a load takes it, until the load's lease is
+//   returned.
+// - No lease is returned while a run's lock or mutex_ is held: the detail's destructor locks the
+//   run.
 
 namespace datamanager {
 namespace {
 
 using runtime::MutexLock;
 
-// Between two loads of a run that nobody asks for: two that change all the time and have no room
-// beside each other would take turns.
+// Minimum interval between two unrequested loads of a run. Otherwise two constantly changing runs
+// that do not fit together would evict each other in turn.
 constexpr absl::Duration kLoadsUnaskedEvery = absl::Minutes(1);
 constexpr absl::Duration kLongestLoad = absl::Minutes(10);
-// A run that found no room stays for so long, for a caller that asks for the next part of it; and
-// at most so many such runs stay.
+// How long a run without room stays in memory for a caller that requests its next part, and how
+// many such runs may stay.
 constexpr absl::Duration kLingers = absl::Seconds(5);
 constexpr std::size_t kMostLinger = 16;
 
@@ -67,7 +68,7 @@ RunLoader::RunLoader(const CatalogOptions& options, const RunTable* table,
 
 RunLoader::~RunLoader() {
   scheduler_.reset();
-  // All leases are given back before the cache ends; no step uses a run any more.
+  // All leases must be returned before the cache is destroyed; no step uses a run any more.
   for (const CatalogRunPtr& run : table_.All()) run->loading = nullptr;
   decltype(lingering_) lingering;
   MutexLock lock(mutex_);
@@ -87,7 +88,8 @@ CatalogRunPtr RunLoader::NewRun(const ListedRunPtr& listed, std::uint64_t genera
 
 void RunLoader::Begin(const CatalogRun& run, std::int64_t update_us) {
   cache_.SetUpdate(run.name, update_us);
-  // Both: it is counted soon, and cached at the same time if there is room; from the first step on.
+  // Schedules both: the run is counted soon, and also cached, from the first step on, if there is
+  // room.
   scheduler_->Schedule(run.name, LoadScheduler::Urgency::kUnasked, update_us);
   scheduler_->Schedule(run.name, LoadScheduler::Urgency::kCount, update_us);
 }
@@ -132,7 +134,7 @@ void RunLoader::LoadAllWithRoom(std::span<const ListedRunPtr> runs) {
       absent.emplace_back(cached.newest_us, run);
     }
   }
-  // The newest first, as the first may be read at once, and might have to go again.
+  // Newest first: an older run might be loaded first and then evicted again.
   std::sort(absent.begin(), absent.end(),
             [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [newest_us, run] : absent) LoadIfRoom(*run);
@@ -176,7 +178,7 @@ void RunLoader::WhenLoaded(const std::string& name, std::function<void()> ready)
 
 void RunLoader::Linger(const std::string& name, std::shared_ptr<void> hold) {
   if (hold == nullptr) return;
-  std::vector<std::shared_ptr<void>> ended;  // Given back without the lock.
+  std::vector<std::shared_ptr<void>> ended;  // Destroyed after the unlock.
   MutexLock lock(mutex_);
   auto& [until, held] = lingering_[name];
   until = Monotonic() + kLingers;
@@ -190,7 +192,7 @@ void RunLoader::Linger(const std::string& name, std::shared_ptr<void> hold) {
 }
 
 void RunLoader::EndLingering() {
-  std::vector<std::shared_ptr<void>> ended;  // Given back without the lock.
+  std::vector<std::shared_ptr<void>> ended;  // Destroyed after the unlock.
   MutexLock lock(mutex_);
   const absl::Duration now = Monotonic();
   for (auto it = lingering_.begin(); it != lingering_.end();) {
@@ -308,7 +310,7 @@ absl::StatusOr<LoadScheduler::Progress> RunLoader::LeadStep(const CatalogRunPtr&
     MutexLock lock(mutex_);
     deferred_.insert(run->name);
   }
-  // It may be gone by now, or another one of that name.
+  // The run may have been removed or replaced meanwhile.
   if (result.gone || table_.Find(run->name) != run) {
     if (run->loading != nullptr) cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
     return NoLongerThere(run->name);
@@ -334,7 +336,7 @@ RunLoader::StepResult RunLoader::ReadOn(CatalogRun& run) {
     }
     state.grown_us = step.anew ? step.modified_us : std::max(state.grown_us, step.modified_us);
     if (data.counted()) state.history = false;
-    // If there is something of other files, that is served meanwhile.
+    // If other files have data, that data is served meanwhile.
     if (step.status.ok() && data.records() == 0) step.status = step.problem;
     if (step.anew) run.no_room_for = 0;
     state.failure = step.status;

@@ -28,62 +28,63 @@
 
 namespace datamanager {
 
-// Reads the files of the runs of a table in the background, in steps of a scheduler, and keeps
-// their points within the budget. Any thread may call any method; none waits longer than for one
-// step of reading a run, but for WriteIndexes().
+// Reads the files of a table's runs in the background, in steps of a scheduler, and keeps their
+// points within the budget. Any thread may call any method; except WriteIndexes(), none waits
+// longer than one step of reading a run.
 //
-// Locks: a run's is taken before mutex_; the cache, the scheduler and the indexes lock themselves.
+// Lock order: a run's lock, then mutex_; the cache, the scheduler and the indexes have locks of
+// their own.
 class RunLoader {
  public:
   struct Stats {
-    std::uint64_t event_bytes_read = 0;  // By this process; those that were read again too.
+    std::uint64_t event_bytes_read = 0;  // By this process, including repeated reads.
     PointsCache::Stats cache;
     LoadScheduler::Stats loads;
   };
 
-  // InvalidArgument for a number of threads that is out of range. `table` and `open_files` are not
-  // owned.
+  // Returns InvalidArgument if the number of threads is out of range. `table` and `open_files` are
+  // not owned.
   static absl::StatusOr<std::unique_ptr<RunLoader>> Create(const CatalogOptions& options,
                                                            const RunTable* table,
                                                            eventlog::OpenFileBound* open_files);
-  // Waits for the steps that are under way.
+  // Waits for the steps in progress.
   ~RunLoader();
   RunLoader(const RunLoader&) = delete;
   RunLoader& operator=(const RunLoader&) = delete;
 
-  // --- Runs, as they come, change and go ---
+  // --- Changes of runs ---
 
   CatalogRunPtr NewRun(const ListedRunPtr& listed, std::uint64_t generation, bool history);
-  // Begins to count the run, which is in the table now, and to load it if there is room.
+  // Starts to count the run, which is in the table already, and to load it if there is room.
   void Begin(const CatalogRun& run, std::int64_t update_us);
-  // The run as a later scan lists it.
+  // Updates the run to the listing of a later scan.
   void SetListed(CatalogRun& run, const ListedRunPtr& listed);
-  // The run is `gone`, and is not in the table any more.
+  // Forgets a run that is `gone` and no longer in the table.
   void Forget(CatalogRun& run);
-  // The run has changed, or somebody waits for its counts: it is read before runs that are not
-  // counted yet.
+  // Schedules a run that has changed, or whose counts a caller waits for, before uncounted runs.
   void ReadChanged(const std::string& name);
   // Loads those of the runs that are not in memory and have room, the newest first.
   void LoadAllWithRoom(std::span<const ListedRunPtr> runs);
-  // Reads on for a while in files in which nothing but damage was found for long.
+  // Reads on for a while in files in which long stretches were damaged.
   void ReadDeferred();
 
-  // --- Questions ---
+  // --- Queries ---
 
-  // A question for the points of the run has come: an access, and `Load` puts it before all others.
+  // Notes a query for the run's points: Touch() counts as an access, Load() schedules the run
+  // before all others.
   void Touch(const std::string& name) { cache_.Touch(name); }
   void Load(const std::string& name);
-  // The points have so many bytes now.
+  // Sets the present size of the run's points.
   void SetBytes(CatalogRun& run, std::uint64_t bytes);
   PointsCache::Status CacheStatusOf(const std::string& name) const { return cache_.StatusOf(name); }
-  // Loads the run before all others, and calls `ready` once that has ended, however.
+  // Loads the run before all others, and calls `ready` once that has ended, successfully or not.
   void WhenLoaded(const std::string& name, std::function<void()> ready);
-  // Calls `done` once all work that is known now has been done, has failed or was forgotten.
+  // Calls `done` once all work that is known now was done, has failed or was forgotten.
   void WhenAllLoaded(std::function<void()> done) { scheduler_->WhenLoaded(std::move(done)); }
-  // Frees runs that found no room in the budget and were requested some seconds ago.
+  // Frees over-budget runs that nobody has requested for some seconds.
   void EndLingering();
 
-  // Writes indexes of runs, for `timeout` and one run more at most. Blocks.
+  // Writes indexes of runs, for at most `timeout` plus one run. Blocks.
   void WriteIndexes(RunIndexes::Which which, absl::Duration timeout);
   Stats GetStats() const;
 
@@ -91,7 +92,7 @@ class RunLoader {
   // Work that a step leaves to be done without the run's lock.
   struct StepResult {
     RunFilesReader::Step step;
-    std::vector<std::function<void()>> counted;  // To be called.
+    std::vector<std::function<void()>> counted;  // Callbacks to run.
     std::uint64_t bytes = 0;                     // Size of the points.
     int hands = 1;
     bool gone = false, deferred = false;
@@ -110,37 +111,37 @@ class RunLoader {
   absl::StatusOr<LoadScheduler::Progress> LeadStep(const CatalogRunPtr& run,
                                                    LoadScheduler::LoadRequest request);
   StepResult ReadOn(CatalogRun& run);
-  // Accounts for the step in the cache, and says whether another is needed.
+  // Accounts for the step in the cache; returns whether another step is needed.
   absl::StatusOr<LoadScheduler::Progress> EndStep(CatalogRun& run,
                                                   LoadScheduler::LoadRequest request,
                                                   const StepResult& result);
-  // Goes on from what an earlier process has stored of the run, if it was there then.
+  // Continues from the index that an earlier process has stored, if the run existed then.
   void BeginFromIndex(CatalogRun& run);
-  // Points that were counted, and are wanted now, need not be read again.
+  // Takes counted points that are now wanted from the index, so that they need not be read again.
   void TakePointsOfIndex(CatalogRun& run);
-  // The run is loaded, if it is not in memory and there would be room; after what others ask for.
+  // Schedules a load of the run, after requested ones, if it is not in memory and would have room.
   void LoadIfRoom(const CatalogRun& run);
-  // A load of the run begins, if it has to and there is room, or somebody asks for it.
+  // Begins a load of the run if it is necessary and has room, or if a caller has requested it.
   void BeginLoad(const CatalogRunPtr& run, bool asked);
-  // Keeps served data for some seconds, for a caller that asks for the next part of them.
+  // Keeps served data for some seconds, for a caller that requests the next part.
   void Linger(const std::string& name, std::shared_ptr<void> hold);
 
   const CatalogOptions options_;
   const RunTable& table_;
   eventlog::OpenFileBound* const open_files_;
   std::atomic<std::uint64_t> event_bytes_read_ = 0;
-  std::atomic<std::uint64_t> known_bytes_ = 0;  // Size of what is known of all runs without their
+  std::atomic<std::uint64_t> known_bytes_ = 0;  // Memory for facts about all runs without their
                                                 // points.
   std::atomic<std::uint64_t> loads_begun_ = 0;
   PointsCache cache_;
 
   runtime::Mutex mutex_;
   std::set<std::string> deferred_ ABSL_GUARDED_BY(mutex_);  // Runs with files for ReadDeferred().
-  // Until when (of clock->Monotonic()) what is held.
+  // By run: what is kept, and until when (of clock->Monotonic()).
   std::map<std::string, std::pair<absl::Duration, std::shared_ptr<void>>> lingering_
       ABSL_GUARDED_BY(mutex_);
 
-  std::unique_ptr<LoadScheduler> scheduler_;  // Ends first: its steps use all of the above.
+  std::unique_ptr<LoadScheduler> scheduler_;  // Destroyed first: its steps use all of the above.
 };
 
 }  // namespace datamanager

@@ -16,13 +16,13 @@ constexpr std::size_t kMaxName = 200;  // Bytes of NAME; a file's name has at mo
 constexpr std::size_t kIdSize = 8;
 constexpr absl::Duration kQuiet = absl::Seconds(1);
 
-// "a/b" is below "a".
+// True if `path` is below `parent`, as "a/b" is below "a".
 bool IsBelow(std::string_view path, std::string_view parent) {
   return path.size() > parent.size() && path.substr(0, parent.size()) == parent &&
          path[parent.size()] == '/';
 }
 
-// No name of a run leads out of the run directory.
+// True if the run's name does not lead out of the run directory.
 bool IsInside(const std::string& run) {
   if (run.empty() || run.find('\0') != std::string::npos) return false;
   const std::filesystem::path path(run);
@@ -31,7 +31,7 @@ bool IsInside(const std::string& run) {
          });
 }
 
-// Where the directory is, links followed; as it is if that cannot be found out.
+// Resolves the links in `directory`; returns it unchanged on an error.
 std::string RealPath(const std::string& directory) {
   std::error_code error;
   const auto real = std::filesystem::weakly_canonical(directory, error);
@@ -104,7 +104,7 @@ absl::StatusOr<std::string> RemoveRun(const RunRemovalOptions& options,
   const std::string name = NameInTrash(request);
   if (IsInside(request.run)) {
     std::string place = runtime::PlaceInTrash(options.logdir, name);
-    if (!place.empty()) return place;  // This request was here before.
+    if (!place.empty()) return place;  // An earlier attempt of this request has moved it.
   }
   const auto runs = options.runs();
   if (!runs.ok()) return runs.status();

@@ -11,9 +11,9 @@
 
 namespace datamanager {
 
-// Removal of runs from the disk, into a trash folder. (MindInsight only forgets a run.)
+// Removes runs from the disk, into a trash folder. (MindInsight only forgets a run.)
 
-// A run as the catalog knows it.
+// A run in the catalog.
 struct RemovableRun {
   std::string name;            // Below the run directory, "/" separated.
   std::string directory;       // Absolute.
@@ -21,7 +21,7 @@ struct RemovableRun {
   std::uint64_t generation = 0;
 };
 
-// A trial that the trainer knows.
+// A trial of the trainer.
 struct TrialPlace {
   std::string id;
   std::string directory;  // Absolute.
@@ -29,31 +29,32 @@ struct TrialPlace {
 };
 
 struct RunRemovalRequest {
-  std::string run;  // The whole name.
-  // The same one again finds what the first did, also after a crash in between.
+  std::string run;  // The full name.
+  // A repeated request with the same id returns the first result, even after a crash in between.
   std::string request_id;
   std::uint64_t generation = 0;  // 0: any.
-  bool nested = false;           // Also the runs below it.
-  bool force = false;            // Also if nobody can say which trials there are.
+  bool nested = false;           // Also removes the runs below it.
+  bool force = false;            // Also if the trainer does not answer.
 };
 
 struct RunRemovalOptions {
   std::string logdir;  // Absolute.
-  // All of them; an error is the removal's.
+  // Returns all runs; its error becomes the removal's.
   std::function<absl::StatusOr<std::vector<RemovableRun>>()> runs;
-  // Asks the trainer; may block.
+  // Asks the trainer for its trials; may block.
   std::function<absl::StatusOr<std::vector<TrialPlace>>()> trials;
-  const runtime::Clock* clock = runtime::Clock::Real();  // Outlives the call.
+  const runtime::Clock* clock = runtime::Clock::Real();  // Must outlive the call.
 };
 
 // Moves the run's directory to LOGDIR/.trash/NAME-REQUEST, where NAME is the last part of its name
-// and REQUEST the first eight characters of the request's id, and returns that place. Any
-// thread; blocks for the disk and the trainer.
+// and REQUEST the first eight characters of the request's id, and returns the new path. Any thread;
+// blocks for the disk and the trainer.
 //
-// NotFound: there is no such run. FailedPrecondition: it is the run directory itself, has another
-// generation, has runs below it and `nested` is not set, belongs to a trial (which the trainer
-// removes), is part of one that has not ended, holds a trial, or was written to within the last
-// second; or the trainer does not answer and `force` is not set. Nothing has changed then.
+// Errors, which leave everything unchanged: NotFound if the run does not exist. FailedPrecondition
+// if the run is the run directory itself, has another generation, has runs below it without
+// `nested`, belongs to a trial (which the trainer removes), is part of a trial that has not ended,
+// contains a trial's run, or was written within the last second; or if the trainer does not answer
+// and `force` is not set.
 absl::StatusOr<std::string> RemoveRun(const RunRemovalOptions& options,
                                       const RunRemovalRequest& request);
 

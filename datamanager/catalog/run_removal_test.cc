@@ -33,7 +33,7 @@ class RunRemovalTest : public testing::Test {
   std::string Path(const std::string& name) const { return root_ + "/" + name; }
   bool Exists(const std::string& name) const { return std::filesystem::exists(Path(name)); }
 
-  // A run that has been quiet for a minute.
+  // Makes a run that has not changed for a minute.
   void Make(const std::string& name) {
     ASSERT_TRUE(runtime::MakeDirectories(Path(name)).ok());
     ASSERT_TRUE(runtime::WriteFileAtomically(Path(name) + "/events", name, 0644).ok());
@@ -45,7 +45,7 @@ class RunRemovalTest : public testing::Test {
   static RunRemovalRequest Request(const std::string& run) {
     return {.run = run, .request_id = kId};
   }
-  // Refused with such words, and everything is where it was.
+  // Expects an error that contains `words`, and that no file was moved.
   void ExpectRefusal(const RunRemovalRequest& request, const std::string& words,
                      absl::StatusCode code = absl::StatusCode::kFailedPrecondition) {
     const auto refused = RemoveRun(options_, request);
@@ -152,7 +152,7 @@ TEST_F(RunRemovalTest, WhatATrialHasIsTheTrainers) {
   struct Row {
     const char* trial_directory;
     bool has_ended;
-    const char* words;  // Null: it may be removed.
+    const char* words;  // Null: the run may be removed.
   };
   const Row kRows[] = {
       {"group/first/eval", false, "that of trial t-abcde"},

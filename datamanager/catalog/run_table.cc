@@ -10,9 +10,9 @@
 #include "runtime/text/string_view.h"
 
 // Always true:
-// - runs_ and runs_by_level_ have the same runs.
-// - A run that was removed leaves its generation in generations_, so that places of its points mean
-//   nothing in another run of its name.
+// - runs_ and runs_by_level_ contain the same runs.
+// - A removed run leaves its generation in generations_, so that positions of its points are
+//   invalid in another run of the same name.
 
 namespace datamanager {
 namespace {

@@ -23,8 +23,8 @@
 
 namespace datamanager {
 
-// Knows which runs there are, and how far the search for them has come. Any thread may call any
-// method; only AwaitScan() blocks. Its lock is taken last: nothing that locks is called under it.
+// The list of runs, and the progress of the scan for them. Any thread may call any method; only
+// AwaitScan() blocks. Its lock is locked last: while it is held, nothing that locks is called.
 class RunTable {
  public:
   // As of the last scan.
@@ -40,35 +40,35 @@ class RunTable {
   // --- Runs ---
 
   void Insert(const CatalogRunPtr& run);
-  // The run was removed when it had this generation.
+  // Removes a run, which had this generation.
   void Erase(const CatalogRunPtr& run, std::uint64_t generation);
-  // Where a run of this name begins: behind the generation of one that was removed.
+  // Returns the first generation for a run of this name: after that of a removed one.
   std::uint64_t NextGeneration(const std::string& name) const;
-  // Null if there is no such run.
+  // Returns null if the run does not exist.
   CatalogRunPtr Find(std::string_view name) const;
   std::vector<CatalogRunPtr> All() const;
-  // The first run whose level in topics, "exp-1/", is not before `level`, with its level; null if
-  // there is no such run.
+  // Returns the first run whose level in topics ("exp-1/") is not before `level`, and that level;
+  // null if no such run exists.
   std::pair<std::string, CatalogRunPtr> FindFromLevel(std::string_view level) const;
-  // `run` is a name or a unique prefix of one. NotFound, or FailedPrecondition naming the matches;
-  // Unavailable before the first scan has ended.
+  // Returns the run's full name; `run` is a name or a unique prefix. NotFound, or
+  // FailedPrecondition, which names the matches; Unavailable before the first scan has ended.
   absl::StatusOr<std::string> FindName(std::string_view run) const;
   // Sorted. Unavailable before the first scan has ended.
   absl::StatusOr<std::vector<std::string>> Names() const;
 
-  // --- The search for them ---
+  // --- The scan for runs ---
 
-  // The number of directories looked into, which RunTree counts here (RunTree::Options).
+  // Number of directories that scans have examined; RunTree increments it (RunTree::Options).
   std::atomic<std::size_t>* looked_into() { return &looked_into_; }
   void SetScanned(const RunTree::Unreadable& unreadable);
   void OnEvent(ManagerEvent event);
   ScanStatus GetScanStatus() const;
-  // The first scan is over: which runs there are is known.
+  // True once the first scan has ended: the runs are known.
   bool scanned() const;
-  // Unavailable before that, with the progress.
+  // Returns Unavailable, with the progress, before the first scan has ended.
   absl::Status CheckScanned() const;
-  // Blocks until a scan has ended, if only to find that the directory cannot be read; false: it
-  // takes longer, or Stop() was called.
+  // Blocks until a scan has ended, even one that could not read the directory. Returns false if
+  // `timeout` expires or Stop() is called first.
   bool AwaitScan(absl::Duration timeout) const;
   void Stop();
   bool stopped() const { return stopped_; }
@@ -83,13 +83,13 @@ class RunTable {
 
   mutable runtime::Mutex mutex_;
   std::map<std::string, CatalogRunPtr, std::less<>> runs_ ABSL_GUARDED_BY(mutex_);
-  // The same runs by their level in topics, "exp-1/", which is also the order of topics.
+  // The same runs by their level in topics ("exp-1/"), which is also the order of topics.
   std::map<std::string, CatalogRunPtr, std::less<>> runs_by_level_ ABSL_GUARDED_BY(mutex_);
-  // Generations of runs that are gone, so that another run of the same name begins behind them.
+  // Generations of removed runs; another run of the same name continues after them.
   std::map<std::string, std::uint64_t> generations_ ABSL_GUARDED_BY(mutex_);
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
   bool scan_ended_ ABSL_GUARDED_BY(mutex_) = false;
-  mutable runtime::CondVar no_wait_for_scan_;  // It has ended, or the process is to end.
+  mutable runtime::CondVar no_wait_for_scan_;  // The scan has ended, or the process is ending.
   ManagerStatus status_ ABSL_GUARDED_BY(mutex_);
   RunTree::Unreadable unreadable_ ABSL_GUARDED_BY(mutex_);
 };

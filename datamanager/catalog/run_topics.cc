@@ -16,7 +16,7 @@ using runtime::Absl;
 
 constexpr std::string_view kRoot = "m/";
 
-// "LEVEL/" and what follows, of a topic "m/LEVEL/..." or the beginning of one.
+// Splits "m/LEVEL/REST", or a prefix of such a topic, into "LEVEL/" and "REST".
 std::pair<std::string, std::string> SplitTopic(std::string_view topic) {
   const std::string_view rest = topic.substr(kRoot.size());
   const std::size_t slash = rest.find('/');
@@ -30,7 +30,7 @@ absl::Status RunTopics::VisitTopics(
     std::string_view prefix, std::string_view after,
     const std::function<bool(const std::string& topic, std::uint64_t generation,
                              std::uint64_t points)>& visit) {
-  // No topic that is wanted comes before this.
+  // The first topic that can match.
   const std::string_view from = std::max({prefix, after, kRoot});
   if (!from.starts_with(kRoot)) return absl::OkStatus();
   auto [level, tag] = SplitTopic(from);
@@ -62,7 +62,7 @@ absl::Status RunTopics::VisitTopics(
       return status;
     }
     if (!go_on) return absl::OkStatus();
-    level = found.first + '\0';  // The next one there can be.
+    level = found.first + '\0';  // The smallest possible next level.
   }
 }
 

@@ -19,7 +19,7 @@
 
 namespace datamanager {
 
-// The first `position` points of this generation are known.
+// The caller knows the first `position` points of this generation.
 struct PointPosition {
   std::uint64_t generation = 0;
   std::uint64_t position = 0;
@@ -30,30 +30,30 @@ struct PointRange {
   std::string run;
   std::string tag;
   std::uint64_t generation = 0;
-  std::uint64_t first = 0;  // So many points of the tag come before them.
+  std::uint64_t first = 0;  // Number of the tag's points before them.
   std::vector<Point> points;
-  bool passed = false;  // All are from before `since`: `first` is their number.
+  bool passed = false;  // Skipped: `first` points are all older than `since`.
 };
 
 // The runs as topics `m/RUN/TAG/`, and their points by position. Reads no files. Any thread may
-// call any method; none waits longer than for one step of reading a run.
+// call any method; none waits longer than one step of reading a run.
 class RunTopics {
  public:
-  // Neither is owned.
+  // Owns neither argument.
   RunTopics(const RunTable* table, RunLoader* loader) : table_(*table), loader_(*loader) {}
 
-  // The topics that begin with `prefix` and come after `after`, in their order, with the generation
-  // of their run and how many points each has, until `visit` returns false. Unavailable if a run is
-  // not counted yet, with the progress; it is counted before others then. `visit` runs while the
-  // run is locked.
+  // Calls `visit` for the topics that begin with `prefix` and come after `after`, in order, with
+  // the generation of their run and their number of points, until `visit` returns false.
+  // Unavailable, with the progress, if a run is not counted yet; the run is then counted with
+  // priority. `visit` runs while the run is locked.
   absl::Status VisitTopics(
       std::string_view prefix, std::string_view after,
       const std::function<bool(const std::string& topic, std::uint64_t generation,
                                std::uint64_t points)>& visit);
-  // At most `limit` points of the tag with this topic behind the known ones; what is known of
-  // another generation means nothing. A tag that has got its last one before `since` (seconds since
-  // 1970) is not read for the rest. No points if there are no further ones, or no such topic.
-  // Unavailable: the run has to be read for them; `wait_for` says what is to be waited for.
+  // Returns at most `limit` points of the topic's tag after the known ones; known positions of
+  // another generation are ignored. If a tag's last point is older than `since` (seconds since
+  // 1970), its points are skipped without reading them. Returns no points if no more exist, or the
+  // topic does not. Unavailable: the run must be read first; pass `wait_for` to WhenReady().
   absl::StatusOr<PointRange> PointsAfter(std::string_view topic,
                                          std::span<const PointPosition> known, std::size_t limit,
                                          std::optional<RunSource::Request>* wait_for,

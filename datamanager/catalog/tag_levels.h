@@ -13,8 +13,8 @@
 
 namespace datamanager {
 
-// The tags of a run by the last level of their topics "m/RUN/TAG/". It is worked out when somebody
-// asks, and kept: 48 bytes a tag and the name of the level. Not thread safe.
+// The tags of a run by the last level of their topics "m/RUN/TAG/". Computed on demand and kept, in
+// 48 bytes per tag plus the level's name. Not thread safe.
 class TagLevels {
  public:
   struct Entry {
@@ -22,14 +22,15 @@ class TagLevels {
     RunData::TagId tag = 0;
   };
 
-  // All tags of `data`, also empty ones, in the order of their topics. If two tags have one level,
-  // which is possible for long names only, the one seen first is there. Valid until the next call.
+  // Returns all tags of `data`, including empty ones, in the order of their topics. If two tags
+  // have the same level, which only long names can have, only the first-seen one is included. Valid
+  // until the next call.
   std::span<const Entry> Get(const RunData& data);
-  // The tag with this level.
+  // Returns the tag with this level.
   std::optional<RunData::TagId> Find(const RunData& data, std::string_view level);
 
  private:
-  std::uint64_t generation_ = 0;  // That entries_ are of, for its first tags_ tags.
+  std::uint64_t generation_ = 0;  // Generation of entries_, which has its first tags_ tags.
   std::size_t tags_ = 0;
   std::vector<Entry> entries_;
 };

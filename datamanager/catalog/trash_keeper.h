@@ -13,26 +13,27 @@
 
 namespace datamanager {
 
-// Keeps the trash of a log directory (runtime/file/trash.h): says in its README how long what is
-// there stays, and deletes what has stayed that long. Any thread; blocks for the disk.
+// Maintains the trash of a log directory (runtime/file/trash.h): its README says how long entries
+// are kept, and entries of that age are deleted. Any thread; blocks for the disk.
 class TrashKeeper {
  public:
   struct Options {
-    std::string logdir;                             // Absolute.
-    absl::Duration age = absl::InfiniteDuration();  // Infinite: what is there stays for ever.
-    const runtime::Clock* clock = runtime::Clock::Real();  // Outlives it.
+    std::string logdir;                                    // Absolute.
+    absl::Duration age = absl::InfiniteDuration();         // Infinite: entries are kept for ever.
+    const runtime::Clock* clock = runtime::Clock::Real();  // Must outlive the TrashKeeper.
   };
   explicit TrashKeeper(Options options) : options_(std::move(options)) {}
 
-  // Does both, if there is a trash. `is_cancelled` is asked before each deletion.
+  // Writes the README and deletes old entries, if a trash exists. Calls `is_cancelled` before each
+  // deletion.
   absl::Status Tidy(const std::function<bool()>& is_cancelled) const;
 
-  // Lists the entries that were moved there before that time; the last one of them comes first.
+  // Returns the entries that were moved to the trash before that time, the most recent first.
   absl::StatusOr<std::vector<runtime::TrashEntry>> List(absl::Time before) const;
-  // The entry of that name, or the one that was moved last of those that were that run. NotFound
-  // names the nearest.
+  // Returns the entry of that name, or the most recent entry of the run of that name. NotFound
+  // names the nearest name.
   absl::StatusOr<runtime::TrashEntry> Find(const std::string& entry) const;
-  // When an entry is deleted; infinite future: never.
+  // Returns when an entry will be deleted; infinite future: never.
   absl::Time DeletedAt(const runtime::TrashEntry& entry) const {
     return entry.moved + options_.age;
   }
