@@ -50,7 +50,7 @@ DirectorySource::Entry EntryOf(mode_t mode) {
   return S_ISDIR(mode) ? DirectorySource::Entry::kDirectory : DirectorySource::Entry::kOther;
 }
 
-// Some file systems do not say in the listing what an entry is.
+// Determines an entry's type; some file systems do not include it in the listing.
 DirectorySource::Entry EntryOf(DIR* directory, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return EntryOf(DTTOIF(entry.d_type));
   struct stat info;
@@ -63,7 +63,7 @@ DirectorySource::Entry EntryOf(DIR* directory, const dirent& entry) {
 class RealDirectorySource : public DirectorySource {
  public:
   RealDirectorySource() = default;
-  // `directory` is open at `path`, which ends in a slash.
+  // `directory` must be open at `path`, which ends in a slash.
   RealDirectorySource(std::string path, runtime::UniqueFd directory)
       : below_(std::move(path)), directory_(std::move(directory)) {}
 

@@ -69,7 +69,7 @@ TEST_F(DirectorySourceTest, TimesAreNanosecondsAndThoseThatDoNotFitTheNearest) {
   EXPECT_EQ(Stat("file").modified_ns, 1'700'000'000'123'456'789);
   set(-5, 0);
   EXPECT_EQ(Stat("file").modified_ns, -5'000'000'000);
-  // The year 2300; ext4 and others keep it.
+  // The year 2300; ext4 and other file systems store it.
   set(10'413'792'000, 0);
   struct stat info;
   ASSERT_EQ(stat(Path("file").c_str(), &info), 0);

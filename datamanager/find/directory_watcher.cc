@@ -1,6 +1,6 @@
-// A directory that was moved keeps the number of its watch in the kernel, and is told under its old
-// path until it is watched under the new one: so watches that are not wanted any more go before any
-// is added.
+// The kernel keeps the watch of a directory that is moved, and the watcher reports its changes
+// under the old path until the new path is watched. Obsolete watches are therefore removed before
+// any watch is added.
 
 #include "datamanager/find/directory_watcher.h"
 
@@ -96,7 +96,7 @@ void DirectoryWatcher::Read() {
   if (!batch.empty()) changed_(std::move(batch));
 }
 
-// The kernel has dropped the watch: its directory is gone.
+// The kernel has dropped the watch, because the directory was removed.
 void DirectoryWatcher::Forget(int number) {
   const auto path = paths_.find(number);
   const auto watch = watches_.find(path->second);

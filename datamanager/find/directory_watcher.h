@@ -16,34 +16,35 @@
 
 namespace datamanager {
 
-// Says which directories have changed, by inotify. Everything on the loop's thread.
+// Reports changed directories, by inotify. Everything runs on the loop's thread.
 //
-// Where a directory cannot be watched (too many watches, a file system without them) its owner has
-// to look for itself from time to time.
+// If a directory cannot be watched (too many watches, a file system without support), its owner
+// must poll it.
 class DirectoryWatcher {
  public:
   struct Change {
     std::string directory;
-    std::string name;           // Base name of what changed in it.
-    bool structure = false;     // Something came, went or was renamed; false: a file has grown.
-    bool is_directory = false;  // It is a directory itself.
+    std::string name;        // Base name of the changed entry.
+    bool structure = false;  // An entry was created, removed or renamed; false: a file has grown.
+    bool is_directory = false;  // The entry is a directory.
   };
   struct Directory {
     std::string path;
-    FileIdentity identity;  // Another one under a path is watched anew.
+    FileIdentity identity;  // If the path gets another identity, it is watched again.
   };
-  // The kernel's part, for tests that let it fail or say what they like.
+  // The kernel's functions; tests substitute them.
   struct Inotify {
-    // Not valid, with errno: there is no inotify.
+    // Returns an invalid descriptor and sets errno if inotify is unavailable.
     std::function<runtime::UniqueFd()> open;
-    // As inotify_add_watch().
+    // Like inotify_add_watch().
     std::function<int(int fd, const char* path, std::uint32_t mask)> add;
 
     static Inotify Real();
   };
 
-  // `changed` runs once for each batch of changes; `everything` instead when the kernel's queue
-  // ran over and nobody knows what has changed. ResourceExhausted if there are too many watchers.
+  // `changed` runs once for each batch of changes; `everything` runs instead if the kernel's queue
+  // has overflowed, so that any directory may have changed. ResourceExhausted if there are too many
+  // watchers.
   static absl::StatusOr<std::unique_ptr<DirectoryWatcher>> Create(
       runtime::EventLoop* loop, std::function<void(std::vector<Change>)> changed,
       std::function<void()> everything, Inotify inotify = Inotify::Real());
@@ -52,12 +53,13 @@ class DirectoryWatcher {
   DirectoryWatcher& operator=(const DirectoryWatcher&) = delete;
 
   struct Outcome {
-    // Not watched before: what happened in them until now is not known. Sorted paths.
+    // Directories that were not watched before, so that their earlier changes were missed. Sorted
+    // paths.
     std::vector<std::string> added;
-    std::vector<std::string> failed;  // Could not be watched; tried again by the next call.
+    std::vector<std::string> failed;  // Could not be watched; the next call retries.
   };
-  // Watches exactly these directories from now on. A directory that is watched already costs no
-  // system call.
+  // Watches exactly these directories from now on. Costs no system call for a directory that is
+  // watched already.
   Outcome SetDirectories(std::span<const Directory> directories);
 
  private:

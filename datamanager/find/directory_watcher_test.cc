@@ -71,7 +71,7 @@ class DirectoryWatcherTest : public testing::Test {
     watcher_ = *std::move(watcher);
     thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
   }
-  // On the loop's thread, as the watcher wants it.
+  // Runs Watch() on the loop's thread, as the watcher requires.
   DirectoryWatcher::Outcome Watch(const std::vector<std::string>& directories) {
     std::vector<DirectoryWatcher::Directory> watched;
     for (const std::string& directory : directories) {
@@ -98,7 +98,7 @@ class DirectoryWatcherTest : public testing::Test {
     }
     return true;
   }
-  // Something was said of a file.
+  // Waits until a change of the file is reported.
   bool AwaitChange(const std::string& directory, const std::string& name) {
     return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       for (const auto& change : changes_) {
@@ -158,7 +158,7 @@ TEST_F(DirectoryWatcherTest, WhatIsWatchedAlreadyCostsNothing) {
   EXPECT_THAT(Watch({a, b}).added, IsEmpty());
   EXPECT_EQ(calls[a], 1);
   EXPECT_EQ(calls[b], 1);
-  // It is not watched any more, and then again.
+  // First the watch is removed, then added again.
   EXPECT_THAT(Watch({b}).added, IsEmpty());
   EXPECT_THAT(Watch({a, b}).added, ElementsAre(a));
 }
@@ -211,7 +211,7 @@ TEST_F(DirectoryWatcherTest, WhatCannotBeWatchedIsSaidAndTriedAgain) {
   EXPECT_THAT(outcome.failed, IsEmpty());
 }
 
-// The kernel's side is a pipe.
+// A pipe simulates the kernel's side.
 class PipedWatcherTest : public DirectoryWatcherTest {
  protected:
   void StartPiped() {
@@ -222,7 +222,7 @@ class PipedWatcherTest : public DirectoryWatcherTest {
            .add = [this](int, const char*, std::uint32_t) { return ++last_number_; }});
   }
   static std::string Event(int number, std::uint32_t mask, std::string_view name = {}) {
-    // The kernel fills names up with zeros.
+    // The kernel pads names with zeros.
     const std::size_t room = name.empty() ? 0 : (name.size() / 16 + 1) * 16;
     inotify_event event = {};
     event.wd = number;

@@ -8,7 +8,7 @@
 namespace datamanager {
 namespace {
 
-constexpr std::int64_t kYear10000 = 253'402'300'800;  // Seconds; no clock was ever set to it.
+constexpr std::int64_t kYear10000 = 253'402'300'800;  // In seconds; no clock is set this far ahead.
 constexpr std::uint32_t kMaxRank = 9'999'999;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -30,7 +30,8 @@ std::string_view WithoutZeros(std::string_view digits) {
   return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
 }
 
-// The text behind the first `mark` that a digit follows; nothing if no such mark is in the name.
+// Returns the text after the first `mark` that is followed by a digit; null if the name has no such
+// mark.
 std::optional<std::string_view> BehindMark(std::string_view name, std::string_view mark) {
   for (std::size_t at = name.find(mark); at != std::string_view::npos;
        at = name.find(mark, at + 1)) {
@@ -48,7 +49,7 @@ std::optional<Number> ParseDigits(std::string_view digits, Number limit) {
   return number;
 }
 
-// "1596869898.3.host_MS", or without the id.
+// Parses "1596869898.3.host_MS", with or without the id.
 void ReadMindSporeName(std::string_view rest, FileName* result) {
   const std::string_view time = Digits(rest);
   result->created_s = ParseDigits<std::int64_t>(time, kYear10000 - 1);
@@ -61,7 +62,7 @@ void ReadMindSporeName(std::string_view rest, FileName* result) {
   }
 }
 
-// True for other files that end in ".pb": MindSpore's profile of memory, and an exported TensorFlow
+// True for other files that end in ".pb": MindSpore's memory profile, and an exported TensorFlow
 // model.
 bool IsNoGraph(std::string_view name) {
   constexpr std::string_view kMemory = "memory_usage_";
@@ -74,11 +75,11 @@ bool IsNoGraph(std::string_view name) {
   return std::find(std::begin(kModelFiles), std::end(kModelFiles), name) != std::end(kModelFiles);
 }
 
-// True for names that programs use which write a file under another name until it is whole, or keep
-// the old one.
+// True for the names under which programs write a file until it is complete, or keep an old
+// version.
 bool IsTemporary(std::string_view name) {
   constexpr std::string_view kEnds[] = {
-      "~",      ".tmp",        ".temp",      // Backups (rsync --backup, editors), and anybody's.
+      "~",      ".tmp",        ".temp",      // Backups (rsync --backup, editors); generic names.
       ".part",  ".partial",    ".filepart",  // Many; rclone; WinSCP.
       ".gstmp", ".crdownload", ".download",  // gsutil and gcloud; browsers.
   };
@@ -139,7 +140,7 @@ bool ReadBefore::operator()(std::string_view a, std::string_view b) const {
     a.remove_prefix(number_a.size());
     b.remove_prefix(number_b.size());
   }
-  // The same, but for zeros before a number, or what one of them goes on with.
+  // Equal except for leading zeros, or one is a prefix of the other.
   return a.empty() != b.empty() ? a.empty() : all_of_a < all_of_b;
 }
 

@@ -7,56 +7,56 @@
 
 namespace datamanager {
 
-// The kind of a file in a log directory, by its name alone.
+// Classifies the files of a log directory by their names alone.
 //
-// Re-imagines what TensorBoard and MindInsight look for. It differs in two rules: a name with
-// "tfevents" is TensorBoard's even if "summary.NUMBER" stands in it somewhere (a host may be called
-// so), unless it is all of MindSpore's ".out.events.summary."; and the files of an exported
-// TensorFlow model (saved_model.pb and two more), which MindInsight takes for graphs, are none.
+// Re-imagines the rules of TensorBoard and MindInsight, with two differences. A name with
+// "tfevents" is TensorBoard's even if it contains "summary.NUMBER" (a host may have such a name),
+// unless that is MindSpore's ".out.events.summary.". And the files of an exported TensorFlow model
+// (saved_model.pb and two more), which MindInsight takes for graphs, are ignored.
 //
-// Files through which an event file is copied have no kind either: a hidden file (rsync's
-// ".NAME.Ab12Cd", "._NAME" of macOS) and the temporary names of programs that copy ("NAME.part",
-// "NAME~"). They hold points that the file itself has, or will have.
+// Intermediate copies of an event file are ignored too: hidden files (rsync's ".NAME.Ab12Cd",
+// "._NAME" of macOS) and the temporary names of copying programs ("NAME.part", "NAME~"). Their
+// points are, or will be, in the file itself.
 enum class FileKind : std::uint8_t {
   kNone,
-  kTensorBoard,       // Events.
-  kProfileMarker,     // Makes its directory a run, and holds nothing.
+  kTensorBoard,       // An event file.
+  kProfileMarker,     // Makes its directory a run, and contains no data.
   kMindSpore,         // A summary file.
   kMindSporeLineage,  // Lineage records of a run.
-  kMindSporeExplain,  // Records of an explainer, which is no training.
+  kMindSporeExplain,  // Records of an explainer, which is not a training.
   kMindSporeGraph,    // A graph as a ModelProto.
 };
 
+// Facts that a file's name contains.
 struct FileName {
   FileKind kind = FileKind::kNone;
-  std::optional<std::int64_t> created_s;  // Seconds since 1970, if the name says so.
-  // MindSpore's device or rank id. Older releases have none; if the host's name begins with a
-  // number and a dot, that is taken for it.
+  std::optional<std::int64_t> created_s;  // Seconds since 1970, if in the name.
+  // MindSpore's device or rank id. Older releases have none; a host name that begins with a number
+  // and a dot is then misread as one.
   std::optional<std::uint32_t> rank;
 };
 
-// `name`: the last part of a path. Any bytes.
+// `name`: the last component of a path; any bytes.
 FileName ParseFileName(std::string_view name);
 
-// Hidden, as the dot at its beginning says: a file or directory that a program keeps for itself.
+// True if the name begins with a dot: a file or directory that a program keeps for itself.
 bool IsHidden(std::string_view name);
 
-// The name without its random suffix (".6eF7ab01"), which the AWS tools give a file that they write
-// beside the one that they will replace; empty if the name has no such suffix. Such a file is no
-// event file as long as there is one of the name without the suffix.
+// Returns the name without the random suffix (".6eF7ab01") that the AWS tools give a file which
+// they write beside the one to be replaced; empty if the name has no such suffix. While a file
+// without the suffix exists, the file with it is not an event file.
 std::string_view NameBesideWhichItIsACopy(std::string_view name);
 
-// The order in which the files of a run are read: that of their names, in which numbers count as
-// numbers, so that the 9th file of a writer (".9") comes before its 10th. (TensorBoard compares
-// texts alone.)
+// The order in which a run's files are read: by name, comparing numbers as numbers, so that a
+// writer's 9th file (".9") precedes its 10th. (TensorBoard compares only texts.)
 struct ReadBefore {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const;
 };
 
-// A directory that directly holds a file of such a kind is a run.
+// True if a directory that directly contains such a file is a run.
 bool MakesARun(FileKind kind);
-// A file of such a kind is read.
+// True if such a file is read.
 bool HoldsData(FileKind kind);
 
 }  // namespace datamanager

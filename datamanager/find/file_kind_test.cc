@@ -20,7 +20,7 @@ struct Row {
 using namespace std::string_view_literals;
 
 const Row kRows[] = {
-    // TensorBoard: anything with "tfevents" in it.
+    // TensorBoard: any name that contains "tfevents".
     {"events.out.tfevents.1596869898.host", FileKind::kTensorBoard, 1596869898},
     {"events.out.tfevents.1596869898.host.1234.0", FileKind::kTensorBoard, 1596869898},
     {"events.out.tfevents.1596869898.host.1234.0.v2", FileKind::kTensorBoard, 1596869898},
@@ -38,7 +38,7 @@ const Row kRows[] = {
     {"events.out.tfevents.1.host.profile-empty.2", FileKind::kTensorBoard, 1},
     {"events.out.tfevent.1.host"},
     {"Events.out.TFEVENTS.1.host"},
-    // MindSpore: "summary." and digits, anywhere.
+    // MindSpore: "summary." and digits, anywhere in the name.
     {"events.out.events.summary.1596869898.0.host_MS", FileKind::kMindSpore, 1596869898, 0},
     {"events.out.events.summary.1596869898.7.host_MS", FileKind::kMindSpore, 1596869898, 7},
     {"events.out.events.summary.1596869898.host_MS", FileKind::kMindSpore, 1596869898},
@@ -59,7 +59,7 @@ const Row kRows[] = {
     {"summary.json"},
     {"x_lineage"},
     {"x_explain"},
-    // Both.
+    // Names that match both.
     {"events.out.tfevents.9.summary.5", FileKind::kTensorBoard, 9},
     {"tfevents.out.events.summary.5.0.host_MS", FileKind::kMindSpore, 5, 0},
     // Graphs.
@@ -74,7 +74,7 @@ const Row kRows[] = {
     {"fingerprint.pb"},
     {"graph.pb.txt"},
     {"graph.pbtxt"},
-    // Names of copies until they are whole, or names under which copies are kept.
+    // Temporary names of copies in progress, and names of backup copies.
     {".events.out.tfevents.1596869898.host.Ab12Cd"},
     {"._events.out.tfevents.1596869898.host"},
     {".syncthing.events.out.tfevents.1596869898.host.tmp"},
@@ -88,7 +88,7 @@ const Row kRows[] = {
     {"events.out.tfevents.1596869898.host_.gstmp"},
     {"graph.pb~"},
     {"events.out.tfevents.1596869898.part.host", FileKind::kTensorBoard, 1596869898},
-    // Neither.
+    // Names that match neither.
     {""},
     {"."},
     {"progress.csv"},

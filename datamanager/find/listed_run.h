@@ -13,15 +13,15 @@
 
 namespace datamanager {
 
-// The facts that directories alone tell about a run: no file was opened. Times in microseconds
+// Facts about a run from its directories alone, without opening a file. Times are in microseconds
 // since 1970.
 
+// A file of a run, and its state in the last scan.
 struct ListedFile {
   std::string name;  // Any bytes, as on disk.
   FileKind kind = FileKind::kNone;
   std::optional<std::uint32_t> rank;  // See FileName.
-  // The time in its name, else the time of its birth, else the change of its inode that was seen
-  // first.
+  // The time in its name; otherwise the time of its birth; otherwise its first-seen inode change.
   std::int64_t create_us = 0;
   bool create_from_name = false;
   FileStat state;
@@ -38,36 +38,36 @@ struct ListedProfile {
   bool operator==(const ListedProfile&) const = default;
 };
 
-// A directory with a file that makes it a run (file_kind.h), or with a profile in it or in its
-// "plugins/profile".
+// A directory that contains a file that makes it a run (file_kind.h), or a profile, directly or in
+// its "plugins/profile".
 //
-// Re-imagines an entry of MindInsight's SummaryWatcher. It differs in the times, which are of all
-// files, and so also move when an older one grows: the run was created when its first file was (as
-// the names say; if none does, as the file system says), and updated when any file was. A profile
-// counts for them only if there is nothing else.
+// Re-imagines an entry of MindInsight's SummaryWatcher. Its times differ: they cover all files, and
+// so also change when an older file grows. The run was created when its first file was (by the time
+// in a name; if no name has one, by the file system) and updated when any file was. A profile
+// counts only if the run has nothing else.
 struct ListedRun {
-  // The path below the root in UTF-8 (see LossyUtf8), "." for the root itself. No two runs have one
-  // name: of those that would, one that is UTF-8 as it is has it, else the first in the order of
-  // bytes; the others end in "~2", "~3"...
+  // The path below the root in UTF-8 (see LossyUtf8), "." for the root itself. Names are unique: if
+  // several runs would have the same name, it goes to the one whose path is valid UTF-8, otherwise
+  // to the first in byte order; the others end in "~2", "~3"...
   std::string name;
   std::string directory;  // The root and the path below it; any bytes.
   FileIdentity identity;  // Identity of the directory.
-  // Times of the directory: whenever a file in it is made, renamed or removed, one of the two
-  // moves.
+  // Times of the directory. Whenever a file in it is created, renamed or removed, at least one of
+  // them changes.
   std::int64_t directory_modified_ns = 0;
   std::int64_t directory_changed_ns = 0;
-  std::vector<ListedFile> files;         // Files of every kind but kNone, sorted by name.
-  std::optional<ListedProfile> profile;  // The one modified last, if there are several.
+  std::vector<ListedFile> files;         // All kinds but kNone, sorted by name.
+  std::optional<ListedProfile> profile;  // The last modified one.
   std::int64_t create_us = 0;
   std::int64_t update_us = 0;
-  std::uint64_t bytes = 0;  // Size of the files that hold data.
+  std::uint64_t bytes = 0;  // Total size of the files that contain data.
 
   bool operator==(const ListedRun&) const = default;
 };
 
 using ListedRunPtr = std::shared_ptr<const ListedRun>;
 
-// Newest first; of two that were updated at once, by name.
+// Newest first; equally new ones by name.
 inline bool IsNewer(const ListedRun& a, const ListedRun& b) {
   return a.update_us != b.update_us ? a.update_us > b.update_us : a.name < b.name;
 }

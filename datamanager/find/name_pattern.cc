@@ -9,7 +9,7 @@
 namespace datamanager {
 namespace {
 
-constexpr int kMaxMemory = 1 << 20;  // Bytes of its automaton.
+constexpr int kMaxMemory = 1 << 20;  // Memory limit of the automaton, in bytes.
 
 RE2::Options Options() {
   RE2::Options options;

@@ -13,14 +13,14 @@ class RE2;
 
 namespace datamanager {
 
-// A regular expression of RE2's syntax on the names of runs and tags, which are UTF-8. A name
-// matches if a part of it does; "^" and "$" stand for its ends. Takes time in proportion to the
-// name and at most 1 MiB, whatever the pattern is. Copies share it; any thread.
+// A regular expression in RE2's syntax for names of runs and tags, which are UTF-8. A name matches
+// if any part of it does; "^" and "$" match its ends. Matching takes time linear in the name and at
+// most 1 MiB of memory, whatever the pattern is. Copies share the automaton; any thread.
 class NamePattern {
  public:
-  static constexpr std::size_t kMaxSize = 1024;  // Bytes.
+  static constexpr std::size_t kMaxSize = 1024;  // In bytes.
 
-  // InvalidArgument says what is wrong with it.
+  // Returns InvalidArgument, with the reason, for a malformed pattern.
   static absl::StatusOr<NamePattern> Compile(std::string_view pattern);
 
   bool Matches(std::string_view name) const;

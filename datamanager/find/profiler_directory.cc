@@ -6,7 +6,7 @@ namespace datamanager {
 namespace {
 
 struct Kind {
-  std::string_view name;  // Before "_DEVICE.suffix".
+  std::string_view name;  // Precedes "_DEVICE.suffix".
   ProfilerType type;
 };
 

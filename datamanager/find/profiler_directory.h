@@ -9,26 +9,26 @@
 
 namespace datamanager {
 
-// On what a profile was taken by MindSpore; or a session of TensorBoard's profile plugin.
+// The device of MindSpore's profile; or a session of TensorBoard's profile plugin.
 enum class ProfilerType : std::uint8_t { kAscend, kGpu, kCpu, kTensorBoard };
 
-// True if a directory of that name may be one of MindSpore's profiler, so that its files are worth
-// listing.
+// True if a directory of that name may be MindSpore's profiler directory, so that its files must be
+// listed.
 bool MayBeProfilerDirectory(std::string_view name);
 
-// The type of the profile in a directory that may be a profiler's, by the names of the files
-// directly in it; their content is never read. Nothing: the directory holds no profile. As
-// MindInsight sees it: a file of one of the profiler's kinds must name a device, and of several
-// types the first of the enumeration counts. A directory that holds one is a run, like one that
-// holds a summary file; of several in one run the one that changed last is shown.
+// Determines the type of a profile from the names of the files directly in a directory that may be
+// a profiler's; file contents are never read. Null if the directory has no profile. Follows
+// MindInsight: a profiler's file must name a device, and of several types the first in the
+// enumeration counts. A directory with a profile is a run, like one with a summary file; of several
+// profiles in one run the last changed is shown.
 std::optional<ProfilerType> FindProfiler(std::span<const std::string> files);
 
-// Whether a directory with this path is where a session of TensorBoard's profile plugin is, as
+// True if a directory with this path contains a session of TensorBoard's profile plugin, as
 // TensorFlow, JAX and XLA write them: "RUN/plugins/profile/NAME". Its files ("HOST.xplane.pb") make
-// it a profile of RUN, and no run.
+// it a profile of RUN, not a run.
 bool IsProfilerSession(std::string_view path);
 
-// "ascend", "gpu", "cpu", "tensorboard".
+// Returns "ascend", "gpu", "cpu" or "tensorboard".
 std::string_view ProfilerTypeName(ProfilerType type);
 
 }  // namespace datamanager

@@ -19,7 +19,7 @@ TEST(ProfilerDirectoryTest, IsKnownByTheBeginningOfItsName) {
 
 struct Row {
   std::vector<std::string> files;
-  std::string type;  // Empty: none.
+  std::string type;  // Empty: no type.
 };
 
 TEST(ProfilerDirectoryTest, EachRowOfTheTableHolds) {

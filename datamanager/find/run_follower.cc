@@ -9,9 +9,9 @@
 #include "datamanager/find/file_kind.h"
 #include "glog/logging.h"
 
-// Nothing that happens is lost between the two threads:
-// - What happened in a directory before it was watched was seen by nobody: the runs in it are
-//   looked at once more after the watch was added.
+// No change is lost between the two threads:
+// - Changes in a directory before it was watched went unnoticed, so its runs are examined once more
+//   after the watch was added.
 // - Growth of a file whose run was not found yet is kept until the scan that finds it has ended.
 
 namespace datamanager {
@@ -19,14 +19,14 @@ namespace {
 
 using runtime::MutexLock;
 
-// The pause after a scan for changes of directories is so many times as long as the scan; and no
-// longer than this.
+// After a scan for changed directories, the pause is this many times as long as the scan, but no
+// longer than kMaxScanPause.
 constexpr int kScanPauses = 10;
 constexpr absl::Duration kMaxScanPause = absl::Seconds(1);
-// 1 / half a percent.
+// The inverse of half a percent.
 constexpr int kLookPauses = 200;
 constexpr absl::Duration kMinInterval = absl::Milliseconds(100);
-// Names of files that grew, of no run so far.
+// Limit of remembered names of files that have grown and belong to no run yet.
 constexpr std::size_t kMaxUnclaimed = 10'000;
 
 std::string ParentOf(const std::string& path) {
@@ -141,7 +141,7 @@ bool RunFollower::Take(Task* task) {
   if (now >= next_period_) SchedulePeriodic(now);
   if (wanted_.whole) {
     *task = std::exchange(wanted_, {});
-    task->directories = false;  // All of it is seen then.
+    task->directories = false;  // A full scan covers them.
     task->runs.clear();
     task->told_runs.clear();
     whole_under_way_ = true;
@@ -183,7 +183,7 @@ void RunFollower::Tell(Scope scope, const RunTree::Delta& delta) {
     callbacks_.found(scope, delta, tree_.runs(), tree_.unreadable());
   }
   if (!watches_ || scope == Scope::kListing) return;
-  // Directories that could not be watched are tried again each time that everything is looked at.
+  // Directories that could not be watched are retried after each full scan.
   std::vector<DirectoryWatcher::Directory> directories;
   const bool watch = delta.directories || scope == Scope::kAll;
   if (watch) directories = Watchable();
@@ -195,7 +195,7 @@ void RunFollower::Tell(Scope scope, const RunTree::Delta& delta) {
   });
 }
 
-// A root that is not there yet will come to be in its parent.
+// A root that does not exist yet will be created in its parent, so that is watched.
 std::vector<DirectoryWatcher::Directory> RunFollower::Watchable() const {
   std::vector<DirectoryWatcher::Directory> directories;
   for (const RunTree::Directory& directory : tree_.directories()) {
@@ -231,7 +231,7 @@ void RunFollower::OnChanges(const std::vector<DirectoryWatcher::Change>& changes
   std::map<std::string, std::vector<std::string>> grown;
   for (const DirectoryWatcher::Change& change : changes) {
     const bool file = ParseFileName(change.name).kind != FileKind::kNone;
-    // A user waits for a change of annotations, too, and for the end of a trial.
+    // Users also wait for changes of annotations and for the end of a trial.
     const bool seen =
         file || change.name == bus::Annotations::kFile || change.name == bus::RunOutcome::kFile;
     structure |= change.structure && (change.is_directory || seen || change.name.empty());
@@ -292,8 +292,8 @@ void RunFollower::TakeRun(const ListedRun& run) {
   directory_of_run_[run.name] = run.directory;
 }
 
-// Tells the growth of files that belong to a run by now. Files that belonged to no run at the end
-// of the scan before either do not count.
+// Reports the growth of files whose run is known now. Forgets files that already belonged to no
+// run at the end of the previous scan.
 void RunFollower::TellUnclaimed() {
   std::map<std::string, std::vector<std::string>> grown;
   for (auto* const unclaimed : {&unclaimed_before_, &unclaimed_}) {

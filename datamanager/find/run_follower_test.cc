@@ -48,7 +48,7 @@ using Scope = RunFollower::Scope;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr char kFile[] = "events.out.tfevents.1700000000.host";
 
-// The system's files, counted.
+// The real file system, with its calls counted.
 class CountingSource : public DirectorySource {
  public:
   absl::StatusOr<FileStat> Stat(const std::string& path) override {
@@ -69,12 +69,12 @@ class CountingSource : public DirectorySource {
     }
     return DirectorySource::Real()->List(path, on_entry);
   }
-  // This one cannot be listed, and all others can.
+  // Makes this directory impossible to list, and all others possible.
   void Close(const std::string& path) {
     MutexLock lock(mutex_);
     closed_ = path;
   }
-  // Every look at something from now on waits until LetGo().
+  // From now on, every access blocks until LetGo().
   void Hold() {
     MutexLock lock(mutex_);
     holds_ = true;
@@ -121,7 +121,7 @@ class CountingSource : public DirectorySource {
   std::map<std::string, int> lists_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The clock is moved by hand: what is found without it is found by inotify.
+// The test advances the clock: everything that is found without that was found by inotify.
 class RunFollowerTest : public testing::Test {
  protected:
   RunFollowerTest() : clock_(absl::Now()), loop_(runtime::EventLoop::Create()) {
@@ -170,12 +170,12 @@ class RunFollowerTest : public testing::Test {
     follower_ = *std::move(follower);
     thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
   }
-  // Everything was looked at, and what came of that is over.
+  // Waits until complete scans, and everything that they caused, are done.
   void AwaitQuiet() {
     for (int round = 0; round < 3; ++round) {
       bool done = false;
       follower_->Reload([&] {
-        // After what the scan has posted to the loop.
+        // Runs after everything that the scan posted to the loop.
         loop_->Post([&] {
           MutexLock lock(mutex_);
           done = true;
@@ -185,7 +185,7 @@ class RunFollowerTest : public testing::Test {
       ASSERT_TRUE(Await([&] { return done; }));
     }
   }
-  // `found` or `grown` was called, or will have been.
+  // Waits until `condition` holds; it is checked after each call of `found` or `grown`.
   bool Await(const std::function<bool()>& condition) {
     const absl::Duration deadline = runtime::Clock::Real()->Monotonic() + kPatience;
     MutexLock lock(mutex_);
@@ -200,14 +200,14 @@ class RunFollowerTest : public testing::Test {
   bool AwaitGrown(const std::string& run) {
     return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return grown_[run + "/" + kFile] > 0; });
   }
-  // The follower's clock is moved until the listing has it.
+  // Advances the follower's clock until the listing has that size.
   bool AwaitBytes(const std::string& run, std::uint64_t bytes) {
     runtime::Clock* const real = runtime::Clock::Real();
     const absl::Duration deadline = real->Monotonic() + kPatience;
     while (real->Monotonic() < deadline) {
       clock_.Advance(absl::Milliseconds(100));
       MutexLock lock(mutex_);
-      // The thread that is to do it may not have its turn yet, or not know of the growth yet.
+      // Give the follower's thread time to run and to learn about the growth.
       const absl::Duration look_again = real->Monotonic() + absl::Milliseconds(10);
       while (runs_[run] != bytes && real->WaitUntil(changed_, mutex_, look_again)) continue;
       if (runs_[run] == bytes) return true;
@@ -235,7 +235,7 @@ class RunFollowerTest : public testing::Test {
   int began_ ABSL_GUARDED_BY(mutex_) = 0;
   bool root_unreadable_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<Scope, int> found_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::uint64_t> runs_ ABSL_GUARDED_BY(mutex_);  // Bytes by name.
+  std::map<std::string, std::uint64_t> runs_ ABSL_GUARDED_BY(mutex_);  // Sizes in bytes by name.
   std::map<std::string, int> looked_at_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> grown_ ABSL_GUARDED_BY(mutex_);
 };
@@ -259,7 +259,7 @@ TEST_F(RunFollowerTest, OneAppendAmongAThousandRunsCostsOneLook) {
   source_.Forget();
   Append("run-7", "yz");
   ASSERT_TRUE(AwaitGrown("run-7"));
-  EXPECT_THAT(source_.looks(), IsEmpty());  // To be told it takes none.
+  EXPECT_THAT(source_.looks(), IsEmpty());  // The notification itself needs no file access.
   ASSERT_TRUE(AwaitBytes("run-7", 3));
   EXPECT_THAT(source_.lists(), IsEmpty());
   EXPECT_THAT(source_.looks(), SizeIs(1));
@@ -327,15 +327,15 @@ TEST_F(RunFollowerTest, ARootThatBecomesReadableIsToldThoughItIsEmpty) {
     EXPECT_TRUE(root_unreadable_);
   }
   source_.Close("");
-  clock_.Advance(absl::Seconds(3));  // The next period: no look at everything.
+  clock_.Advance(absl::Seconds(3));  // The next period without a complete scan.
   EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !root_unreadable_; }));
 }
 
 TEST_F(RunFollowerTest, GrowthBeforeTheWatchIsFoundByAnotherLook) {
   Append("r");
-  clock_.Advance(absl::Hours(1));  // Its directory need not be listed again.
+  clock_.Advance(absl::Hours(1));  // Old enough that its directory need not be listed again.
   DirectoryWatcher::Inotify inotify = DirectoryWatcher::Inotify::Real();
-  // Right before it is watched, and after it was scanned.
+  // The file grows after the scan, immediately before the watch is added.
   inotify.add = [&](int fd, const char* path, std::uint32_t mask) {
     if (std::string_view(path).ends_with("/r")) Append("r");
     return inotify_add_watch(fd, path, mask);
@@ -351,7 +351,7 @@ TEST_F(RunFollowerTest, WithEverythingWatchedItRestsBetweenWholeScans) {
   Start();
   AwaitQuiet();
   ASSERT_TRUE(clock_.AwaitWaiters(1));
-  // To a moment right after a look at everything.
+  // Advance to a moment right after a complete scan.
   const int before = Found(Scope::kAll);
   while (Found(Scope::kAll) == before) {
     clock_.Advance(absl::Seconds(3));
@@ -371,7 +371,7 @@ TEST_F(RunFollowerTest, WithEverythingWatchedItRestsBetweenWholeScans) {
 TEST_F(RunFollowerTest, WhatCannotBeWatchedIsLookedAtEachTime) {
   Append("seen");
   Append("unseen");
-  clock_.Advance(absl::Hours(1));  // Their directories need not be listed again.
+  clock_.Advance(absl::Hours(1));  // Old enough that their directories need not be listed again.
   RunFollower::Options options;
   options.inotify.add = [](int fd, const char* path, std::uint32_t mask) {
     if (std::string_view(path).ends_with("/unseen")) {
@@ -397,7 +397,7 @@ TEST_F(RunFollowerTest, AFileBehindALinkIsLookedAtEachTime) {
   std::ofstream(file) << "1";
   std::filesystem::create_directory(root_ + "/linked");
   std::filesystem::create_symlink(file, root_ + "/linked/" + kFile);
-  clock_.Advance(absl::Hours(1));  // Their directories need not be listed again.
+  clock_.Advance(absl::Hours(1));  // Old enough that their directories need not be listed again.
   Start();
   AwaitQuiet();
   ASSERT_TRUE(AwaitRun("linked"));
@@ -438,7 +438,7 @@ TEST_F(RunFollowerTest, AnIntervalOfZeroLooksOnce) {
   ASSERT_TRUE(AwaitRun("r"));
   Append("late");
   clock_.Advance(absl::Hours(1));
-  EXPECT_FALSE(clock_.AwaitWaiters(1, absl::Milliseconds(1)));  // It waits for nothing.
+  EXPECT_FALSE(clock_.AwaitWaiters(1, absl::Milliseconds(1)));  // No timer is pending.
   EXPECT_EQ(Found(Scope::kAll), 1);
   AwaitQuiet();
   EXPECT_TRUE(AwaitRun("late"));
@@ -452,7 +452,7 @@ TEST_F(RunFollowerTest, AReloadJoinsOneThatIsAboutToBegin) {
   ASSERT_TRUE(AwaitRun("r"));
   AwaitQuiet();
   const int before = Found(Scope::kAll);
-  // The follower's thread is held in the end of one while two more are wanted.
+  // Hold the follower's thread at the end of one reload while two more are requested.
   bool first_joins = true;
   bool second_joins = false;
   int done = 0;

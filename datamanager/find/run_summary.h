@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_FIND_RUN_SUMMARY_H_
 #define DATAMANAGER_FIND_RUN_SUMMARY_H_
 
-// A listed run from the states of its files. Pure.
+// Derives a listed run from the states of its files. Pure.
 
 #include <cstdint>
 #include <string>
@@ -12,13 +12,14 @@
 
 namespace datamanager {
 
-// When a file or directory was born, else when its inode changed; microseconds since 1970.
+// Returns the time of birth, otherwise that of the inode change, in microseconds since 1970.
 std::int64_t CreatedUs(const FileStat& state);
-// Sets the facts of a file, whose name is set, from its state; true if any has changed.
+// Sets the facts of a file, whose name is already set, from its state; returns true if any has
+// changed.
 bool TakeFileStat(const FileStat& state, ListedFile* file);
-// Sets the times and the size of a run from its files, or from its profile if it has no others.
+// Sets the times and the size of a run from its files, or from its profile if it has no files.
 void SummariseFiles(ListedRun* run);
-// The names of files that came, went or changed, sorted.
+// Returns the sorted names of files that were added, removed or changed.
 std::vector<std::string> ChangedFiles(const ListedRun& before, const ListedRun& now);
 
 }  // namespace datamanager

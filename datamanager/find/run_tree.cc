@@ -19,15 +19,16 @@
 #include "runtime/thread.h"
 
 // Always true between calls:
-// - Node::children and Node::links are what the directory listed when it was last listed; a node
+// - Node::children and Node::links are the entries of the directory when it was last listed; a node
 //   with `known` false has none.
-// - A node that no way counts for (its directory counts by another one, or is gone) is not known.
-// - runs_[i] is what nodes_[i]->run was told as. No other node has a run.
+// - A node that does not count (its directory counts by another path, or was removed) is not known.
+// - runs_[i] is the reported state of nodes_[i]->run. No other node has a run.
 //
-// A scan goes through the tree level by level: all directories over no link, then all over one, and
-// so on. In each level threads first look at all directories, then one thread decides which of them
-// count (so that the result never depends on the threads), then threads list and look at
-// files. A thread touches the node it was given, and the nodes of links in it, alone.
+// A scan visits the tree level by level: first all directories that are reached without a link,
+// then all behind one link, and so on. On each level, threads first stat all directories, then one
+// thread decides which of them count (so that the result never depends on the threads), then
+// threads list directories and stat files. A thread touches only the node that it was given and the
+// nodes of its links.
 
 namespace datamanager {
 
@@ -35,7 +36,7 @@ using runtime::Absl;
 
 namespace {
 
-// Starting a thread costs as much as looking at some directories.
+// Starting a thread costs as much as examining some directories.
 constexpr std::size_t kDirectoriesAThread = 16;
 constexpr std::size_t kDirectoriesAtATime = 8;
 
@@ -72,15 +73,15 @@ void SortNewestFirst(RunTree::Delta* delta) {
 
 }  // namespace
 
-// A directory, or what a link to one leads to.
+// A directory, or the target of a link to one.
 struct RunTree::Node {
   enum class Seen : std::uint8_t { kNotYet, kThere, kGone, kFailed };
 
   struct Link {
     std::string name;
     bool excluded = false;
-    std::unique_ptr<Node> node;      // If it leads to a directory.
-    std::optional<ListedFile> file;  // If it leads to a file of a kind.
+    std::unique_ptr<Node> node;      // Set if it leads to a directory.
+    std::optional<ListedFile> file;  // Set if it leads to a classified file.
   };
 
   Node(const Node* parent, std::string path) : parent(parent), path(std::move(path)) {}
@@ -99,21 +100,21 @@ struct RunTree::Node {
   }
 
   const Node* const parent;  // Null for the root.
-  const std::string path;    // Below the root; empty for itself.
+  const std::string path;    // Relative to the root; empty for the root.
 
   bool known = false;
-  FileStat state;                               // Before it was listed.
-  bool settled = false;                         // A change from now on changes its times.
-  std::vector<std::unique_ptr<Node>> children;  // Sorted by name, as the next two.
+  FileStat state;                               // State before the directory was listed.
+  bool settled = false;                         // Any later change will change its times.
+  std::vector<std::unique_ptr<Node>> children;  // Sorted by name, like the next two.
   std::vector<Link> links;
   std::vector<ListedFile> files;
   std::optional<ProfilerType> profile;
   ListedRunPtr run;
 
-  // State of the scan that is running.
+  // State of the running scan.
   Seen seen = Seen::kNotYet;
   FileStat now;
-  absl::Status why;      // Why something of it could not be read.
+  absl::Status why;      // Why a part of it is unreadable.
   bool touched = false;  // Something about it has changed.
 };
 
@@ -138,7 +139,7 @@ class RunTree::Scan {
     return delta;
   }
 
-  // The files of one directory that was listed before, as far as they are still there.
+  // Examines the files of a directory that was listed before, as far as they still exist.
   bool StatKnownFiles(Node& node) {
     bool changed = false;
     for (ListedFile& file : node.files) {
@@ -151,7 +152,7 @@ class RunTree::Scan {
     return changed;
   }
 
-  // The run to be told of a directory; null if the directory is no run.
+  // Makes the run of a directory; returns null if the directory is not a run.
   static ListedRunPtr Describe(const Node& node, std::string name, std::string directory,
                                std::optional<ListedProfile> profile) {
     ListedRun run;
@@ -213,7 +214,7 @@ class RunTree::Scan {
     node.touched = false;
   }
 
-  // The next level, in order; what links lead to is for later.
+  // Returns the next level, in order; targets of links are for a later round.
   static std::vector<Node*> Below(const std::vector<Node*>& level,
                                   std::vector<Node*>* behind_links) {
     std::vector<Node*> below;
@@ -273,7 +274,7 @@ class RunTree::Scan {
     }
   }
 
-  // Whether the directory counts by this way. One thread.
+  // Decides whether the directory counts by this path. Called by one thread.
   bool Claim(Node& node) {
     if (!node.why.ok()) unreadable_.push_back(&node);
     bool counts = node.seen != Node::Seen::kGone;
@@ -302,7 +303,7 @@ class RunTree::Scan {
     const bool listed = !failed && !as_before && List(node);
     if (node.parent == nullptr) root_failed_ = failed || (!as_before && !listed);
     if (listed || (scope_ == Scope::kAll && !failed)) StatFiles(node);
-    // A directory that could not be seen is tried again; links are, anyway.
+    // Makes the next scan retry an unreadable directory; links are examined each time anyway.
     if (!node.why.ok()) node.settled = false;
     StatLinks(node);
   }
@@ -312,7 +313,7 @@ class RunTree::Scan {
            AnyMatches(options_.exclude, runtime::LossyUtf8(Join(directory.path, name)));
   }
 
-  // False if that failed: what was known of it stays.
+  // Returns false on failure; the known entries then stay.
   bool List(Node& node) {
     std::vector<std::string> directories, links, files;
     std::optional<ProfilerType> profile;
@@ -351,12 +352,13 @@ class RunTree::Scan {
     node.touched = true;
     node.known = true;
     node.state = node.now;
-    // Every change of the directory moves this time, and nobody can set it.
+    // Every change of the directory updates this time, and nobody can set it.
     node.settled = node.now.changed_ns <= now_ns_ - kSettledNs;
     return true;
   }
 
-  // A file that is written beside the file that it will replace has the same points.
+  // Removes files that are written beside the file that they will replace, since they have the same
+  // points.
   static void LeaveOutCopies(std::vector<std::string>* files) {
     std::set<std::string, std::less<>> copies;
     for (const std::string& name : *files) {
@@ -369,13 +371,13 @@ class RunTree::Scan {
     });
   }
 
-  // `kept`: sorted by name. An element with a name of `names` stays, any other goes, and `make`
-  // gives an element that is missing, or nothing.
+  // `kept` must be sorted by name. Keeps elements whose names are in `names`, removes the others,
+  // and adds missing ones with `make`, which may return null.
   template <typename T, typename NameOfT, typename Make>
   static std::vector<T> Merge(std::vector<std::string> names, std::vector<T> kept, NameOfT name_of,
                               Make make) {
     std::sort(names.begin(), names.end());
-    // An entry that is renamed during a listing may come twice.
+    // An entry that is renamed during a listing may appear twice.
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::vector<T> merged;
     auto old = kept.begin();
@@ -443,7 +445,7 @@ class RunTree::Scan {
       const auto state = source_->Stat(path);
       const Outcome outcome = TakeState(state, &*file);
       if (outcome == Outcome::kFailed) node.why = state.status();
-      // A file that was never seen is nothing yet.
+      // A file that could never be examined has no kind yet and is dropped.
       const bool gone = outcome == Outcome::kGone || file->kind == FileKind::kNone;
       node.touched |= gone || outcome == Outcome::kChanged;
       file = gone ? node.files.erase(file) : std::next(file);
@@ -521,17 +523,18 @@ class RunTree::Scan {
     tree_->directories_ = std::move(directories);
   }
 
-  // Null: the directory is no profile, or the run would be above the root.
+  // Returns the run of a profile; null if the directory is not a profile, or its run would be above
+  // the root.
   static const Node* RunOfProfile(const Node& node) {
     if (!node.profile.has_value()) return nullptr;
-    // Behind "RUN/plugins/profile/NAME", or "RUN/NAME".
+    // The run is the ancestor in "RUN/plugins/profile/NAME" or "RUN/NAME".
     int levels = *node.profile == ProfilerType::kTensorBoard ? 3 : 1;
     const Node* run = &node;
     for (; run != nullptr && levels > 0; --levels) run = run->parent;
     return run;
   }
 
-  // The profile that is shown of each directory with one.
+  // Returns the profile to show for each directory that has one.
   std::map<const Node*, ListedProfile> Profiles() const {
     std::map<const Node*, ListedProfile> profiles;
     for (const Node* node : live_) {
@@ -550,7 +553,7 @@ class RunTree::Scan {
     return profiles;
   }
 
-  // Everything that may be a run, under its name.
+  // Returns everything that may be a run, by name.
   std::map<std::string, Node*> Named(const std::map<const Node*, ListedProfile>& profiles) const {
     std::vector<Node*> candidates;
     for (Node* node : live_) {
@@ -639,8 +642,8 @@ class RunTree::Scan {
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed_;  // Device and inode.
   std::vector<Node*> live_;                                    // Nodes that count.
   std::vector<const Node*> unreadable_;
-  bool root_failed_ = false;  // It could not be looked at or listed.
-  bool dropped_ = false;      // A node that counted does not any more.
+  bool root_failed_ = false;  // The root could not be examined or listed.
+  bool dropped_ = false;      // A node that counted before no longer does.
 };
 
 RunTree::RunTree(Options options)

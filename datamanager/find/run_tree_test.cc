@@ -50,7 +50,7 @@ using Scope = RunTree::Scope;
 constexpr std::string_view kEvents = "events.out.tfevents.1700000000.host";
 constexpr std::int64_t kNamed = 1'700'000'000'000'000;
 
-// The system's files, with counts, failures and states of a test's own.
+// The real file system, with counts, and with failures and times that a test sets.
 class TestSource : public DirectorySource {
  public:
   absl::StatusOr<FileStat> Stat(const std::string& path) override {
@@ -70,7 +70,7 @@ class TestSource : public DirectorySource {
       runtime::MutexLock lock(mutex_);
       ++lists_[path];
       if (const auto failure = list_failures_.find(path); failure != list_failures_.end()) {
-        on_entry(kEvents, Entry::kRegular);  // A part was read before it failed.
+        on_entry(kEvents, Entry::kRegular);  // A part was listed before the failure.
         return failure->second;
       }
     }
@@ -154,7 +154,7 @@ class RunTreeTest : public testing::Test {
     std::filesystem::create_symlink(target, Path(path));
   }
   void Remove(std::string_view path) const { std::filesystem::remove_all(Path(path)); }
-  // Another directory of the same name, whatever number its inode has.
+  // Replaces the directory by another of the same name, with a different inode.
   void MakeAgain(std::string_view path) const {
     const std::string old = base_ + "/old";
     std::filesystem::rename(Path(path), old);
@@ -165,7 +165,8 @@ class RunTreeTest : public testing::Test {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
     ASSERT_EQ(utimensat(AT_FDCWD, full_path.c_str(), times, 0), 0) << full_path;
   }
-  // Makes each later change of a directory visible by its time, however coarse the clock is.
+  // Sets old times, so that each later change of a directory changes its time, however coarse the
+  // clock.
   void Age() const {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(base_)) {
       if (!entry.is_symlink() && entry.is_directory()) SetModified(entry.path(), 1'600'000'000);
@@ -185,7 +186,7 @@ class RunTreeTest : public testing::Test {
   std::string base_;
   std::string root_;
   TestSource source_;
-  // Long enough behind what the tests do for directories to have settled.
+  // Late enough after the test's changes that directories count as settled.
   runtime::FakeClock clock_{absl::Now() + absl::Hours(1)};
 };
 
@@ -218,9 +219,8 @@ TEST_F(RunTreeTest, TellsFilesAndTimesOfARun) {
   Write("r/events.out.tfevents.1700000900.h", "12345");
   Write("r/events.out.tfevents.1700000100.h", "123");
   Write("r/summary.1700000500.7.h_MS", "12");
-  Write("r/summary.1700000500.7.h_MS_explain", "1");  // It belongs to no training: counts for
-                                                      // nothing.
-  Write("r/graph.pb", "1");                           // Its name says no time.
+  Write("r/summary.1700000500.7.h_MS_explain", "1");  // An explanation, not a training: ignored.
+  Write("r/graph.pb", "1");                           // Its name contains no time.
   SetModified(Path("r/events.out.tfevents.1700000900.h"), 1'700'001'000);
   SetModified(Path("r/events.out.tfevents.1700000100.h"), 1'700'002'000);
   SetModified(Path("r/summary.1700000500.7.h_MS"), 1'700'001'500);
@@ -254,7 +254,7 @@ TEST_F(RunTreeTest, GrowthMovesTheUpdateAndNeverTheCreation) {
   tree.Rescan();
   const std::int64_t created_us = tree.runs()[1]->create_us;
   EXPECT_GT(created_us, absl::ToUnixMicros(absl::Now() - absl::Hours(1)));
-  // The older file, and the one whose name says nothing.
+  // The older file, and the one whose name contains no time.
   Write("named/events.out.tfevents.1700000100.h", "more");
   SetModified(Path("named/events.out.tfevents.1700000100.h"), 4'000'000'000);
   Write("unnamed/host.tfevents", "more");
@@ -276,7 +276,7 @@ TEST_F(RunTreeTest, WithoutABirthTheFirstChangeThatWasSeenIsTheCreation) {
   tree.Rescan();
   const std::int64_t created_us = tree.runs()[0]->create_us;
   EXPECT_EQ(created_us, tree.runs()[0]->files[0].state.changed_ns / 1000);
-  SetModified(Path("r/host.tfevents"), 4'000'000'000);  // Moves the change too.
+  SetModified(Path("r/host.tfevents"), 4'000'000'000);  // Also changes the ctime.
   tree.Rescan();
   EXPECT_EQ(tree.runs()[0]->create_us, created_us);
   EXPECT_EQ(tree.runs()[0]->update_us, 4'000'000'000'000'000);
@@ -374,13 +374,13 @@ TEST_F(RunTreeTest, WhatACopyIsWrittenThroughIsNoFileAndNoRun) {
 TEST_F(RunTreeTest, LinksAreFollowedAndLoopsEnd) {
   AddRun("real");
   Link(root_, "real/loop");
-  Link(root_ + "/real", "alias");  // The way without a link counts.
+  Link(root_ + "/real", "alias");  // The path without a link takes precedence.
   Link("itself", "itself");
   Link("/nonexistent", "dangling");
   std::filesystem::create_directories(base_ + "/outside/x/y");
   std::ofstream(base_ + "/outside/x/y/" + std::string(kEvents)) << "";
   std::ofstream(base_ + "/outside/x/" + std::string(kEvents)) << "";
-  Link(base_ + "/outside/x/y", "z");  // Shorter behind the link than "second/y".
+  Link(base_ + "/outside/x/y", "z");  // Shorter path after the link than "second/y".
   Link(base_ + "/outside/x", "second");
   Link(base_ + "/outside/x", "third");
   Age();
@@ -389,7 +389,7 @@ TEST_F(RunTreeTest, LinksAreFollowedAndLoopsEnd) {
   EXPECT_THAT(Names(tree.runs()), ElementsAre("real", "second", "z"));
   EXPECT_EQ(tree.unreadable().count, 0u) << tree.unreadable().reasons[0];
 
-  // The next way counts when the first is gone.
+  // When the first path is removed, the next one counts.
   std::filesystem::remove(Path("second"));
   std::filesystem::remove(Path("z"));
   const RunTree::Delta delta = tree.Rescan();
@@ -419,7 +419,7 @@ TEST_F(RunTreeTest, ALinkToAFileIsAFileOfTheRun) {
   std::filesystem::create_directories(Path("r"));
   std::ofstream(base_ + "/data") << "1234";
   Link(base_ + "/data", "r/events.out.tfevents.1.linked");
-  Link("/dev/null", "r/events.out.tfevents.2.linked");  // No regular file.
+  Link("/dev/null", "r/events.out.tfevents.2.linked");  // Not a regular file.
   RunTree tree(Options());
   tree.Rescan();
   ASSERT_THAT(Names(tree.runs()), ElementsAre("r"));
@@ -458,7 +458,7 @@ TEST_F(RunTreeTest, TellsWhatCameWentAndGrew) {
   EXPECT_THAT(delta.changed[0].files, ElementsAre("events.out.tfevents.1800000000.new"));
   EXPECT_TRUE(delta.directories);
   EXPECT_THAT(Names(tree.runs()), ElementsAre("b", "c", "d", "e/f"));
-  EXPECT_EQ(tree.runs()[2], d);  // The same object.
+  EXPECT_EQ(tree.runs()[2], d);  // The same object as before.
 
   Age();
   tree.Rescan();
@@ -565,12 +565,12 @@ TEST_F(RunTreeTest, WhatCannotBeReadStaysAsItWasAndIsTold) {
     EXPECT_EQ(tree.unreadable().count, 1u);
     EXPECT_THAT(tree.unreadable().reasons, ElementsAre(row.status));
 
-    // A new one knows nothing of it.
+    // A new tree does not know the runs.
     RunTree fresh(Options());
     EXPECT_THAT(fresh.Rescan().added, IsEmpty());
     EXPECT_THAT(fresh.unreadable().reasons, ElementsAre(row.status));
 
-    // It is tried again, whether or not anything has changed.
+    // The new tree retries, whether or not anything has changed.
     source_.Heal();
     EXPECT_THAT(Names(fresh.Rescan().added), UnorderedElementsAre("r", "r/below"));
     EXPECT_EQ(fresh.unreadable().count, 0u);
@@ -609,7 +609,7 @@ TEST_F(RunTreeTest, ARootThatCannotBeLookedIntoIsSaidToBeSo) {
     EXPECT_THAT(Names(fresh.runs()), UnorderedElementsAre(".", "r"));
     Age();
   }
-  // A file of it, or a directory below it, is less.
+  // An unreadable file, or an unreadable directory below, is less serious.
   source_.FailStat(Path("x.tfevents"), why);
   source_.FailList(Path("r"), why);
   RunTree tree(Options());
@@ -721,11 +721,11 @@ TEST_F(RunTreeTest, LooksAtRunsThatAreNamed) {
   EXPECT_THAT(source_.looks(), ElementsAre(Pair(Path(b), 1)));
   EXPECT_THAT(source_.lists(), IsEmpty());
   EXPECT_TRUE(IsNothing(tree.RescanRuns(names)));
-  // The next scan does not tell it again, and tells the other.
+  // The next scan reports the other run only.
   const RunTree::Delta rest = tree.Rescan();
   ASSERT_THAT(rest.changed, SizeIs(1));
   EXPECT_EQ(rest.changed[0].run->name, "a");
-  // RescanRuns() leaves a run that went to the next scan.
+  // RescanRuns() leaves the detection of a removed run to the next scan.
   Remove(b);
   EXPECT_TRUE(IsNothing(tree.RescanRuns(names)));
   EXPECT_THAT(tree.Rescan().removed, ElementsAre("b"));
@@ -750,7 +750,7 @@ TEST_F(RunTreeTest, ADeepTreeNeedsNoDescriptorForEachLevel) {
 
 TEST_F(RunTreeTest, APathThatTheSystemCannotTakeIsTold) {
   AddRun("r");
-  // Deeper than any path reaches: each directory is made in the one before.
+  // Deeper than any path can name: each directory is made relative to its parent.
   int parent = open(root_.c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_GE(parent, 0);
   const std::string name(200, 'd');
@@ -767,11 +767,11 @@ TEST_F(RunTreeTest, APathThatTheSystemCannotTakeIsTold) {
   EXPECT_THAT(Names(tree.runs()), ElementsAre("r"));
   ASSERT_EQ(tree.unreadable().count, 1u);
   EXPECT_EQ(tree.unreadable().reasons[0].code(), absl::StatusCode::kInvalidArgument);
-  ASSERT_EQ(std::system(("rm -r " + root_).c_str()), 0);  // It can go where no path leads.
+  ASSERT_EQ(std::system(("rm -r " + root_).c_str()), 0);  // rm can delete directories that are too
+                                                          // deep for a path.
 }
 
-// A tree that has followed changes step by step knows what a new tree finds at once, with any
-// number of threads.
+// A tree that followed the changes step by step equals a new tree, with any number of threads.
 TEST_F(RunTreeTest, ATreeThatFollowsChangesIsWhatANewOneFinds) {
   std::mt19937 random(20'240'229);
   const auto pick = [&](unsigned below) { return static_cast<unsigned>(random() % below); };
@@ -793,7 +793,7 @@ TEST_F(RunTreeTest, ATreeThatFollowsChangesIsWhatANewOneFinds) {
       directory += (directory.empty() ? "" : "/") + kNames[pick(std::size(kNames))];
     }
     const std::string below = directory.empty() ? "" : directory + "/";
-    std::error_code unused;  // Where a link or a file is in the way, nothing happens.
+    std::error_code unused;  // Fails harmlessly where a link or a file is in the way.
     const std::string target = Path(below + kNames[pick(std::size(kNames))]);
     switch (pick(7)) {
       case 0:
@@ -829,7 +829,7 @@ TEST_F(RunTreeTest, ATreeThatFollowsChangesIsWhatANewOneFinds) {
     ASSERT_TRUE(std::equal(one.directories().begin(), one.directories().end(),
                            fresh.directories().begin(), fresh.directories().end()))
         << "step " << step;
-    // The delta leads from what was there before to what is there now.
+    // Applying the delta to the old runs yields the new ones.
     std::map<std::string, ListedRunPtr> followed;
     for (const ListedRunPtr& run : before) followed[run->name] = run;
     for (const std::string& name : delta.removed) ASSERT_EQ(followed.erase(name), 1u) << name;
@@ -845,7 +845,7 @@ TEST_F(RunTreeTest, ATreeThatFollowsChangesIsWhatANewOneFinds) {
         << "step " << step;
     runs_seen += one.runs().size();
   }
-  EXPECT_GT(runs_seen, 300u);  // The steps were about something.
+  EXPECT_GT(runs_seen, 300u);  // Enough runs were involved.
 }
 
 }  // namespace
