@@ -13,7 +13,7 @@ namespace {
 
 using eventlog::FilePosition;
 
-// Nothing: it can be the same.
+// Returns an empty string if the file can be the indexed one, otherwise the reason.
 absl::string_view WhatIsWrong(const IndexedFile& file, const ListedRun& run) {
   const auto listed = std::lower_bound(
       run.files.begin(), run.files.end(), file.name,
@@ -29,7 +29,8 @@ absl::string_view WhatIsWrong(const IndexedFile& file, const ListedRun& run) {
   if (now.bytes < std::max(file.position.record.offset, file.position.size))
     return "is shorter than when it was indexed";
   const FilePosition& then = file.position;
-  // A time of modification can be set back, this one cannot. Another inode is a copy.
+  // The modification time can be set back, but the inode's change time cannot. Another inode is a
+  // copy.
   if (now.identity.inode == then.inode && then.change_ns != 0 && now.bytes == then.size &&
       now.changed_ns != then.change_ns) {
     return "was changed since it was indexed and has not grown";

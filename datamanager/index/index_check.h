@@ -7,16 +7,16 @@
 
 namespace datamanager {
 
-// Whether the files of a run can still be those that its index speaks of, by what its directory
-// says: each that was read is there, is of the same kind, not shorter than it was read, not older
-// than it was, and was not written if it has not grown, whatever was done to its times. (So a
-// chmod, or another name, costs reading it again once.) No file is opened. What a file holds is
-// compared when it is read on (eventlog/file_scan.h): its first KiB and the last 4 KiB before the
-// place, unless the inode says that nothing has changed.
+// Checks by the directory alone whether the files of a run can still be those of its index: each
+// file that was read exists, has the same kind, is not shorter and not older than when it was read,
+// and, if it has not grown, was not written, whatever was done to its times. (A chmod, or renaming,
+// therefore costs one more read.) Opens no file. The contents are compared when reading continues
+// (eventlog/file_scan.h): the first KiB and the last 4 KiB before the position, unless the inode
+// shows that nothing has changed.
 //
-// Stricter than a reader that was there all the time: it sees a file grow in small steps, and
-// compares at each of them. Another inode is no other file, as there: rsync makes one for each
-// growth.
+// The check is stricter than that of a reader that was running all the time, which sees a file grow
+// in small steps and compares at each of them. Another inode is not another file, as there: rsync
+// creates a new inode for each growth.
 //
 // FailedPrecondition names the file. Pure; any thread.
 absl::Status CheckIndex(const IndexedRun& index, const ListedRun& run);

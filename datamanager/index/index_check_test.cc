@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kEvents = FileKind::kTensorBoard;
 
-// Two files of 100 bytes that were read as far as byte 90.
+// Two files of 100 bytes, each read up to byte 90.
 IndexedRun Indexed() {
   IndexedRun index;
   for (const char* name : {"a", "b"}) {
@@ -52,7 +52,7 @@ ListedRun Listed() {
 struct Row {
   std::string name;
   std::function<void(IndexedFile&, ListedRun&)> change;  // Changes the second file.
-  std::string wrong;                                     // Empty: nothing is.
+  std::string wrong;                                     // The expected complaint; empty: none.
 };
 
 TEST(IndexCheckTest, WhatDirectoriesSay) {

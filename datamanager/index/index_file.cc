@@ -16,17 +16,17 @@
 #include "eventlog/crc32c.h"
 #include "runtime/file/unique_fd.h"
 
-// The file: a header of 28 bytes (magic, version, CRC of the head, length of the head, CRC of the
-// header), the head (the run, its files, its tags with the place and the CRC of their data), then
-// the data of the tags one after the other.
+// The file consists of a header of 28 bytes (magic, version, CRC of the head, length of the head,
+// CRC of the header), the head (the run, its files, and its tags with the position and CRC of their
+// data), and the data of the tags one after the other.
 //
 // Always true:
-// - No byte is used before its CRC was compared: the header's when anything is parsed, the head's
-//   with it, the data's of a tag when they are read.
-// - A length or count in the file is compared with the bytes that are left before memory is taken
-//   for it, so a hostile file costs no more memory than its size.
-// - The same calls give the same bytes, and a reader of another version refuses the file: it is
-//   made anew from the event files.
+// - No byte is used before its CRC was verified: those of header and head before parsing, that of a
+//   tag's data when it is read.
+// - A length or count in the file is compared with the remaining bytes before memory is allocated
+//   for it, so a malicious file costs no more memory than its size.
+// - The same calls write the same bytes, and a reader of another version refuses the file, so that
+//   it is rebuilt from the event files.
 
 namespace datamanager {
 namespace {
@@ -63,8 +63,8 @@ void PutText(std::string& out, std::string_view text) {
   out.append(text);
 }
 
-// Reads what the Put functions wrote. A value that is not there, or does not fit, is 0 or empty,
-// and `good()` is false from then on.
+// Reads what the Put functions wrote. A missing or malformed value is 0 or empty, and `good()` is
+// false from then on.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : rest_(bytes) {}
@@ -109,7 +109,7 @@ class Bytes {
     return static_cast<std::int64_t>((bits >> 1) ^ (0 - (bits & 1)));
   }
   std::string Text() { return std::string(Take(Number())); }
-  // Calls `read` as often as a number says that stands here; it ends early if something is wrong.
+  // Reads a count and calls `read` that many times; stops early on an error.
   template <typename Read>
   void Each(Read read) {
     const std::uint64_t count = Number();
@@ -208,7 +208,7 @@ IndexedFile GetFile(Bytes& bytes) {
   return file;
 }
 
-// Ranges cover each file as far as it was read, and no further.
+// True if the ranges cover each file exactly as far as it was read.
 bool Cover(const IndexedRun& run) {
   std::vector<std::uint64_t> read(run.files.size(), 0);
   for (const IndexedRange& range : run.ranges) {
@@ -417,7 +417,7 @@ absl::Status Damaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("reading an index: ", what));
 }
 
-// Length of the head, from the header.
+// Returns the length of the head, from the header.
 absl::StatusOr<std::uint64_t> HeadLength(std::string_view index) {
   if (index.size() < kHeaderBytes || index.substr(0, kMagic.size()) != kMagic) {
     return Damaged("it is none");
@@ -437,7 +437,7 @@ absl::Status ErrnoOf(const char* doing, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat(doing, " ", path));
 }
 
-// Fewer bytes at the end of the file.
+// Reads up to `length` bytes; returns fewer at the end of the file.
 absl::StatusOr<std::string> ReadBeginning(int fd, std::uint64_t length, const std::string& path) {
   std::string bytes(length, '\0');
   std::size_t have = 0;
@@ -453,7 +453,7 @@ absl::StatusOr<std::string> ReadBeginning(int fd, std::uint64_t length, const st
 }
 
 absl::StatusOr<IndexReader> ReadParts(const std::string& path, IndexPart part) {
-  // A pipe in the place of a file is not waited for.
+  // O_NONBLOCK: opening a named pipe would otherwise block.
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!file.valid() && errno == ELOOP) return absl::PermissionDeniedError("it is a link");
   if (!file.valid()) return ErrnoOf("opening", path);
@@ -496,13 +496,13 @@ bool IndexWriter::HasRoom() const {
 
 void IndexWriter::AddTag(const IndexedTag& tag, const ScalarColumns* points,
                          const ValueSeries& values) {
-  // Finish() says that it became too large; until then it shall not become larger still.
+  // Stop growing; Finish() will report that the index is too large.
   if (!HasRoom()) return;
   const std::size_t begin = data_.size();
   if (points != nullptr) {
     points->ForEachBlock([this](std::string_view block) { PutText(data_, block); });
   }
-  // No block is empty, so this is their end.
+  // No block is empty, so an empty one marks the end.
   PutText(data_, "");
   Put(data_, values.size());
   for (const ValuePlace& value : values.all()) {
@@ -618,7 +618,7 @@ absl::Status IndexReader::Read(std::size_t tag, ScalarColumns* points, ValueSeri
 }
 
 std::string IndexFileName(std::string_view run_directory) {
-  // FNV-1a. Two directories of the same hash are told apart by what is in the index.
+  // FNV-1a. The index's content tells apart two directories with the same hash.
   std::uint64_t hash = 0xCBF29CE484222325u;
   for (const char c : run_directory) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;

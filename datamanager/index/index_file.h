@@ -1,11 +1,10 @@
 #ifndef DATAMANAGER_INDEX_INDEX_FILE_H_
 #define DATAMANAGER_INDEX_INDEX_FILE_H_
 
-// All that is known of a run, as one file, so that a restart need not read the run again. No reader
-// of event files has such a thing. It is disposable: if anything is wrong with it, the caller
-// deletes it and reads the run. A reader never trusts it: one flipped, missing or added byte is
-// DataLoss, and lengths and counts are held against what is there, also where the checksums are
-// right.
+// Everything that is known of a run, as one file, so that a restart need not read the run again. No
+// other reader of event files has this. The file is disposable: if anything is wrong with it, the
+// caller deletes it and reads the run. It is never trusted: one flipped, missing or added byte is
+// DataLoss, and lengths and counts are validated even if the checksums are right.
 //
 //   0   8  "YARDINDX"
 //   8   4  version of this format
@@ -16,11 +15,11 @@
 //          the data: for each tag in turn its blocks and its values' places, with a CRC-32C of its
 //          own in the head
 //
-// All little endian. The head alone is enough to list a run, its tags and the number of their
-// points. Whether the run's files are still those it speaks of is for the caller to say, from
-// IndexedFile.
+// All numbers are little endian. The head alone suffices to list a run, its tags and their numbers
+// of points. The caller decides, from IndexedFile, whether the run's files are still those of the
+// index.
 //
-// Not thread safe; const methods may run together. The functions with a path may block.
+// Not thread safe; const methods may run concurrently. The functions that take a path may block.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,39 +40,40 @@
 
 namespace datamanager {
 
-// Raised with each change of the format.
+// Must be increased with each change of the format.
 inline constexpr std::uint32_t kIndexVersion = 4;
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{1} << 30;
 
-// One file of the run, as it was, and how far it had been read.
+// One file of the run, and the state in which it was read.
 struct IndexedFile {
   std::string name;
-  std::uint8_t format = 0;  // The caller's number.
-  // When it was written last, nanoseconds since 1970, as it was at `position`; 0: not known.
+  std::uint8_t format = 0;  // Assigned by the caller.
+  // Last modification when `position` was reached, in nanoseconds since 1970; 0: unknown.
   std::int64_t modified_ns = 0;
   eventlog::FilePosition position;
   std::uint64_t records = 0;
-  std::uint64_t points = 0;  // And other values.
+  std::uint64_t points = 0;  // Points and other values.
   std::string version;       // "brain.Event:2"
   std::string writer;
-  std::string bad_tag;                  // As RunFileData has it.
-  std::vector<eventlog::Fault> faults;  // By kind, each once.
+  std::string bad_tag;                  // See RunFileData.
+  std::vector<eventlog::Fault> faults;  // By kind; each kind at most once.
 
   bool operator==(const IndexedFile&) const = default;
 };
 
 // Records of one file that were read before those of another.
 struct IndexedRange {
-  std::uint32_t file = 0;  // Place in IndexedRun::files.
-  std::uint64_t end = 0;   // Offset behind them.
+  std::uint32_t file = 0;  // Index in IndexedRun::files.
+  std::uint64_t end = 0;   // Offset after them.
 
   bool operator==(const IndexedRange&) const = default;
 };
 
+// The run, its files, and the order in which they were read.
 struct IndexedRun {
-  std::string directory;  // Canonical.
+  std::string directory;  // Canonical path.
   std::uint64_t generation = 0;
-  double start_time = std::numeric_limits<double>::quiet_NaN();  // NaN: nobody knows.
+  double start_time = std::numeric_limits<double>::quiet_NaN();  // NaN: unknown.
   std::vector<IndexedFile> files;
   std::vector<IndexedRange> ranges;
   PurgeLog::State purges;
@@ -88,29 +88,29 @@ struct IndexedTag {
   std::int32_t data_class = 0;
   std::string display_name;
   std::string description;
-  std::string content;   // The plugin's content, as it is.
-  bool settled = false;  // All of these stay as they are.
-  bool implied = false;  // By a value of the old style.
+  std::string content;   // The plugin's raw content.
+  bool settled = false;  // All of the above are final.
+  bool implied = false;  // The kind was implied by an old-style value.
   ScalarSummary summary;
   SeriesMarks marks;
-  // Covers values that are no scalars, by their steps and times alone.
+  // Covers only the steps and times of values other than scalars.
   ScalarSummary value_summary;
   SeriesMarks value_marks;
-  std::uint32_t most_blobs = 0;  // In one of them.
-  // The points and values are in the index too. If not, only the summaries are known of them.
+  std::uint32_t most_blobs = 0;  // Largest number in one value.
+  // True: the index includes the points and values. False: only their summaries are known.
   bool has_points = false;
 };
 
-// Makes an index, in memory. The same calls make the same index.
+// Makes an index in memory. The same calls make the same index.
 class IndexWriter {
  public:
   explicit IndexWriter(const IndexedRun& run);
-  // `points` is null if they and the values were given back; then `values` is empty.
-  // `tag.has_points` is not looked at.
+  // Adds a tag. `points` is null if the points and values are not in memory; `values` must then be
+  // empty. Ignores `tag.has_points`.
   void AddTag(const IndexedTag& tag, const ScalarColumns* points, const ValueSeries& values);
-  // Size of the index, as far as it was made.
+  // Size of the index so far.
   std::size_t bytes() const { return run_.size() + tag_heads_.size() + data_.size(); }
-  // The file's bytes. ResourceExhausted if they are more than kMaxIndexBytes.
+  // Returns the file's bytes. ResourceExhausted if they exceed kMaxIndexBytes.
   absl::StatusOr<std::string> Finish() &&;
 
  private:
@@ -124,31 +124,31 @@ class IndexWriter {
 
 class IndexReader {
  public:
-  // Parses a whole index, or its head alone, which is the part before the data. DataLoss if it is
-  // damaged; FailedPrecondition if its format is of another version. The data of a tag are checked
-  // when they are read.
+  // Parses a whole index, or only its head (the part before the data). DataLoss if it is damaged;
+  // FailedPrecondition if it has another format version. The data of a tag is verified when it is
+  // read.
   static absl::StatusOr<IndexReader> Parse(std::string index);
   static absl::StatusOr<IndexReader> ParseHead(std::string_view head);
 
   const IndexedRun& run() const { return run_; }
   std::span<const IndexedTag> tags() const { return tags_; }
-  // Not the head alone.
+  // False if only the head was parsed.
   bool whole() const { return !index_.empty(); }
-  // Appends the points and the values of tags()[tag], which must be empty series. DataLoss if they
-  // are damaged; FailedPrecondition if there is only a head.
+  // Appends the points and the values of tags()[tag] to the series, which must be empty. DataLoss
+  // if they are damaged; FailedPrecondition if only the head was parsed.
   absl::Status Read(std::size_t tag, ScalarColumns* points, ValueSeries* values) const;
-  // Length of the whole index, by what the head says.
+  // Length of the whole index, according to the head.
   std::uint64_t size() const { return data_begin_ + data_length_; }
 
  private:
   struct Place {
-    std::uint64_t begin = 0;  // In the index.
+    std::uint64_t begin = 0;  // Offset in the index.
     std::uint64_t length = 0;
     std::uint32_t crc = 0;
   };
   absl::Status ReadHead(std::string_view head);
 
-  std::string index_;  // Empty if there is only a head.
+  std::string index_;  // Empty if only the head was parsed.
   std::uint64_t data_begin_ = 0;
   std::uint64_t data_length_ = 0;
   IndexedRun run_;
@@ -156,13 +156,13 @@ class IndexReader {
   std::vector<Place> places_;
 };
 
-// "0123456789abcdef.idx": by which the index of a run in this canonical directory is found.
+// Returns "0123456789abcdef.idx", the file name for the index of a run in this canonical directory.
 std::string IndexFileName(std::string_view run_directory);
 
 enum class IndexPart { kAll, kHead };
 // Reads the index of the run in `run_directory`. NotFound if the run has no index, or if the file
-// is the index of another run and happens to have the same name; PermissionDenied if it belongs to
-// somebody else or is a link; DataLoss and FailedPrecondition as Parse().
+// is the index of another run with the same file name; PermissionDenied if the file belongs to
+// another user or is a link; DataLoss and FailedPrecondition as for Parse().
 absl::StatusOr<IndexReader> ReadIndex(const std::string& path, std::string_view run_directory,
                                       IndexPart part);
 

@@ -1,5 +1,5 @@
-// Any bytes as an index, as the head of one and as the data of one: read or refused, also where the
-// checksums are right.
+// Feeds arbitrary bytes as an index, as its head and as its data: they are read or refused, even if
+// the checksums are correct.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ std::string Seal(std::string_view head, std::string_view data) {
   return index.append(head).append(data);
 }
 
-// The head of an index with one tag, but for the length and the checksum of its data.
+// The head of an index with one tag, without the length and the checksum of its data.
 std::string OneTag() {
   datamanager::IndexedRun run;
   run.files.resize(1);
@@ -61,7 +61,7 @@ std::string OneTag() {
   const datamanager::ScalarColumns points;
   writer.AddTag(tag, &points, {});
   std::string index = *std::move(writer).Finish();
-  // 28 bytes of header; 1 of length, 4 of checksum; 2 of data.
+  // The header has 28 bytes; the data's length 1, its checksum 4, the data 2.
   return index.substr(28, index.size() - 28 - 7);
 }
 

@@ -137,7 +137,7 @@ std::string Render(const IndexedRun& run, const std::vector<Series>& all) {
   return *index;
 }
 
-// As Render() does, so that what stands behind the checksums is looked at.
+// Adds correct checksums like Render(), so that the parser checks the content behind them.
 std::string Seal(const std::string& head, const std::string& data,
                  std::uint32_t version = kIndexVersion) {
   std::string index = "YARDINDX";
@@ -157,7 +157,7 @@ std::vector<Point> All(const ScalarColumns& series) {
   return points;
 }
 
-// NaN equals itself.
+// Compares bit by bit: NaN equals itself.
 bool Same(const std::vector<Point>& a, const std::vector<Point>& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Point)) == 0);
@@ -188,8 +188,8 @@ bool Same(const IndexedTag& a, const IndexedTag& b) {
          a.most_blobs == b.most_blobs;
 }
 
-// Whether everything that is read out of these bytes is as it was; anything that is refused is no
-// harm. `refused` says whether anything was.
+// Returns true if everything that can be read from these bytes is unchanged; refusals are correct
+// too. Sets `refused` if anything was refused.
 bool NeverMisread(const std::string& index, const IndexedRun& run, const std::vector<Series>& all,
                   bool* refused) {
   *refused = true;
@@ -302,7 +302,7 @@ TEST_F(IndexFileTest, AnotherVersionIsNotRead) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-// With checksums that are right: every byte of the head, changed to any other.
+// With correct checksums: each byte of the head, changed to each other value.
 TEST_F(IndexFileTest, WhatMakesNoSenseIsRefusedOrWithinBounds) {
   const std::string good = Render(ARun(), SomeTags());
   std::uint64_t length;
@@ -444,7 +444,7 @@ TEST_F(IndexFileTest, ThatOfSomebodyElseIsNotTrusted) {
   ASSERT_EQ(symlink(path.c_str(), (folder() + "/link.idx").c_str()), 0);
   EXPECT_EQ(ReadIndex(folder() + "/link.idx", ARun().directory, IndexPart::kAll).status().code(),
             absl::StatusCode::kPermissionDenied);
-  // Only root gives files away; to everybody else this one is another's.
+  // Only root can change a file's owner; for other users, /etc/passwd is another user's file.
   const bool given = chown(path.c_str(), geteuid() + 1, static_cast<gid_t>(-1)) == 0;
   const std::string others = given ? path : "/etc/passwd";
   struct stat about {};

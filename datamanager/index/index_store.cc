@@ -1,7 +1,8 @@
 #include "datamanager/index/index_store.h"
 
-// A file that is being written is neither in entries_ nor in bytes_: room was made for it, so what
-// is on the disk may be over the budget by the files that several threads write at once.
+// A file that is being written is in neither entries_ nor bytes_, although room was made for it.
+// The disk usage may therefore exceed the budget by the files that threads are writing at the
+// moment.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -44,7 +45,7 @@ absl::Status IndexStore::List() {
   MutexLock lock(mutex_);
   while (const dirent* const entry = readdir(directory.get())) {
     const std::string name = entry->d_name;
-    // "0123456789abcdef.idx", or ".idx.RANDOM.tmp" behind it: a writer has been killed.
+    // The name is "0123456789abcdef.idx", or has ".RANDOM.tmp" after that if its writer was killed.
     if (name.find(kSuffix) != IndexFileName("").size() - kSuffix.size()) continue;
     struct stat about {};
     const bool whole = absl::EndsWith(name, Absl(kSuffix));

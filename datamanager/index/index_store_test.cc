@@ -34,7 +34,7 @@ class IndexStoreTest : public testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
-  // An index of a run, of a little more than `bytes`.
+  // Returns an index of a run of slightly more than `bytes` bytes.
   static IndexWriter Index(const std::string& run, std::size_t bytes = 0) {
     IndexedRun index;
     index.directory = run;
@@ -97,13 +97,13 @@ TEST_F(IndexStoreTest, TheNewestRunsHaveTheRoom) {
     EXPECT_EQ(store->Write("/d", 40, Index("/d", 3 * kSize)).code(),
               absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(Runs(*store), (Names{"/b", "/c"})) << "nothing makes room in vain";
-    // An index that has become too large is not left as it was.
+    // An index that became too large is removed: its old version would be wrong.
     EXPECT_FALSE(store->Write("/b", 21, Index("/b", 3 * kSize)).ok());
     EXPECT_EQ(Files(), 1u);
     ASSERT_TRUE(store->Write("/b", 21, Index("/b", kSize)).ok());
     EXPECT_EQ(store->GetStats().dropped, 4u);
   }
-  // A later process knows which is newer.
+  // A later process knows which index is newer.
   EXPECT_EQ(Runs(*Open(kSize + 200)), Names{"/c"});
   EXPECT_EQ(Open(0)->GetStats().files, 0u);
   EXPECT_EQ(Files(), 0u);
@@ -123,7 +123,7 @@ TEST_F(IndexStoreTest, WhatIsOfNoRunIsRemoved) {
   EXPECT_EQ(store->GetStats().files, 1u);
 }
 
-// (In the place of a full disk: a limit of the size of files has the same way.)
+// (A limit on file sizes stands in for a full disk: both fail in the same way.)
 TEST_F(IndexStoreTest, AFullDiskLeavesNothing) {
   const auto store = Open(1 << 20);
   ASSERT_TRUE(store->Write("/a", 1, Index("/a")).ok());
