@@ -1,4 +1,4 @@
-// docs/datamanager_queries.md: every example on it is true.
+// Tests that every example in docs/datamanager_queries.md is true.
 
 #include <cstdint>
 #include <fstream>
@@ -39,7 +39,7 @@ std::vector<std::string> Split(std::string_view text, std::string_view separator
   }
 }
 
-// The text behind the heading, up to the next one.
+// Returns the text after the heading, up to the next heading.
 std::string Section(const std::string& page, const std::string& heading) {
   const std::vector<std::string> parts = Split(page, "\n## " + heading + "\n");
   EXPECT_EQ(parts.size(), 2U) << heading;
@@ -69,7 +69,7 @@ class Runs {
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  // The runs with that answer, as the page has them.
+  // Returns the names of the runs with that answer, in the page's format.
   std::string Answering(const RunQuery& query, Answer answer) const {
     std::string names;
     for (const RunFacts& run : runs_) {
@@ -111,7 +111,7 @@ class Runs {
   std::vector<RunFacts> runs_;
 };
 
-// In backquotes; "|" has a backslash in a table.
+// Returns the text between backquotes; in a table, "|" is escaped by a backslash.
 std::string Code(std::string cell) {
   EXPECT_GE(cell.size(), 2U);
   cell = cell.substr(1, cell.size() - 2);
@@ -120,7 +120,7 @@ std::string Code(std::string cell) {
   return cell;
 }
 
-// A bar that is none of a query's.
+// Splits a table row at the bars that are not part of a query.
 std::vector<std::string> Cells(const std::string& line) {
   return Split(line.substr(2, line.size() - 4), " | ");
 }
@@ -154,7 +154,7 @@ TEST(QueriesPageTest, EveryConditionOfTheTableIsOne) {
     if (line.substr(0, 3) != "| `") continue;
     for (const std::string& cell : Split(Cells(line).front(), ", ")) {
       std::string query = Code(cell);
-      // The names of counts stand alone.
+      // The names of counts are listed without an operator.
       if (query.find_first_of("<=>:") == std::string::npos) query += ">1";
       EXPECT_TRUE(RunQuery::Parse(query).ok()) << query;
       ++conditions;
@@ -167,7 +167,8 @@ TEST(QueriesPageTest, EveryErrorIsTheOneThatIsGiven) {
   const std::vector<std::string> blocks = Split(Section(Page(), "Errors"), "```");
   int errors = 0;
   for (std::size_t i = 1; i < blocks.size(); i += 2) {
-    const std::string block = blocks[i].substr(1, blocks[i].size() - 2);  // Without its newlines.
+    const std::string block = blocks[i].substr(1, blocks[i].size() - 2);  // Without the first and
+                                                                          // last newline.
     const std::vector<std::string> lines = Split(block, "\n");
     ASSERT_EQ(lines.size(), 3U) << block;
     EXPECT_EQ(std::string(RunQuery::Parse(lines[1].substr(2)).status().message()), block);

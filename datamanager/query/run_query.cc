@@ -42,7 +42,7 @@ enum class Subject {
   kAge,
   // Compared with a number or a text.
   kConfig,
-  // Looked for.
+  // Searched for.
   kLabel,
   kName,
   kNote,
@@ -80,8 +80,8 @@ std::optional<Meaning> Find(const Word<Meaning> (&words)[N], std::string_view te
   return std::nullopt;
 }
 
-// Most writers store 32 bits: the 0.1 of a query means also the float nearest to it, so that
-// "loss=0.1" and "loss<=0.1" find a stored 0.1f.
+// Most writers store 32-bit floats, so the 0.1 of a query also means the nearest float: "loss=0.1"
+// and "loss<=0.1" find a stored 0.1f.
 double AsStored(double number, double value) {
   const double magnitude = std::fabs(number);
   if (!(magnitude >= FLT_MIN && magnitude <= FLT_MAX)) return number;
@@ -89,7 +89,7 @@ double AsStored(double number, double value) {
   return value == nearest ? nearest : number;
 }
 
-// By name, in a sorted list.
+// Finds a name in a sorted list.
 template <typename Facts>
 const Facts* FindNamed(std::span<const Facts> all, std::string_view name) {
   const auto found =
@@ -98,7 +98,7 @@ const Facts* FindNamed(std::span<const Facts> all, std::string_view name) {
   return found == all.end() || found->name != name ? nullptr : &*found;
 }
 
-// A number of a run; nothing: it has none. Only of what is known.
+// Returns a number of a run; null if it has none. Only for facts that are known.
 std::optional<double> NumberOf(Subject subject, const std::string& tag_name, const RunFacts& run,
                                std::int64_t now_us) {
   switch (subject) {
@@ -106,7 +106,7 @@ std::optional<double> NumberOf(Subject subject, const std::string& tag_name, con
       return static_cast<double>(run.files);
     case Subject::kBytes:
       return static_cast<double>(run.bytes);
-    case Subject::kAge:  // A clock that is behind makes nothing younger than new.
+    case Subject::kAge:  // A clock that is behind does not make ages negative.
       return std::max((static_cast<double>(now_us) - static_cast<double>(run.update_us)) * 1e-6,
                       0.0);
     case Subject::kPoints:
@@ -129,7 +129,7 @@ std::optional<double> NumberOf(Subject subject, const std::string& tag_name, con
   return extreme;
 }
 
-// True if only the files of a run tell the answer.
+// True if the answer requires reading the run's files.
 bool IsInFiles(Subject subject) {
   switch (subject) {
     case Subject::kLast:
@@ -157,14 +157,14 @@ struct RunQuery::Condition {
   Subject subject = Subject::kLast;
   Comparison comparison = Comparison::kEqual;
   std::string name;                    // Name of a tag or of a configured value.
-  std::optional<double> number;        // Number to compare with; kConfig: if the value looks like
-                                       // one.
-  std::string text;                    // kConfig: as written. kLabel, kPlugin: word to look for.
-  std::optional<NamePattern> pattern;  // kName, kNote, kTag.
-  CacheState state = CacheState::kNotCached;  // kState.
+  std::optional<double> number;        // Number to compare with; for kConfig only if the value
+                                       // looks like one.
+  std::string text;                    // kConfig: the value's text. kLabel, kPlugin: the word.
+  std::optional<NamePattern> pattern;  // For kName, kNote and kTag.
+  CacheState state = CacheState::kNotCached;  // For kState.
 };
 
-// Reads conditions. A method that reads something returns false when it has noted an error.
+// Parses conditions. A method that reads returns false when it has noted an error.
 class RunQuery::Parser {
  public:
   explicit Parser(std::string_view text) : text_("query", text) {}
@@ -197,7 +197,7 @@ class RunQuery::Parser {
     return ReadNumberCondition(Subject::kLast, std::move(word), condition);
   }
 
-  // Behind "field:rest"; an empty rest stands in quotes, or behind spaces.
+  // Parses the part after "field:"; if `rest` is empty, quotes or spaces follow.
   bool ReadField(std::size_t start, const std::string& field, std::string rest,
                  Condition* condition) {
     const auto subject = Find(kFields, field);

@@ -15,32 +15,33 @@ namespace datamanager {
 
 using Answer = runtime::Answer;
 
-// A question that each run answers: "loss<0.1 & label:base" (docs/datamanager_queries.md). Copies
-// share it; any thread may call any method.
+// A query that is evaluated for each run: "loss<0.1 & label:base" (docs/datamanager_queries.md).
+// Copies share the parsed query; any thread may call any method.
 //
 //   condition = NUMBER_OF OP NUMBER | config.NAME OP VALUE | FIELD:TEXT   (run_parameters.h)
 //   NUMBER_OF = TAG | last:TAG | min:TAG | max:TAG | steps | points | tags | files | bytes | faults
 //   | age FIELD = label | name | note | tag | plugin | state      OP = < <= > >= = !=
 //
-// Connectives, words and limits are those of every query (runtime/query/query_tree.h and
-// query_text.h); "==" is the same as "=", and a name in quotes is always a tag's.
+// Connectives, words and limits are those of every query language here (runtime/query/query_tree.h
+// and query_text.h); "==" equals "=", and a quoted name is always a tag.
 class RunQuery : public runtime::QueryLimits {
  public:
-  // InvalidArgument has three lines: "query, column 6: expected ..." (in characters, from 1), the
-  // query (a part of it if it is long, what is not printable as "?"), and a "^" below that column.
+  // Parses a query. InvalidArgument has three lines: "query, column 6: expected ..." (columns count
+  // characters from 1), the query (a part of it if it is long; unprintable characters as "?"), and
+  // a "^" below the column.
   static absl::StatusOr<RunQuery> Parse(std::string_view text);
 
-  // Three-valued: a run that lacks what a comparison is about (a tag, a step, a configured value)
-  // answers no, a run of which that is not known answers unknown, unless the rest of the query
-  // decides. `now_us`: microseconds since 1970, for ages.
+  // Evaluates the query in three-valued logic: a run that lacks the tested fact (a tag, a step, a
+  // configured value) gives no; a run of which the fact is not known yet gives unknown, unless the
+  // rest of the query decides. `now_us`: microseconds since 1970, for ages.
   Answer Ask(const RunFacts& run, std::int64_t now_us) const;
 
-  // False: what every run shows without reading its files (RunFacts::counted) is enough.
+  // False if facts that are known without reading files suffice (see RunFacts::counted).
   bool NeedsFiles() const;
-  // It asks about RunFacts::config and hparams.
+  // True if the query tests RunFacts::config and hparams.
   bool NeedsParameters() const;
 
-  // The tags, parameters and labels that the query names, each once.
+  // The tags, parameters and labels in the query, without duplicates.
   struct Term {
     enum class Kind : std::uint8_t { kTag, kParameter, kLabel };
     Kind kind = Kind::kTag;

@@ -1,5 +1,5 @@
-// Any bytes as a query: understood or refused in three lines that point into it; what is
-// understood gives each run one answer, and the denial of it the opposite.
+// Feeds arbitrary bytes as a query: it is accepted, or refused with three lines that point into it.
+// An accepted query has one answer for each run, and its negation has the opposite answer.
 
 #include <algorithm>
 #include <cstddef>
@@ -74,11 +74,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   unknown.state = known.state;
   const Answer answer = query->Ask(known, kNow);
   Require(answer != Answer::kUnknown);
-  // Facts that are known later do not contradict an earlier answer.
+  // Facts that become known later do not contradict an earlier definite answer.
   const Answer before = query->Ask(unknown, kNow);
   Require(before == Answer::kUnknown || before == answer);
   const auto denial = RunQuery::Parse("!(" + text + ")");
-  // A query that is as large, or as deep, as may be cannot be denied.
+  // A query of the maximal size or depth cannot be negated.
   if (denial.ok()) Require(denial->Ask(known, kNow) != answer);
   return 0;
 }

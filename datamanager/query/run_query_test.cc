@@ -21,7 +21,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kNow = 1'700'000'000'000'000;
 
-// A run that was read: a trial's.
+// A trial's run that has been read.
 class KnownRun {
  public:
   KnownRun() {
@@ -68,7 +68,7 @@ class KnownRun {
   RunFacts run_;
 };
 
-// A run of which nothing was read.
+// Returns a run of which nothing has been read.
 RunFacts UnknownRun() {
   RunFacts run;
   run.name = "new";
@@ -88,11 +88,11 @@ Answer Ask(const std::string& query, const RunFacts& run) {
 struct Row {
   const char* query;
   bool known;    // The answer for the run that was read.
-  char new_run;  // And for one that was not: "y", "n", "?".
+  char new_run;  // The answer for the unread run: "y", "n" or "?".
 };
 
 constexpr Row kRows[] = {
-    // The last value of a tag, its extremes.
+    // The last value of a tag, its minimum and maximum.
     {"loss<0.2", true, '?'},
     {"loss < 0.05", false, '?'},
     {"last:loss<0.2", true, '?'},
@@ -160,7 +160,7 @@ constexpr Row kRows[] = {
     {"plugin:image", false, '?'},
     {"state:cached", true, 'n'},
     {"state:not-cached", false, 'y'},
-    // Together: "!" before "&" before "|".
+    // Combinations: "!" binds more tightly than "&", and "&" than "|".
     {"loss<0.2 & label:base", true, '?'},
     {"loss<0.2&label:other", false, '?'},
     {"label:other | label:base", true, '?'},
@@ -170,7 +170,7 @@ constexpr Row kRows[] = {
     {"!label:other & !(label:x | label:y)", true, '?'},
     {"!!label:base", true, '?'},
     {" \t( ( label:base ) )\n", true, '?'},
-    // Queries with an answer that does not need the unknown part.
+    // Queries whose answer does not depend on the unknown part.
     {"name:new | loss<0.01", false, 'y'},
     {"name:old & loss<0.2", false, 'n'},
     {"!(name:new | loss<0.2)", false, 'n'},

@@ -27,7 +27,7 @@ absl::Status Compile(const std::string& pattern, const char* field,
   return absl::OkStatus();
 }
 
-// "a, b, c and 7 more"
+// Returns "a, b, c and 7 more".
 template <typename Name, typename Things>
 std::string NameSome(const Things& things, Name name) {
   std::string text;
@@ -38,14 +38,14 @@ std::string NameSome(const Things& things, Name name) {
   return absl::StrCat(text, " and ", things.size() - kNamedInErrors, " more");
 }
 
-// Each once, in the order in which they come first.
+// Removes duplicates; keeps the order of first occurrence.
 std::vector<std::string> EachOnce(std::vector<std::string> names) {
   std::set<std::string> known;
   std::erase_if(names, [&](const std::string& name) { return !known.insert(name).second; });
   return names;
 }
 
-// Index in the sorted `names`.
+// Returns the run's index in the sorted `names`.
 absl::StatusOr<std::size_t> FindRun(std::span<const std::string_view> names,
                                     const std::string& wanted) {
   const auto first = std::lower_bound(names.begin(), names.end(), wanted);

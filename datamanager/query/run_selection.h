@@ -16,15 +16,15 @@
 
 namespace datamanager {
 
-// The tags and runs that a question is about. An empty condition selects everything; all conditions
-// that are given must hold.
+// The tags and runs that a call selects. An empty condition selects everything; otherwise all given
+// conditions must hold.
 struct SelectionRequest {
-  std::vector<std::string> runs = {};  // Names or unique prefixes of names.
-  std::string run_pattern = {};        // name_pattern.h, on names of runs.
-  std::string query = {};              // run_query.h.
+  std::vector<std::string> runs = {};  // Names or unique prefixes.
+  std::string run_pattern = {};        // See name_pattern.h; for names of runs.
+  std::string query = {};              // See run_query.h.
   std::vector<std::string> tags = {};  // Names.
-  std::string tag_pattern = {};        // name_pattern.h, on names of tags.
-  std::string plugin = {};             // The name of a plugin.
+  std::string tag_pattern = {};        // See name_pattern.h; for names of tags.
+  std::string plugin = {};             // Name of a plugin.
 };
 
 // The tags of one run, whose files were read.
@@ -33,43 +33,43 @@ struct RunTags {
   std::span<const TagFacts> tags;  // Sorted by name.
 };
 
+// A selected tag of a run.
 struct SelectedSeries {
-  std::size_t run = 0;  // Index in what was given.
+  std::size_t run = 0;  // Index in the given runs.
   std::size_t tag = 0;  // Index in that run's tags.
 
   bool operator==(const SelectedSeries&) const = default;
 };
 
-// A request that was understood. It is answered in three steps, the first two of which need no
-// payload: FindRuns(), then Ask() for each of them, then, once the files of those were read,
-// FindSeries(). Any thread may call any method.
+// A parsed selection. It is evaluated in three steps, of which the first two need no file contents:
+// FindRuns(), then Ask() for each run found, then, once the files of those were read, FindSeries().
+// Any thread may call any method.
 class RunSelection {
  public:
-  static constexpr std::size_t kMaxNames = 10'000;      // Names of runs, and names of tags.
-  static constexpr std::size_t kMaxSeries = 1'000'000;  // In one answer.
+  static constexpr std::size_t kMaxNames = 10'000;      // Limit of names of runs, and of tags.
+  static constexpr std::size_t kMaxSeries = 1'000'000;  // Limit of one answer.
 
-  // InvalidArgument: a pattern or the query is wrong (RunQuery::Parse()), or there are too many
-  // names.
+  // Returns InvalidArgument if a pattern or the query is malformed (RunQuery::Parse()), or there
+  // are too many names.
   static absl::StatusOr<RunSelection> Make(SelectionRequest request);
 
-  // The runs that are selected by name, as indices in `names`, which are those of all runs, sorted:
-  // in the order of the request, each once, or, if that names none, in theirs. NotFound: one that
-  // is named is not there; FailedPrecondition: what is named is the beginning of several.
+  // Returns the selected runs as indices in `names`, the sorted names of all runs: in the order of
+  // the request and without duplicates, or, if the request names no run, in the order of `names`.
+  // NotFound: a named run does not exist; FailedPrecondition: a prefix is ambiguous.
   absl::StatusOr<std::vector<std::size_t>> FindRuns(std::span<const std::string_view> names) const;
 
-  // The query's answer for a run; yes if the selection has no query. `now_us`: microseconds since
-  // 1970.
+  // Evaluates the query for a run; yes without a query. `now_us`: microseconds since 1970.
   Answer Ask(const RunFacts& run, std::int64_t now_us) const;
-  // False: there is no query, and Ask() says yes to every run.
+  // False if the selection has no query, so that Ask() always returns yes.
   bool HasQuery() const { return query_.has_value(); }
-  // False: Ask() is never unknown for want of RunFacts::counted.
+  // False if Ask() never returns unknown because of RunFacts::counted.
   bool NeedsFiles() const;
-  // As RunQuery's.
+  // See RunQuery::NeedsParameters().
   bool NeedsParameters() const;
 
-  // The selected tags run by run, those of a run in the order of the request, or, if that names
-  // none, by name. NotFound: one that is named is in none of `runs`, whatever pattern and plugin
-  // say (not if there are no runs). ResourceExhausted: over kMaxSeries.
+  // Returns the selected tags, run by run; those of a run in the order of the request, or by name
+  // if the request names no tag. NotFound: a named tag is in none of `runs`, regardless of pattern
+  // and plugin (unless `runs` is empty). ResourceExhausted: over kMaxSeries.
   absl::StatusOr<std::vector<SelectedSeries>> FindSeries(std::span<const RunTags> runs) const;
 
  private:
