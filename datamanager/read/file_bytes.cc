@@ -36,18 +36,18 @@ absl::Status CheckLength(const FileRange& range) {
       absl::StrCat("a value of ", range.length, " bytes: none is longer than ", kMaxRangeBytes));
 }
 
-// `size` bytes at the offset `first` of the range.
+// Reads `size` bytes at offset `first` of the range.
 absl::StatusOr<std::string> ReadPart(const std::string& path, const FileRange& range,
                                      std::uint64_t first, std::size_t size,
                                      eventlog::OpenFileBound* open_files) {
-  // No file reaches as far, and off_t is signed.
+  // No file is that long, and off_t is signed.
   if (range.offset > (std::uint64_t{1} << 62)) return NotThere(path, range);
   const eventlog::OpenFileBound::Slot place(open_files);
-  // Not to wait for a writer if somebody has put a FIFO there.
+  // O_NONBLOCK: opening a named pipe would otherwise block.
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return OpenError(path, errno);
   std::string bytes;
-  // The caller may ask for more than there is: memory is taken only as bytes are seen.
+  // The range may be longer than the file, so memory is allocated only as bytes arrive.
   while (bytes.size() < size) {
     const std::size_t before = bytes.size();
     bytes.resize(std::min(size, before + kCheckedAtOnce));

@@ -19,7 +19,7 @@ namespace {
 class FileBytesTest : public ::testing::Test {
  protected:
   void Write(std::string_view content) { std::ofstream(path_, std::ios::binary) << content; }
-  // A range of the content that stands there now.
+  // Returns a range of the current content.
   FileRange RangeOf(std::string_view content, std::uint64_t offset, std::uint64_t length) {
     return {.offset = offset,
             .length = length,
@@ -38,7 +38,7 @@ TEST_F(FileBytesTest, ReadsWhatStandsThere) {
   const auto bytes = Read(RangeOf(content, 7, 5));
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(*bytes, "value");
-  // Also nothing, where the file ends.
+  // An empty range at the end of the file is valid too.
   EXPECT_EQ(Read(RangeOf(content, content.size(), 0)).value_or("?"), "");
 }
 
@@ -56,7 +56,7 @@ TEST_F(FileBytesTest, OtherBytesAreNotGivenOut) {
             absl::StatusCode::kDataLoss);
   EXPECT_EQ(Read({.offset = 0, .length = kMaxRangeBytes + 1}).status().code(),
             absl::StatusCode::kInvalidArgument);
-  // The promise of a long value costs no memory: the file has nine bytes.
+  // A range that claims to be long allocates no memory: the file has only nine bytes.
   EXPECT_EQ(Read({.offset = 0, .length = kMaxRangeBytes}).status().code(),
             absl::StatusCode::kDataLoss);
   unlink(path_.c_str());

@@ -11,10 +11,10 @@
 
 namespace datamanager {
 
-// Cuts a range of a file into parts, hands them out to readers, and has them in order when they
-// come back. Only so many are ahead of the first that is not complete, which bounds the memory of
-// parts that wait for one before them. Knows nothing of what a part is, but that it says when it is
-// complete(). Not thread safe.
+// Cuts a range of a file into parts, hands them out to readers, and puts them in order when they
+// return. The number of parts from the first incomplete one on is limited, which bounds the memory
+// of parts that wait for an earlier one. A part is opaque, except that it has complete(). Not
+// thread safe.
 template <typename Part>
 class PartQueue {
  public:
@@ -22,18 +22,17 @@ class PartQueue {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
-  // Makes the part that begins in this range.
+  // Makes the part for this range.
   using Make = std::function<std::unique_ptr<Part>(Range range)>;
-  // A part that is out.
+  // A part that a reader holds.
   struct Ticket {
     std::uint64_t number = 0;
-    std::unique_ptr<Part> part;  // Null: no part is to be read now.
+    std::unique_ptr<Part> part;  // Null: no part can be read now.
   };
 
-  // `range` is cut into parts of `part_bytes`, `ahead` of which may be there at once; the last ones
-  // are smaller and smaller (an eighth of that at least), so that all who read end at about the
-  // same time. Earlier parts are forgotten; those of them that are out are thrown away when they
-  // come back.
+  // Cuts `range` into parts of `part_bytes`, of which at most `ahead` exist at once. The last parts
+  // get smaller and smaller (at least an eighth of that), so that all readers end at about the same
+  // time. Forgets earlier parts; those still held by readers are discarded when they return.
   void Begin(Range range, std::uint64_t part_bytes, std::size_t ahead, Make make) {
     Clear();
     next_ = range.begin;
@@ -47,10 +46,10 @@ class PartQueue {
     slots_.clear();
     next_ = end_ = 0;
   }
-  // Nothing is left.
+  // True if no parts are left.
   bool empty() const { return slots_.empty() && next_ >= end_; }
 
-  // The first part that nobody reads.
+  // Hands out the first incomplete part that no reader holds.
   Ticket Take() {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       Slot& slot = slots_[i];
@@ -62,25 +61,26 @@ class PartQueue {
     slots_.push_back({range.begin, make_(range)});
     return TakeSlot(slots_.size() - 1);
   }
+  // Takes back a part, complete or not.
   void Give(Ticket ticket) {
     const std::uint64_t place = ticket.number - first_number_;
     if (ticket.number < first_number_ || place >= slots_.size()) return;
     slots_[static_cast<std::size_t>(place)].part = std::move(ticket.part);
   }
 
-  // The first part, if it is complete.
+  // Returns the first part if it is complete, otherwise null.
   Part* Front() const {
     if (slots_.empty() || slots_.front().part == nullptr) return nullptr;
     return slots_.front().part->complete() ? slots_.front().part.get() : nullptr;
   }
-  // Where the first part begins, or the next that will be made; the end if no part is left.
+  // Begin of the first part, or of the next one to be made; the end if no part is left.
   std::uint64_t front_begin() const { return slots_.empty() ? next_ : slots_.front().begin; }
   void PopFront() {
     slots_.pop_front();
     ++first_number_;
   }
 
-  // How many parts are out or can be taken.
+  // Number of parts that are held by readers or can be taken.
   std::size_t hands() const {
     std::size_t hands = 0;
     for (const Slot& slot : slots_) {
@@ -97,14 +97,14 @@ class PartQueue {
  private:
   struct Slot {
     std::uint64_t begin = 0;
-    std::unique_ptr<Part> part;  // Null: it is out.
+    std::unique_ptr<Part> part;  // Null: a reader holds it.
   };
-  // The end of the part that begins at `begin`, before end_.
+  // Returns the end of the part that begins at `begin`, which is before end_.
   std::uint64_t EndOfPart(std::uint64_t begin) const {
     const std::uint64_t left = end_ - begin;
     const std::uint64_t least = std::max<std::uint64_t>(part_bytes_ / 8, 1);
     const std::uint64_t bytes = std::clamp(left / ahead_, least, std::max(part_bytes_, least));
-    // The rest would not be worth a part.
+    // A smaller rest would not be worth a part of its own.
     return left < bytes + least ? end_ : begin + bytes;
   }
   Ticket TakeSlot(std::size_t place) {
@@ -112,8 +112,8 @@ class PartQueue {
   }
 
   std::deque<Slot> slots_;
-  std::uint64_t first_number_ = 0;  // Number of the first slot; no number is ever used again.
-  std::uint64_t next_ = 0;          // Where the next part begins.
+  std::uint64_t first_number_ = 0;  // Number of the first slot; numbers are never reused.
+  std::uint64_t next_ = 0;          // Begin of the next part.
   std::uint64_t end_ = 0;
   std::uint64_t part_bytes_ = 1;
   std::size_t ahead_ = 0;

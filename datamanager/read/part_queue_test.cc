@@ -53,8 +53,8 @@ TEST_F(PartQueueTest, PartsCoverTheRange) {
   }
 }
 
-// Two threads that take a byte in the same time end one part apart at most: a rest that one of them
-// reads alone is a small one.
+// Two threads of equal speed finish at most one part apart, so the remainder that one of them reads
+// alone is small.
 TEST_F(PartQueueTest, TheLastPartsAreSmall) {
   Begin({0, 1000}, 80, 4);
   std::vector<std::uint64_t> sizes;
@@ -71,7 +71,7 @@ TEST_F(PartQueueTest, TheLastPartsAreSmall) {
   }
 }
 
-// As long as there are parts for two, nobody is told that one is enough.
+// While two parts can be taken, the queue must not report that one thread suffices.
 TEST_F(PartQueueTest, ThereAreHandsForAllPartsThatCanBeTaken) {
   for (const std::uint64_t bytes : {1, 9, 10, 11, 35, 100, 1000}) {
     Begin({0, bytes}, 80, 4);

@@ -1,8 +1,8 @@
 #include "datamanager/read/run_data.h"
 
 // Always true:
-// - A Tag that is not empty has been in a change, so sorted_ is false until TagsByName() was asked.
-// - cached_bytes_ is the sum of bytes_ of all tags, but for those in changes_.
+// - If a tag that is not empty has changed, sorted_ is false until TagsByName() is called.
+// - cached_bytes_ is the sum of bytes_ of all tags except those in changes_.
 // - With level_ and keeps_points_, tag.points has tag.summary.points points.
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 using eventlog::FaultKind;
 using eventlog::TagKind;
 
-// How many kinds are looked through for one that is the same; a run has few of them, unless each
-// tag has a description of its own.
+// How many kinds are compared to find an equal one; a run has only few, unless each tag has its own
+// description.
 constexpr std::size_t kKindsCompared = 8;
 constexpr std::uint8_t kEventForm = 0x80;
 
@@ -29,7 +29,7 @@ std::size_t BytesOf(const TagKind& kind) {
          kind.description.capacity() + kind.content.capacity();
 }
 
-// A node of the tag table's hash map, and where it stands.
+// A node of the tag table's hash map, with its entry.
 constexpr std::size_t kTagBytes = sizeof(RunData::Tag) + 64;
 
 }  // namespace
@@ -115,7 +115,7 @@ std::uint64_t RunData::done_bytes() const {
 const ScalarColumns& RunData::ByStep(TagId id, Overlap policy) {
   Tag& tag = *tags_[id];
   purges_.CatchUp(tag.summary, &tag.marks);
-  // The marks are ahead of the points, so what is made of them now does not grow.
+  // The marks are ahead of the points, so a view made now must not be extended later.
   if (!level_) tag.by_step_.Drop();
   const ScalarColumns& by_step = tag.by_step_.Get(tag.points, tag.marks, policy);
   Weigh(tag);
@@ -355,9 +355,9 @@ bool RunData::Append(RunData&& part, std::uint32_t age) {
 
 bool RunData::Fits(const Tag& part, std::string_view name) const {
   const TagId id = names_->Find(name);
-  if (id >= tags_.size() || !tags_[id]->kind->settled) return true;  // It goes on as in the part.
+  if (id >= tags_.size() || !tags_[id]->kind->settled) return true;  // Takes the part's kind.
   if (part.waited_) return false;
-  // The first metadata counts, but how values are used is a matter of the class alone.
+  // The first metadata wins, but values are used according to the class alone.
   return !part.kind->settled || part.kind->data_class == tags_[id]->kind->data_class;
 }
 

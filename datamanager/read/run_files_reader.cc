@@ -1,15 +1,14 @@
 #include "datamanager/read/run_files_reader.h"
 
 // Always true between two calls:
-// - ranges_ covers what was read of each file, in the order in which it was read; none of them
-//   is empty.
-// - As long as index_ is there, no file is looked at, and data_ has its tags before next_tag_, or,
-// if
-//   it was counted, their points.
-// - data_.level(): what is new goes into the columns at once (if points are kept at all). If not,
-//   again_ has read the ranges before again_.range, and that one in part.
-// - As long as parts_ is not empty, its file is to be looked at, and was read up to the first part
-//   at most, or into it, if the part before does not fit.
+// - ranges_ covers the bytes read of each file, in the order in which they were read; none is
+//   empty.
+// - While index_ is set, no file is examined, and data_ has the index's tags before next_tag_, or,
+//   if data_ was counted, their points.
+// - data_.level(): new points go into the columns at once (if points are kept at all). Otherwise
+//   again_ has read the ranges before again_.range, and a part of that one.
+// - While parts_ is not empty, its file is in pending_, and was read at most up to the first part,
+//   or into it if the part before did not fit.
 
 #include <algorithm>
 #include <limits>
@@ -26,29 +25,30 @@ namespace {
 using eventlog::FaultKind;
 using eventlog::ScanOutcome;
 
-// The cost of opening a file in bytes that are read, so that a step of many small files ends too.
+// The cost of opening a file, in bytes, so that a step of many small files ends too.
 constexpr std::uint64_t kBytesOfAFile = 16 << 10;
-// The same for a tag of an index.
+// The cost of a tag of an index, likewise.
 constexpr std::size_t kBytesOfATag = 1 << 10;
-// For each thread so many parts may be there, and for all so many are joined between two steps.
+// Limit of parts in existence per thread, and limit of parts joined between two steps.
 constexpr std::size_t kPartsOfAHand = 2;
 constexpr int kJoinedParts = 4;
-// Before a file is cut, 1 / kFirstOfAPart of a part is read at its start: that shows where records
-// begin, and has what is at the start of files alone.
+// Before a file is cut, 1 / kFirstOfAPart of a part is read at its start: that finds the boundaries
+// of records, and reads what occurs only at the start of a file.
 constexpr std::uint64_t kFirstOfAPart = 16;
 
-// Events are read of it.
+// True if events are read from such a file.
 bool HoldsEvents(FileKind kind) {
   return kind == FileKind::kTensorBoard || kind == FileKind::kMindSpore;
 }
 
-// Other than one that is no file, or gone: of these the listing will tell.
+// True for an unreadable file that may become readable; the listing covers files that were removed
+// or are not regular.
 bool MayBeReadLater(const RunFileData& file) {
   return !file.gone && !file.problem.ok() && !absl::IsInvalidArgument(file.problem) &&
          !absl::IsNotFound(file.problem);
 }
 
-// A file is newer than another by what its name says, to the second.
+// Returns the file's age from the time in its name, to the second; larger is newer.
 std::uint32_t AgeOf(const ListedFile& file) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(file.create_us / 1'000'000, 0, kMost));
@@ -128,7 +128,7 @@ absl::Status RunFilesReader::BeginFrom(IndexReader index) {
     file.version = known.version.substr(0, RunFileData::kMaxText);
     file.writer = known.writer.substr(0, RunFileData::kMaxText);
     file.bad_tag = known.bad_tag.substr(0, RunFileData::kMaxText);
-    file.gone = true;  // SetRun() finds those that are there.
+    file.gone = true;  // SetRun() marks those that exist.
     numbers_.emplace(known.name, files.size() - 1);
   }
   ranges_ = run.ranges;
@@ -161,8 +161,8 @@ IndexedRun RunFilesReader::ToIndex() const {
   run.purges = data_.purges().state();
   for (const RunFileData& file : data_.files()) {
     const FileStat& state = file.listed.state;
-    // If the listing is older than what was read, its time may be too early: then the index will be
-    // refused, not believed.
+    // If the listing is older than the data, its time may be too early; the index is then refused
+    // rather than wrongly trusted.
     run.files.push_back({.name = file.listed.name,
                          .format = static_cast<std::uint8_t>(file.listed.kind),
                          .modified_ns = state.bytes == file.position.size ? state.modified_ns : 0,
@@ -248,7 +248,7 @@ bool RunFilesReader::behind() const {
   return std::any_of(pending_.begin(), pending_.end(), [this](const auto& look) {
     const RunFileData& file = data_.file(look.second);
     const std::uint64_t read = file.DoneBytes();
-    // The size is told at the end of what was there.
+    // The size is known only once the end was reached.
     return read < file.listed.state.bytes || (read > 0 && file.position.size == 0);
   });
 }
@@ -326,7 +326,7 @@ void RunFilesReader::TakeTags(Budget* budget, Step* step) {
     break;
   }
   index_.reset();
-  // Points that were not indexed, or are wanted since some tags were taken in without them.
+  // Points were not in the index, or became wanted after some tags were taken without them.
   if (data_.keeps_points() && !data_.SetLevel()) {
     data_.DropPoints();
     data_.KeepPoints();
@@ -345,7 +345,8 @@ void RunFilesReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step*
   if (in_parts) {
     options.limits.end = parts_.front_begin();
   } else if (options_.hands > 1) {
-    // To the record, so that parts can follow; others can read them the sooner, the less this is.
+    // Only up to a record boundary, so that parts can follow; the less is read here, the sooner
+    // others can read them.
     std::uint64_t bytes = budget->left;
     if (!budget->collect && BeginsLarge(file)) bytes = std::min(bytes, FirstBytes());
     options.limits.end = before + bytes;
@@ -391,7 +392,7 @@ bool RunFilesReader::BeginsLarge(const RunFileData& file) const {
 void RunFilesReader::NoteRange(std::uint32_t number, std::uint64_t before) {
   const std::uint64_t after = data_.file(number).position.record.offset;
   if (after <= before) return;
-  // A range that was read again already does not grow.
+  // A range that was read again already must not grow.
   const bool next = again_.range == ranges_.size() || ranges_.back().file != number;
   if (next) ranges_.push_back({number, 0});
   ranges_.back().end = after;
@@ -479,7 +480,7 @@ bool RunFilesReader::Settle(std::uint32_t number, const eventlog::FileScanResult
 
 void RunFilesReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
   if (again_.range == ranges_.size()) {
-    // More or fewer points than were counted: a file has changed and was not noticed.
+    // The number of points differs from the count: a file has changed unnoticed.
     if (!data_.SetLevel()) BeginAnew(step);
     again_ = {};
     return;
@@ -500,14 +501,14 @@ void RunFilesReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Ste
       if (position.record.offset >= range.end) {
         ++again_.range;
       } else if (!result.more) {
-        BeginAnew(step);  // It has become shorter.
+        BeginAnew(step);  // The file has become shorter.
       }
       return;
     case ScanOutcome::kShrunk:
     case ScanOutcome::kReplaced:
     case ScanOutcome::kRewritten:
     case ScanOutcome::kGone:
-      // Looking at it says what has happened, and begins anew.
+      // Examining it shows what has happened, and starts the run again.
       deferred_.erase(file.listed.name);
       pending_.emplace(file.listed.name, range.file);
       again_ = {};

@@ -49,16 +49,16 @@ std::string Record(std::int64_t step, const std::string& tag, double value) {
   const eventlog::Scalar scalar{tag, value};
   return eventlog::RenderScalars(100.0 + static_cast<double>(step), step, {&scalar, 1});
 }
-// An event whose field `field` holds `content`.
+// Returns an event whose field `field` holds `content`.
 std::string EventRecord(std::int64_t step, int field, std::string_view content) {
   return Framed(pb::Double(1, 7) + pb::Number(2, static_cast<std::uint64_t>(step)) +
                 pb::Bytes(field, content));
 }
-// A summary with one value of these fields.
+// Returns a summary that has one value with these fields.
 std::string ValueRecord(std::int64_t step, const std::string& tag, const std::string& fields) {
   return EventRecord(step, 5, pb::Bytes(1, pb::Bytes(1, tag) + fields));
 }
-// A float tensor of rank 0 or, with a size, of rank 1.
+// Returns a float tensor of rank 0 or, if `size` is given, of rank 1.
 std::string TensorField(float value, int size = 0) {
   std::string tensor = pb::Number(1, 1);
   tensor += pb::Bytes(2, size == 0 ? "" : pb::Bytes(2, pb::Number(1, std::uint64_t(size))));
@@ -82,7 +82,7 @@ class RunFilesReaderTest : public testing::Test {
   void Append(const std::string& file, const std::string& bytes) const {
     std::ofstream(directory_ + "/" + file, std::ios::binary | std::ios::app) << bytes;
   }
-  // The bytes are written under another name first.
+  // Replaces the file atomically: writes another file and renames it.
   void Replace(const std::string& file, const std::string& bytes) const {
     Append("new", bytes);
     std::filesystem::rename(directory_ + "/new", directory_ + "/" + file);
@@ -112,7 +112,8 @@ class RunFilesReaderTest : public testing::Test {
     if (keep) reader->KeepPoints();
     return reader;
   }
-  // Reads until nothing is left; gives back what is new, by tag, and how often it began anew.
+  // Reads until nothing is left. Returns the new values by tag, and how often reading began again
+  // from the start.
   struct Outcome {
     std::map<std::string, std::pair<std::uint64_t, std::vector<double>>> fresh;
     int anew = 0;
@@ -140,13 +141,13 @@ class RunFilesReaderTest : public testing::Test {
     }
     return outcome;
   }
-  // All files, as far as they have grown.
+  // Reads all files, as far as they have grown.
   Outcome ReadNew(RunFilesReader& reader) {
     reader.SetRun(List());
     reader.RecheckAll();
     return ReadAll(reader);
   }
-  // In file order.
+  // Returns the values in file order.
   static std::vector<double> Values(const RunFilesReader& reader, const std::string& tag) {
     std::vector<Point> points;
     const auto id = reader.data().FindTag(tag);
@@ -189,7 +190,7 @@ TEST_F(RunFilesReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
     const eventlog::Scalar scalar{"loss", value};
     return eventlog::RenderScalars(time, step, {&scalar, 1});
   };
-  // The first goes on for long; the second ends early, and was later with the steps that it has.
+  // The first writer continues for long; the second ends early, but wrote its steps later.
   const std::string first[] = {at(1, 101, 11), at(2, 102, 12), at(3, 120, 13), at(9, 130, 19)};
   const std::string second[] = {at(1, 111, 21), at(2, 112, 22), at(3, 113, 23)};
   const auto expect = [](RunFilesReader& reader) {
@@ -223,7 +224,7 @@ TEST_F(RunFilesReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
 }
 
 TEST_F(RunFilesReaderTest, TheTenthFileOfAWriterIsReadBehindItsNinth) {
-  // As TensorBoard's writers call them that begin a new one within a second.
+  // The names that TensorBoard's writers use if they start several files within a second.
   for (int file = 0; file < 12; ++file) {
     const double value = 100 * file;
     Append(absl::StrCat("events.out.tfevents.1700000000.host.77.", file),
@@ -328,7 +329,7 @@ TEST_F(RunFilesReaderTest, AFileThatIsGoneTakesItsPointsWithIt) {
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2}));
   EXPECT_TRUE(reader->data().file(0).gone);
   EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kVanished).count, 1u);
-  // Another one of that name.
+  // Another file of the same name.
   Append("a.tfevents", Record(3, "loss", 3));
   EXPECT_EQ(ReadNew(*reader).anew, 0);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2, 3}));
@@ -372,7 +373,7 @@ TEST_F(RunFilesReaderTest, APassingErrorIsToldAfterTheOtherFilesAndTheFileIsLook
   Append("a.tfevents", Record(1, "loss", 1));
   Append("b.tfevents", Record(2, "loss", 2));
   const auto reader = Reader();
-  // It cannot be opened as long as it leads to itself.
+  // A link to itself cannot be opened.
   const std::string path = directory_ + "/a.tfevents";
   std::filesystem::rename(path, directory_ + "/aside");
   std::filesystem::create_symlink("a.tfevents", path);
@@ -466,7 +467,7 @@ TEST_F(RunFilesReaderTest, PointsThatAreReadAgainComeInTheirOldOrder) {
   ReadNew(*reader);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{3, 1, 4}));
   reader->DropPoints();
-  // A point that nobody has read yet comes behind, though its file is the first one.
+  // A point that was never read is added at the end, although its file is the first.
   Append("a.tfevents", Record(2, "loss", 2));
   reader->KeepPoints();
   EXPECT_EQ(ReadNew(*reader).fresh.at("loss"),
@@ -484,7 +485,7 @@ TEST_F(RunFilesReaderTest, AStepIsSmallAndGrowthIsReadBetweenSteps) {
   for (int i = 0; i < 50'000; ++i) bytes += Record(i, "loss", i);
   Append("a.tfevents", bytes);
   RunFilesReader::Options options;
-  options.step_bytes = 50'000;  // A scan reads 256 KiB at once.
+  options.step_bytes = 50'000;  // A scan reads 256 KiB at a time.
   const auto reader = Reader(false, options);
   EXPECT_GT(ReadAll(*reader).steps, 4);
   reader->KeepPoints();
@@ -523,7 +524,7 @@ TEST_F(RunFilesReaderTest, PointsThatAreNotThereAnyMoreWhenTheyAreReadAgainBegin
   EXPECT_EQ(ReadAll(*reader).anew, 1);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1}));
   EXPECT_TRUE(reader->data().cached());
-  // Removed, before anybody has said so.
+  // Removed without a notification.
   reader->DropPoints();
   std::filesystem::remove(directory_ + "/a.tfevents");
   reader->KeepPoints();
@@ -583,7 +584,7 @@ TEST_F(RunFilesReaderTest, ValuesAreKeptByTheirPlace) {
 }
 
 TEST_F(RunFilesReaderTest, WhatCameBeforeATagsMetadataStaysWhereItWas) {
-  // Without metadata a number is a point; the first metadata then makes the tag one of tensors.
+  // A number without metadata is a point; the tag's first metadata then turns it into a tensor tag.
   Append("a.tfevents", ValueRecord(1, "x", TensorField(5)) +
                            ValueRecord(2, "x", TensorField(6) + MetadataField("mine", 2)) +
                            ValueRecord(3, "x", TensorField(7) + MetadataField("other", 1)));

@@ -35,7 +35,8 @@ bool RunPart::JoinTo(RunFileData* file, RunData* data) {
   if (failed_) return false;
   auto joined = eventlog::JoinPositions(file->position, file_.position);
   if (!joined.has_value() || !data->Append(std::move(data_), file->age)) return false;
-  // The file may have changed between the two looks at it: the next one compares.
+  // The file may have changed between the reads; cleared so that the next read compares its
+  // contents.
   joined->change_ns = 0;
   joined->size = 0;
   file->position = *joined;

@@ -12,9 +12,10 @@
 
 namespace datamanager {
 
-// A part of a large event file, read into data of its own by a thread that has nothing to do with
-// the others: the records that begin in [begin, end). Where the first of them begins is found by
-// its checksums, so it may be wrong; JoinTo() holds it against where the part before ended.
+// A part of a large event file, read into data of its own by a thread that works independently of
+// the others: the records that begin in [begin, end). The first of them is located by its
+// checksums. Because that location may be wrong, JoinTo() compares it with the end of the previous
+// part.
 //
 // Used by one thread at a time.
 class RunPart {
@@ -27,22 +28,21 @@ class RunPart {
     std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
     bool keep_points = false;
     std::uint64_t step_bytes = std::uint64_t{4} << 20;
-    eventlog::OpenFileBound* open_files = nullptr;  // Not owned; null: no bound.
+    eventlog::OpenFileBound* open_files = nullptr;  // Not owned; null: no limit.
   };
 
   explicit RunPart(Options options);
   RunPart(const RunPart&) = delete;
   RunPart& operator=(const RunPart&) = delete;
 
-  // Reads some step_bytes; blocks on the disk. Returns how much was read.
+  // Reads some step_bytes; blocks on the disk. Returns the number of bytes read.
   std::uint64_t ReadOn(eventlog::ReadBuffer* buffer);
-  // All of it was read, or it is of no use.
+  // True once all of it was read, or it turned out to be useless.
   bool complete() const { return complete_; }
 
-  // Goes on with what is in the part behind what was read of the file: afterwards everything is as
-  // if that had been read there. False, and nothing is done, if it does not begin where `file`
-  // ends, or if it cannot be told apart from what comes before it (RunData::Append()). Call it
-  // once, on a complete part.
+  // Appends the part to the data that was read of the file, as if it had been read there. Returns
+  // false, and does nothing, if the part does not begin where `file` ends, or if it depends on
+  // earlier data (RunData::Append()). Call it once, on a complete part.
   bool JoinTo(RunFileData* file, RunData* data);
 
  private:

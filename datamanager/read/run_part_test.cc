@@ -1,5 +1,5 @@
-// A file that is read in parts gives what it gives when it is read from its start to its end,
-// whatever is in it and wherever it is cut.
+// Tests that a file read in parts yields the same as one read from start to end, whatever its
+// content and wherever it is cut.
 
 #include "datamanager/read/run_part.h"
 
@@ -70,7 +70,7 @@ std::string SessionStart(std::int64_t step) {
   return Framed(Head(step) + pb::Bytes(7, pb::Number(1, 1)));
 }
 
-// All that is known of a run, as text; equal texts mean equal data.
+// Returns everything known about a run as text; equal texts mean equal data.
 std::string Describe(const RunFilesReader& reader) {
   const RunData& data = reader.data();
   std::vector<std::string> lines;
@@ -157,8 +157,8 @@ class RunPartTest : public testing::Test {
     std::uint64_t part_bytes = 0;
     std::uint64_t step_bytes = 0;
   };
-  // As threads might, in one of the orders that are possible. `read_whole`: bytes that were read
-  // outside of parts.
+  // Reads parts in a random order that threads might produce. Sets `read_whole_` to the number of
+  // bytes that were read outside of parts.
   std::unique_ptr<RunFilesReader> ReadInParts(Cut cut, std::uint32_t seed, bool keep = true) {
     auto reader =
         Reader({.step_bytes = cut.step_bytes, .hands = 3, .part_bytes = cut.part_bytes}, keep);
@@ -195,7 +195,7 @@ class RunPartTest : public testing::Test {
   std::string directory_;
   eventlog::ReadBuffer buffer_;
   std::uint64_t read_whole_ = 0;
-  int parts_ = 0;  // That were taken, again ones too.
+  int parts_ = 0;  // Number of parts taken; one that was taken twice counts twice.
 };
 
 TEST_F(RunPartTest, APlainFileIsReadInPartsAlmostAlone) {
@@ -210,7 +210,7 @@ TEST_F(RunPartTest, APlainFileIsReadInPartsAlmostAlone) {
     const auto reader = ReadInParts({.part_bytes = 300'000, .step_bytes = 100'000}, seed);
     EXPECT_EQ(Describe(*reader), whole);
     EXPECT_LT(read_whole_, bytes.size() / 4) << "of " << bytes.size();
-    // Data that are read again come in the same order.
+    // Data that are read again have the same order.
     reader->DropPoints();
     reader->KeepPoints();
     GoOn(*reader, seed);
@@ -218,7 +218,7 @@ TEST_F(RunPartTest, APlainFileIsReadInPartsAlmostAlone) {
   }
 }
 
-// While one thread reads the start of a file, nobody else can read any of it.
+// While one thread reads the start of a file, no other thread can read from it.
 TEST_F(RunPartTest, PartsAreThereAfterALittle) {
   std::string bytes;
   for (int step = 0; step < 10'000; ++step) bytes += Scalar(step, "loss", step);
@@ -280,11 +280,11 @@ TEST_F(RunPartTest, AFileThatIsReplacedMeanwhileIsReadAnew) {
   EXPECT_FALSE(reader->data().FindTag("loss").has_value());
 }
 
-// Anything that can stand in a file.
+// Generates any content that a file can have.
 class Generator {
  public:
   explicit Generator(std::uint32_t seed) : random_(seed) {
-    // One record in rare_ is a rare one; 0: the file has no rare records.
+    // One record in rare_ is of a rare kind; 0: no rare records.
     rare_ = Below(3) == 0 ? 0 : 2 + Below(200);
     rises_ = Below(2) == 0;
   }
@@ -322,7 +322,7 @@ class Generator {
         return Value(step, "late kind", Metadata("scalars", 1) + Tensor(3));
       case 5:
         return Value(step, "image", pb::Bytes(4, pb::Number(1, 2) + pb::Bytes(4, "png")));
-      case 6:  // A record with bytes in it that look like records.
+      case 6:  // A record that contains bytes that look like records.
         return Value(step, "text",
                      Metadata("text", 2) + pb::Bytes(8, pb::Number(1, 7) + pb::Bytes(8, crowded)));
       case 7:

@@ -39,7 +39,7 @@ using runtime::Absl;
 constexpr std::string_view kTaggedRunMetadata = "graph_tagged_run_metadata";
 constexpr std::string_view kHParams = RunData::kHParamsPlugin;
 
-// "brain.Event:2" is 2, anything else -1.
+// Returns 2 for "brain.Event:2", -1 for any other text.
 double VersionOf(std::string_view text) {
   constexpr std::string_view kPrefix = "brain.Event:";
   double version = -1;
@@ -98,7 +98,7 @@ class MindSporeScan {
   std::vector<TagTable::Id> ids_;
 };
 
-// Takes events of one file into the run's data; again, those that were counted.
+// Adds events of one file to the run's data. kAgain: events that were counted before.
 template <bool kAgain>
 class Taker {
  public:
@@ -140,7 +140,7 @@ class Taker {
   }
 
  private:
-  // Keeps a graph; if the event has a MetaGraphDef, the graph in it.
+  // Keeps a graph; takes it out of a MetaGraphDef if necessary.
   void TakeGraph(const ScannedEvent& scanned) {
     const Event& event = scanned.event();
     std::string_view graph = event.bytes;
@@ -172,7 +172,7 @@ class Taker {
       data_.purges().SessionStart(event.step);
     }
   }
-  // Never inlined, as what is rare makes what is not slower.
+  // Never inlined: inlining a rare path would slow down the common one.
   [[gnu::noinline]] void CountBad(RunData::TagId id, std::uint64_t offset) {
     if (file_->faults.Of(FaultKind::kBadValue).count == 0) {
       file_->bad_tag = data_.tag_name(id).substr(0, RunFileData::kMaxText);
@@ -191,13 +191,13 @@ class Taker {
     return static_cast<std::uint32_t>(
         eventlog::CountBlobs(value.kind, plugin, value.bytes).value_or(0));
   }
-  // (A call costs 30 instructions for each record.)
+  // (A call would cost 30 instructions per record.)
   [[gnu::always_inline]] inline void TakeValue(const ScannedEvent& scanned, RunData::TagId id,
                                                const SummaryValue& value, std::uint8_t form) {
     const eventlog::TagKind* kind = &data_.KindWith(id, value);
     const Event& event = scanned.event();
     if constexpr (kAgain) {
-      // Values before the tag's first metadata were used as values of a tag without any.
+      // Values before the tag's first metadata were used like values of a tag without metadata.
       if (id >= settled_->size()) settled_->resize(id + 1, false);
       if (!(*settled_)[id]) {
         eventlog::TagKind merged;
@@ -245,8 +245,8 @@ class Taker {
   }
 
   const std::uint32_t number_;
-  RunFileData* const file_;           // Counts new events,
-  std::vector<bool>* const settled_;  // or is set for those that come again.
+  RunFileData* const file_;           // Counts new events; null for repeated ones.
+  std::vector<bool>* const settled_;  // Null for new events.
   RunData& data_;
   const eventlog::TagKind unsettled_;  // Kind of a tag without metadata.
 };
@@ -279,7 +279,7 @@ eventlog::FileScanResult ScanAgain(const ScannedFile& which,
                                    const eventlog::FileScanOptions& options,
                                    eventlog::ReadBuffer* buffer, const ScannedAgain& again,
                                    const RunFileData& file, RunData* data) {
-  FileFaults known;  // Counted the first time.
+  FileFaults known;  // Ignored: faults were counted the first time.
   Taker<true> taker(which.number, nullptr, again.settled, data);
   return Scan(which.path, file.listed.kind, options, again.position, buffer, &known, &data->names(),
               [&](const ScannedEvent& event) { taker.Take(event); });

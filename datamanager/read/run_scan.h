@@ -10,23 +10,23 @@
 
 namespace datamanager {
 
-// The file of a run that is read.
+// The file of a run that is being read.
 struct ScannedFile {
   std::string path;
   std::uint32_t number = 0;  // Number of the file in the run.
 };
 
-// Reads what is new in a file, as eventlog::ScanFile(), into `data`; moves file->position and
-// counts in `file`, which need not be one of data->files(). TensorBoard's events or MindSpore's, as
-// file->listed.kind says.
+// Reads new records of a file into `data`, as eventlog::ScanFile() does. Advances file->position
+// and counts in `file`, which need not be one of data->files(). file->listed.kind selects
+// TensorBoard's or MindSpore's events.
 eventlog::FileScanResult ScanNew(const ScannedFile& which, const eventlog::FileScanOptions& options,
                                  eventlog::ReadBuffer* buffer, RunFileData* file, RunData* data);
 
-// The same for records that were counted: their points and values are added again.
+// The same for records that were counted before: adds their points and values again.
 struct ScannedAgain {
   eventlog::FilePosition* position = nullptr;
-  // By tag: whether its kind was there by then. Values before a tag's first metadata were used as
-  // values of a tag without any.
+  // By tag: whether its kind was known by then. Values before a tag's first metadata were used like
+  // values of a tag without metadata.
   std::vector<bool>* settled = nullptr;
 };
 eventlog::FileScanResult ScanAgain(const ScannedFile& which,
