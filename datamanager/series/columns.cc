@@ -30,12 +30,12 @@ void Add(Column& column, const Point& point) {
     ++column.not_finite;
     return;
   }
-  // Written so that NaN (nothing finite so far) gives way.
+  // Also true for NaN, the value before the first finite one.
   if (!(column.min <= point.value)) column.min = point.value;
   if (!(column.max >= point.value)) column.max = point.value;
 }
 
-// Distance between two steps, exact for the whole range of int64.
+// Returns the distance between two steps, exact for the whole range of int64.
 std::uint64_t Distance(std::int64_t from, std::int64_t to) {
   return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
 }
@@ -47,7 +47,7 @@ std::vector<Column> ReduceToColumns(std::span<const Point> points, std::size_t l
   if (points.empty() || limit == 0) return columns;
   const bool one_each = points.size() <= limit;
   const std::int64_t origin = points.front().step;
-  // At least 1, and never so small that a step falls into column `limit`.
+  // At least 1, and large enough that no step falls into column `limit`.
   const std::uint64_t width = Distance(origin, points.back().step) / limit + 1;
   std::uint64_t open = 0;
   for (const Point& point : points) {

@@ -17,13 +17,13 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
-// The values that a plot draws in one pixel column. `min` and `max` are over finite values (NaN if
-// the column has no finite value), so that neither a spike nor its opposite in the same column ever
-// vanishes.
+// The values that a plot draws in one pixel column. `min` and `max` cover finite values only (NaN
+// if the column has none), so that neither a spike nor its opposite in the same column is lost.
 struct Column {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   double last_wall_time = 0;
+  // Values of the first and the last point of the column.
   double first = 0;
   double last = 0;
   double min = 0;
@@ -32,8 +32,8 @@ struct Column {
   std::uint32_t not_finite = 0;  // How many of `count` are NaN or infinite.
 };
 
-// Reduces `points`, sorted by step, to at most `limit` columns of equal width in steps; empty
-// columns are left out. With no more points than `limit` each point is its own column.
+// Reduces `points`, which must be sorted by step, to at most `limit` columns of equal width in
+// steps; omits empty columns. If `limit` suffices, each point becomes a column of its own.
 std::vector<Column> ReduceToColumns(std::span<const Point> points, std::size_t limit);
 
 }  // namespace datamanager

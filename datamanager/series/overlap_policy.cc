@@ -10,9 +10,9 @@ using Restart = PurgeLog::State::Restart;
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
-// The purge policies drop a point if a later purge begins at its step or before: seen from the
-// end, if its step is not below the smallest `from_step` so far. (No step is larger than kNone;
-// `any_` tells a purge from kNone on from no purge at all.)
+// The purge policies drop a point if a later purge begins at or before its step; scanning from the
+// end, that means: if its step is not below the smallest `from_step` so far. (No step is larger
+// than kNone; `any_` distinguishes a purge from kNone on from no purge at all.)
 class SmallestPurge {
  public:
   void Add(std::int64_t from_step) {
@@ -64,7 +64,7 @@ class SmallestOfNewer {
       smallest_[i] = std::min(smallest_[i], step);
     }
   }
-  // Over what is newer than `age`.
+  // Returns the smallest step in files newer than `age`.
   std::int64_t Smallest(std::uint32_t age) const {
     std::int64_t smallest = kNone;
     for (std::size_t i = FromTheNewest(age) - 1; i > 0; i -= i & (0 - i)) {
@@ -74,7 +74,7 @@ class SmallestOfNewer {
   }
 
  private:
-  // 1 for the newest.
+  // Returns the rank of `age`; 1 for the newest.
   std::size_t FromTheNewest(std::uint32_t age) const {
     return static_cast<std::size_t>(ages_.end() -
                                     std::lower_bound(ages_.begin(), ages_.end(), age));
@@ -83,7 +83,7 @@ class SmallestOfNewer {
   std::vector<std::int64_t> smallest_;
 };
 
-// Larger steps of older files; the points of the same step are left to OnlyTheLast().
+// Marks larger steps of older files; OnlyTheLast() handles points of the same step.
 std::vector<bool> PurgedByNewerFiles(std::span<const std::int64_t> steps,
                                      std::span<const FileSpan> parts) {
   std::vector<bool> dropped(steps.size());
@@ -99,8 +99,8 @@ std::vector<bool> PurgedByNewerFiles(std::span<const std::int64_t> steps,
   return dropped;
 }
 
-// Keeps the place of the last point of each step; `places` are in the order of steps. The last one
-// is that of the latest wall time, if there are wall times.
+// Keeps the place of the last point of each step; `places` must be ordered by step. The last point
+// is the one with the latest wall time, if there are wall times.
 void OnlyTheLast(std::span<const std::int64_t> steps, std::span<const double> wall_times,
                  std::vector<std::uint64_t>* places) {
   std::size_t kept = 0;
@@ -115,13 +115,14 @@ void OnlyTheLast(std::span<const std::int64_t> steps, std::span<const double> wa
   places->resize(kept);
 }
 
-// Adds a restart; those before it that it hides need not be known any more.
+// Adds a restart, and removes the earlier ones that it hides.
 void Push(std::vector<Restart>* restarts, Restart restart) {
   while (!restarts->empty() && restarts->back().step >= restart.step) restarts->pop_back();
   restarts->push_back(restart);
 }
 
-// The restart with the smallest step of those from `number` on; null if no restart is left.
+// Returns the restart with the smallest step among those from `number` on; null if no restart is
+// left.
 const Restart* Smallest(const std::vector<Restart>& restarts, std::uint32_t number) {
   const auto found =
       std::lower_bound(restarts.begin(), restarts.end(), number,
@@ -134,7 +135,7 @@ SeriesMarks::Rare& Of(SeriesMarks* marks) {
   return *marks->rare;
 }
 
-// The next points are of a file of this age.
+// Notes that the next points come from a file of this age.
 void NoteAge(const ScalarSummary& before, std::uint32_t age, SeriesMarks* marks) {
   const std::uint32_t last = std::exchange(marks->age, age);
   if (last == age || before.points == 0) return;
@@ -204,7 +205,7 @@ std::size_t PurgeLog::Bytes() const {
 
 void PurgeLog::SessionStart(std::int64_t step) {
   is_plain_ = false;
-  // The first session starts a run; those after it start it again.
+  // The first session starts a run; later sessions restart it.
   const bool again = std::exchange(state_.started, true);
   const bool followed = state_.file_version >= 2 && std::exchange(state_.started_by_version, true);
   if (!again) return;
@@ -215,7 +216,7 @@ void PurgeLog::SessionStart(std::int64_t step) {
 
 void PurgeLog::GoBack(std::int64_t step) {
   if (is_second_part_ && !first_step_.has_value()) {
-    // Whether it goes back, is known when what came before is: Append().
+    // Whether it goes back is known only when the earlier part is known: see Append().
     first_step_ = step;
     went_back_ = false;
     return;
@@ -224,7 +225,7 @@ void PurgeLog::GoBack(std::int64_t step) {
 }
 
 bool PurgeLog::Append(const PurgeLog& second) {
-  // (Without a first step there was no summary, or one at the end of all steps.)
+  // (Without a first step, the part had no summary, or one at the largest step.)
   const bool fits = !went_back_ && second.is_plain_ && second.first_step_.has_value() &&
                     *second.first_step_ >= state_.recent_step;
   if (fits) state_.recent_step = second.state_.recent_step;
@@ -234,7 +235,7 @@ bool PurgeLog::Append(const PurgeLog& second) {
 void PurgeLog::CatchUp(const ScalarSummary& summary, SeriesMarks* marks) const {
   const std::uint32_t from = std::exchange(marks->restarts_seen, state_.restarts);
   if (from == state_.restarts || summary.points == 0) return;
-  // No point came between them, so of all these restarts the one with the smallest step counts.
+  // No point came between these restarts, so only the one with the smallest step matters.
   const Restart* const smallest = Smallest(state_.all, from);
   const Restart* const followed = Smallest(state_.by_version, from);
   if (smallest != nullptr && smallest->step <= summary.last_step) {

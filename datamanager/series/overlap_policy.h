@@ -1,15 +1,15 @@
 #ifndef DATAMANAGER_SERIES_OVERLAP_POLICY_H_
 #define DATAMANAGER_SERIES_OVERLAP_POLICY_H_
 
-// The rules for steps that were written again: by a program that crashed and went on from a
-// checkpoint, by two writers, by a resumed run. Nothing is ever dropped when points come in; these
-// are the rules by which an answer leaves some of them out.
+// Rules for steps that were written more than once: by a program that crashed and continued from a
+// checkpoint, by two writers, or by a resumed run. No point is dropped when it arrives; these rules
+// decide which points an answer omits.
 //
 // Re-imagined: the purges of TensorBoard's Python backend, of its Rust data server, and of
-// MindInsight, each without the sampling that goes with it there. Where TensorBoard drops points
-// when an event is read, here a mark is kept of where and which, because the question comes later.
+// MindInsight, each without its sampling. Where TensorBoard drops points when it reads an event,
+// this code only marks what was purged and where, because queries come later.
 //
-// KeptPoints() is pure. The rest is not thread safe, and nothing fails.
+// KeptPoints() is pure. The rest is not thread safe. Nothing here fails.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,33 +27,33 @@ namespace datamanager {
 
 enum class Overlap : std::uint8_t {
   kRaw,            // Every point.
-  kLastWrite,      // The point of a step that has the latest wall time; if several have it, the one
+  kLastWrite,      // The point with the latest wall time of each step; among equal times the one
                    // that came last.
-  kTensorBoard,    // V1 or V2, whichever TensorBoard follows when it reads those files.
-  kTensorBoardV1,  // Files older than version 2: a summary whose step is before that of the run's
-                   // last summary purges its own tags from its step on.
-  kTensorBoardV2,  // A start of a session, but for the run's first, purges all tags from its step
+  kTensorBoard,    // V1 or V2, whichever TensorBoard applies to those files.
+  kTensorBoardV1,  // For files older than version 2: a summary whose step is before that of the
+                   // run's last summary purges its own tags from its step on.
+  kTensorBoardV2,  // The start of a session, except the run's first, purges all tags from its step
                    // on.
-  kRustServer,     // A point purges its own tag from its step on, the point of that step too.
-  kMindInsight,    // A point purges its step, and larger steps of older files.
+  kRustServer,     // A point purges its own tag from its step on, including that step.
+  kMindInsight,    // A point purges its own step, and larger steps of older files.
 };
 
-// Points that came before place `before` and have a step >= `from_step` were purged.
+// A purge of the points that came before place `before` and have a step >= `from_step`.
 struct Purge {
   std::uint64_t before = 0;
   std::int64_t from_step = 0;
-  // By the start of a session (V2), or else by a summary whose step went back (V1).
+  // True: caused by the start of a session (V2); false: by a summary whose step went back (V1).
   bool restart = false;
-  // The version of the file that was read is such that TensorBoard follows this rule.
+  // True: TensorBoard applies this rule to files of the version that was read.
   bool by_version = false;
 
   bool operator==(const Purge&) const = default;
 };
 
-// Whether `policy` follows the rule that asked for this purge.
+// True if `policy` applies the rule that caused this purge.
 bool Follows(const Purge& purge, Overlap policy);
 
-// The points from place `first` on are of a file of this age: a larger number is newer.
+// The points from place `first` on come from a file of this age: a larger number is newer.
 struct FileSpan {
   std::uint64_t first = 0;
   std::uint32_t age = 0;
@@ -61,21 +61,21 @@ struct FileSpan {
   bool operator==(const FileSpan&) const = default;
 };
 
-// Places of `steps` (of a series in file order) that `policy` keeps, in the order of steps; equal
-// steps stay in file order. `purges` and `parts` are in the order of their places; without parts
-// everything is of one file. `wall_times`, of the same points, count for kLastWrite; without any
-// all are equal. Takes O(n log n), and 24 bytes a point for the moment.
+// Returns the places of `steps` (of a series in file order) that `policy` keeps, ordered by step;
+// equal steps stay in file order. `purges` and `parts` must be ordered by place; empty `parts` mean
+// a single file. `wall_times` of the same points matter for kLastWrite; if empty, all are equal.
+// Takes O(n log n) time, and 24 bytes per point of temporary memory.
 std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
                                       std::span<const Purge> purges,
                                       std::span<const FileSpan> parts, Overlap policy,
                                       std::span<const double> wall_times = {});
 
-// Marks of one series that the policies need besides its steps; PurgeLog fills them in. 16 bytes
-// for a series that comes from one file and in which nothing was purged.
+// The data of a series that the policies need besides its steps; PurgeLog fills it in. 16 bytes for
+// a series that comes from one file and in which nothing was purged.
 struct SeriesMarks {
   struct Rare {
     std::vector<Purge> purges;
-    std::vector<FileSpan> parts;  // One for each time that another file went on.
+    std::vector<FileSpan> parts;  // One entry for each switch to another file.
   };
   std::unique_ptr<Rare> rare;
   std::uint32_t age = 0;  // Age of the file of the newest point.
@@ -90,14 +90,14 @@ struct SeriesMarks {
   SeriesMarks Copy() const {
     return {rare == nullptr ? nullptr : std::make_unique<Rare>(*rare), age, restarts_seen};
   }
-  // Bytes allocated, without the object itself.
+  // Allocated bytes, without the object itself.
   std::size_t Bytes() const;
 };
 
-// Follows the events of a run, in the order in which they are read, and marks its series.
+// Observes the events of a run, in the order in which they are read, and marks its series.
 class PurgeLog {
  public:
-  // All there is to it, to be stored.
+  // The complete state, for an index.
   struct State {
     struct Restart {
       std::uint32_t number = 0;
@@ -106,11 +106,12 @@ class PurgeLog {
     };
     double file_version = 0;
     std::int64_t recent_step = -1;    // Step of the newest summary.
-    bool started = false;             // The first session has started;
-    bool started_by_version = false;  // the first in a file of version 2.
+    bool started = false;             // The first session has started.
+    bool started_by_version = false;  // The first session in a file of version 2 has started.
     std::uint32_t restarts = 0;
-    // Restarts that no later one of a smaller or equal step hides, by number; each has a larger
-    // step than the one before it. All of them, and those TensorBoard follows by the version.
+    // Restarts that are not hidden by a later one of a smaller or equal step, by number; their
+    // steps increase. `all` has all of them, `by_version` those that TensorBoard applies to the
+    // files' versions.
     std::vector<Restart> all;
     std::vector<Restart> by_version;
     bool operator==(const State&) const = default;
@@ -119,26 +120,26 @@ class PurgeLog {
   PurgeLog() = default;
   explicit PurgeLog(State state) : state_(std::move(state)) {}
   const State& state() const { return state_; }
-  // Bytes allocated, without the object itself.
+  // Allocated bytes, without the object itself.
   std::size_t Bytes() const;
 
-  // A file says its version ("brain.Event:2" is 2); -1 if it says something else.
+  // Notes a file's version ("brain.Event:2" is 2; -1 for other texts).
   void FileVersion(double version) {
     state_.file_version = version;
     is_plain_ = false;
   }
   void SessionStart(std::int64_t step);
-  // An event with a summary; before its values are noted.
+  // Notes an event with a summary. Call it before its values are noted.
   void Summary(std::int64_t step) {
     went_back_ = step < state_.recent_step;
     if (went_back_) [[unlikely]]
       GoBack(step);
     state_.recent_step = step;
   }
-  // Goes on with what another log has followed from the middle of a file on, which began with
-  // ForSecondPart(). False, and nothing is done, if that may purge what came before, or its own
-  // points otherwise than behind them: then that part has to be followed anew, behind this one. If
-  // true, NoteSecondPart() is due for each series of it.
+  // Appends a log that was started with ForSecondPart() in the middle of a file. Returns false, and
+  // does nothing, if the second part may purge earlier points, or purges its own points differently
+  // after these: that part must then be read again after this one. If it returns true, call
+  // NoteSecondPart() for each of the part's series.
   bool Append(const PurgeLog& second);
   static PurgeLog ForSecondPart() {
     PurgeLog log;
@@ -146,24 +147,24 @@ class PurgeLog {
     log.is_second_part_ = true;
     return log;
   }
-  // Points of a tag that the other log has noted are about to be appended to those of this one.
+  // Notes that points of a tag from the second part will be appended to the tag's points here.
   void NoteSecondPart(const ScalarSummary& before, std::uint32_t age, SeriesMarks* marks) const;
-  // A point of a tag whose summary is `before` until this point is added to it, from a file of this
-  // age. (If an event has the tag twice, the second point purges the first under V1, which it does
-  // not do in TensorBoard.)
+  // Notes a point of a tag, whose summary is `before` without this point, from a file of this age.
+  // (If an event has the tag twice, the second point purges the first under V1, unlike in
+  // TensorBoard.)
   void Note(const ScalarSummary& before, std::int64_t step, std::uint32_t age,
             SeriesMarks* marks) const {
     if (marks->restarts_seen == state_.restarts && marks->age == age && !went_back_) return;
     NoteRare(before, step, age, marks);
   }
-  // Marks what has been purged of a series since its newest point; before its points are asked for.
+  // Marks what was purged of a series since its newest point. Call it before its points are read.
   void CatchUp(const ScalarSummary& summary, SeriesMarks* marks) const;
 
  private:
   void NoteRare(const ScalarSummary& before, std::int64_t step, std::uint32_t age,
                 SeriesMarks* marks) const;
 
-  // A summary's step is before that of the last one.
+  // Handles a summary whose step is before that of the last one.
   void GoBack(std::int64_t step);
 
   State state_;

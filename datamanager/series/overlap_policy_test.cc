@@ -36,8 +36,8 @@ Event At(std::int64_t step, int tag = 0, std::uint32_t age = 0) {
 Event Version(double version) { return {.kind = Event::kVersion, .version = version}; }
 Event Start(std::int64_t step) { return {.kind = Event::kStart, .step = step}; }
 
-// The readers themselves, in as few lines: points are dropped when an event comes. Places of what
-// is left of each tag, in the order of steps.
+// The other readers' algorithms in few lines: they drop points when an event arrives. Returns the
+// places of each tag's remaining points in the order of steps.
 std::map<int, std::vector<std::uint64_t>> AsTheyDo(const std::vector<Event>& events,
                                                    Overlap policy) {
   struct Kept {
@@ -216,7 +216,7 @@ TEST(OverlapPolicyTest, AnyEventsAsTheReadersThemselvesDo) {
       if (kind == 1) event = Version(static_cast<double>(random() % 4) - 1);
       events.push_back(event);
       run.Read(event);
-      // Asking in between changes nothing.
+      // Queries in between change nothing.
       if (random() % 8 == 0) run.Kept(Overlap::kTensorBoard);
     }
     for (const Overlap policy : kAll) {
@@ -248,7 +248,7 @@ TEST(OverlapPolicyTest, RestartsThatLaterOnesHideAreForgotten) {
   EXPECT_EQ(log.state().restarts, 99'999u);
 }
 
-// Reads one file as two threads do.
+// Reads one file in two parts, like two threads.
 TEST(OverlapPolicyTest, TheSecondPartOfAFileIsJoinedOrFollowedAnew) {
   std::mt19937 random(5);
   int joined = 0;
@@ -276,7 +276,7 @@ TEST(OverlapPolicyTest, TheSecondPartOfAFileIsJoinedOrFollowedAnew) {
     first.log().NoteSecondPart(series.summary, 2, &series.marks);
     series.summary.Append(second.tag(0).summary);
     for (const std::int64_t more : second.tag(0).steps) series.steps.push_back(more);
-    // And it goes on behind both.
+    // The result continues like the whole.
     for (const Event& event : {At(step - 3, 0, 1), Start(step - 4), At(step, 0, 2)}) {
       first.Read(event);
       whole.Read(event);

@@ -7,12 +7,12 @@
 #include <utility>
 
 // Always true:
-// - Points are those of the blocks, then those of the tail. A block is full, but for one that
-//   another series was appended behind.
-// - levels[0] has a node for each block; levels[k] one for each whole group of 16 nodes below, and
-//   nothing for the nodes left over. No level is empty.
-// - The room of the tail is 0 or a power of two, at most kBlockPoints. It is sealed when a point
-//   comes that it has no room for, not before.
+// - The points are those of the blocks, then those of the tail. A block is full unless another
+//   series was appended after it.
+// - levels[0] has a node for each block; levels[k] has one for each complete group of 16 nodes of
+//   the level below, and none for the remaining nodes. No level is empty.
+// - The capacity of the tail is 0 or a power of two, at most kBlockPoints. The tail is sealed when
+//   a point arrives for which it has no room, not before.
 
 namespace datamanager {
 namespace {
@@ -21,10 +21,10 @@ constexpr std::size_t kFanOut = 16;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Calls `value(i)` for all i < count.
+// Adds `value(i)` for all i < count.
 template <typename Value>
 void AddValues(Column& column, std::size_t count, Value value) {
-  // A value that is not finite shows in the sum, and is left out the second time.
+  // A value that is not finite shows in the sum; a second pass then skips it.
   double min = kInfinity;
   double max = -kInfinity;
   double zeros = 0;
@@ -34,7 +34,7 @@ void AddValues(Column& column, std::size_t count, Value value) {
     max = v > max ? v : max;
     zeros += v * 0;
   }
-  if (zeros != 0) {  // NaN.
+  if (zeros != 0) {  // Some value is not finite.
     min = kInfinity;
     max = -kInfinity;
     for (std::size_t i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ void AddValues(Column& column, std::size_t count, Value value) {
     }
   }
   if (min > max) return;
-  // Written so that NaN (nothing finite so far) gives way.
+  // Also true for NaN, the value before the first finite one.
   if (!(column.min <= min)) column.min = min;
   if (!(column.max >= max)) column.max = max;
 }
@@ -64,7 +64,7 @@ void Close(Column& column, std::int64_t step, double wall_time, double value, st
   column.count += static_cast<std::uint32_t>(added);
 }
 
-// `more` is what comes behind `column`.
+// Extends `column` by `more`, which follows it.
 void Join(Column& column, const Column& more) {
   Close(column, more.last_step, more.last_wall_time, more.last, more.count);
   column.not_finite += more.not_finite;
@@ -80,12 +80,12 @@ Column Summarize(std::span<const Point> points) {
   return column;
 }
 
-// Distance between two steps, exact for the whole range of int64.
+// Returns the distance between two steps, exact for the whole range of int64.
 std::uint64_t Distance(std::int64_t from, std::int64_t to) {
   return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
 }
 
-// A whole block as three columns.
+// A decoded block, as three columns.
 struct Decoded {
   std::size_t count = 0;
   std::int64_t steps[kBlockPoints];
@@ -101,7 +101,7 @@ struct ScalarColumns::Block {
   std::unique_ptr<char[]> bytes;
 
   std::string_view view() const { return {bytes.get(), length}; }
-  // It was checked before it came here.
+  // Always valid, because blocks are verified when they are added.
   BlockColumns columns() const { return *BlockColumns::Parse(view()); }
 };
 
@@ -111,15 +111,15 @@ struct ScalarColumns::Sealed {
   std::size_t block_bytes = 0;
 };
 
-// Makes the columns of an answer from points and nodes, which come in the order of steps.
+// Makes the columns of an answer from points and nodes, which arrive in the order of steps.
 class ScalarColumns::Builder {
  public:
-  // `overlaps`: a node that begins in a column may end in the next one, of which it takes that
-  // part.
+  // `overlaps`: a node that begins in a column may end in the next one; the column then extends to
+  // the end of the node.
   Builder(std::int64_t first_step, std::int64_t last_step, std::size_t limit, bool one_each,
           bool overlaps, std::size_t most_columns)
       : origin_(first_step),
-        // At least 1, and never so small that a step falls into column `limit`.
+        // At least 1, and large enough that no step falls into column `limit`.
         width_(Distance(first_step, last_step) / limit + 1),
         one_column_(limit == 1),
         one_each_(one_each),
@@ -127,7 +127,7 @@ class ScalarColumns::Builder {
     columns_.reserve(most_columns);
   }
 
-  // Adds a node that falls into one column; false if it does not.
+  // Adds a node that falls into one column; returns false if it does not.
   bool AddWhole(const Column& node) {
     if (one_each_) return false;
     if (Holds(node.first_step)) {
@@ -142,7 +142,7 @@ class ScalarColumns::Builder {
     return true;
   }
 
-  // Adds points whose wall times are asked for one by one, only of those that end a column.
+  // Adds points. Requests wall times one by one, and only of points that end a column.
   template <typename WallTime>
   void AddPoints(std::span<const std::int64_t> steps, std::span<const double> values,
                  WallTime wall_time) {
@@ -168,17 +168,17 @@ class ScalarColumns::Builder {
   std::vector<Column> Take() { return std::move(columns_); }
 
  private:
-  // Whether a step, none smaller than those before, falls into the open column.
+  // True if `step`, which must not be smaller than earlier ones, falls into the open column.
   bool Holds(std::int64_t step) const {
     return !columns_.empty() &&
            (Distance(origin_, step) <= last_inside_ || step == columns_.back().last_step);
   }
-  // Whether a node may end at `step` in the column whose last step has that distance.
+  // True if a node may end at `step` in the column whose last step has that distance.
   bool Ends(std::int64_t step, std::uint64_t last_inside) const {
     const std::uint64_t distance = Distance(origin_, step);
     return distance <= last_inside || (overlaps_ && distance - last_inside < width_);
   }
-  // Distance of the last step that falls into the same column as `step`.
+  // Returns the distance of the last step in the same column as `step`.
   std::uint64_t LastInColumnOf(std::int64_t step) const {
     // (A single column for the whole range of steps would have a width of 2^64.)
     if (one_column_) return std::numeric_limits<std::uint64_t>::max();
@@ -192,8 +192,7 @@ class ScalarColumns::Builder {
   const bool one_column_;
   const bool one_each_;
   const bool overlaps_;
-  std::uint64_t last_inside_ = 0;  // Largest distance from origin_ inside the open column, which is
-                                   // the last one.
+  std::uint64_t last_inside_ = 0;  // Largest distance from origin_ inside the open (last) column.
   std::vector<Column> columns_;
 };
 
@@ -329,7 +328,7 @@ void ScalarColumns::Truncate(std::uint64_t size) {
     }
     while (!sealed_->levels.empty() && sealed_->levels.back().empty()) sealed_->levels.pop_back();
     if (sealed_->blocks.empty()) sealed_.reset();
-    // They came before in this order, which was judged then.
+    // These points were appended before in the same order, which was already judged.
     const bool sorted = sorted_;
     const bool increasing = increasing_;
     for (std::size_t i = 0; i < rest; ++i) Append(points[i]);
@@ -430,14 +429,14 @@ std::vector<Column> ScalarColumns::Columns(std::int64_t first_step, std::int64_t
 std::vector<Column> ScalarColumns::PictureColumns(std::int64_t first_step, std::int64_t last_step,
                                                   std::size_t limit) const {
   const Range range = Find(first_step, last_step);
-  // Columns as wide as the nodes of a level, if that leaves half of them.
+  // Makes the columns as wide as the nodes of a level, if at least half of them remain.
   std::uint64_t nodes = range.size() / kBlockPoints;
   if (limit == 0 || nodes <= limit) return MakeColumns(range, limit, /*for_picture=*/false);
   while (nodes > limit) nodes /= kFanOut;
   return MakeColumns(range, nodes >= (limit + 1) / 2 ? nodes : limit, /*for_picture=*/true);
 }
 
-// Both ends are known without reading a block.
+// The steps at both ends are known without reading a block.
 std::int64_t ScalarColumns::StepAt(std::uint64_t place) const {
   if (place + 1 == size()) return last_step_;
   if (place >= sealed_points_) return tail_[place - sealed_points_].step;
@@ -470,7 +469,7 @@ void ScalarColumns::AddSealed(Range range, Builder& builder) const {
     const Column& node = levels[0][i];
     const bool whole = range.first <= blocks[i].first && blocks[i].first + node.count <= range.end;
     if (whole) {
-      // The largest node that begins here, ends within the range, and is in one column.
+      // Finds the largest node that begins here, ends within the range, and is in one column.
       std::size_t level = 0;
       std::size_t width = 1;
       for (std::size_t at = i; at % kFanOut == 0 && level + 1 < levels.size();) {
@@ -505,7 +504,8 @@ void ScalarColumns::AddSealed(Range range, Builder& builder) const {
                         const std::size_t at = from + offset;
                         if (at + 1 == node.count) return node.last_wall_time;
                         if (decoded.count <= at) {
-                          // Most blocks have one column's end; those with more are read whole.
+                          // In most blocks at most one column ends; the others are decoded
+                          // completely.
                           decoded.count = decoded.count == 0 ? at + 1 : to;
                           columns.WallTimes({decoded.wall_times, decoded.count});
                         }

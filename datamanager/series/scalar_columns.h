@@ -1,15 +1,16 @@
 #ifndef DATAMANAGER_SERIES_SCALAR_COLUMNS_H_
 #define DATAMANAGER_SERIES_SCALAR_COLUMNS_H_
 
-// Every point of one scalar tag, in six to nine bytes each, and the columns of a plot in
-// microseconds. TensorBoard's readers keep a sample instead, and MindInsight's too.
+// Holds every point of one scalar tag, in six to nine bytes each, and computes the columns of a
+// plot in microseconds. The readers of TensorBoard and MindInsight keep a sample instead.
 //
-// Points are kept in file order: full blocks (series_block.h), and up to 128 newest points as they
-// are. Over the blocks stands a pyramid: a Column for each block, one for each 16 of those, and so
-// on. Columns() adds up whole nodes of it and reads only the blocks in which a column of the answer
-// ends, so an answer costs what its columns cost, not what its points would, and is still exact.
+// Points are stored in file order: full blocks (series_block.h), and up to 128 newest points
+// uncompressed. Above the blocks is a pyramid: a Column for each block, one for each 16 of those,
+// and so on. Columns() joins whole nodes of it and decodes only the blocks in which a column of the
+// answer ends, so the cost of an answer depends on its columns, not on its points; it is still
+// exact.
 //
-// Not thread safe; const methods may run together. No method fails, but for AppendBlock().
+// Not thread safe; const methods may run concurrently. Only AppendBlock() can fail.
 
 #include <cassert>
 #include <cstddef>
@@ -47,44 +48,45 @@ class ScalarColumns {
     if (tail_size_ == tail_capacity_) MakeRoom();
     tail_[tail_size_++] = point;
   }
-  // Appends all points of `other`, which is empty afterwards; its blocks are moved, not copied.
+  // Appends all points of `other`, which is empty afterwards; moves its blocks instead of copying.
   void Append(ScalarColumns&& other);
-  // Appends the points of a block, from a file for instance. False, and nothing is appended, if it
-  // is malformed.
+  // Appends the points of a block, for example from a file. Returns false, and appends nothing, if
+  // the block is malformed.
   bool AppendBlock(std::string_view block);
-  // Forgets the points from the place `size` on.
+  // Removes the points from place `size` on.
   void Truncate(std::uint64_t size);
 
   std::uint64_t size() const { return sealed_points_ + tail_size_; }
   bool empty() const { return size() == 0; }
-  // No step is smaller than the one before it. (As all points were that ever came: what was
-  // truncated is not forgiven.)
+  // True if no step is smaller than the one before it. (Points that were later truncated count
+  // too.)
   bool sorted() const { return sorted_; }
-  // Each step is larger than the one before it.
+  // True if each step is larger than the one before it.
   bool increasing() const { return increasing_; }
-  // Step of the last point in file order. Not for an empty series.
+  // Step of the last point in file order. The series must not be empty.
   std::int64_t last_step() const { return last_step_; }
-  // Bytes allocated, as asked of the allocator, without the object itself. In constant time.
+  // Allocated bytes, as requested from the allocator, without the object itself. Constant time.
   std::size_t Bytes() const;
 
   // Appends points [first, first + count) in file order to `points`; fewer at the end.
   void Read(std::uint64_t first, std::uint64_t count, std::vector<Point>* points) const;
-  // Calls `use` with blocks that AppendBlock() makes an equal series of. A block is valid during
+  // Calls `use` with blocks from which AppendBlock() makes an equal series. A block is valid during
   // the call.
   void ForEachBlock(const std::function<void(std::string_view)>& use) const;
 
-  // For a series that is sorted(); for another see step_view.h.
+  // The following methods require a sorted() series; step_view.h makes one.
   //
-  // The points with first_step <= step <= last_step.
+  // Returns the points with first_step <= step <= last_step.
   Range Find(std::int64_t first_step, std::int64_t last_step) const;
-  // Reduces those to at most `limit` columns of equal width in steps, exactly as
-  // ReduceToColumns() would.
+  // Reduces those points to at most `limit` columns of equal width in steps, with the same result
+  // as ReduceToColumns().
   std::vector<Column> Columns(std::int64_t first_step, std::int64_t last_step,
                               std::size_t limit) const;
   // The same for a picture, in a twentieth of the time: a column that would end within a node of
-  // the pyramid ends with it, less than a column's width later, so that no block is read but those
-  // in which the range begins and ends. There may be half as many columns, never more. Each is
-  // exact for the points from its first to its last step, and no two of them share a step.
+  // the pyramid ends with that node, less than a column's width later, so that only the first and
+  // the last block of the range are decoded. The number of columns may be halved, but never exceeds
+  // `limit`. Each column is exact for the points from its first to its last step, and no two
+  // columns share a step.
   std::vector<Column> PictureColumns(std::int64_t first_step, std::int64_t last_step,
                                      std::size_t limit) const;
 
@@ -95,13 +97,13 @@ class ScalarColumns {
 
   void NoteOrder(std::int64_t step);
   void MakeRoom();
-  // Makes a block of the tail, if there are points in it.
+  // Seals the points of the tail, if any, in a block.
   void SealTail();
   void Seal(std::span<const Point> points, std::string_view encoded);
   void Push(Block block, const Column& column);
-  // Block that holds the point at `place`, which is sealed.
+  // Returns the block of the point at `place`, which must be sealed.
   std::size_t BlockAt(std::uint64_t place) const;
-  // The first place whose step is not before the one that is looked for, as `before` says.
+  // Returns the first place for whose step `before` is false.
   template <typename Before>
   std::uint64_t FirstNot(Before before) const;
   std::int64_t StepAt(std::uint64_t place) const;

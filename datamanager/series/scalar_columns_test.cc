@@ -36,7 +36,7 @@ bool Same(const Column& a, const Column& b) {
   return a.first_step == b.first_step && a.last_step == b.last_step &&
          Bits(a.last_wall_time) == Bits(b.last_wall_time) && Bits(a.first) == Bits(b.first) &&
          Bits(a.last) == Bits(b.last) && a.count == b.count && a.not_finite == b.not_finite &&
-         // Either of two zeros, and either of two NaN, may be the smallest.
+         // The minimum may be either zero, or either NaN.
          (a.min == b.min || (std::isnan(a.min) && std::isnan(b.min))) &&
          (a.max == b.max || (std::isnan(a.max) && std::isnan(b.max)));
 }
@@ -67,7 +67,7 @@ std::vector<Point> Rising(int count) {
   return points;
 }
 
-// Sorted, with gaps, repeated steps, and values that are not finite.
+// Returns points in order, with gaps, repeated steps and non-finite values.
 std::vector<Point> Uneven(int count, unsigned seed) {
   std::mt19937_64 random(seed);
   std::vector<Point> points;
@@ -81,7 +81,7 @@ std::vector<Point> Uneven(int count, unsigned seed) {
   return points;
 }
 
-// Computes the result of Columns() the long way.
+// Computes the result of Columns() by brute force.
 std::vector<Column> Reference(const std::vector<Point>& points, std::int64_t first_step,
                               std::int64_t last_step, std::size_t limit) {
   std::vector<Point> chosen;
@@ -167,7 +167,7 @@ TEST(ScalarColumnsTest, ColumnsAreThoseOfAllPoints) {
   }
 }
 
-// 16 * 16 * 128 points make a node of the third level.
+// A node of the third level covers 16 * 16 * 128 points.
 TEST(ScalarColumnsTest, ColumnsAreThoseOfAllPointsOverManyLevels) {
   const std::vector<Point> points = Uneven(3 * 16 * 16 * 128 + 5000, 3);
   ExpectColumnsAsReduced(points, Build(points));
@@ -207,7 +207,7 @@ TEST(ScalarColumnsTest, ASpikeAmongAMillionIsAlwaysThere) {
   }
 }
 
-// PictureColumns() keeps its promises for the points between two steps.
+// Verifies the guarantees of PictureColumns() for the points between two steps.
 void ExpectPicture(const std::vector<Point>& points, const ScalarColumns& series,
                    std::int64_t first_step, std::int64_t last_step, std::size_t limit) {
   std::vector<Point> chosen;
@@ -279,7 +279,7 @@ TEST(ScalarColumnsTest, TwoHalvesBecomeOneSeries) {
     const auto middle = points.begin() + static_cast<std::ptrdiff_t>(cut);
     ScalarColumns whole = Build({points.begin(), middle});
     ScalarColumns second = Build({middle, points.end()});
-    whole.Append(static_cast<ScalarColumns&&>(second));  // Looked at afterwards.
+    whole.Append(static_cast<ScalarColumns&&>(second));  // The moved-from object is checked below.
     EXPECT_TRUE(second.empty());
     EXPECT_EQ(second.Bytes(), 0u);
     ExpectSame(All(whole), points);
@@ -397,7 +397,7 @@ TEST(ScalarColumnsTest, BytesAreThoseThatWereAllocated) {
   EXPECT_EQ(runtime::AllocatedBytes(), before);
 }
 
-// 100 tags, as many points each as five millions in all; noisy floats, a clock.
+// 100 tags with five million points in total: noisy floats and a clock.
 TEST(ScalarColumnsTest, APointTakesSevenBytes) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> value(0, 1);

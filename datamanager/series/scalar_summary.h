@@ -10,38 +10,39 @@
 
 namespace datamanager {
 
-// Whether a point at `time` counts as not earlier than one at `other`, both of one step. NaN is
-// earlier than any time. If both have one time, the later one in file order counts.
+// True if a point at `time` replaces one at `other` with the same step. NaN is earlier than any
+// time. If both times are equal, the later point in file order wins.
 inline bool IsNotEarlier(double time, double other) { return time >= other || std::isnan(other); }
 
-// The facts about a scalar series that are known without its points. They are counted as points
-// come, and stay when the points are given back. All facts are the same in whichever order files
-// are read, but for `last` where two points have one step and one time.
+// Facts about a scalar series that are known without its points. They are updated as points arrive,
+// and stay when the points are freed. They do not depend on the order in which files are read,
+// except `last` if two points have the same step and time.
 struct ScalarSummary {
   std::uint64_t points = 0;
-  std::int64_t first_step = 0;  // Smallest and largest.
+  std::int64_t first_step = 0;  // Smallest and largest step.
   std::int64_t last_step = 0;
-  // Smallest and largest wall time, in seconds since 1970; those that are NaN are passed over
-  // (infinity and minus infinity if all are).
+  // Smallest and largest wall time, in seconds since 1970, ignoring NaN (infinity and minus
+  // infinity if all are NaN).
   double first_time = 0;
-  double last_time = std::numeric_limits<double>::quiet_NaN();  // Until there is a point.
-  // Value and wall time of the newest point: that of the largest step, among equal ones of the
-  // latest time.
+  double last_time = std::numeric_limits<double>::quiet_NaN();  // NaN before the first point.
+  // Value and wall time of the newest point: the one with the largest step, among equal steps the
+  // one with the latest time.
   double last = 0;
   double last_at = 0;
-  // Over finite values; NaN if the series has no finite value.
+  // Over finite values; NaN if the series has none of these.
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();
   std::uint64_t not_finite = 0;
 
   void Add(const Point& point) {
     ++points;
-    // In a training nearly each is newer than all before; never the first, as last_time says.
+    // In a training nearly every point is newer than all before. Never true for the first point,
+    // because last_time is NaN.
     if (point.step > last_step && point.wall_time >= last_time) [[likely]] {
       last_step = point.step;
       last_time = last_at = point.wall_time;
       last = point.value;
-      // (All before may have been NaN.)
+      // (All earlier times may have been NaN.)
       if (point.wall_time < first_time) [[unlikely]] {
         first_time = point.wall_time;
       }
@@ -52,12 +53,12 @@ struct ScalarSummary {
       ++not_finite;
       return;
     }
-    // Written so that NaN (nothing finite so far) gives way.
+    // Also true for NaN, the value before the first finite one.
     if (!(min <= point.value)) min = point.value;
     if (!(max >= point.value)) max = point.value;
   }
 
-  // Adds points that came behind and were counted apart.
+  // Adds the summary of points that follow these and were counted separately.
   void Append(const ScalarSummary& behind) {
     if (behind.points == 0) return;
     if (points == 0) {

@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little, "blocks are copied as 
 constexpr std::size_t kHeader = 6;
 constexpr std::size_t kMaxVarint = 10;
 
-// How a column is stored. The numbers are on disk.
+// How a column is stored. These numbers are part of the file format.
 enum Kind : std::uint8_t {
   kStride = 0,  // Integers: first, difference.
   kDeltas = 1,  // Integers: first, difference, then how each further difference differs.
@@ -34,7 +34,7 @@ T Get(const char* at) {
   return value;
 }
 
-// Small numbers of either sign become small numbers.
+// Maps numbers of small magnitude and either sign to small unsigned numbers.
 std::uint64_t ZigZag(std::uint64_t value) { return (value << 1) ^ (0 - (value >> 63)); }
 std::uint64_t UnZigZag(std::uint64_t value) { return (value >> 1) ^ (0 - (value & 1)); }
 
@@ -47,7 +47,7 @@ std::uint8_t* PutVarint(std::uint8_t* at, std::uint64_t value) {
   return at;
 }
 
-// Moves `at` behind a varint. False if it does not end before `end` or within 64 bits.
+// Moves `at` past a varint. Returns false if it does not end before `end` or within 64 bits.
 bool GetVarint(const char*& at, const char* end, std::uint64_t* value) {
   std::uint64_t result = 0;
   for (int shift = 0; shift < 70 && at != end; shift += 7) {
@@ -62,8 +62,8 @@ bool GetVarint(const char*& at, const char* end, std::uint64_t* value) {
   return false;
 }
 
-// Writes the numbers that `number` makes of the points. Where differences would be longer than 8
-// bytes a number, they are plain.
+// Encodes the number `number(point)` of each point. Stores them plainly if differences would take
+// more than 8 bytes a number.
 template <typename Number>
 std::uint8_t* EncodeIntegers(std::span<const Point> points, Number number, std::uint8_t* out,
                              Kind* kind) {
@@ -114,7 +114,7 @@ std::uint8_t* EncodeValues(std::span<const Point> points, std::uint8_t* out, Kin
   std::uint8_t* at = out;
   for (const Point& point : points) {
     const auto bits = std::bit_cast<std::uint64_t>(point.value);
-    // The conversion may change bits of a NaN, which shows as it does for any other value.
+    // The conversion may change bits of a NaN; that is noticed like any other difference.
     const auto narrow = static_cast<float>(point.value);
     unlike_first |= bits ^ first;
     unlike_float |= bits ^ std::bit_cast<std::uint64_t>(static_cast<double>(narrow));

@@ -1,4 +1,5 @@
-// Any bytes as a block, and as points: a block is read or refused; points come back bit by bit.
+// Feeds arbitrary bytes: as a block, they are read or refused; as points, they survive a round
+// trip.
 
 #include <algorithm>
 #include <array>
@@ -41,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::array<Point, kBlockPoints> decoded;
   const std::size_t count = datamanager::DecodeBlock(bytes, decoded);
   if (count > 0) MustComeBack({decoded.begin(), decoded.begin() + static_cast<int>(count)});
-  // The same bytes as numbers.
+  // The same bytes, taken as numbers.
   std::vector<Point> points;
   for (; points.size() < kBlockPoints && size >= 24; data += 24, size -= 24) {
     Point point;

@@ -24,7 +24,7 @@ std::string Encode(const std::vector<Point>& points) {
   return {reinterpret_cast<const char*>(block), length};
 }
 
-// Bit by bit: NaN is not equal to itself, and -0 is to 0.
+// Compares bit by bit, because NaN != NaN and -0 == 0.
 void ExpectSame(const std::vector<Point>& points, std::span<const Point> decoded) {
   ASSERT_EQ(decoded.size(), points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -39,7 +39,7 @@ void ExpectSame(const std::vector<Point>& points, std::span<const Point> decoded
 }
 
 std::vector<Point> Decode(std::string_view block) {
-  // A buffer of just the block's size, so that a sanitizer sees a read behind it.
+  // A buffer of exactly the block's size, so that a sanitizer detects an overrun.
   const auto exact = std::make_unique<char[]>(block.size());
   std::memcpy(exact.get(), block.data(), block.size());
   std::vector<Point> points(kBlockPoints);
@@ -59,7 +59,7 @@ double Clock(int i) { return 1700000000.0 + i * 0.1; }
 struct Row {
   const char* name;
   std::function<Point(int)> point;
-  std::size_t most_bytes;  // For a full block.
+  std::size_t most_bytes;  // Upper bound for a full block.
 };
 
 std::vector<Row> Rows() {
@@ -205,7 +205,7 @@ TEST(SeriesBlockTest, WhatIsNoBlockIsRefused) {
   EXPECT_TRUE(Decode(with(1, 41)).empty()) << "one that is not there";
   EXPECT_TRUE(Decode(with(1, 39)).empty()) << "one too few";
   EXPECT_TRUE(Decode(with(3, 0xFF)).empty()) << "steps beyond the end";
-  // Ten bytes of a varint, of which the last has more than one bit.
+  // A varint of ten bytes, the last of which has more than one bit.
   EXPECT_TRUE(Decode(with(6 + 16, 0x80)).empty()) << "a varint that goes on";
 }
 

@@ -13,7 +13,7 @@ namespace datamanager {
 
 struct StepView::Kept {
   Overlap policy = Overlap::kRaw;
-  // So much of the series and its purges is in `points`.
+  // `points` covers this many points and purges of the series.
   std::uint64_t size = 0;
   std::size_t purges = 0;
   ScalarColumns points;
@@ -23,19 +23,19 @@ namespace {
 
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
-// Whether the series as it is is the answer.
+// True if the series itself is the answer.
 bool NothingToDo(const ScalarColumns& series, const SeriesMarks& marks, Overlap policy) {
   if (policy == Overlap::kRaw) return series.sorted();
   return series.increasing() && marks.purges().empty();
 }
 
-// The points and purges that have come since the view was made.
+// The points and purges that were added since the view was made.
 struct News {
   std::vector<Point> points;            // In file order.
-  std::vector<std::uint64_t> kept;      // Places in `points`, in the order of steps.
+  std::vector<std::uint64_t> kept;      // Places in `points`, ordered by step.
   std::int64_t lowest = kHighest;       // Smallest step of all points.
-  std::int64_t purged_from = kHighest;  // Older points are dropped from this step on,
-  bool purged = false;                  // if any are.
+  std::int64_t purged_from = kHighest;  // Drops older points from this step on,
+  bool purged = false;                  // if true.
 };
 
 News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t size,
@@ -57,7 +57,7 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
   }
   std::vector<FileSpan> parts;
   for (FileSpan part : marks.parts()) {
-    // The last one of the parts that began before goes on.
+    // Only the last one of the parts that began earlier continues.
     if (part.first <= size) parts.clear();
     part.first -= std::min(part.first, size);
     parts.push_back(part);
@@ -76,7 +76,8 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
   return news;
 }
 
-// Keeps only the point of the later wall time of each step, which `old` and the news have once.
+// Keeps only the point with the later wall time of each step; `old` and the news each have a step
+// at most once.
 void KeepTheLast(News* news, std::vector<Point>* old) {
   std::size_t next = 0;
   std::vector<bool> earlier(news->kept.size());
@@ -91,7 +92,7 @@ void KeepTheLast(News* news, std::vector<Point>* old) {
   std::erase_if(news->kept, [&](std::uint64_t) { return earlier[place++]; });
 }
 
-// Drops of `old`, which is in the order of steps, what the news purge; or of the news what is
+// Removes from `old`, which must be ordered by step, what the news purge; or from the news what is
 // older.
 void DropPurged(Overlap policy, News* news, std::vector<Point>* old) {
   if (news->purged) {
@@ -110,7 +111,7 @@ void Merge(News news, Overlap policy, ScalarColumns* view) {
   auto next = old.begin();
   for (const std::uint64_t place : news.kept) {
     const Point& point = news.points[place];
-    // Older points come first among equal steps.
+    // The older of two points with equal steps comes first.
     for (; next != old.end() && next->step <= point.step; ++next) view->Append(*next);
     view->Append(point);
   }
@@ -136,7 +137,7 @@ const ScalarColumns& StepView::Get(const ScalarColumns& series, const SeriesMark
   }
   if (kept_->size == series.size() && kept_->purges == marks.purges().size()) return kept_->points;
   News news = Since(series, marks, kept_->size, kept_->purges, policy);
-  // The view does not tell which of the older points a newer file purges.
+  // The view does not record which of the older points a newer file purges, so rebuild it.
   const bool anew = policy == Overlap::kMindInsight && kept_->size > 0 && !kept_->points.empty() &&
                     news.lowest <= kept_->points.last_step();
   if (anew) {

@@ -1,10 +1,9 @@
 #ifndef DATAMANAGER_SERIES_STEP_VIEW_H_
 #define DATAMANAGER_SERIES_STEP_VIEW_H_
 
-// A scalar series in the order of steps, as an overlap policy leaves it. It is made when it is
-// asked for and kept for the next time; what has grown since is merged in, which costs no more than
-// the steps that overlap. A series whose steps only ever rose, and of which nothing was purged, is
-// not copied at all.
+// A scalar series ordered by step, after applying an overlap policy. It is made on demand and kept
+// for the next time; growth is merged in, at a cost that depends only on the overlapping steps. A
+// series whose steps only ever increased, and of which nothing was purged, is not copied at all.
 //
 // Not thread safe.
 
@@ -24,18 +23,19 @@ class StepView {
   StepView(StepView&&) noexcept;
   StepView& operator=(StepView&&) noexcept;
 
-  // `series` and `marks` are those of the last call, or what has grown out of them; otherwise call
-  // Drop() before. `marks` has caught up. The answer is sorted(), and valid until the next call of
-  // a method, or until `series` changes.
+  // Returns the ordered series. `series` and `marks` must be those of the last call, perhaps grown;
+  // otherwise call Drop() first. `marks` must be up to date (PurgeLog::CatchUp()). The result is
+  // sorted(), and valid until the next call of a method, or until `series` changes.
   const ScalarColumns& Get(const ScalarColumns& series, const SeriesMarks& marks, Overlap policy);
-  // Gives the memory back.
+  // Frees the memory.
   void Drop();
-  // Bytes allocated, without the object itself.
+  // Allocated bytes, without the object itself.
   std::size_t Bytes() const;
 
  private:
+  // The policy, and the points that it leaves.
   struct Kept;
-  // A policy that was asked for is mostly asked for again, so the view of the last one is kept.
+  // A policy is usually requested repeatedly, so the view of the last one is kept.
   std::unique_ptr<Kept> kept_;
 };
 

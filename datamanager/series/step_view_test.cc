@@ -19,13 +19,13 @@ constexpr Overlap kAll[] = {Overlap::kRaw,           Overlap::kLastWrite,     Ov
                             Overlap::kTensorBoardV1, Overlap::kTensorBoardV2, Overlap::kRustServer,
                             Overlap::kMindInsight};
 
-// A run of one tag.
+// A run with one tag.
 class Series {
  public:
   void Add(std::int64_t step, std::uint32_t age = 0, double time = 0) {
     log_.Summary(step);
     log_.Note(summary_, step, age, &marks_);
-    // Each value is another, so that equal steps are told apart.
+    // All values differ, so that points of the same step can be distinguished.
     const Point point{step, time, static_cast<double>(points_.size())};
     summary_.Add(point);
     points_.push_back(point);
