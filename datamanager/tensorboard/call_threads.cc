@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kListThreads = 2;
 constexpr int kReadThreads = 8;
-constexpr std::size_t kMostCalls = 1024;  // Most calls of each kind that wait for a thread.
+constexpr std::size_t kMostCalls = 1024;  // Limit of waiting calls of each kind.
 
 }  // namespace
 

@@ -12,17 +12,17 @@
 
 namespace datamanager::tensorboard {
 
-// Threads on which providers answer calls: some for lists and others for reads, so that a call
-// that waits for a run holds up no list. Cheap calls are answered at once, whatever these threads
-// do.
+// Threads on which providers answer calls: some for lists and others for reads, so that a call that
+// waits for a run delays no list. Calls without any effort are answered at once on the caller's
+// thread.
 class CallThreads {
  public:
   // `coordinator` is not owned. The threads end when it stops; the destructor waits for them.
   explicit CallThreads(runtime::Coordinator* coordinator);
 
-  // The function that a server calls with each call. The threads outlive the server.
+  // Returns the function that a server calls with each call. The threads must outlive the server.
   H2Server::OnCall AnswersOf(std::shared_ptr<Provider> provider);
-  // Runs other work that is as quick as a list. ResourceExhausted: too much work waits.
+  // Runs other work that is as quick as a list. ResourceExhausted: too much work is waiting.
   absl::Status Run(std::function<void()> work);
 
  private:

@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::seconds kLong(60);
 constexpr char kService[] = "/tensorboard.data.TensorBoardDataProvider/";
 
-// Every call but GetExperiment waits until the test lets it go.
+// Blocks every call except GetExperiment until the test releases it.
 class HeldProvider : public Provider {
  public:
   explicit HeldProvider(std::shared_future<void> let_go) : let_go_(std::move(let_go)) {}
@@ -58,9 +58,9 @@ class CallThreadsTest : public ::testing::Test {
 
 TEST_F(CallThreadsTest, TheOneCallWithADeadlineWaitsForNoOther) {
   std::vector<std::future<GrpcAnswer>> held;
-  // More than there are threads and places to wait: as while much is loaded.
+  // More calls than threads and queue places, as while large runs are loaded.
   for (int i = 0; i < 3000; ++i) held.push_back(Call(i % 2 == 0 ? "ReadScalars" : "ListScalars"));
-  // On the thread that calls, at once.
+  // Answered immediately, on the calling thread.
   EXPECT_TRUE(IsAnswered(Call("GetExperiment"), std::chrono::seconds(0)));
   let_go_.set_value();
   int refused = 0;

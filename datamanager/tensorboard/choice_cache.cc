@@ -6,7 +6,7 @@
 namespace datamanager::tensorboard {
 
 std::size_t ChoiceCache::BytesOf(const Entry& entry) {
-  constexpr std::size_t kNodes = 256;  // Nodes of the list and the map; both have the name.
+  constexpr std::size_t kNodes = 256;  // Nodes of the list and the map; both contain the name.
   return kNodes + 2 * entry.series.run.size() + entry.message->size();
 }
 

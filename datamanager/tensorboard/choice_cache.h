@@ -14,21 +14,21 @@
 
 namespace datamanager::tensorboard {
 
-// Keeps the points that were chosen of series lately, as a message has them. TensorBoard's pages
-// ask for the same points again and again: each page every 30 seconds, for all that it shows.
-// Thread safe.
+// Caches recently chosen points of series, encoded for a message. TensorBoard's pages request the
+// same points again and again: each page every 30 seconds, for everything that it shows. Thread
+// safe.
 class ChoiceCache {
  public:
   struct Series {
     std::string run;
     std::uint32_t tag = 0;
-    std::uint64_t limit = 0;  // Points that were asked for.
+    std::uint64_t limit = 0;  // Number of requested points.
 
     bool operator<(const Series& other) const {
       return std::tie(run, tag, limit) < std::tie(other.run, other.tag, other.limit);
     }
   };
-  // Two states of a series that are equal have the same points.
+  // Equal states of a series have the same points.
   struct State {
     std::uint64_t generation = 0;
     std::uint64_t points = 0;
@@ -36,14 +36,14 @@ class ChoiceCache {
     bool operator==(const State&) const = default;
   };
 
-  // Keeps the latest choices in so many bytes.
+  // Keeps the latest choices, up to `most_bytes`.
   explicit ChoiceCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Null if it keeps no choice of that state.
+  // Returns null if no choice of that state is cached.
   std::shared_ptr<const std::string> Find(const Series& series, const State& state);
-  // Replaces the choice of another state.
+  // Adds a choice; replaces one of another state.
   void Put(const Series& series, const State& state, std::shared_ptr<const std::string> message);
-  // Size of all choices that it keeps.
+  // Size of all cached choices.
   std::size_t bytes() const;
 
  private:
@@ -59,7 +59,7 @@ class ChoiceCache {
 
   const std::size_t most_bytes_;
   mutable runtime::Mutex mutex_;
-  Entries entries_ ABSL_GUARDED_BY(mutex_);  // The last used entry comes first.
+  Entries entries_ ABSL_GUARDED_BY(mutex_);  // The most recently used entry first.
   std::map<Series, Entries::iterator> by_series_ ABSL_GUARDED_BY(mutex_);
   std::size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

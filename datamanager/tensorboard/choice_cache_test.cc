@@ -20,7 +20,7 @@ TEST(ChoiceCacheTest, HasWhatWasPutOfThatSeriesAndState) {
   const auto message = Text(10);
   cache.Put(series, {.generation = 1, .points = 5}, message);
   EXPECT_EQ(cache.Find(series, {.generation = 1, .points = 5}), message);
-  // A point came; what had been read was replaced; others are asked for.
+  // A point was added; the run was read again; another series is requested.
   EXPECT_EQ(cache.Find(series, {.generation = 1, .points = 6}), nullptr);
   EXPECT_EQ(cache.Find(series, {.generation = 2, .points = 5}), nullptr);
   for (const ChoiceCache::Series& other :

@@ -31,7 +31,7 @@ namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
 
-// Says that all there is has been read.
+// Reports that everything was read.
 void Say(const RunCatalog& catalog) {
   const RunCatalog::Stats stats = catalog.GetStats();
   fprintf(stderr, "yard-data-server: has read %llu records of %llu runs\n",
@@ -83,7 +83,7 @@ absl::Status Serve(const ServerFlags& flags, std::vector<runtime::UniqueFd> sock
   const auto follower = Follow(flags, *threads, loop.get(), catalog->get());
   if (!follower.ok()) return follower.status();
   std::function<void()> tidy = [&] {
-    // (Threads that have too much to do are asked again.)
+    // (If the threads are too busy, the next period tries again.)
     (void)calls.Run([&catalog] { (*catalog)->EndLingering(); });
     loop->RunAfter(kTidiesEvery, tidy);
   };

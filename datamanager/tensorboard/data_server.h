@@ -9,8 +9,8 @@
 
 namespace datamanager::tensorboard {
 
-// Reads the runs below flags.logdir and serves them on these sockets, which listen already. Returns
-// only if it cannot begin; with die_after_stdin the process exits when stdin ends.
+// Reads the runs below flags.logdir and serves them on these listening sockets. Returns only if it
+// cannot start; with die_after_stdin the process exits when stdin ends.
 absl::Status Serve(const ServerFlags& flags, std::vector<runtime::UniqueFd> sockets);
 
 }  // namespace datamanager::tensorboard

@@ -1,8 +1,8 @@
 #ifndef DATAMANAGER_TENSORBOARD_GRPC_FRAMING_H_
 #define DATAMANAGER_TENSORBOARD_GRPC_FRAMING_H_
 
-// How gRPC puts messages into the body of an HTTP/2 stream. A message is behind one byte, 1 if it
-// is compressed, and its length in four bytes, the largest first. Pure; any thread.
+// gRPC's framing of messages in the body of an HTTP/2 stream: a message follows one byte, which is
+// 1 if the message is compressed, and its length in four bytes, big endian. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -18,14 +18,15 @@ struct GrpcAnswer {
   std::string frames;
 };
 
-// Appends `message` with its head.
+// Appends `message` with its frame header.
 void AppendFrame(std::string_view message, std::string* frames);
 
-// The one message of a request. Unimplemented: the message is compressed; InvalidArgument: `body`
-// holds no message, more than one, or a part of one. Valid as long as `body`.
+// Returns the single message of a request. Unimplemented: the message is compressed;
+// InvalidArgument: `body` contains no message, more than one, or a partial one. Valid as long as
+// `body`.
 absl::StatusOr<std::string_view> OnlyMessage(std::string_view body);
 
-// A text as the trailer "grpc-message" has it: %XX for each byte that is not printable ASCII, and
+// Encodes a text for the trailer "grpc-message": %XX for each byte that is not printable ASCII, and
 // for "%".
 std::string PercentEncoded(std::string_view text);
 

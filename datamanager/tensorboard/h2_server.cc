@@ -1,6 +1,6 @@
-// Everything but Reply happens on the loop's thread. A connection is known by a number that never
-// comes again: an answer that comes late finds nobody. A function that is posted to the loop looks
-// at alive_ there before it touches the server, which ends on the loop's thread.
+// Everything except Reply runs on the loop's thread. Connections have numbers that are never
+// reused, so a late answer for a closed connection is dropped. A function posted to the loop checks
+// alive_ there before it uses the server, which is destroyed on the loop's thread.
 
 #include "datamanager/tensorboard/h2_server.h"
 
@@ -24,8 +24,9 @@ namespace {
 using runtime::EventLoop;
 using runtime::UniqueFd;
 
-constexpr std::size_t kPortion = 256 << 10;  // Read or written before others have their turn.
-// After a failure to accept: there is no descriptor, say.
+// Bytes read or written before other connections have their turn.
+constexpr std::size_t kPortion = 256 << 10;
+// Pause after a failure to accept, for example without a free descriptor.
 constexpr absl::Duration kRest = absl::Milliseconds(100);
 
 }  // namespace
@@ -75,7 +76,8 @@ void H2Server::Accept(int listener) {
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) Rest();
     return;
   }
-  // An answer of several writes would wait for the client's delayed acknowledgement: 40 ms.
+  // Without this, an answer of several writes would wait for the client's delayed
+  // acknowledgement: 40 ms.
   const int yes = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   if (connections_.size() >= options_.max_connections) HangUpOnTheMostSilent();
@@ -142,7 +144,7 @@ void H2Server::Write(ConnectionId id) {
       connection.session->Produce(kPortion, &connection.out);
       if (connection.out.empty()) break;
     }
-    if (written >= kPortion) break;  // (The next portion is in `out`: the loop comes back for it.)
+    if (written >= kPortion) break;  // (`out` has the next portion: the loop returns to it.)
     const ssize_t size = send(connection.socket.get(), connection.out.data() + connection.sent,
                               connection.out.size() - connection.sent, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
@@ -181,7 +183,7 @@ void H2Server::Call(ConnectionId id, H2Session::StreamId stream, std::string pat
   const auto message = OnlyMessage(body);
   Reply reply = [this, alive = std::weak_ptr<bool>(alive_), loop = options_.loop, id,
                  stream](GrpcAnswer answer) {
-    // (The loop outlives the server, and a function that is posted may be copied.)
+    // (The loop outlives the server; shared, because a posted function may be copied.)
     auto shared = std::make_shared<GrpcAnswer>(std::move(answer));
     loop->Post([this, alive, id, stream, shared] {
       if (!alive.expired()) Answer(id, stream, std::move(*shared));

@@ -18,23 +18,24 @@
 
 namespace datamanager::tensorboard {
 
-// Serves gRPC over HTTP/2 on sockets that listen already, for programs of this machine; it knows no
-// message. Limits the memory that clients can take: connections (beyond the limit, the connection
+// Serves gRPC over HTTP/2 on listening sockets, for programs of this machine; it does not interpret
+// messages. Limits the memory that clients can use: connections (over the limit, the connection
 // that was silent longest is closed), requests (H2Session), and answers that wait to be sent.
 class H2Server {
  public:
-  // Sends the answer of one call, once. Any thread; also when the server is gone.
+  // Sends the answer of one call, once. Any thread; does nothing if the server was destroyed.
   using Reply = std::function<void(GrpcAnswer answer)>;
-  // A call: its path and its message. On the loop's thread; must not block.
+  // Handles a call, given its path and its message. Loop's thread; must not block.
   using OnCall = std::function<void(std::string path, std::string message, Reply reply)>;
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the server.
+    runtime::EventLoop* loop = nullptr;  // Not owned; must outlive the server.
     std::vector<runtime::UniqueFd> listeners = {};
     OnCall on_call = {};
     std::size_t max_connections = 64;
-    // Limit of all answers together; an answer beyond it becomes ResourceExhausted.
+    // Limit of all unsent answers together; an answer beyond it becomes ResourceExhausted.
     std::size_t max_unsent_bytes = std::size_t{512} << 20;
-    // The server hangs up on a client that takes nothing of a waiting answer for so long.
+    // The server closes a connection whose client accepts nothing of a waiting answer for this
+    // long.
     absl::Duration stall_limit = absl::Seconds(60);
   };
 
@@ -56,8 +57,8 @@ class H2Server {
     runtime::EventLoop::WatchId readable = 0, writable = 0;
     runtime::Timer stall;
     std::string out;
-    std::size_t sent = 0;     // Bytes of `out`.
-    std::uint64_t heard = 0;  // When the client was heard last: a larger number is later.
+    std::size_t sent = 0;     // Bytes of `out` already sent.
+    std::uint64_t heard = 0;  // When the client was last heard: a larger number is later.
   };
 
   void Listen();
@@ -77,10 +78,10 @@ class H2Server {
 
   std::vector<runtime::UniqueFd> listeners_;
   const Options options_;
-  // Expires with the server; looked at on the loop's thread only.
+  // Expires with the server; used on the loop's thread only.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::function<void()> last_gone_;
-  std::map<int, runtime::EventLoop::WatchId> watches_;  // The listeners'.
+  std::map<int, runtime::EventLoop::WatchId> watches_;  // Watches of the listeners, by descriptor.
   runtime::Timer rest_;
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_connection_ = 0;

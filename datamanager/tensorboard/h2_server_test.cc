@@ -40,7 +40,7 @@ class H2ServerTest : public ::testing::Test {
     if (thread_ != nullptr) thread_->Join();
   }
 
-  // Answers a call with its path, or the one named "/large" with kLarge bytes.
+  // Answers each call with its path; answers "/large" with kLarge bytes.
   void Start(H2Server::Options options) {
     auto sockets = ListenAt("127.0.0.1", 0).value();
     port_ = sockets.port;
@@ -69,14 +69,14 @@ class H2ServerTest : public ::testing::Test {
               static_cast<ssize_t>(says.size()));
     return fd;
   }
-  // The first call has been answered, as far as its client takes it.
+  // Waits until the first call was answered, as far as its client reads.
   void AwaitCall() {
     ASSERT_EQ(call_.get_future().wait_for(kLong), std::future_status::ready);
     std::promise<void> answered;
     loop_->Post([&] { answered.set_value(); });
     ASSERT_EQ(answered.get_future().wait_for(kLong), std::future_status::ready);
   }
-  // Reads until it hangs up.
+  // Reads until the server closes the connection.
   static std::string ReadAll(const UniqueFd& fd) {
     std::string all;
     char buffer[4096];
@@ -86,19 +86,19 @@ class H2ServerTest : public ::testing::Test {
     return all;
   }
 
-  // More than all windows and buffers of a connection take.
+  // More than all windows and buffers of a connection can hold.
   static constexpr std::size_t kLarge = std::size_t{32} << 20;
 
   runtime::FakeClock clock_;
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
-  bool called_ = false;  // The loop's thread has it.
+  bool called_ = false;  // Used by the loop's thread only.
   std::promise<void> call_;
   std::unique_ptr<H2Server> server_;
   std::unique_ptr<runtime::Thread> thread_;
   int port_ = 0;
 };
 
-// The nine bytes before each frame: its type is the fourth.
+// Each frame begins with nine bytes; the fourth is its type.
 constexpr std::size_t kType = 3;
 constexpr char kSettings = 4;
 
@@ -122,13 +122,13 @@ TEST_F(H2ServerTest, OfTooManyTheMostSilentGoes) {
   char head[9];
   ASSERT_EQ(recv(first.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
   const UniqueFd second = Connect(kPreface);
-  (void)ReadAll(first);  // Ends.
+  (void)ReadAll(first);  // Returns when the connection is closed.
   ASSERT_EQ(recv(second.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
   EXPECT_EQ(head[kType], kSettings);
 }
 
-// A connection that asks for `path` on streams 1, 3, ... , with empty settings of its own. The
-// header fields stand in HPACK's static table, but for the path.
+// Returns the bytes of a connection that requests `path` on streams 1, 3, ... and sends empty
+// settings. The header fields, except for the path, come from HPACK's static table.
 std::string Calls(std::string_view path, int count) {
   const auto frame = [](std::size_t size, char type, char flags, char stream) {
     return std::string{
@@ -154,7 +154,7 @@ std::string Calls(std::string_view path, int count) {
 TEST_F(H2ServerTest, AnswersThatNobodyReadsHaveABound) {
   Start({.max_unsent_bytes = kLarge + kLarge / 2});
   const UniqueFd client = Connect(Calls("/large", 2));
-  // The second is refused: its stream ends with the headers that begin it.
+  // The second call is refused: its response headers also end the stream.
   constexpr char kHeaders = 1, kEndStream = 1;
   for (;;) {
     unsigned char head[9];
@@ -171,7 +171,7 @@ TEST_F(H2ServerTest, AnswersThatNobodyReadsHaveABound) {
 
 TEST_F(H2ServerTest, AClientWhoseWindowsAreLargeGetsAllWithoutAnotherWord) {
   Start({});
-  // SETTINGS_INITIAL_WINDOW_SIZE and a WINDOW_UPDATE of the connection, as large as they may be.
+  // The largest possible SETTINGS_INITIAL_WINDOW_SIZE and connection WINDOW_UPDATE.
   constexpr char kWindowUpdate = 8;
   const std::string setting = {'\0', '\4', '\x7f', '\xff', '\xff', '\xff'};
   const std::string increment = {'\x7f', '\0', '\0', '\0'};
@@ -195,10 +195,10 @@ TEST_F(H2ServerTest, HangsUpOnWhoTakesNothing) {
   const UniqueFd client = Connect(Calls("/large", 1));
   char head[9];
   ASSERT_EQ(recv(client.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
-  // Its window has 64 KiB; the rest waits. Then time passes.
+  // The client's window has 64 KiB, so the rest is held until the time limit.
   AwaitCall();
   clock_.Advance(absl::Seconds(61));
-  (void)ReadAll(client);  // Ends.
+  (void)ReadAll(client);  // Returns when the connection is closed.
 }
 
 TEST_F(H2ServerTest, WhoIsConnectedStaysWhenItListensNoMore) {

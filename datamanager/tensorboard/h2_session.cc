@@ -1,6 +1,6 @@
-// Each callback of nghttp2 gets the session as its user data, and runs within a call of
+// nghttp2 passes the session to each callback as user data, and runs callbacks only within
 // nghttp2_session_mem_recv() or _mem_send(). A stream is in the map from its first header until
-// nghttp2 says that it is closed.
+// nghttp2 reports that it is closed.
 
 #include "datamanager/tensorboard/h2_session.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kWindow = 1 << 20;  // Receive window of a stream; most requests fit.
 
-// The library copies both.
+// nghttp2 copies both strings.
 nghttp2_nv Header(std::string_view name, std::string_view value) {
   const auto bytes = [](std::string_view text) {
     return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
@@ -165,7 +165,7 @@ void H2Session::Open() {
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &Callbacks::OnClose);
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
-  // A client that opens and ends streams for ever is not remembered for ever.
+  // Otherwise a client that opens and closes streams for ever would use more and more memory.
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_session_server_new2(&session_, callbacks, this, option);
   nghttp2_option_del(option);

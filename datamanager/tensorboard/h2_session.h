@@ -17,11 +17,11 @@ struct nghttp2_session;
 namespace datamanager::tensorboard {
 
 // The server's side of one HTTP/2 connection that carries gRPC, without a socket and without
-// knowing a message: bytes come in and go out. It begins with the client's preface, as gRPC does on
-// unencrypted connections. libnghttp2 does the work.
+// interpreting messages: bytes go in and out. The connection begins with the client's preface, as
+// gRPC does on unencrypted connections. libnghttp2 does the work.
 //
-// A request is refused, without effect on others, if it is over kMaxRequestBytes, or if all
-// unfinished requests of the connection are over kMaxUnfinishedBytes together.
+// A request is refused, without effect on others, if it exceeds kMaxRequestBytes, or if all
+// incomplete requests of the connection together exceed kMaxUnfinishedBytes.
 //
 // Not thread safe.
 class H2Session {
@@ -31,8 +31,8 @@ class H2Session {
   static constexpr std::uint32_t kMaxStreams = 256;
 
   using StreamId = std::int32_t;
-  // A call has come: its path, and its message with what gRPC puts before it. Called within
-  // Receive(); Answer() is to follow, now or later.
+  // Handles a call, given its path and its message with gRPC's framing. Runs within Receive();
+  // Answer() must follow, now or later.
   using OnCall = std::function<void(StreamId stream, std::string path, std::string body)>;
 
   explicit H2Session(OnCall on_call);
@@ -40,18 +40,18 @@ class H2Session {
   H2Session(const H2Session&) = delete;
   H2Session& operator=(const H2Session&) = delete;
 
-  // False: the bytes are no HTTP/2 or break its rules; the bytes left to send say so.
+  // Returns false if the bytes are not valid HTTP/2; the bytes left to send tell the client.
   bool Receive(std::string_view bytes);
   // Sends nothing if the stream has ended meanwhile.
   void Answer(StreamId stream, GrpcAnswer answer);
-  // Appends the bytes to send now, at most somewhat more than `limit`. Appends nothing if nothing
-  // waits, or if the client takes no more for now.
+  // Appends the bytes to send now, at most slightly more than `limit`. Appends nothing if nothing
+  // is waiting, or if the client's flow control allows nothing now.
   void Produce(std::size_t limit, std::string* out);
-  // Nothing will come or go any more.
+  // True once nothing will be received or sent any more.
   bool done() const;
-  // Bytes of answers that Produce() has not given out yet.
+  // Bytes of answers that Produce() has not returned yet.
   std::size_t unsent() const;
-  // Calls that have begun to come and whose answers were not all sent.
+  // Number of calls that have started to arrive and whose answers were not completely sent.
   std::size_t streams() const;
 
  private:
@@ -60,14 +60,14 @@ class H2Session {
 
   void Open();
   Stream* Find(StreamId id);
-  // Answers without a message: the status stands in the headers.
+  // Sends an answer without a message; the status is in the headers.
   void Refuse(StreamId id, const Stream& stream, const absl::Status& why);
   void Forget(std::map<StreamId, std::unique_ptr<Stream>>::iterator stream);
 
   const OnCall on_call_;
   nghttp2_session* session_ = nullptr;
   std::map<StreamId, std::unique_ptr<Stream>> streams_;
-  std::size_t unfinished_ = 0;  // Bytes of requests that are not whole.
+  std::size_t unfinished_ = 0;  // Bytes of incomplete requests.
   std::size_t unsent_ = 0;      // Bytes of answers that Produce() has not given out.
 };
 

@@ -22,11 +22,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-// libnghttp2's client, to whom a session is connected by strings.
+// libnghttp2's client, connected to a session through strings.
 class Client {
  public:
   struct Response {
-    std::map<std::string, std::string> headers;  // And trailers.
+    std::map<std::string, std::string> headers;  // Trailers included.
     std::string body;
     bool closed = false;
     std::uint32_t error = 0;
@@ -90,7 +90,7 @@ class Client {
                                   nullptr);
   }
 
-  // Until nobody has anything to say.
+  // Exchanges bytes until both sides have nothing to send.
   void Talk() {
     for (;;) {
       const std::uint8_t* data = nullptr;

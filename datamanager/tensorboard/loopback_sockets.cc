@@ -25,7 +25,7 @@ struct Address {
   socklen_t size = 0;
 };
 
-// False: `host` is no numeric address.
+// Returns false if `host` is not a numeric address.
 bool Parse(const std::string& host, int port, Address* address) {
   const auto number = htons(static_cast<std::uint16_t>(port));
   auto* const v4 = reinterpret_cast<sockaddr_in*>(&address->bytes);
@@ -43,7 +43,7 @@ bool Parse(const std::string& host, int port, Address* address) {
   return true;
 }
 
-// Adds a socket, and says which port it has.
+// Adds a socket, and stores its port.
 absl::Status Listen(const std::string& host, LoopbackSockets* to) {
   Address address;
   if (!Parse(host, to->port, &address)) {
@@ -63,7 +63,7 @@ absl::Status Listen(const std::string& host, LoopbackSockets* to) {
         absl::StrCat("cannot listen at ", host, " port ", to->port, ": ", strerror(error));
     return error == EADDRINUSE ? absl::AlreadyExistsError(why) : absl::UnavailableError(why);
   }
-  // (In both kinds of addresses it stands at the same place.)
+  // (The port has the same position in both kinds of addresses.)
   to->port = ntohs(reinterpret_cast<sockaddr_in*>(&address.bytes)->sin_port);
   to->sockets.push_back(std::move(fd));
   return absl::OkStatus();
@@ -77,7 +77,8 @@ absl::StatusOr<LoopbackSockets> ListenAt(const std::string& host, int port) {
     LoopbackSockets sockets{.sockets = {}, .port = port};
     const absl::Status listens = Listen(local ? "127.0.0.1" : host, &sockets);
     if (!listens.ok()) return listens;
-    // Not every machine has it. If it is somebody else's there, clients might find them.
+    // Not every machine has IPv6. If another process uses the port there, clients might reach that
+    // one.
     const absl::Status also = local ? Listen("::1", &sockets) : absl::OkStatus();
     if (!absl::IsAlreadyExists(also)) return sockets;
     if (port != 0 || tries == kMostTries) return also;

@@ -9,16 +9,16 @@
 
 namespace datamanager::tensorboard {
 
-// Sockets that listen at one port, and do not block.
+// Sockets that listen at one port, in non-blocking mode.
 struct LoopbackSockets {
   std::vector<runtime::UniqueFd> sockets;
   int port = 0;
 };
 
-// At 127.0.0.1, and at ::1 if it is there, for the host "localhost", for which TensorBoard tries
-// both; else at `host`, a numeric address. Port 0: any free port. InvalidArgument: the host is no
-// address; AlreadyExists: another process serves at that port; Unavailable: any other reason. All
-// name the address.
+// Listens at 127.0.0.1, and at ::1 if the machine has it, for the host "localhost", for which
+// TensorBoard tries both; otherwise at `host`, a numeric address. Port 0: any free port.
+// InvalidArgument: the host is not an address; AlreadyExists: another process serves at that port;
+// Unavailable: any other reason. All errors name the address.
 absl::StatusOr<LoopbackSockets> ListenAt(const std::string& host, int port);
 
 }  // namespace datamanager::tensorboard

@@ -1,4 +1,4 @@
-// TensorBoard's data server that keeps every point: TensorBoard starts it, or `yard tensorboard`.
+// TensorBoard's data server that keeps every point; started by TensorBoard or `yard tensorboard`.
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,13 +26,13 @@ namespace {
 
 using datamanager::tensorboard::ServerFlags;
 
-// TensorBoard's own server ends with these.
+// The same exit codes as TensorBoard's own server.
 constexpr int kWrongFlags = 2;
 constexpr int kNoPortFile = 1;
 constexpr int kNoSuchLogdir = 8;
 constexpr int kCannotListen = 9;
 
-// Where TensorBoard looks for the reason.
+// Writes the reason to the file in which TensorBoard looks for it.
 int Fail(const std::string& error_file, std::string_view why, int exit_code) {
   FILE* const file = error_file.empty() ? nullptr : fopen(error_file.c_str(), "we");
   fprintf(file == nullptr ? stderr : file, "yard-data-server: %.*s\n", static_cast<int>(why.size()),
@@ -45,7 +45,7 @@ std::string_view Text(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }
 
-// If the flags are wrong, what they would have said of this.
+// Finds the error file in the words of a command line whose flags cannot be parsed.
 std::string ErrorFileOf(const std::vector<std::string>& words) {
   constexpr std::string_view kFlag = "--error-file=";
   for (const std::string& word : words) {
@@ -54,7 +54,8 @@ std::string ErrorFileOf(const std::vector<std::string>& words) {
   return "";
 }
 
-// The words of this program, for a reader in another working directory: the last of a flag counts.
+// Returns this program's words for a reader in another working directory; the last value of a flag
+// wins.
 std::string YardLine(std::vector<std::string> words, const std::string& logdir) {
   words.push_back("--logdir=" + runtime::AbsolutePath(logdir));
   return datamanager::tensorboard::LineOf(words);
@@ -68,7 +69,7 @@ bool WritePort(const std::string& path, int port) {
 }
 
 int RunServer(const std::string& program, const ServerFlags& flags) {
-  // A terminal sends it to all; whoever started this ends it.
+  // A terminal sends SIGINT to all processes; the parent decides when this one ends.
   signal(SIGINT, SIG_IGN);
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = flags.verbose > 0 ? google::GLOG_INFO : google::GLOG_ERROR;
@@ -102,14 +103,14 @@ int main(int argc, char** argv) {
   }
   auto sockets = datamanager::tensorboard::ListenAt(flags->host, flags->port);
   if (!sockets.ok()) return Fail(flags->error_file, Text(sockets.status()), kCannotListen);
-  // Before anything else: TensorBoard looks for it after 10 ms, and then every half second.
+  // First of all: TensorBoard looks for the file after 10 ms, and then every half second.
   if (flags->port_file.empty()) {
     fprintf(stderr, "yard-data-server: listens at port %d\n", sockets->port);
   } else if (!WritePort(flags->port_file, sockets->port)) {
     return Fail(flags->error_file, absl::StrCat("cannot write ", flags->port_file), kNoPortFile);
   }
   const auto locations = runtime::Locations::FromEnvironment();
-  // A data manager follows its runs, and cannot serve who reads them once.
+  // A data manager follows its runs, so it cannot serve a client that wants them read only once.
   const bool asks_yard = locations.ok() && flags->reload > absl::ZeroDuration();
   _exit(datamanager::tensorboard::RunServerAgainAndAgain(
       {.words = words,

@@ -10,7 +10,8 @@
 #include "protozero/pbf_writer.hpp"
 #include "runtime/text/utf8.h"
 
-// Nodes are read twice: inputs call them by ids, which become names only when all are known.
+// Nodes are read twice, because inputs refer to nodes by ids, and names are known only after all
+// nodes were read.
 
 namespace datamanager::tensorboard {
 namespace {
@@ -20,7 +21,7 @@ using eventlog::GraphNode;
 using eventlog::GraphReader;
 using protozero::pbf_writer;
 
-// Fields of tensorflow.GraphDef, NodeDef, an entry of its map and AttrValue.
+// Fields of tensorflow.GraphDef, NodeDef, an entry of its map, and AttrValue.
 constexpr std::uint32_t kNode = 1;
 enum : std::uint32_t { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttribute = 5 };
 enum : std::uint32_t { kKey = 1, kValue = 2 };

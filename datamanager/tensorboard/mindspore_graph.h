@@ -8,9 +8,10 @@
 
 namespace datamanager::tensorboard {
 
-// A graph of MindSpore (GraphProto of anf_ir.proto) as TensorBoard's page draws it: a
-// tensorflow.GraphDef of the same nodes under the names that MindInsight shows, with their scopes,
-// inputs and attributes, those as JSON. InvalidArgument: the graph is damaged. Pure; any thread.
+// Converts a graph of MindSpore (GraphProto of anf_ir.proto) for TensorBoard's page: to a
+// tensorflow.GraphDef with the same nodes, under the names that MindInsight shows, and with their
+// scopes, inputs and attributes (as JSON). InvalidArgument if the graph is damaged. Pure; any
+// thread.
 absl::StatusOr<std::string> GraphDefOf(std::string_view mindspore_graph);
 
 }  // namespace datamanager::tensorboard

@@ -20,7 +20,7 @@ std::string Input(const std::string& id, bool control) {
   return pb::Bytes(1, pb::Bytes(1, id) + pb::Number(2, control ? 1 : 0));
 }
 
-// Two nodes and a parameter, of anf_ir.proto's GraphProto.
+// A GraphProto of anf_ir.proto with two nodes and a parameter.
 std::string Graph() {
   const std::string conv = Input("weight", false) + pb::Bytes(2, "1") + pb::Bytes(3, "Conv2D") +
                            pb::Bytes(4, "Default/net");

@@ -7,14 +7,14 @@
 namespace datamanager::tensorboard {
 namespace {
 
-// The median of a bucket of fewer points would say nothing.
+// The median of a smaller bucket would be meaningless.
 constexpr std::uint64_t kLeastBucket = 16;
 constexpr std::uint64_t kMostOutstanding = 20;
 constexpr std::uint64_t kOneOutstandingOf = 50;
-// The first, the last, the least, the greatest, the first that is not finite, the one before it.
+// First, last, least, greatest, the first that is not finite, and the one before it.
 constexpr std::uint64_t kMusts = 6;
 
-// The median of `numbers`, which must not be empty; reorders `numbers`.
+// Returns the median of `numbers`, which must not be empty; reorders `numbers`.
 double Median(std::vector<double>& numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
@@ -26,8 +26,8 @@ double Median(std::vector<double>& numbers) {
 PointChoice::PointChoice(Series series, std::uint64_t limit) : series_(series), limit_(limit) {
   if (limit_ >= series_.points || limit_ <= kMusts) return;
   most_outstanding_ = std::min(kMostOutstanding, limit_ / kOneOutstandingOf);
-  // The stride includes the first point, which is a must. (It may lack the last point if several
-  // points have that step.)
+  // The stride includes the first point, which is required anyway. (It may lack the last point if
+  // several points have that step.)
   stride_ = limit_ - (kMusts - 1) - most_outstanding_;
   buckets_ = std::clamp<std::uint64_t>(series_.points / kLeastBucket, 1, limit_);
   AimByStep();
@@ -107,7 +107,7 @@ void PointChoice::EndBucket() {
     for (const Chosen& chosen : in_bucket_) numbers_.push_back(value_of(chosen));
     const double median = Median(numbers_);
     for (double& number : numbers_) number = std::abs(number - median);
-    // Where most values are the same, what a float rounds does not stand out.
+    // If most values are equal, rounding errors of floats must not stand out.
     const double unit = Median(numbers_) + 1e-7 * std::abs(median);
     const auto less = [&](const Chosen& a, const Chosen& b) { return value_of(a) < value_of(b); };
     const auto [least, greatest] = std::minmax_element(in_bucket_.begin(), in_bucket_.end(), less);
@@ -120,7 +120,7 @@ void PointChoice::EndBucket() {
 }
 
 void PointChoice::Offer(const Candidate& candidate) {
-  // A point that comes later gives way to an equal one.
+  // If two candidates are equal, the earlier point wins.
   const auto more = [](const Candidate& a, const Candidate& b) {
     if (a.score != b.score) return a.score > b.score;
     if (a.distance != b.distance) return a.distance > b.distance;

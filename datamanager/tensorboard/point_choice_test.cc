@@ -28,7 +28,7 @@ std::vector<Point> Choose(const std::vector<Point>& points, std::uint64_t limit)
   PointChoice choice({points.size(), points.empty() ? 0 : points.front().step,
                       points.empty() ? 0 : points.back().step},
                      limit);
-  // In parts, as they are read.
+  // Add the points in parts, as they are read.
   const std::size_t half = points.size() / 2;
   choice.Add({points.data(), half});
   choice.Add({points.data() + half, points.size() - half});
@@ -50,7 +50,7 @@ std::set<std::int64_t> StepsOf(const std::vector<Point>& points) {
   return steps;
 }
 
-// TensorBoard's moving average of 0.6 over what it is given.
+// Returns TensorBoard's moving average with weight 0.6.
 std::vector<double> Smoothed(const std::vector<Point>& points) {
   std::vector<double> line;
   double last = 0, weight = 0;
@@ -77,7 +77,7 @@ TEST(PointChoiceTest, NeverGivesMoreThanIsAskedFor) {
     const auto chosen = Choose(points, limit);
     EXPECT_LE(chosen.size(), limit);
     for (const Point& point : chosen) {
-      // (A place is a step here; no number equals NaN.)
+      // (A step is the point's place here; NaN equals no number.)
       const Point& of_series = points[static_cast<std::size_t>(point.step)];
       EXPECT_EQ(point.wall_time, of_series.wall_time);
       EXPECT_TRUE(point.value == of_series.value || std::isnan(of_series.value));
@@ -126,7 +126,7 @@ TEST(PointChoiceTest, KeepsTwentySpikesOfOneSeries) {
 }
 
 TEST(PointChoiceTest, DoesNotMoveTheSmoothedLine) {
-  // Skewed noise: of the least and the greatest of each bucket the line would be 0.3 too high.
+  // Skewed noise: choosing each bucket's minimum and maximum would raise the line by 0.3.
   std::mt19937 random(4);
   std::exponential_distribution<double> noise(5);
   const auto mean = [](std::int64_t i) {
@@ -161,11 +161,11 @@ TEST(PointChoiceTest, SeriesThatWereWrittenTogetherKeepTheSameSteps) {
 }
 
 TEST(PointChoiceTest, UnevenStepsAreFoundByTheirPlaces) {
-  // All but the last point stand at the beginning.
+  // All points but the last are at the beginning.
   auto points = Series(20000, [](std::int64_t i) { return std::sin(static_cast<double>(i)); });
   points.back().step = 1'000'000'000'000;
   EXPECT_GE(Choose(points, 1000).size(), 950u);
-  // All of one step, and steps that span all numbers.
+  // All points at one step, and steps that span the whole range.
   for (Point& point : points) point.step = 0;
   EXPECT_GE(Choose(points, 1000).size(), 950u);
   points.front().step = std::numeric_limits<std::int64_t>::min();

@@ -123,7 +123,7 @@ class RealProvider : public Provider {
     double start_time = 0;
   };
 
-  // Runs that have something, the oldest first: the order of their colours.
+  // Returns the runs that have data, the oldest first: the order of their colours.
   std::vector<Run> Runs(const NameFilter& filter = {}) {
     access_.AwaitScan();
     std::vector<Run> runs;
@@ -135,7 +135,7 @@ class RealProvider : public Provider {
     }
     for (const std::string& name : filter.names) {
       const auto info = options_.catalog->Describe(name);
-      // (The catalog takes the begin of a name, too.)
+      // (The catalog also accepts a unique prefix.)
       if (info.ok() && info->listed->name == name) add(*info);
     }
     std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
@@ -173,7 +173,8 @@ class RealProvider : public Provider {
     for (const Run& run : Runs()) {
       access_.ReadKnown(run.name, [&](const View& view) {
         const bool mindspore = HasMindSpore(view.listed);
-        // (Also of tags without a value: a plugin may read its files itself, or all are damaged.)
+        // (Includes tags without a value: a plugin may read its files itself, or all values are
+        // damaged.)
         for (RunData::TagId id = 0; id < view.data.tag_count(); ++id) {
           names.insert(runtime::LossyUtf8(ShownPlugin(view.data.tag(id), mindspore)));
         }
@@ -217,8 +218,8 @@ class RealProvider : public Provider {
     trial.AddTo(access_.catalog(), run, request, answer);
   }
 
-  // A list needs the places of values that are no scalars; a run that was only counted does not
-  // know them.
+  // Loads the run if a list needs the places of values other than scalars, which are unknown for a
+  // run that was only counted.
   void LoadPlaces(const std::string& run, const SeriesRequest& request, DataClass data_class) {
     bool missing = false;
     access_.ReadKnown(run, [&](const View& view) {
@@ -249,8 +250,8 @@ class RealProvider : public Provider {
     answer->AddInfo(name, info);
   }
 
-  // Most points of a series that a request to read wants. TensorBoard's plugins know the numbers
-  // that the user has set and ask for them, except that they ask for 0 if the user has set "all".
+  // Returns the limit of points of a series for a read. TensorBoard's plugins know the numbers that
+  // the user has set and request them, except that they request 0 if the user has set "all".
   std::uint64_t PointLimit(const SeriesRequest& request) const {
     const auto wanted = static_cast<std::uint64_t>(request.num_points.value_or(0));
     const auto said = options_.samples.find(request.plugin);
@@ -286,14 +287,14 @@ class RealProvider : public Provider {
     }
   }
 
-  // A message.
+  // Returns an encoded message.
   std::shared_ptr<const std::string> ChosenPoints(const std::string& run, const View& view,
                                                   RunData::TagId id, std::uint64_t limit) {
     const RunData::Tag& tag = view.data.tag(id);
     const ChoiceCache::Series series = {.run = run, .tag = id, .limit = limit};
     const ChoiceCache::State state = {.generation = view.data.generation(),
                                       .points = tag.summary.points};
-    // While points are read again, no number says which of them are missing.
+    // While points are read again, their number does not show which of them are missing.
     const bool complete = tag.points.size() == tag.summary.points;
     if (complete) {
       if (auto message = choices_.Find(series, state)) return message;
@@ -323,7 +324,7 @@ class RealProvider : public Provider {
     *points = std::move(choice).Take();
   }
 
-  // Tensors and blob sequences.
+  // Reads tensors and blob sequences.
   void ReadStored(std::span<const std::string> runs, const SeriesRequest& request,
                   DataClass data_class, SeriesMessage* answer) {
     const absl::Duration deadline = access_.ReadDeadline();

@@ -19,7 +19,7 @@ using protozero::pbf_wire_type;
 using protozero::pbf_writer;
 using protozero::tag_and_type;
 
-// Field `number`, which holds text, bytes or a message; and one that holds a number.
+// Tag of field `number` that contains text, bytes or a message, and of one that contains a number.
 constexpr std::uint32_t Text(std::uint32_t number) {
   return tag_and_type(number, pbf_wire_type::length_delimited);
 }
@@ -29,7 +29,7 @@ constexpr std::uint32_t Number(std::uint32_t number) {
 
 pbf_reader Open(std::string_view bytes) { return pbf_reader(bytes.data(), bytes.size()); }
 
-// Turns an exception of protozero into InvalidArgument: the bytes are no such message.
+// Converts an exception of protozero to InvalidArgument: the bytes are not such a message.
 template <typename Read>
 absl::Status Guarded(std::string_view thing, Read read) {
   try {
@@ -67,7 +67,7 @@ void ReadFilters(pbf_reader reader, SeriesRequest* request) {
   }
 }
 
-// The text that is field 1 of a message.
+// Reads the text in field 1 of a message.
 std::string ReadName(pbf_reader reader) {
   std::string name;
   while (reader.next()) {

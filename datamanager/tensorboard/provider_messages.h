@@ -1,9 +1,9 @@
 #ifndef DATAMANAGER_TENSORBOARD_PROVIDER_MESSAGES_H_
 #define DATAMANAGER_TENSORBOARD_PROVIDER_MESSAGES_H_
 
-// The messages of tensorboard.data.TensorBoardDataProvider
-// (tensorboard/data/proto/data_provider.proto, as of 2021-03-08), read and written field by field;
-// docs/tensorboard.md has the numbers. Only numbers and types are on the wire. Pure; any thread.
+// Reads and writes the messages of tensorboard.data.TensorBoardDataProvider
+// (tensorboard/data/proto/data_provider.proto, as of 2021-03-08) field by field;
+// docs/tensorboard.md lists the numbers. Only numbers and types are on the wire. Pure; any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace datamanager::tensorboard {
 
 // --- Requests ---
 
-// A filter that is not there lets everything pass, an empty one nothing.
+// A missing filter includes everything, an empty one nothing.
 struct NameFilter {
   bool all = true;
   std::set<std::string, std::less<>> names;
@@ -37,24 +37,24 @@ struct NameFilter {
 struct SeriesRequest {
   std::string plugin;
   NameFilter runs, tags;
-  std::optional<std::int64_t> num_points;  // From downsample; nothing without a downsample.
+  std::optional<std::int64_t> num_points;  // From downsample; null without it.
 };
 
-// InvalidArgument: the bytes are no such message. Unknown fields are skipped.
+// Parse requests. InvalidArgument if the bytes are malformed. Unknown fields are skipped.
 absl::StatusOr<SeriesRequest> ParseSeriesRequest(std::string_view bytes);
 absl::StatusOr<std::string> ParseBlobKeyRequest(std::string_view bytes);
-// InvalidArgument: a request without what it must have.
+// Returns InvalidArgument if a required part of the request is missing.
 absl::Status CheckSeriesRequest(const SeriesRequest& request, bool reads);
 
 // --- Blob keys ---
 
-// Names a blob by its place in the files, not by numbers of this process, so that it means the same
-// to the next process. A key that TensorBoard still shows is good as long as those bytes are in the
-// file.
+// Identifies a blob by its place in the files rather than by numbers of this process, so that it
+// stays valid in the next process: a key that TensorBoard still shows works as long as the file
+// contains those bytes.
 struct BlobKey {
   std::string run;
   std::string tag;
-  std::string file;  // Base name; any bytes, as the tag.
+  std::string file;  // Base name; any bytes, like the tag.
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
@@ -63,9 +63,9 @@ struct BlobKey {
   bool operator==(const BlobKey&) const = default;
 };
 
-// Writes a key in characters that need no escape in a URL: [A-Za-z0-9_-].
+// Encodes a key in characters that need no escape in a URL: [A-Za-z0-9_-].
 std::string EncodeBlobKey(const BlobKey& key);
-// InvalidArgument: `text` is no blob key.
+// Returns InvalidArgument if `text` is not a blob key.
 absl::StatusOr<BlobKey> DecodeBlobKey(std::string_view text);
 
 // --- Answers ---
@@ -83,7 +83,7 @@ std::string BlobMessage(std::string_view data);
 struct SeriesInfo {
   std::int64_t max_step = 0;
   double max_wall_time = 0;
-  std::optional<std::int64_t> max_length;  // Only of blob sequences.
+  std::optional<std::int64_t> max_length;  // For blob sequences only.
   std::string_view plugin;
   std::string_view content;
   std::string_view display_name;
@@ -91,11 +91,11 @@ struct SeriesInfo {
   eventlog::DataClass data_class = eventlog::DataClass::kUnknown;
 };
 
-// The values of a series that is no scalar; the three are equally long.
+// The values of a series other than scalars; the three lists are equally long.
 struct SeriesValues {
   std::vector<std::int64_t> steps;
   std::vector<double> wall_times;
-  // Messages: a TensorProto, or what BlobSequence() makes.
+  // Encoded messages: a TensorProto, or the result of BlobSequence().
   std::vector<std::string> values;
 };
 
@@ -104,10 +104,10 @@ std::string BlobSequence(std::span<const std::string> keys);
 // An answer that lists or reads series, run by run.
 class SeriesMessage {
  public:
-  // A run without an added series is not in the answer.
+  // Begins a run; a run without series is omitted from the answer.
   void BeginRun(std::string_view name);
   void AddInfo(std::string_view tag, const SeriesInfo& info);
-  // `points` is a PointsMessage().
+  // `points` must be a PointsMessage().
   void AddPoints(std::string_view tag, const std::string& points) { AddTag(tag, points); }
   void AddValues(std::string_view tag, const SeriesValues& values);
 
@@ -120,26 +120,26 @@ class SeriesMessage {
   void EndRun();
 
   std::string message_;
-  std::string run_;  // The entry of the run.
+  std::string run_;  // The current run's entry.
   bool has_tags_ = false;
 };
 
-// ScalarData of these points.
+// Encodes ScalarData of these points.
 std::string PointsMessage(std::span<const Point> points);
 
 // --- Values ---
 
-// A float TensorProto of shape [0], which stands for a value with metadata alone.
+// Returns a float TensorProto of shape [0], which represents a value that has only metadata.
 std::string EmptyTensor();
-// A TensorProto of these elements, little-endian. `type` is TensorFlow's number.
+// Encodes a TensorProto of these little-endian elements. `type` is TensorFlow's number.
 std::string TensorMessage(std::int32_t type, std::span<const std::int64_t> shape,
                           std::string_view content);
 
-// SummaryMetadata.plugin_data.content of the plugin "hparams" that says that a session with these
-// hyperparameters has started. `start_time`: seconds since 1970.
+// Encodes SummaryMetadata.plugin_data.content of the plugin "hparams" for the start of a session
+// with these hyperparameters. `start_time`: seconds since 1970.
 std::string SessionStartContent(std::span<const ConfigFacts> hparams, std::string_view group,
                                 double start_time);
-// The same content that says that the session has ended. `end_time`: seconds since 1970.
+// Encodes the same content for the end of a session. `end_time`: seconds since 1970.
 std::string SessionEndContent(eventlog::HParamsContent::Status status, double end_time);
 
 }  // namespace datamanager::tensorboard

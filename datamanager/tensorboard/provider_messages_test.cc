@@ -14,7 +14,7 @@
 #include "eventlog/event.h"
 #include "eventlog/hparams_content.h"
 
-// Bytes that are compared were written by TensorBoard's own classes (protobuf 6, Python).
+// The expected bytes were written by TensorBoard's own classes (protobuf 6, Python).
 
 namespace datamanager::tensorboard {
 namespace {
@@ -53,7 +53,7 @@ TEST(SeriesRequestTest, WhatIsNotThereFiltersNothing) {
   EXPECT_TRUE(request->runs.Includes("a"));
   EXPECT_TRUE(request->tags.Includes("a"));
   EXPECT_EQ(request->num_points, std::nullopt);
-  // An empty downsample asks for nothing, which is not the same as none.
+  // An empty downsample requests no points, unlike a missing one.
   EXPECT_EQ(ParseSeriesRequest(Raw("\x22\x00"))->num_points, 0);
   EXPECT_EQ(
       ParseSeriesRequest(Raw("\x22\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))->num_points,
@@ -109,7 +109,7 @@ TEST(BlobKeyTest, RefusesWhatIsNone) {
 }
 
 TEST(AnswersTest, RunsHaveTheirNumbers) {
-  // Run.name is field 2: 1 was another field once.
+  // Run.name is field 2; field 1 had another meaning in the past.
   const std::vector<RunEntry> runs = {{"a", 1.5}};
   EXPECT_EQ(RunsMessage(runs), Raw("\x0a\x0c\x12\x01"
                                    "a\x19\x00\x00\x00\x00\x00\x00\xf8\x3f"));

@@ -70,7 +70,7 @@ std::string Value(std::int64_t step, const std::string& tag, const std::string& 
 std::string Metadata(const std::string& plugin, const std::string& content = "") {
   return pb::Bytes(9, pb::Bytes(1, pb::Bytes(1, plugin) + pb::Bytes(2, content)));
 }
-// DT_STRING, of one dimension.
+// Returns a one-dimensional tensor of DT_STRING.
 std::string Strings(const std::vector<std::string>& strings) {
   std::string tensor = pb::Number(1, 7) + pb::Bytes(2, pb::Bytes(2, pb::Number(1, strings.size())));
   for (const std::string& text : strings) tensor += pb::Bytes(8, text);
@@ -83,7 +83,7 @@ struct Series {
   std::vector<std::int64_t> steps;
   std::vector<double> wall_times;
   std::vector<std::string> values;
-  std::string entry;  // An entry of a list, as it is.
+  std::string entry;  // The entry of a list, in its encoded form.
 };
 using Runs = std::map<std::string, std::map<std::string, Series>>;
 
@@ -121,7 +121,7 @@ class ProviderTest : public ::testing::Test {
     std::ofstream(root_ + "/" + run + "/" + file, std::ios::app | std::ios::binary) << bytes;
   }
 
-  // Reads all there is, and serves it.
+  // Reads all files, and serves them.
   void Start(SampleCounts samples = {}, Overlap overlap = Overlap::kLastWrite,
              std::uint64_t most_answer_bytes = Provider::Options().most_answer_bytes) {
     catalog_ = RunCatalog::Create({.root = root_, .load_threads = 1}).value();
@@ -147,7 +147,7 @@ class ProviderTest : public ::testing::Test {
   GrpcAnswer Ask(std::string_view method, const std::string& message) {
     return provider_->Answer(absl::StrCat(std::string(kService), std::string(method)), message);
   }
-  // The message of an answer that is one.
+  // Returns the message of an answer that consists of a single one.
   std::string MessageOf(std::string_view method, const std::string& message) {
     const GrpcAnswer answer = Ask(method, message);
     EXPECT_TRUE(answer.status.ok()) << answer.status;
@@ -183,7 +183,7 @@ class ProviderTest : public ::testing::Test {
     }
     return runs;
   }
-  // Values of scalars, which are packed floats.
+  // Returns the values of scalars, which are packed floats.
   static std::vector<float> Floats(const Series& series) {
     std::vector<float> floats;
     for (const std::string& packed : series.values) {
@@ -262,7 +262,7 @@ TEST_F(ProviderTest, ChoosesPointsAndGivesTheLast) {
   EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(0))["r"]["loss"].steps, IsEmpty());
 }
 
-// A choice that is kept must not outlive the state of the series that it was made of.
+// A cached choice must not outlive the state of its series.
 TEST_F(ProviderTest, AnAnswerAfterAChangeHasTheChange) {
   const std::string request = Plugin("scalars") + Points(9);
   Append("r", Scalar(1, "loss", 1) + Scalar(2, "loss", 2));
@@ -273,11 +273,11 @@ TEST_F(ProviderTest, AnAnswerAfterAChangeHasTheChange) {
   Append("r", Scalar(3, "loss", 3));
   Scan();
   EXPECT_THAT(SeriesOf("ReadScalars", request)["r"]["loss"].steps, ElementsAre(1, 2, 3));
-  // As many steps as before, of which one was written again.
+  // The same number of steps, but one was written again.
   Append("r", Scalar(3, "loss", 4));
   Scan();
   EXPECT_THAT(Floats(SeriesOf("ReadScalars", request)["r"]["loss"]), ElementsAre(1, 2, 4));
-  // Another file in its place, with as many points.
+  // Another file in its place, with the same number of points.
   std::filesystem::remove_all(root_ + "/r");
   Append("r",
          Scalar(1, "loss", 5) + Scalar(2, "loss", 6) + Scalar(3, "loss", 7) + Scalar(4, "loss", 8));
@@ -331,7 +331,7 @@ TEST_F(ProviderTest, ImagesAreReadByTheirKeys) {
   Start();
   EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"images"}));
   const std::string entry = SeriesOf("ListBlobSequences", Plugin("images"))["r"]["input"].entry;
-  // Three blobs at most; old images as Python has them.
+  // At most three blobs; a class of old images like in Python.
   EXPECT_THAT(entry, HasSubstr("\x18\x03"));
   EXPECT_THAT(entry, HasSubstr("\x10\x01"));
   const Series series = SeriesOf("ReadBlobSequences", Plugin("images") + Points(10))["r"]["input"];
@@ -343,7 +343,7 @@ TEST_F(ProviderTest, ImagesAreReadByTheirKeys) {
     reference.next(1);
     const GrpcAnswer answer = Ask("ReadBlob", pb::Bytes(1, reference.get_string()));
     EXPECT_TRUE(answer.status.ok()) << answer.status;
-    // Several messages, one after the other.
+    // Several messages in succession.
     std::string blob;
     for (std::size_t at = 0; at < answer.frames.size();) {
       std::size_t length = 0;
@@ -394,7 +394,7 @@ TEST_F(ProviderTest, AHistogramOfTheOldStyleIsShownWithoutEmptyBucketsAtItsEnds)
 }
 
 TEST_F(ProviderTest, APluginWithoutAnySeriesIsListed) {
-  // A plugin that reads its files itself, and one all of whose values are damaged.
+  // A plugin that reads its own files, and one whose values are all damaged.
   Append("r", Value(1, "hello", Metadata("greeter")) + Value(1, "bad", Metadata("scalars")) +
                   Value(1, "note", Metadata("text") + Strings({"x"})));
   Start();
@@ -438,13 +438,13 @@ TEST_F(ProviderTest, TheEndOfATrialIsThatOfItsSession) {
     Append(state, R"({"lr": 0.5})", "params.json");
     if (state != "running") Append(state, outcome(state), "outcome.json");
   }
-  // Both runs say themselves that they began; only "ended" says its end, too.
+  // Both runs contain their own session start; only "ended" contains a session end, too.
   Append("began", Value(0, std::string(kStart), Metadata("hparams", "theirs")));
   Append("began", outcome("done"), "outcome.json");
   Append("ended", Value(0, std::string(kStart), Metadata("hparams", "theirs")));
   Append("ended", Value(1, std::string(kEnd), Metadata("hparams", "their end")));
   Append("ended", outcome("failed"), "outcome.json");
-  // Nothing is known of its parameters: it has no row.
+  // Its parameters are unknown, so it has no row.
   Append("other", Scalar(1, "loss", 1));
   Append("other", outcome("done"), "outcome.json");
   Start();
@@ -533,13 +533,13 @@ TEST_F(ProviderTest, NoAnswerIsLargerThanItMayBe) {
   const std::string text = MessageOf("ReadTensors", Plugin("text") + Points(0));
   EXPECT_LE(text.size(), 20'000u);
   EXPECT_GE(text.size(), 10'000u);
-  // A value that does not fit into any answer is left out.
+  // A value that is too large for any answer is left out.
   Append("large", Value(1, "note", Metadata("text") + Strings({std::string(30'000, 'x')})));
   Scan();
   const std::string large = pb::Bytes(3, pb::Bytes(1, pb::Bytes(1, "large")));
   EXPECT_THAT(SeriesOf("ReadTensors", Plugin("text") + Points(1) + large)["large"]["note"].steps,
               IsEmpty());
-  // An answer that does not fit at all says so.
+  // An answer that cannot be made small enough fails with an error.
   Start({}, Overlap::kLastWrite, 100);
   EXPECT_EQ(Ask("ReadScalars", Plugin("scalars") + Points(40)).status.code(),
             absl::StatusCode::kResourceExhausted);

@@ -1,5 +1,5 @@
-// Any bytes of a client: as a connection, as a request, as a blob key. The server answers each
-// input, refuses it or hangs up; a key that was read is written as a key with the same meaning.
+// Feeds arbitrary client bytes as a connection, as a request and as a blob key. The server answers,
+// refuses or closes the connection; a key that was read is written as an equivalent key.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ void ReadAsRequest(std::string_view bytes) {
   Require(again.ok() && *again == *key);
 }
 
-// Each call is answered with its own bytes.
+// Answers each call with its own bytes.
 void ReadAsConnection(std::string_view bytes) {
   H2Session session([&](H2Session::StreamId stream, const std::string&, std::string body) {
     Require(body.size() <= H2Session::kMaxRequestBytes);
@@ -45,7 +45,7 @@ void ReadAsConnection(std::string_view bytes) {
     }
     session.Answer(stream, std::move(answer));
   });
-  // In two parts, as they come from a socket.
+  // In two parts, as from a socket.
   const std::size_t half = bytes.size() / 2;
   std::string out;
   if (session.Receive(bytes.substr(0, half))) {
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   ReadAsRequest(bytes);
   ReadAsConnection(bytes);
-  // Behind the preface and empty settings, so that more than the first bytes are looked at.
+  // After the preface and empty settings, so that more than the first bytes are parsed.
   using namespace std::string_view_literals;
   ReadAsConnection(
       std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"sv).append(bytes));

@@ -33,7 +33,7 @@ constexpr int kFirstSocket = 3;
 constexpr int kSignalled = 128;
 constexpr absl::Duration kLivesLong = absl::Minutes(1);
 constexpr absl::Duration kMostPause = absl::Seconds(5);
-constexpr absl::Duration kEnds = absl::Seconds(1);  // After SIGKILL.
+constexpr absl::Duration kEnds = absl::Seconds(1);  // Wait after SIGKILL.
 
 void Say(const std::string& text) { fprintf(stderr, "yard-data-server: %s\n", text.c_str()); }
 
@@ -70,7 +70,7 @@ class Parent {
   }
 
  private:
-  // A stdin for the server that ends with this process.
+  // Makes a stdin for the server, which ends when this process does.
   absl::Status MakeStdin() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
@@ -84,7 +84,7 @@ class Parent {
     if (!AskYard()) StartServer();
   }
 
-  // False: no data manager listens there.
+  // Returns false if no data manager listens there.
   bool AskYard() {
     if (options_.yard.empty()) return false;
     SocketGiver::Options options = {
@@ -97,7 +97,7 @@ class Parent {
     return yard_ != nullptr;
   }
 
-  // It served, and may have been started again; or it does not.
+  // The data manager has served and may have been restarted, or it refuses to serve.
   void YardEnded(std::string_view why, bool served) {
     yard_.reset();
     if (!served) return StartServer();
@@ -127,7 +127,7 @@ class Parent {
     if (!ended.ok()) return;
     loop_->Unwatch(watch_);
     server_.reset();
-    // The server has seen that stdin has ended.
+    // The server has noticed the end of stdin.
     if (ended->ok()) return Leave(runtime::kExitOk);
     StartLater(absl::StrCat("has ended: ", ended->ToString()));
   }
@@ -158,7 +158,8 @@ class Parent {
   const std::vector<runtime::UniqueFd>& sockets_;
   std::vector<std::string> words_;
   runtime::UniqueFd stdin_, held_;
-  std::unique_ptr<SocketGiver> yard_;  // It serves, or is asked; there is no server then.
+  std::unique_ptr<SocketGiver> yard_;  // Set while a data manager serves or is being asked; no
+                                       // server runs then.
   std::optional<runtime::Subprocess> server_;
   runtime::EventLoop::WatchId watch_ = 0;
   absl::Duration started_;
@@ -171,7 +172,7 @@ class Parent {
 int RunServerAgainAndAgain(ServedBehind server) {
   const absl::Status blocked = runtime::StopSignal::BlockInThisThread();
   if (!blocked.ok()) return runtime::ReportAndExitCode("yard-data-server", blocked);
-  // (Never destroyed: the thread that waits for stdin has it.)
+  // (Never destroyed, because the thread that waits for stdin uses it.)
   auto* const parent = new Parent(std::move(server));
   return parent->Run();
 }

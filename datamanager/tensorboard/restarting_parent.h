@@ -9,19 +9,19 @@
 
 namespace datamanager::tensorboard {
 
-// TensorBoard starts its data server once; after the server has died, TensorBoard answers with
-// error 500 from then on. So TensorBoard starts a small process that only keeps the port and starts
-// the server, which is this program again, as its child: a client that calls meanwhile waits in the
-// kernel, and finds the next server.
+// TensorBoard starts its data server once and answers with error 500 from then on if the server has
+// died. TensorBoard therefore starts this small process, which only keeps the port and starts the
+// server (this program again) as its child. A client that calls while no server runs waits in the
+// kernel and reaches the next server.
 //
-// If `yard` is not empty, a data manager that listens there is asked first to serve instead
-// (socket_giver.h); `yard_line` is the request. If the data manager refuses or has ended, the
-// server is started.
+// If `yard` is not empty, a data manager that listens there is first asked to serve instead
+// (socket_giver.h); `yard_line` is the request. If the data manager refuses or ends, the server is
+// started.
 //
-// Runs the server with these words and the sockets from descriptor 3 on, and again when it has
-// died, until stdin ends if `die_after_stdin`, or SIGTERM or SIGINT comes. Returns the exit code.
-// Before there are other threads. If this process is killed, its server goes on as long as stdin
-// does, or else ends.
+// Runs the server with these words, passing the sockets from descriptor 3 on, and restarts it when
+// it has died, until stdin ends (if `die_after_stdin`) or SIGTERM or SIGINT arrives. Returns the
+// exit code. Call it before other threads exist. If this process is killed, its server continues
+// until stdin ends if `die_after_stdin` is set, and otherwise ends at once.
 struct ServedBehind {
   std::vector<std::string> words = {};
   LoopbackSockets sockets = {};
@@ -31,8 +31,8 @@ struct ServedBehind {
 };
 int RunServerAgainAndAgain(ServedBehind server);
 
-// How long to wait before a server that has died is started again: not at all if it lived for a
-// minute; else the longer, the more servers have died, up to 5 s.
+// Returns the pause before a server that has died is restarted: zero if it lived for a minute,
+// otherwise longer with each death, up to 5 s.
 absl::Duration PauseBeforeRestart(absl::Duration lived, int deaths);
 
 }  // namespace datamanager::tensorboard

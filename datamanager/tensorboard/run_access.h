@@ -13,26 +13,27 @@
 
 namespace datamanager::tensorboard {
 
-// Looks at runs one at a time, each under its lock; `use` must be quick. Any thread.
+// Reads runs one at a time, each under its lock; `use` must be quick. Any thread.
 class RunAccess {
  public:
   using View = RunSource::View;
+  // Receives the data of a run while the run is locked.
   using ReadFunction = std::function<void(const View& view)>;
 
-  // Patience of a list, and of a read for all runs that it reads. `catalog` is not owned.
+  // The limits of how long a list waits, and a read for all its runs. `catalog` is not owned.
   RunAccess(RunCatalog* catalog, absl::Duration list_patience, absl::Duration read_patience)
       : catalog_(*catalog), list_patience_(list_patience), read_patience_(read_patience) {}
 
   RunCatalog& catalog() const { return catalog_; }
-  // For ReadAll().
+  // Deadlines for ReadAll().
   absl::Duration ListDeadline() const { return catalog_.Monotonic() + list_patience_; }
   absl::Duration ReadDeadline() const { return catalog_.Monotonic() + read_patience_; }
 
-  // Waits until the runs are known, or until the patience ends.
+  // Waits until the runs are known, at most for list_patience.
   void AwaitScan() const { catalog_.AwaitScan(list_patience_); }
-  // Calls `use` with the data known of the run now; does not call it if no data is known.
+  // Calls `use` with the data in memory; does not call it if there is no data yet.
   void ReadKnown(const std::string& run, const ReadFunction& use) const;
-  // Calls `use` with all points of the run; if reading takes longer, with the points read by then.
+  // Calls `use` with all points of the run or, at `deadline`, with the points read by then.
   void ReadAll(const std::string& run, absl::Duration deadline, const ReadFunction& use) const;
 
  private:
@@ -41,12 +42,11 @@ class RunAccess {
   const absl::Duration read_patience_;
 };
 
-// The run has a summary file of MindSpore.
+// True if the run has a summary file of MindSpore.
 bool HasMindSpore(const ListedRun& run);
 
-// Calls `use` with each tag that the request is about, in the order of their names. Names of tags
-// are any bytes in the catalog and UTF-8 in a message: filters are compared with the names that a
-// list has said.
+// Calls `use` with each requested tag, by name. Names of tags are any bytes in the catalog but
+// UTF-8 in a message: filters are compared with the names that a list has reported.
 void ForEachTag(const RunSource::View& view, const SeriesRequest& request,
                 eventlog::DataClass data_class,
                 const std::function<void(RunData::TagId, const RunData::Tag&)>& use);

@@ -22,7 +22,7 @@ absl::Status Wrong(std::string_view flag, std::string_view value, std::string_vi
                                                  runtime::Absl(wanted)));
 }
 
-// "scalars=500,images=all"; TensorBoard writes "all" for its user's 0.
+// Parses "scalars=500,images=all"; TensorBoard writes "all" for the user's 0.
 absl::Status ReadSamples(const std::string& value, SampleCounts* samples) {
   if (value.empty()) return absl::OkStatus();
   for (const absl::string_view pair : absl::StrSplit(value, ',')) {
@@ -44,7 +44,7 @@ absl::Status ReadReload(const std::string& value, absl::Duration* reload) {
   }
   std::uint32_t seconds = 0;
   if (!absl::SimpleAtoi(value, &seconds)) return Wrong("reload", value, "once, or seconds");
-  // TensorBoard makes 0 of half a second.
+  // TensorBoard truncates half a second to 0.
   *reload = absl::Seconds(std::max(seconds, std::uint32_t{1}));
   if (!CheckReloadInterval(*reload).ok()) *reload = absl::Hours(24);
   return absl::OkStatus();
@@ -126,7 +126,7 @@ absl::StatusOr<ServerFlags> ParseServerFlags(std::span<const std::string> words)
     } else if (name == "die-after-stdin") {
       flags.die_after_stdin = true;
     } else if (name == "checksum" || name == "no-checksum") {
-      // TensorBoard's own server can do without checksums.
+      // Ignored: TensorBoard's own server can skip checksums.
     } else if (const auto found = values.find(name); found == values.end()) {
       return absl::InvalidArgumentError(absl::StrCat("there is no flag --", name, ": see --help"));
     } else if (equals == std::string::npos && i + 1 == words.size()) {

@@ -15,32 +15,32 @@
 
 namespace datamanager::tensorboard {
 
-// The command line of the data server, as TensorBoard writes it (server_ingester.py). Its names
-// have hyphens, so it is not read by Abseil; a name with underscores means the same.
+// The command line of the data server, as TensorBoard writes it (server_ingester.py). Flag names
+// have hyphens, so Abseil does not parse them; names with underscores are also accepted.
 struct ServerFlags {
   std::string logdir;
   std::string host = "localhost";
-  int port = 6806;         // 0: any.
-  std::string port_file;   // Empty: none is written.
+  int port = 6806;         // 0: any free port.
+  std::string port_file;   // Empty: not written.
   std::string error_file;  // Empty: stderr.
   bool die_after_stdin = false;
   int verbose = 0;
-  // How often directories that inotify cannot see are scanned; zero: once, and nothing is followed.
+  // How often to scan directories that inotify cannot watch; zero: once, without following changes.
   absl::Duration reload = absl::Seconds(5);
   SampleCounts samples;
 
   // The following flags are this server's own; users set them by --extra_data_server_flags.
   Overlap overlap = Overlap::kLastWrite;
   std::uint64_t cache_mb = 0;  // 0: a quarter of the memory that the process may use.
-  // Sockets that the process has inherited and that listen: it is the server behind another one,
-  // which holds them. From 3 on; 0: none.
+  // Number of inherited listening sockets, from descriptor 3 on: this process then is the server
+  // behind the process that holds them. 0: none.
   int inherited_sockets = 0;
 };
 
-// The words behind the program's name. InvalidArgument names the flag.
+// Parses the words after the program's name. InvalidArgument names the flag.
 absl::StatusOr<ServerFlags> ParseServerFlags(std::span<const std::string> words);
 
-// The text of --help.
+// Returns the text of --help.
 std::string_view ServerUsage();
 
 }  // namespace datamanager::tensorboard

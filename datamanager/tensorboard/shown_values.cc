@@ -24,14 +24,14 @@ using eventlog::EventKind;
 using eventlog::NumberType;
 using eventlog::ValueKind;
 
-// ImagePluginData and AudioPluginData as Python makes them of old values: converted_to_tensor, and
-// that old sounds are WAV.
+// ImagePluginData and AudioPluginData as Python sets them for old values: converted_to_tensor, and
+// the encoding WAV for old sounds.
 constexpr std::string_view kOldImageContent = "\x10\x01";
 constexpr std::string_view kOldAudioContent = "\x10\x0b\x18\x01";
 
 ValueKind KindOf(std::uint8_t form) { return ValueKindOf(form).value_or(ValueKind::kNone); }
 
-// The kind of the tag's first value; nothing if only its number is known.
+// Returns the kind of the tag's first value; kNone if its place is not known.
 ValueKind FirstKind(const RunData::Tag& tag) {
   if (tag.values == nullptr || tag.values->places.size() == 0) return ValueKind::kNone;
   return KindOf(tag.values->places.all().front().form);

@@ -1,11 +1,11 @@
 #ifndef DATAMANAGER_TENSORBOARD_SHOWN_VALUES_H_
 #define DATAMANAGER_TENSORBOARD_SHOWN_VALUES_H_
 
-// Values as TensorBoard's dashboards want them: new style, whatever stands in the file. Pure; any
-// thread.
+// Converts values for TensorBoard's dashboards: always to the new style, whatever the file
+// contains. Pure; any thread.
 //
-// As data_compat.py does it for TensorBoard. MindSpore's values become those of the plugins that
-// show the same.
+// Follows TensorBoard's data_compat.py. MindSpore's values are converted to those of the
+// corresponding TensorBoard plugins.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,26 +18,26 @@
 
 namespace datamanager::tensorboard {
 
-// TensorBoard's plugin for the values of a tag. `mindspore`: the run has a summary file of
-// MindSpore, whose names are in the singular.
+// Returns TensorBoard's plugin for the values of a tag. `mindspore`: the run has a summary file of
+// MindSpore, whose plugin names are singular.
 std::string_view ShownPlugin(const RunData::Tag& tag, bool mindspore);
-// Data class under which list and read of that plugin show the tag; kUnknown: in none.
+// Returns the data class under which that plugin lists and reads the tag; kUnknown: not at all.
 eventlog::DataClass ShownClass(const RunData::Tag& tag);
-// The plugin's content and the display name from a tag's metadata. TensorBoard makes up those of
-// values of the old style; without the encoding of old sounds a browser would not play them.
+// Return the plugin's content and the display name from a tag's metadata. TensorBoard supplies them
+// for values of the old style; without the encoding of old sounds a browser would not play them.
 std::string_view ShownContent(const RunData::Tag& tag);
 std::string_view ShownDisplayName(const RunData::Tag& tag, std::string_view name);
 
-// `form` is ValuePlace::form, `plugin` the tag's own (of RunData::Tag).
+// Below, `form` is ValuePlace::form, and `plugin` is the tag's own (RunData::Tag).
 
-// A TensorProto. InvalidArgument: the bytes cannot become a TensorProto.
+// Converts to a TensorProto. InvalidArgument if that is impossible.
 absl::StatusOr<std::string> TensorOf(std::uint8_t form, std::string_view bytes);
 
-// Number of blobs in a value. Images have two more, because their width and height come first, as
-// text.
+// Returns the number of blobs in a value. Images have two more, because their width and height come
+// first, as text.
 absl::StatusOr<std::size_t> BlobCount(std::uint8_t form, std::string_view plugin,
                                       std::string_view bytes);
-// Returns a blob of the value. NotFound: the value has fewer blobs.
+// Returns one blob of the value. NotFound: the value has fewer blobs.
 absl::StatusOr<std::string> BlobAt(std::uint8_t form, std::string_view plugin,
                                    std::string_view bytes, std::uint64_t index);
 

@@ -21,16 +21,17 @@ class SocketGiver {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned.
     std::string path = {};               // RUNTIME/tensorboard.
-    std::string line = {};               // LineOf() the words that the data manager has to know.
+    std::string line = {};               // LineOf() the words that the data manager must know.
     std::vector<int> sockets = {};       // Not owned.
-    // The data manager does not serve the sockets, or not any more. Called once, on the loop's
-    // thread, not within Give().
+    // Runs when the data manager refuses or has stopped serving the sockets; `served`: it did serve
+    // them. Called once, on the loop's thread, not within Give().
     std::function<void(std::string_view why, bool served)> ended = {};
-    absl::Duration patience = absl::Seconds(1);  // For the data manager's answer.
+    absl::Duration patience = absl::Seconds(1);  // Limit for the data manager's answer.
   };
 
-  // Null: no data manager listens there. Call this, and the destructor, on the loop's thread or
-  // before it runs. After the destruction the data manager serves connected clients only.
+  // Returns null if no data manager listens there. Call this, and the destructor, on the loop's
+  // thread or before it runs. After the destruction the data manager serves only clients that are
+  // connected already.
   static std::unique_ptr<SocketGiver> Give(Options options);
   ~SocketGiver() { Forget(); }
   SocketGiver(const SocketGiver&) = delete;

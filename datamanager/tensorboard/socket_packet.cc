@@ -101,7 +101,7 @@ absl::StatusOr<UniqueFd> ListenForPackets(const std::string& path) {
   if (!address.ok()) return address.status();
   unlink(path.c_str());
   UniqueFd fd = NewSocket();
-  // The file has its mode before anybody can connect.
+  // Sets the file's mode before anybody can connect.
   if (!fd.valid() || fchmod(fd.get(), 0600) != 0 ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
       chmod(path.c_str(), 0600) != 0 || listen(fd.get(), kBacklog) != 0) {

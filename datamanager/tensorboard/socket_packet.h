@@ -13,11 +13,11 @@
 namespace datamanager::tensorboard {
 
 // The protocol between the parent of a data server and a data manager of the yard, on
-// RUNTIME/tensorboard, a unix socket that keeps packets apart (SOCK_SEQPACKET).
+// RUNTIME/tensorboard, a unix socket that preserves packets (SOCK_SEQPACKET).
 //
-// The parent sends one packet: a line, the words it was started with, and the sockets it listens
-// on. The answer is "ok" or the reason of a refusal. After that no packet follows, and the end of
-// the connection tells each side that the other has gone.
+// The parent sends one packet: a line with the words of its command line, and its listening
+// sockets. The answer is "ok" or the reason of a refusal. No other packet follows; the end of the
+// connection tells each side that the other has ended.
 struct SocketPacket {
   std::string text;
   std::vector<runtime::UniqueFd> sockets;
@@ -25,19 +25,19 @@ struct SocketPacket {
 
 inline constexpr std::string_view kTaken = "ok";
 
-// False: the packet could not be sent. Does not block.
+// Does not block. Returns false if the packet could not be sent.
 bool SendPacket(int connection, std::string_view text, std::span<const int> sockets = {});
-// The packet that has come; nothing if the connection has ended or brought more than fits into a
-// packet.
+// Returns the next packet; null if the connection has ended or delivered more than a packet may
+// contain.
 std::optional<SocketPacket> ReceivePacket(int connection);
 
-// Listens at `path`, for this user alone, and replaces a file that is there. Unavailable names the
+// Listens at `path`, accessible to this user only; replaces an existing file. Unavailable names the
 // path.
 absl::StatusOr<runtime::UniqueFd> ListenForPackets(const std::string& path);
-// Unavailable: no process listens there, or a process of another user.
+// Returns Unavailable if no process listens there, or a process of another user does.
 absl::StatusOr<runtime::UniqueFd> ConnectForPackets(const std::string& path);
 
-// Converts words to one line, and back. InvalidArgument: `line` is no such line.
+// Convert words to one line, and back. InvalidArgument if `line` is malformed.
 std::string LineOf(std::span<const std::string> words);
 absl::StatusOr<std::vector<std::string>> WordsOf(std::string_view line);
 

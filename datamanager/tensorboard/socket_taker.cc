@@ -1,6 +1,6 @@
-// Everything but the check of a request happens on the loop's thread. A giver is known by a number
-// that never comes again: what is found out late finds nobody. A function that is posted to the
-// loop looks at alive_ there before it touches the taker, which ends on the loop's thread.
+// Everything except the check of a request runs on the loop's thread. Givers have numbers that are
+// never reused, so a late result for a giver that has gone is dropped. A function posted to the
+// loop checks alive_ there before it uses the taker, which is destroyed on the loop's thread.
 
 #include "datamanager/tensorboard/socket_taker.h"
 
@@ -24,9 +24,9 @@ namespace {
 using runtime::EventLoop;
 using runtime::UniqueFd;
 
-// After a failure to accept: there is no descriptor, say.
+// Pause after a failure to accept, for example without a free descriptor.
 constexpr absl::Duration kRest = absl::Milliseconds(100);
-// A TensorBoard reads what it asks for.
+// Generous, because a TensorBoard reads what it requests.
 constexpr std::size_t kMostUnsent = std::size_t{256} << 20;
 
 bool IsSameDirectory(const std::string& a, const std::string& b) {
@@ -54,7 +54,7 @@ absl::StatusOr<ServerFlags> FlagsOf(const SocketPacket& packet) {
   return ParseServerFlags(*words);
 }
 
-// Whether a server with these flags would show the same runs. Looks at directories.
+// Checks whether a server with these flags would show the same runs. Examines directories.
 absl::Status CheckFlags(const ServerFlags& flags, const std::string& root,
                         absl::Duration reload_interval, bool all_runs) {
   if (!IsSameDirectory(flags.logdir, root)) {
@@ -172,7 +172,7 @@ void SocketTaker::Refuse(GiverId id, const absl::Status& why) {
   Forget(id);
 }
 
-// TensorBoard may be there without the one who gave its sockets.
+// TensorBoard may still be connected although the process that gave its sockets has gone.
 void SocketTaker::GiverIsGone(GiverId id) {
   Giver& giver = givers_.at(id);
   if (giver.server == nullptr) return Forget(id);

@@ -24,35 +24,37 @@
 namespace datamanager::tensorboard {
 
 // The data manager's side of RUNTIME/tensorboard (socket_packet.h): takes the sockets of data
-// servers that are to show the same runs, and serves TensorBoard on them in their place, each with
-// the flags that it was started with. Nothing is read twice, and no index has two processes.
+// servers that would show the same runs, and serves TensorBoard on them in their place, each with
+// the flags of its own command line. Files are thus read only once, and no index is shared by two
+// processes.
 //
-// Accepts sockets of this user, from at most kMost givers, if the catalog would show the same: all
-// runs of the same directory, scanned at least as often. When the giver has gone, the taker stops
-// listening on its sockets and goes on with the connected clients.
+// Accepts sockets of this user, from at most kMost givers, if the catalog shows the same: all runs
+// of the same directory, scanned at least as often. When a giver has gone, the taker stops
+// listening on its sockets but continues to serve the connected clients.
 class SocketTaker {
  public:
   static constexpr std::size_t kMost = 16;
   struct Options {
-    runtime::EventLoop* loop = nullptr;           // Not owned, as the others.
-    runtime::Coordinator* coordinator = nullptr;  // For the threads, which start when needed.
+    runtime::EventLoop* loop = nullptr;           // Not owned, like the others.
+    runtime::Coordinator* coordinator = nullptr;  // For the threads, which start on demand.
     RunCatalog* catalog = nullptr;
     std::string path = {};           // RUNTIME/tensorboard.
-    absl::Duration reload_interval;  // How often the catalog's directories are looked at.
-    bool all_runs = true;            // The catalog has all runs in its directory.
-    absl::Duration patience = absl::Seconds(10);  // For a client that connects and sends nothing.
+    absl::Duration reload_interval;  // How often the catalog's directories are scanned.
+    bool all_runs = true;            // The catalog includes all runs of its directory.
+    // Limit for a client that connects and sends nothing.
+    absl::Duration patience = absl::Seconds(10);
   };
 
   // Call this, and the destructor, before the loop runs or on its thread. The destructor waits for
-  // the threads: RunCatalog::Stop() lets them end soon. Unavailable names the path.
+  // the threads; RunCatalog::Stop() makes them end soon. Unavailable names the path.
   static absl::StatusOr<std::unique_ptr<SocketTaker>> Create(Options options);
   ~SocketTaker();
   SocketTaker(const SocketTaker&) = delete;
   SocketTaker& operator=(const SocketTaker&) = delete;
 
-  // On the loop's thread. The socket's file is gone.
+  // Listens again after the socket's file was removed. On the loop's thread.
   absl::Status ListenAgain();
-  // On the loop's thread. Stops serving all givers and tells them so.
+  // Stops serving all givers and tells them so. On the loop's thread.
   void Stop();
   // The number of givers whose sockets it serves. Any thread.
   std::size_t taken() const;
@@ -60,10 +62,10 @@ class SocketTaker {
  private:
   using GiverId = std::uint64_t;
   struct Giver {
-    runtime::UniqueFd connection;  // Not valid: it is gone.
+    runtime::UniqueFd connection;  // Invalid once the giver has gone.
     runtime::EventLoop::WatchId watch = 0;
-    runtime::Timer patience;                 // Set until its packet has come.
-    std::vector<runtime::UniqueFd> sockets;  // Until they are served.
+    runtime::Timer patience;                 // Runs until its packet arrives.
+    std::vector<runtime::UniqueFd> sockets;  // Held until they are served.
     std::unique_ptr<H2Server> server;
   };
 
@@ -79,7 +81,7 @@ class SocketTaker {
   void Forget(GiverId id);
 
   const Options options_;
-  // Expires with the taker; looked at on the loop's thread only.
+  // Expires with the taker; used on the loop's thread only.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   runtime::UniqueFd listener_;
   runtime::EventLoop::WatchId accepts_ = 0;

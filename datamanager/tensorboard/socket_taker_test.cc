@@ -36,7 +36,7 @@ using runtime::UniqueFd;
 
 constexpr std::chrono::seconds kLong(60);
 
-// Both sides on one loop.
+// Runs both sides on one loop.
 class SocketTakerTest : public ::testing::Test {
  protected:
   struct End {
@@ -79,7 +79,7 @@ class SocketTakerTest : public ::testing::Test {
     ASSERT_EQ(done.get_future().wait_for(kLong), std::future_status::ready);
   }
 
-  // False: nobody is there.
+  // Returns false if no taker is listening.
   bool Give(const std::vector<std::string>& flags) {
     sockets_ = ListenAt("127.0.0.1", 0).value();
     end_ = {};
@@ -112,7 +112,7 @@ class SocketTakerTest : public ::testing::Test {
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     return fd;
   }
-  // A server answers there: its settings come.
+  // Returns true if a server answers with its settings.
   static bool Speaks(const UniqueFd& connection) {
     constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     char head[9];
@@ -146,7 +146,7 @@ TEST_F(SocketTakerTest, TellsWhomItServesNoMore) {
   EXPECT_TRUE(Speaks(Connect()));
   OnLoop([&] { taker_.reset(); });
   EXPECT_TRUE(AwaitEnd().served);
-  // The sockets are still their owner's: a client that connects waits for the next server.
+  // The giver still owns the sockets: a client that connects waits for the next server.
   const UniqueFd waits = Connect();
   EXPECT_FALSE(Give({Logdir()}));
 }

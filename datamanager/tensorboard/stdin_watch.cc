@@ -10,7 +10,7 @@
 namespace datamanager::tensorboard {
 
 void WhenStdinEnds(std::function<void()> ended) {
-  // (A thread that still runs is let go by its destructor.)
+  // (The destructor detaches a thread that still runs.)
   const runtime::Thread thread("stdin", [ended = std::move(ended)] {
     char dropped[256];
     for (;;) {

@@ -5,8 +5,8 @@
 
 namespace datamanager::tensorboard {
 
-// Calls `ended` once stdin has ended, on a thread of its own that lives until then: stdin may be
-// any file, also one that poll cannot wait for. Input before the end is dropped.
+// Calls `ended` once stdin has ended, on a separate thread that lives until then, because stdin may
+// be a file on which poll cannot wait. Discards input before the end.
 void WhenStdinEnds(std::function<void()> ended);
 
 }  // namespace datamanager::tensorboard

@@ -24,16 +24,15 @@ namespace {
 using eventlog::DataClass;
 using View = RunSource::View;
 
-constexpr std::size_t kChunk = std::size_t{8} << 20;  // Most bytes of a blob in one message.
+constexpr std::size_t kChunk = std::size_t{8} << 20;  // Limit of a blob's bytes in one message.
 
-// A series whose values are in files, with everything that reading them without the run's lock
-// needs.
+// A series whose values are in files, with all that is needed to read them without the run's lock.
 struct StoredSeries {
   std::string tag;  // Any bytes.
   std::string plugin;
   std::string directory;
   std::vector<std::string> files;
-  std::vector<ValuePlace> places;  // In the order of steps.
+  std::vector<ValuePlace> places;  // Ordered by step.
 };
 
 StoredSeries Store(const View& view, RunData::TagId id, const RunData::Tag& tag, Overlap overlap) {
@@ -48,7 +47,7 @@ StoredSeries Store(const View& view, RunData::TagId id, const RunData::Tag& tag,
   return series;
 }
 
-// Chooses fewer than are wanted if they would not fit into so many bytes, or none.
+// Chooses values; fewer than wanted, or none, if they would not fit in `room` bytes.
 std::vector<std::size_t> Choose(const StoredSeries& series, std::uint64_t wanted,
                                 DataClass data_class, std::uint64_t room) {
   for (std::uint64_t limit = std::min<std::uint64_t>(wanted, series.places.size());;
@@ -56,7 +55,7 @@ std::vector<std::size_t> Choose(const StoredSeries& series, std::uint64_t wanted
     std::vector<std::size_t> chosen = ChooseEvenly(series.places.size(), limit);
     std::uint64_t bytes = 0;
     for (const std::size_t place : chosen) {
-      // A histogram of the old style grows by less than half; of a blob there is a key of 200
+      // An old-style histogram grows by less than half; a blob is represented by a key of 200
       // bytes.
       bytes += data_class == DataClass::kTensor ? series.places[place].length * 3 / 2 + 64 : 800;
     }
@@ -135,7 +134,7 @@ void StoredValues::AddRun(const std::string& run, const SeriesRequest& request,
       if (!bytes.ok()) continue;
       auto value = data_class == DataClass::kTensor ? TensorOf(place.form, *bytes)
                                                     : BlobKeys(run, series, place, *bytes);
-      // A file may not hold the value any more, or never did.
+      // The file may have lost the value, or never had it.
       if (!value.ok()) continue;
       values.steps.push_back(place.step);
       values.wall_times.push_back(place.wall_time);

@@ -14,24 +14,24 @@
 
 namespace datamanager::tensorboard {
 
-// Answers about values that are no scalars: their contents stand in the files and are read from
-// there, without the run's lock. Any thread; blocks on the disk.
+// Answers calls about values other than scalars: reads their contents from the files, without the
+// run's lock. Any thread; blocks on the disk.
 class StoredValues {
  public:
   struct Options {
     const RunAccess* access = nullptr;  // Not owned.
     Overlap overlap = Overlap::kLastWrite;
-    // Most bytes of the values in an answer: each series has fewer values where that is needed, or
+    // Limit of an answer's bytes: reduces the number of values per series if necessary, perhaps to
     // none.
     std::uint64_t most_bytes = std::uint64_t{60} << 20;
   };
   explicit StoredValues(Options options) : options_(options) {}
 
-  // Adds the values of a run that `request` is about, `wanted` of each series, to the answer; the
-  // run has begun there.
+  // Adds the requested values of a run, `wanted` of each series, to the answer, in which the run
+  // must have begun.
   void AddRun(const std::string& run, const SeriesRequest& request, eventlog::DataClass data_class,
               std::uint64_t wanted, absl::Duration deadline, SeriesMessage* answer) const;
-  // Answers ReadBlob: messages of some MiB each.
+  // Answers ReadBlob with messages of some MiB each.
   GrpcAnswer ReadBlob(std::string_view message) const;
 
  private:

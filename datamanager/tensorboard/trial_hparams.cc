@@ -14,14 +14,14 @@ using eventlog::kHParamsStartTag;
 
 namespace {
 
-// TensorBoard has no word for a trial that was stopped.
+// Converts a trial's outcome. TensorBoard has no state for a stopped trial.
 HParamsContent::Status StatusOf(const bus::RunOutcome& outcome) {
   if (outcome.state == "done") return HParamsContent::Status::kSuccess;
   if (outcome.state == "failed") return HParamsContent::Status::kFailure;
   return HParamsContent::Status::kUnknown;
 }
 
-// Null if the trial has not ended, or the run is of no trial.
+// Returns null if the trial has not ended, or the run has no trial.
 std::shared_ptr<const bus::RunOutcome> OutcomeOf(const RunCatalog& catalog,
                                                  const std::string& run) {
   const auto item = catalog.Brief(run);
@@ -29,7 +29,7 @@ std::shared_ptr<const bus::RunOutcome> OutcomeOf(const RunCatalog& catalog,
   return (*item)->Get<bus::RunOutcome>(kOutcomeKey, BriefItem::Missing::kNothing).value_or(nullptr);
 }
 
-// The plugin reads nothing of such a tag but its content.
+// Adds a tag of which the plugin reads only the content.
 void AddTag(std::string_view tag, std::string_view content, double time,
             const SeriesRequest& request, SeriesMessage* answer) {
   if (request.num_points.has_value()) {
@@ -70,8 +70,8 @@ void TrialHParams::AddTo(const RunCatalog& catalog, const std::string& run,
   const auto facts = lacks_start_ ? ParametersOf(catalog, run) : nullptr;
   if (lacks_start_ && facts == nullptr) return;
   if (adds_start_) {
-    // (A group of the plugin is all sessions with the same parameters; a trial's group is another
-    // thing.)
+    // (The plugin's groups are sessions with the same parameters; a trial's group is something
+    // else.)
     AddTag(kHParamsStartTag, SessionStartContent(facts->parameters(), {}, start_time_), start_time_,
            request, answer);
   }
