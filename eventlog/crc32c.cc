@@ -46,8 +46,8 @@ __attribute__((target("sse4.2"))) std::uint32_t ExtendHardware(std::uint32_t bef
   return ~narrow;
 }
 
-// Not a local static, whose guard every call would look at. False while other static objects are
-// being made, which costs speed alone.
+// Not a local static, whose guard every call would check. It is false while other static objects
+// are constructed, which only costs speed.
 const bool has_instruction = __builtin_cpu_supports("sse4.2");
 #endif
 
@@ -59,7 +59,8 @@ std::uint32_t ExtendPortable(std::uint32_t before, std::string_view data) {
   return ~crc;
 }
 
-// The effect of some zero bytes on each bit of a CRC. The effect is linear: the bits add up by XOR.
+// The effect of a number of zero bytes on each bit of a CRC. The effect is linear: the bits combine
+// by XOR.
 using Step = std::array<std::uint32_t, 32>;
 
 std::uint32_t Apply(const Step& step, std::uint32_t crc) {

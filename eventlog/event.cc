@@ -18,7 +18,7 @@ namespace {
 
 using WireType = wire::Type;
 
-// Field numbers of tensorflow.Event and what it holds.
+// Field numbers of tensorflow.Event and its submessages.
 enum class EventField : protozero::pbf_tag_type {
   kWallTime = 1,
   kStep = 2,
@@ -37,14 +37,14 @@ enum class SummaryField : protozero::pbf_tag_type { kValue = 1 };
 enum class ValueField : protozero::pbf_tag_type {
   kTag = 1,
   kSimpleValue = 2,
-  kOldHistogram = 3,  // Field of the first versions; not used.
+  kOldHistogram = 3,  // Used by the first versions only.
   kImage = 4,
   kHistogram = 5,
   kAudio = 6,
   kNodeName = 7,
   kTensor = 8,
   kMetadata = 9,
-  kExactValue = 1000,  // Ours: the double that `simple_value` is the nearest float of.
+  kExactValue = 1000,  // Our own field: the double whose nearest float is `simple_value`.
 };
 enum class MetadataField : protozero::pbf_tag_type { kPluginData = 1, kDataClass = 4 };
 enum class PluginField : protozero::pbf_tag_type { kPluginName = 1 };
@@ -53,8 +53,8 @@ enum TensorField : protozero::pbf_tag_type { kDtype = 1, kShape = 2, kContent = 
 enum class ShapeField : protozero::pbf_tag_type { kDim = 2, kUnknownRank = 3 };
 enum class DimField : protozero::pbf_tag_type { kSize = 1 };
 
-// So many values in one event are no summary any more, but an attack on memory: an empty one has
-// 2 bytes in the file and fifty times that here.
+// More values in one event are an attack on memory rather than a summary: an empty value has 2
+// bytes in the file and fifty times that in memory.
 constexpr std::size_t kMaxValues = 1'000'000;
 
 struct TooManyValues : wire::Error {
@@ -69,7 +69,7 @@ std::uint64_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// Kinds of shape: a single number; one element with a shape of its own; anything else.
+// Kinds of shape: a single number; one element with a shape of its own; any other.
 enum class Rank { kZero, kOneElement, kOther };
 
 Rank RankOf(std::string_view bytes) {
@@ -92,7 +92,7 @@ Rank RankOf(std::string_view bytes) {
   return rank;
 }
 
-// The first element of a packed field, as bits.
+// Returns the first element of a packed field, as bits.
 std::optional<std::uint64_t> FirstPacked(NumberType type, std::string_view packed) {
   if (packed.empty()) return std::nullopt;
   if (type == NumberType::kFloat32 || type == NumberType::kFloat64) {
@@ -104,7 +104,7 @@ std::optional<std::uint64_t> FirstPacked(NumberType type, std::string_view packe
   return protozero::decode_varint(&at, at + packed.size());
 }
 
-// The first element of a repeated field of numbers, packed or not, as bits.
+// Returns the first element of a repeated field of numbers, packed or not, as bits.
 std::optional<std::uint64_t> FirstElement(NumberType type, std::string_view bytes) {
   const std::uint32_t field = TensorFlowListField(type);
   auto tensor = wire::OpenNumbers(bytes);
@@ -129,7 +129,7 @@ std::optional<std::uint64_t> FirstElement(NumberType type, std::string_view byte
   return std::nullopt;
 }
 
-// The value of a tensor of one element of a real number type.
+// Decodes a tensor with one element of a real number type.
 void DecodeTensor(std::string_view bytes, SummaryValue* value) {
   auto tensor = wire::OpenNumbers(bytes);
   std::int32_t dtype = 0;
@@ -230,7 +230,7 @@ void DecodeValue(std::string_view bytes, SummaryValue* result, std::uint32_t* un
           exact = value.get_double();
           break;
         }
-        [[fallthrough]];  // Somebody else's.
+        [[fallthrough]];  // Field 1000 of another program.
       default:
         ++*unknown_fields;
         value.skip();
@@ -240,11 +240,11 @@ void DecodeValue(std::string_view bytes, SummaryValue* result, std::uint32_t* un
       IsExactValueOf(static_cast<float>(*result->scalar), *exact)) {
     result->scalar = exact;
   }
-  // Tensors of before there were tags.
+  // Tensors from the time before tags existed.
   if (result->tag.empty() && result->kind == ValueKind::kTensor) result->tag = node_name;
 }
 
-// An event is about one thing: what came before is forgotten.
+// An event has one kind of content: earlier content is dropped.
 void SetKind(EventKind kind, std::string_view bytes, Event* event) {
   if (kind != event->kind) event->values.clear();
   event->file_version = {};
@@ -257,8 +257,8 @@ void DecodeSummary(std::string_view bytes, Event* event) {
   SetKind(EventKind::kSummary, {}, event);
   auto summary = wire::Open<SummaryField>(bytes);
   while (summary.next(SummaryField::kValue)) {
-    // Copied, because making an empty one in place costs a string instruction: a quarter of the
-    // time.
+    // Copied, because constructing an empty value in place compiles to a string instruction, which
+    // takes a quarter of the time.
     static constexpr SummaryValue kEmpty;
     if (event->values.size() >= kMaxValues) throw TooManyValues();
     event->values.push_back(kEmpty);
@@ -336,7 +336,7 @@ absl::Status DecodeEvent(std::string_view payload, Event* event) {
     try {
       DecodeInto(payload, event);
     } catch (const TooManyValues&) {
-      // `event` is reused: the next event must not keep memory of this size.
+      // `event` is reused: the next event must not keep this much memory.
       std::vector<SummaryValue>().swap(event->values);
       throw;
     }

@@ -12,24 +12,25 @@
 
 namespace eventlog {
 
-// Appends rendered records (event.h) to one event file. Every method blocks for the disk, every
-// error names the path. Not thread safe, and the file has no other writer.
+// Appends rendered records (event.h) to one event file. Every method blocks for the disk; every
+// error names the path. Not thread safe, and the file must have no other writer.
 //
-// Nothing is held back: after a kill -9 the file has what was appended, the last record perhaps in
-// part. An owner that knows where its last whole record ends calls Truncate() there and appends the
-// rest again; rendering is a pure function, so the bytes are the same.
+// Nothing is buffered: after a kill -9 the file contains everything that was appended, except that
+// the last record may be partial. An owner that knows where its last complete record ends calls
+// Truncate() there and appends the rest again; rendering is a pure function, so the bytes are the
+// same.
 class EventFileWriter {
  public:
-  // Makes the file (mode 0644) or goes on at its end; its directory exists. FailedPrecondition for
-  // a symbolic link.
+  // Creates the file (mode 0644) or continues at its end; its directory must exist.
+  // FailedPrecondition for a symbolic link.
   static absl::StatusOr<EventFileWriter> Open(const std::string& path);
 
-  // In one write, unless the system takes less. After an error (a full disk) a part may be in the
-  // file: Truncate() to the size before.
+  // Appends in one write, unless the system writes less. After an error (such as a full disk) the
+  // file may contain a part: Truncate() it to its previous size.
   absl::Status Append(std::string_view records);
-  // Syncs the file: all that was appended survives a power loss.
+  // Syncs the file: everything that was appended survives a power failure.
   absl::Status Sync();
-  // Cuts off what is behind `size`. OutOfRange if the file is shorter: it never grows by this.
+  // Removes everything after `size`. OutOfRange if the file is shorter: it never grows.
   absl::Status Truncate(std::uint64_t size);
   absl::StatusOr<std::uint64_t> Size() const;
 

@@ -76,7 +76,7 @@ TEST_F(EventFileWriterTest, CuttingNeverMakesAFileLonger) {
 TEST_F(EventFileWriterTest, AFullDiskIsAnErrorThatNamesThePathAndCanBeRepaired) {
   EventFileWriter writer = Open();
   ASSERT_TRUE(writer.Append(Step(1)).ok());
-  // A limit stands in for the disk: a part fits.
+  // A file size limit simulates a full disk: a part of the event fits.
   signal(SIGXFSZ, SIG_IGN);
   rlimit old;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);

@@ -1,4 +1,5 @@
-// Any bytes as an event file, and as an event: read or refused, with every view inside them.
+// Feeds arbitrary bytes as an event file and as an event: each is read or refused, and every view
+// must lie inside the bytes.
 
 #include <cstddef>
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace {
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-// Protobuf by hand: what other writers write.
+// Encodes protobuf by hand, like other writers.
 std::string Varint(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
@@ -81,7 +81,7 @@ TEST(EventTest, ANumberThatIsNoFloatKeepsItsBits) {
     EXPECT_EQ(Decode(RenderScalars(1, 2, {&scalar, 1}, ScalarWidth::kDouble)).values[0].scalar,
               value);
   }
-  // A number that is a float needs no more bytes.
+  // A double that is exactly a float needs no extra bytes.
   for (const double value : {0.5, 0.0, -2.0, inf, -inf, std::nan("")}) {
     const Scalar scalar{"loss", value};
     EXPECT_EQ(RenderScalars(1, 2, {&scalar, 1}, ScalarWidth::kDouble),
@@ -89,7 +89,7 @@ TEST(EventTest, ANumberThatIsNoFloatKeepsItsBits) {
   }
 }
 
-// Another program may use the number of our field.
+// Another program may use our field number for its own data.
 TEST(EventTest, ADoubleThatIsNotThatOfTheFloatIsIgnored) {
   const std::string simple = "\x15\0\0\x80\x3f"s;  // 1
   const auto scalar = [&](const std::string& value) {
@@ -225,7 +225,7 @@ TEST(EventTest, WhatIsNoScalarIsAKindAndItsBytes) {
     EXPECT_EQ(event.values.at(0).kind, kind);
     EXPECT_EQ(event.values.at(0).scalar, std::nullopt);
     EXPECT_EQ(event.values.at(0).bytes, message);
-    // Nothing was copied.
+    // The bytes were not copied.
     EXPECT_EQ(event.values.at(0).bytes.data(), payload.data() + payload.size() - message.size());
   }
 }
@@ -323,7 +323,7 @@ TEST(EventTest, HalfFloatsOfAnyBitsAreRead) {
   EXPECT_EQ(half(0x7BFF), 65504.0);
   EXPECT_EQ(half(0xFC00), -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(*half(0x7E00)));
-  // Bits that no half has, from a writer that is wrong.
+  // A faulty writer may set bits beyond the 16 of a half.
   EXPECT_EQ(half(0xFFFF'FFFF'FFFF'3C00), 1.0);
 }
 
@@ -350,7 +350,7 @@ TEST(EventTest, UnknownFieldsAreSkippedAndCounted) {
   ASSERT_TRUE(DecodeEvent(payload, &event).ok());
   EXPECT_EQ(event.step, 9);
   EXPECT_EQ(event.unknown_fields, 2u);
-  // Fields of old versions are known, and not used.
+  // Fields of old versions count as known, although they are not used.
   const std::string old =
       EventWithValue(Bytes(3, "a histogram") + Bytes(7, "node") + Number(42, 1));
   ASSERT_TRUE(DecodeEvent(old, &event).ok());

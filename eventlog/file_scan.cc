@@ -20,13 +20,14 @@
 namespace eventlog {
 namespace {
 
-// Parts of a file by whose CRC it is known again. The head is not longer than the tail: while the
-// head grows, the bytes that are read again for the tail begin at the file's start.
+// Sizes of the parts of a file by whose CRCs it is recognised. The head is not longer than the
+// tail, so that while the head grows, the bytes that are read again for the tail begin at the
+// file's start.
 constexpr std::size_t kHeadBytes = 1 << 10;
 constexpr std::size_t kTailBytes = 4 << 10;
-// Bytes that are read behind limits.end for the record that begins before it.
+// Bytes read after limits.end, for the record that begins before it.
 constexpr std::uint64_t kBehindEnd = 4 << 10;
-// Longest damaged record that is looked at again.
+// Longest damaged record that is checked again.
 constexpr std::size_t kMostLookedAtAgain = 64 << 20;
 
 std::int64_t Nanoseconds(const timespec& time) {
@@ -63,8 +64,8 @@ ScanOutcome OutcomeOf(int error) {
   }
 }
 
-// One call of ScanFile(). The buffer holds `held_` bytes of the file from `start_` on;
-// start_ <= position->record.offset <= start_ + held_ <= size.
+// One call of ScanFile(). The buffer contains `held_` bytes of the file from `start_` on; start_ <=
+// position->record.offset <= start_ + held_ <= size.
 class Scan {
  public:
   Scan(const std::string& path, const FileScanOptions& options, FilePosition* position,
@@ -82,17 +83,17 @@ class Scan {
     if (result_.outcome != ScanOutcome::kRead && result_.outcome != ScanOutcome::kUnchanged) {
       faults_.Count(FaultOf(result_.outcome), position_.record.offset);
     }
-    fd_.reset();  // Before the place is given back.
+    fd_.reset();  // Before the slot is released.
     buffer_.Trim();
     return std::move(result_);
   }
 
  private:
   ScanOutcome Read() {
-    // Not blocking: a FIFO of such a name must not hold us until somebody writes to it.
+    // O_NONBLOCK: opening a named pipe of that name must not block until a process writes to it.
     fd_ = runtime::UniqueFd(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd_.valid()) return Failed("open");
-    // The clock of ctimes, before they are asked for.
+    // Reads the clock of ctimes before the file's ctime.
     timespec now{};
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     struct stat info;
@@ -119,7 +120,8 @@ class Scan {
     }
     position_.device = info.st_dev;
     position_.inode = info.st_ino;
-    // A change within the same tick would leave no trace there: the next call compares.
+    // A change within the same tick would not change the ctime: make the next call compare the
+    // contents.
     position_.change_ns = change_ns < Nanoseconds(now) ? change_ns : 0;
     position_.size = 0;
     const ScanOutcome outcome = ReadOn();
@@ -127,7 +129,7 @@ class Scan {
     return outcome;
   }
 
-  // Is what was read still there?
+  // Checks that the bytes that were read are still there.
   ScanOutcome Recognize() {
     const std::string_view tail(buffer_.data(), position_.tail_bytes);
     if (Crc32c(tail) != position_.tail_crc) return Lost(ScanOutcome::kRewritten);
@@ -142,9 +144,9 @@ class Scan {
     return equal ? ScanOutcome::kRead : Lost(ScanOutcome::kRewritten);
   }
 
-  // Is there by now what was skipped as damaged? A hole of a copy may have been filled, which moves
-  // neither the size nor what the file is known again by. Only the first and the last fault of each
-  // kind are looked at.
+  // Checks whether records that were skipped as damaged are intact by now: a hole of a copied file
+  // may have been filled, which changes neither the size nor the bytes by which the file is
+  // recognised. Checks only the first and the last fault of each kind.
   bool IsMended() {
     for (const FaultKind kind :
          {FaultKind::kBadPayload, FaultKind::kBadLength, FaultKind::kTooLong}) {
@@ -171,14 +173,14 @@ class Scan {
     return false;
   }
 
-  // A file that has another inode and not what was read is another file.
+  // A file with another inode and other contents is another file.
   ScanOutcome Lost(ScanOutcome outcome) const {
     return same_ || position_.inode == 0 ? outcome : ScanOutcome::kReplaced;
   }
 
   ScanOutcome ReadOn() {
     const std::uint64_t began = position_.record.offset;
-    // Said of a file that did not begin with a record.
+    // This fault was set because the file did not begin with a record.
     if (began == 0) faults_.Clear(FaultKind::kBadLength);
     std::size_t needed = 0;
     for (;;) {
@@ -210,11 +212,11 @@ class Scan {
     return ScanOutcome::kRead;
   }
 
-  // A header is looked for.
+  // True while searching for the next header.
   bool IsSearching() const { return position_.record.state != RecordPosition::State::kAtRecord; }
 
-  // Goes on behind a hole in the file, in which there is no header. (One may begin with the zeros
-  // at the end of it.)
+  // Skips a hole in the file, which cannot contain a header. (But a header may begin with the zeros
+  // at its end.)
   void SkipHole() {
     const off_t data = lseek(fd_.get(), static_cast<off_t>(start_ + held_), SEEK_DATA);
     if (data < 0 && errno != ENXIO) return;
@@ -227,8 +229,8 @@ class Scan {
     held_ = 0;
   }
 
-  // Nothing is read beyond this offset unless a record needs it: the scan of the part behind
-  // limits.end reads that. A scan that looks for a header may read to the end of the file.
+  // Returns the offset after which nothing is read unless a record requires it: another scan reads
+  // the part after limits.end. A search for a header may read to the end of the file.
   std::uint64_t EndOfReading() const {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     if (IsSearching()) return kMost;
@@ -236,8 +238,9 @@ class Scan {
     return end > kMost - kBehindEnd ? kMost : end + kBehindEnd;
   }
 
-  // Forgets what is read but for the tail, and reads on, so that there are `needed` bytes behind
-  // the position, if the file has them. The file may have fewer bytes by now; then it ends there.
+  // Drops the buffered bytes before the tail and reads on, so that `needed` bytes follow the
+  // position if the file has them. The file may have become shorter meanwhile; reading then ends
+  // there.
   bool Fill(std::size_t needed) {
     const std::uint64_t offset = position_.record.offset;
     const std::uint64_t keep =
@@ -263,7 +266,7 @@ class Scan {
     return true;
   }
 
-  // -1 with errno set; fewer bytes at the file's end.
+  // Returns -1 and sets errno on an error; returns fewer bytes at the end of the file.
   ssize_t ReadAt(char* to, std::size_t bytes, std::uint64_t offset) {
     ssize_t count;
     do {
@@ -273,7 +276,7 @@ class Scan {
     return count;
   }
 
-  // The head grows with the position up to its size, while the buffer still begins with it.
+  // Extends the head up to its full size while the buffer still begins with it.
   void KeepHead() {
     const auto bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(position_.record.offset, kHeadBytes));
@@ -292,7 +295,7 @@ class Scan {
   ScanOutcome Failed(const char* what) {
     const int error = errno;
     result_.status = absl::ErrnoToStatus(error, absl::StrCat("cannot ", what, " ", path_));
-    // (That would say that it is no regular file.)
+    // (InvalidArgument would mean that it is not a regular file.)
     if (absl::IsInvalidArgument(result_.status)) {
       result_.status = absl::UnavailableError(result_.status.message());
     }

@@ -17,29 +17,29 @@
 
 namespace eventlog {
 
-// Reads on in a file that grows, without keeping it open: a call opens it, looks whether it is
-// still the one that was read, reads what is new, and closes it. TensorBoard's Rust server keeps a
-// descriptor for each file it ever saw and gives up what it cannot open; it and TensorBoard in
-// Python do not notice a file that was replaced.
+// Continues reading a growing file without keeping it open: each call opens the file, checks that
+// it is still the same one, reads what is new, and closes it. TensorBoard's Rust server keeps a
+// descriptor for each file that it ever saw and gives up files that it cannot open; neither it nor
+// TensorBoard in Python notices a replaced file.
 
-// How far a file was read, and how to know it again. All integers, so that an index can keep it.
+// How far a file was read, and how to recognise it. All integers, so that an index can store it.
 //
-// A file is the same as long as device, inode, size and time of change are. After that, and under
-// another inode (rsync writes a new file for each growth), it is known by what it holds: the first
-// KiB and the last 4 KiB that were read; and where a record was damaged, there must be none by now
-// (of each kind of damage the first and the last are looked at). Other bytes that change between
-// these are not noticed here.
+// A file is unchanged while its device, inode, size and ctime are. Otherwise, and with another
+// inode (rsync writes a new file for each growth), it is recognised by its contents: the first KiB
+// and the last 4 KiB that were read must be the same, and damaged records must still be damaged
+// (the first and the last of each kind of damage are checked). Changes of other bytes in between
+// are not noticed here.
 struct FilePosition {
   RecordPosition record;
   std::uint64_t device = 0;
-  std::uint64_t inode = 0;  // 0: the file was never looked at.
-  // The file's ctime, nanoseconds since 1970; 0 if the file may change again without moving its
+  std::uint64_t inode = 0;  // 0: the file was never opened.
+  // The file's ctime, in nanoseconds since 1970; 0 if the file may change again without a new
   // ctime.
   std::int64_t change_ns = 0;
-  // The file's size when everything in it was looked at; 0 as long as there is more.
+  // The file's size when everything in it was read; 0 while more is left.
   std::uint64_t size = 0;
-  // CRC-32C of that many bytes from the file's start, and before record.offset. A position from
-  // SeekPosition() does not know the bytes at the start.
+  // CRC-32C of this many bytes from the file's start, and before record.offset. A position from
+  // SeekPosition() has no CRC of the start.
   std::uint32_t head_bytes = 0;
   std::uint32_t head_crc = 0;
   std::uint32_t tail_bytes = 0;
@@ -48,62 +48,63 @@ struct FilePosition {
   friend bool operator==(const FilePosition&, const FilePosition&) = default;
 };
 
-// Whether a position that was stored can be gone on from; not whether the file is still the same.
+// True if a stored position is consistent, so that a scan can continue from it; does not check the
+// file.
 bool IsSound(const FilePosition& position);
 
-// For a scan that begins with the first record at or behind `offset`.
+// Returns the position for a scan that begins with the first record at or after `offset`.
 FilePosition SeekPosition(std::uint64_t offset);
 
-// The position behind both of two scans of one file at once, `first` with
-// FileScanOptions::limits.end at the place that `second` was to seek. Nothing unless the second
-// scan began at the record where the first ended: then throw away its results and go on from
-// `first`.
+// Joins the positions of two concurrent scans of one file: `first` ended at
+// FileScanOptions::limits.end, which is the offset where `second` began to seek. Null unless the
+// second scan began at the record where the first one ended: discard its results then, and continue
+// from `first`.
 std::optional<FilePosition> JoinPositions(const FilePosition& first, const FilePosition& second);
 
 enum class ScanOutcome : std::uint8_t {
-  kRead,       // The new part of the file, if any, has been read.
+  kRead,       // The new part of the file, if any, was read.
   kUnchanged,  // Nothing was new; nothing was read.
-  // The position is of no use any more, and what was read is not in the file: forget both and begin
-  // with a new position (and faults: FileFaults::ForgetContent()). Nothing was handed out, nothing
-  // in the position changed.
+  // The position is invalid, because the data that was read is no longer in the file: discard both
+  // and start with a new position (and faults: FileFaults::ForgetContent()). The call returned no
+  // events and did not change the position.
   kShrunk,
   kReplaced,
   kRewritten,
-  kGone,  // There is no such file now.
-  // Nothing is known, nothing is lost; to be tried again. The position is past everything that was
-  // handed out before an error in the middle.
+  kGone,  // The file does not exist now.
+  // Nothing was lost; retry later. The position is after all events that were handed out before an
+  // error in the middle.
   kUnreadable,
   kNoDescriptor,
 };
 
 struct FileScanResult {
   ScanOutcome outcome = ScanOutcome::kRead;
-  // For kGone, kUnreadable and kNoDescriptor: the cause, with the path. InvalidArgument: it is no
-  // regular file.
+  // The cause of kGone, kUnreadable and kNoDescriptor, with the path. InvalidArgument if it is not
+  // a regular file.
   absl::Status status;
-  std::uint64_t size = 0;        // The file's, at the start of the call.
-  std::int64_t modified_ns = 0;  // When it was written last, since 1970; at the start likewise.
-  std::uint64_t read_bytes = 0;  // From the file, what was only compared included.
-  // There is more to look at: step_bytes or limits.end stopped the scan.
+  std::uint64_t size = 0;        // Size of the file at the start of the call.
+  std::int64_t modified_ns = 0;  // The file's last write at that time, since 1970.
+  std::uint64_t read_bytes = 0;  // From the file, including bytes that were only compared.
+  // More is left to read: step_bytes or limits.end stopped the scan.
   bool more = false;
 };
 
 struct FileScanOptions {
-  // Stop behind the record that makes it so many bytes; a scan takes 1 ms for about 1 MB.
+  // Stops after the record that reaches this many bytes; a scan takes 1 ms for about 1 MB.
   std::uint64_t step_bytes = std::numeric_limits<std::uint64_t>::max();
-  // To the function that reads; `end` also means that there is more when it is reached.
+  // Passed to the function that reads; when `end` is reached, `more` is set.
   RecordLimits limits = {};
-  OpenFileBound* open_files = nullptr;  // Not owned; null: no bound.
+  OpenFileBound* open_files = nullptr;  // Not owned; null: no limit.
 };
 
-// Memory of scans: 256 KiB between them, as much as the longest record during one. One a thread.
+// Memory of scans: 256 KiB between scans, up to the longest record during one. One per thread.
 class ReadBuffer {
  public:
   static constexpr std::size_t kBytes = 256 << 10;
 
   char* data() { return data_.get(); }
   std::size_t capacity() const { return capacity_; }
-  // Makes room for `bytes`; the first `kept` stay.
+  // Makes room for `bytes`; keeps the first `kept`.
   void Reserve(std::size_t bytes, std::size_t kept);
   void Trim();
 
@@ -117,14 +118,14 @@ class ReadBuffer {
 using ChunkReader = std::function<std::size_t(RecordChunk chunk, const RecordLimits& limits,
                                               RecordPosition* position, FileFaults* faults)>;
 
-// Reads what is new behind `position` and moves it; as far as the file reached at the start of the
-// call, so that a fast writer holds nobody here. Blocks on the disk, and for a place in
-// options.open_files. Every outcome but kRead and kUnchanged is counted in `faults`, where
-// kUnfinishedTail says what is there of a record now. Any thread; a position, buffer and faults are
-// used by one at a time.
+// Reads what is new after `position` and advances it, up to the size of the file at the start of
+// the call, so that a fast writer cannot keep the call busy. Blocks on the disk, and for a slot of
+// options.open_files. Counts every outcome except kRead and kUnchanged in `faults`, where
+// kUnfinishedTail describes the incomplete last record. Any thread, but a position, a buffer and
+// faults may be used by one thread at a time.
 //
-// A record is read into memory only when the file has all of it: one that promises 400 MB and
-// stops costs nothing. Behind damage holes of the file are passed over without being read.
+// Reads a record into memory only when the file contains all of it: one that claims 400 MB and
+// stops costs nothing. Skips holes of the file after damage without reading them.
 FileScanResult ScanFile(const std::string& path, const FileScanOptions& options,
                         FilePosition* position, ReadBuffer* buffer, FileFaults* faults,
                         const ChunkReader& read);

@@ -31,7 +31,7 @@ std::string Framed(std::string_view payload) {
   AppendRecord(payload, &record);
   return record;
 }
-// A record of 27 bytes.
+// Returns a record of 27 bytes.
 std::string Numbered(int number) {
   std::string text = std::to_string(number);
   return Framed(std::string(11 - text.size(), '0') + text);
@@ -42,7 +42,7 @@ std::string NumberedUpTo(int first, int last) {
   return records;
 }
 
-// One reader of a file: what it read, and what it would keep.
+// One reader of a file: what it has read, and the state that it would keep.
 struct Reader {
   FilePosition position;
   FileFaults faults;
@@ -73,7 +73,7 @@ class FileScanTest : public testing::Test {
   void Append(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary | std::ios::app) << bytes;
   }
-  // The same inode, another content.
+  // Replaces the contents, but not the inode.
   void Rewrite(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
   }
@@ -82,7 +82,7 @@ class FileScanTest : public testing::Test {
     std::filesystem::rename(path_ + ".new", path_);
   }
   ScanOutcome Scan() { return reader_.Scan(path_).outcome; }
-  // Until the file's clock has gone on and nothing is left to compare.
+  // Scans until the file's clock has advanced, so that no contents need comparing any more.
   void Settle() {
     while (Scan() == ScanOutcome::kRead) {
     }
@@ -198,7 +198,7 @@ TEST_F(FileScanTest, ContentThatChangedInPlaceIsNoticed) {
   struct Case {
     std::string name;
     int records;
-    std::size_t at;  // Where a byte is changed.
+    std::size_t at;  // Offset of the byte to change.
     bool grows;
   };
   const int many = 1000;
@@ -223,7 +223,7 @@ TEST_F(FileScanTest, ContentThatChangedInPlaceIsNoticed) {
 }
 
 TEST_F(FileScanTest, WhatWasDamagedAndIsThereLaterIsNoticed) {
-  // Long before the end, so that nothing that the file is known by changes.
+  // Far from the end, so that the checksums that identify the file do not change.
   const std::string bytes = NumberedUpTo(0, 1000);
   struct Case {
     std::string name;
@@ -278,7 +278,7 @@ TEST_F(FileScanTest, AHoleIsPassedOverWithoutBeingRead) {
   Reader until_now;
   EXPECT_EQ(until_now.Scan(path_).outcome, ScanOutcome::kRead);
   EXPECT_EQ(until_now.payloads.size(), 1u);
-  // A length begins with zeros, in the hole.
+  // The record's length begins with zero bytes, like the hole before it.
   std::string record = Framed(std::string(256, 'x'));
   ASSERT_EQ(record[0], '\0');
   Append(record + Numbered(1));
@@ -289,7 +289,7 @@ TEST_F(FileScanTest, AHoleIsPassedOverWithoutBeingRead) {
   EXPECT_EQ(reader_.payloads.size(), 3u);
   EXPECT_EQ(reader_.faults.Of(FaultKind::kBadLength),
             (Fault{FaultKind::kBadLength, 1, kHole - 27, 27, 27}));
-  // And so it goes on.
+  // The reader that had scanned the file before finds the same.
   EXPECT_EQ(until_now.Scan(path_).outcome, ScanOutcome::kRead);
   EXPECT_EQ(until_now.payloads, reader_.payloads);
   EXPECT_EQ(until_now.faults.Of(FaultKind::kBadLength), reader_.faults.Of(FaultKind::kBadLength));
@@ -299,7 +299,7 @@ TEST_F(FileScanTest, AHoleIsPassedOverWithoutBeingRead) {
 }
 
 TEST_F(FileScanTest, AChangeInTheTickOfTheLookIsNoticed) {
-  // Most of these many changes come in the same tick of the file system's clock.
+  // Most of these many changes happen within one tick of the file system's clock.
   for (int i = 0; i < 50; ++i) {
     Reader reader;
     Rewrite(Framed("before"));
@@ -331,7 +331,7 @@ TEST_F(FileScanTest, WithoutADescriptorNothingIsLost) {
   Append(Framed("one"));
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  // Below every descriptor that could be given out.
+  // A limit below every descriptor that could be allocated.
   const rlimit none{0, limit.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   const FileScanResult result = reader_.Scan(path_);
@@ -408,7 +408,7 @@ TEST_F(FileScanTest, TwoThreadsReadOneFile) {
   EXPECT_EQ(joined->record, whole.position.record);
   EXPECT_EQ(joined->head_crc, whole.position.head_crc);
   EXPECT_EQ(joined->tail_crc, whole.position.tail_crc);
-  // It goes on behind both.
+  // The joined position continues after both parts.
   reader_.position = *joined;
   Append(Numbered(40'000));
   EXPECT_EQ(Scan(), ScanOutcome::kRead);
@@ -424,12 +424,12 @@ TEST_F(FileScanTest, LittleIsReadBehindAnEnd) {
   EXPECT_TRUE(first.more);
   EXPECT_EQ(reader_.position.record.offset, 38 * 27u);
   EXPECT_LE(first.read_bytes, 1000 + kBehind);
-  // Somewhere in the long record, which is needed then; all of it, and no more.
+  // The end is inside the long record, which must be read completely, and no record after it.
   until.limits.end = 40'000 * 27 + 5;
   EXPECT_TRUE(reader_.Scan(path_, until).more);
   EXPECT_EQ(reader_.payloads.size(), 40'001u);
   EXPECT_EQ(reader_.payloads.back().size(), 100'000u);
-  // Behind its end already.
+  // The position is already past the limit.
   const std::uint64_t offset = reader_.position.record.offset;
   until.limits.end = 10;
   const FileScanResult none = reader_.Scan(path_, until);
@@ -442,7 +442,7 @@ TEST_F(FileScanTest, LittleIsReadBehindAnEnd) {
 }
 
 TEST_F(FileScanTest, HalvesThatDoNotMeetAreNotJoined) {
-  // Whole records inside of a payload: who begins in the middle takes them for the file's.
+  // Whole records inside a payload: a reader that starts in the middle takes them for records.
   Append(Numbered(0) + Framed(NumberedUpTo(100, 200)) + NumberedUpTo(1, 10));
   FileScanOptions until;
   until.limits.end = 1000;
@@ -455,7 +455,7 @@ TEST_F(FileScanTest, HalvesThatDoNotMeetAreNotJoined) {
   EXPECT_EQ(Scan(), ScanOutcome::kRead);
   EXPECT_EQ(reader_.payloads.size(), 11u);
 
-  // The second found nothing.
+  // The second reader found no record.
   Reader late;
   late.position = SeekPosition(std::filesystem::file_size(path_) - 5);
   EXPECT_EQ(late.Scan(path_).outcome, ScanOutcome::kRead);

@@ -1,4 +1,5 @@
-// Files of TensorFlow's tf.summary and of tensorboardX (testing/write_kinds.py), value by value.
+// Tests files of TensorFlow's tf.summary and of tensorboardX (testing/write_kinds.py) value by
+// value.
 
 #include <gtest/gtest.h>
 
@@ -71,7 +72,7 @@ std::string HParamsText(const HParamsContent& content) {
   return text;
 }
 
-// The text to which a program that shows the value would decode it.
+// Returns the text into which a program that displays the value would decode it.
 std::string ValueText(const SummaryValue& value, const TagKind& kind) {
   if (UseOf(value, kind) == ValueUse::kScalar) return Joined({*value.scalar});
   if (kind.plugin == "histograms") {
@@ -118,7 +119,7 @@ std::string GraphText(std::string_view bytes) {
   }
 }
 
-// "STEP PLUGIN TAG: VALUE" a row.
+// Returns one row "STEP PLUGIN TAG: VALUE" for each value.
 std::vector<std::string> RowsOf(const std::string& file) {
   const std::string contents = Contents(file);
   EXPECT_FALSE(contents.empty()) << file;

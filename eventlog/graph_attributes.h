@@ -8,9 +8,9 @@
 
 namespace eventlog {
 
-// Attributes of the nodes of a graph as JSON (protobuf_json.h). A tensor is given as its type and
-// shape; so long an attribute is shown to nobody in full. Pure. InvalidArgument: the bytes are no
-// such message, or too large.
+// Convert attributes of a graph's nodes to JSON (protobuf_json.h). A tensor is represented by its
+// type and shape, because nobody reads so long an attribute in full. Pure. InvalidArgument: the
+// bytes are malformed or too large.
 
 // tensorflow.AttrValue
 absl::StatusOr<std::string> TensorFlowAttributeJson(std::string_view bytes);

@@ -1,5 +1,5 @@
-// Any bytes as a graph of either format: each node read or the graph refused, with every view
-// inside the bytes, and attributes that are JSON.
+// Feeds arbitrary bytes as a graph of either format: each node is read or the graph is refused,
+// every view lies inside the bytes, and attributes are valid JSON.
 
 #include <cstddef>
 #include <cstdint>

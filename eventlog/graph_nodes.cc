@@ -11,11 +11,10 @@
 #include "runtime/text/string_view.h"
 
 // Always true:
-// - A reader goes forward only: graph_, then for each function of the library function_. It keeps
-// no
-//   node, and no view of a GraphNode outlives the bytes.
-// - The bytes are hostile: what is wrong in them throws, Next() returns it from then on (damage_),
-//   and no node takes more room than kMaxInputs items.
+// - A reader only moves forward: through graph_, then through function_ for each function of the
+//   library. It keeps no node, and no view of a GraphNode outlives the bytes.
+// - The bytes are untrusted: malformed bytes throw, Next() returns that error from then on
+//   (damage_), and no node has more than kMaxInputs items.
 
 namespace eventlog {
 namespace {
@@ -23,16 +22,16 @@ namespace {
 using wire::Error;
 using Tag = protozero::pbf_tag_type;
 
-// tensorflow.GraphDef and what it holds.
+// Fields of tensorflow.GraphDef and its submessages.
 enum GraphDefField : Tag { kNode = 1, kLibrary = 2 };
 enum LibraryField : Tag { kFunction = 1 };
 enum FunctionField : Tag { kSignature = 1, kNodeDef = 3 };
 enum SignatureField : Tag { kSignatureName = 1 };
 enum class NodeField : Tag { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttribute = 5 };
-// Fields of an entry of a map, of an attribute and of a named value.
+// Fields of a map's entry, of an attribute, and of a named value.
 enum class PairField : Tag { kName = 1, kValue = 2 };
 
-// GraphProto of anf_ir.proto and what it holds.
+// Fields of GraphProto of anf_ir.proto and its submessages.
 enum MsGraphField : Tag { kMsNode = 1, kMsParameter = 3, kMsConst = 5 };
 enum class MsNodeField : Tag {
   kInput = 1,
@@ -47,8 +46,8 @@ enum class MsInputField : Tag { kName = 1, kType = 2 };
 
 constexpr std::string_view kOutputType = "output_type";
 
-// Most inputs, and most attributes, of one node: an empty one takes more room here than in the
-// file.
+// Limit of the inputs, and of the attributes, of one node: an empty one takes more memory than
+// space in the file.
 constexpr std::size_t kMaxInputs = 1'000'000;
 
 template <typename Item>
@@ -123,7 +122,7 @@ std::string_view NameOfFunction(std::string_view bytes) {
   return name;
 }
 
-// "5" of "Default/loss/Add-op5"; the whole where there is nothing like it.
+// Returns "5" for "Default/loss/Add-op5"; the whole name if it has no such suffix.
 std::string_view BehindOp(std::string_view name) {
   const std::size_t op = name.rfind("op");
   return op == std::string_view::npos || op + 2 == name.size() ? name : name.substr(op + 2);
@@ -145,7 +144,7 @@ GraphInput MindSporeInput(std::string_view bytes) {
   return result;
 }
 
-// "loss[:Scalar]": what a summary is called, not where it stands.
+// True for "loss[:Scalar]": the name of a summary rather than of a position in the graph.
 bool NamesASummary(std::string_view full_name) {
   for (const std::string_view plugin :
        {"image", "scalar", "graph", "optimized_graph", "histogram", "tensor", "loss_landscape"}) {
@@ -204,7 +203,7 @@ void ReadMindSporeNode(std::string_view bytes, GraphNode* result) {
                   runtime::Absl(summary ? name : result->id));
 }
 
-// A parameter (name and type) or a constant (key and value).
+// Reads a parameter (name and type) or a constant (key and value).
 void ReadMindSporeLeaf(std::string_view op, std::string_view bytes, GraphNode* result) {
   Clear(result);
   const GraphAttribute pair = Pair(bytes);
@@ -215,7 +214,7 @@ void ReadMindSporeLeaf(std::string_view op, std::string_view bytes, GraphNode* r
   result->attributes.push_back({op == "Parameter" ? kOutputType : pair.name, pair.bytes});
 }
 
-// The last field of that number, if there is one.
+// Returns the last field with that number; null if the message has no such field.
 absl::StatusOr<std::optional<std::string_view>> Inside(Tag number, std::string_view thing,
                                                        std::string_view bytes) {
   std::optional<std::string_view> inside;

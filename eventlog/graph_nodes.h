@@ -12,51 +12,51 @@
 
 namespace eventlog {
 
-// The nodes of a graph one by one, out of its serialized bytes and without a copy of them, so that
-// a graph of 100,000 nodes costs what one node does.
+// Reads the nodes of a graph one by one from its serialized bytes, without copying them, so that a
+// graph of 100,000 nodes needs the memory of one node.
 
 struct GraphInput {
-  std::string_view id;   // As written, without the mark of a control edge: "conv/kernel:0".
-  bool control = false;  // Says only what comes before.
+  std::string_view id;   // As in the file, without the mark of a control edge: "conv/kernel:0".
+  bool control = false;  // True: only an ordering dependency.
 };
 
 struct GraphAttribute {
   std::string_view name;
-  std::string_view bytes;  // GraphReader::AttributeJson() reads them.
+  std::string_view bytes;  // For GraphReader::AttributeJson().
 };
 
-// Views point into the graph. Kept from node to node, so that its memory is.
+// Views point into the graph. Reuse one object for all nodes to reuse its memory.
 struct GraphNode {
-  std::string name;     // With its scope: "net/conv1/Conv2D".
-  std::string_view id;  // Inputs refer to the node by this; for TensorFlow its name.
-  std::string_view op;  // "Parameter" and "Const" also for MindSpore's parameters and constants.
+  std::string name;     // Includes the scope: "net/conv1/Conv2D".
+  std::string_view id;  // Identifies the node in inputs; the name for TensorFlow.
+  std::string_view op;  // "Parameter" and "Const" for MindSpore's parameters and constants, too.
   std::string_view device;
-  std::string_view scope;     // "net/conv1"; empty for the top.
-  std::string_view function;  // The function of the graph's library it is in; empty: the graph.
+  std::string_view scope;     // "net/conv1"; empty for the top level.
+  std::string_view function;  // Its function in the graph's library; empty: the graph itself.
   std::vector<GraphInput> inputs;
   std::vector<GraphAttribute> attributes;
 };
 
-// One reader, one thread at a time.
+// Used by one thread at a time.
 class GraphReader {
  public:
   enum class Format : std::uint8_t {
     kTensorFlow,  // tensorflow.GraphDef: nodes, then those of the functions in its library.
-    // GraphProto of anf_ir.proto. Named as MindInsight names them: by `full_name`, else
-    // "SCOPE/TYPE-opID". A node without any name is left out, as MindInsight does. Parameters and
-    // constants have the names they have in the graph. The type of its output is an attribute
-    // "output_type".
+    // GraphProto of anf_ir.proto. Nodes are named as in MindInsight: by `full_name`, otherwise
+    // "SCOPE/TYPE-opID". A node without any name is skipped, as in MindInsight. Parameters and
+    // constants keep their names in the graph. A node's output type is an attribute "output_type".
     kMindSpore,
   };
-  // The bytes outlive the reader.
+  // `graph` must outlive the reader.
   GraphReader(Format format, std::string_view graph);
 
-  // True: there was another node. False: the graph has no more. InvalidArgument: the graph is
-  // damaged here, and nothing can be read after it.
+  // Reads the next node; returns false at the end of the graph. InvalidArgument: the graph is
+  // damaged here, and nothing after this point can be read.
   absl::StatusOr<bool> Next(GraphNode* node);
 
-  // The value of an attribute as JSON (protobuf_json.h). A tensor is given as its type and shape;
-  // so long an attribute is shown to nobody in full. InvalidArgument if it is damaged or too large.
+  // Converts the value of an attribute to JSON (protobuf_json.h). A tensor is represented by its
+  // type and shape, because nobody reads so long an attribute in full. InvalidArgument if it is
+  // malformed or too large.
   absl::StatusOr<std::string> AttributeJson(const GraphAttribute& attribute) const;
 
  private:
@@ -71,10 +71,10 @@ class GraphReader {
   absl::Status damage_;
 };
 
-// The GraphDef in a serialized MetaGraphDef; empty if it has none.
+// Returns the GraphDef in a serialized MetaGraphDef; empty if it has none.
 absl::StatusOr<std::string_view> GraphOfMetaGraph(std::string_view bytes);
-// The graph in a file `*.pb` of MindSpore (ModelProto of anf_ir.proto). InvalidArgument: it is no
-// such file, as it has no graph.
+// Returns the graph in a MindSpore file `*.pb` (ModelProto of anf_ir.proto). InvalidArgument if the
+// file contains no graph.
 absl::StatusOr<std::string_view> GraphOfModel(std::string_view file);
 
 }  // namespace eventlog

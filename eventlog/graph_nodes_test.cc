@@ -20,7 +20,7 @@ using Format = GraphReader::Format;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-// "NAME(OP) < INPUT ^CONTROL" and "FUNCTION:" in front, a node a row.
+// Returns a row "NAME(OP) < INPUT ^CONTROL" for each node, after "FUNCTION:" for one in a function.
 std::vector<std::string> NodesOf(Format format, const std::string& graph) {
   std::vector<std::string> rows;
   GraphReader reader(format, graph);
@@ -169,7 +169,7 @@ TEST(GraphNodesTest, NodesBeforeTheDamageAreRead) {
     ASSERT_TRUE(*reader.Next(&node));
     EXPECT_EQ(node.id, "x");
     EXPECT_EQ(reader.Next(&node).status().code(), kInvalid);
-    EXPECT_EQ(reader.Next(&node).status().code(), kInvalid);  // It stays damaged.
+    EXPECT_EQ(reader.Next(&node).status().code(), kInvalid);  // The error persists.
   }
 }
 

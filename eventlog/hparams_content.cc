@@ -135,7 +135,7 @@ void ReadEnd(std::string_view bytes, HParamsContent* result) {
   }
 }
 
-// The content is about one thing: a later field replaces the earlier ones.
+// The content has one kind: a later field replaces earlier ones.
 void ReadInto(std::string_view content, HParamsContent* result) {
   auto plugin = wire::Open<PluginField>(content);
   while (plugin.next()) {

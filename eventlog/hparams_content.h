@@ -10,9 +10,9 @@
 
 namespace eventlog {
 
-// Content that the plugin "hparams" keeps in the metadata of its three tags (tensorboard.hparams.
-// HParamsPluginData); their values are empty tensors. Pure; any thread. Views point into the
-// content.
+// The content that the plugin "hparams" stores in the metadata of its three tags
+// (tensorboard.hparams.HParamsPluginData); the tags' values are empty tensors. Pure; any thread.
+// Views point into the content.
 
 // The tags, as in TensorBoard.
 inline constexpr std::string_view kHParamsExperimentTag = "_hparams_/experiment";
@@ -24,20 +24,20 @@ struct HParamsContent {
   enum class Status : std::int32_t { kUnknown = 0, kSuccess = 1, kFailure = 2, kRunning = 3 };
 
   Kind kind = Kind::kNone;
-  // kExperiment: as a JSON object, names as in TensorBoard's api.proto (protobuf_json.h).
+  // For kExperiment: a JSON object with names as in TensorBoard's api.proto (protobuf_json.h).
   std::string experiment;
-  // kSessionStart.
+  // For kSessionStart.
   std::map<std::string, std::string> hparams;  // Name to JSON: "0.1", "\"adam\"", "true".
   std::string_view model_uri;
   std::string_view monitor_url;
   std::string_view group_name;
   double start_time = 0;  // Seconds since 1970.
-  // kSessionEnd.
+  // For kSessionEnd.
   Status status = Status::kUnknown;
   double end_time = 0;
 };
 
-// InvalidArgument if it is none.
+// Returns InvalidArgument if `content` is malformed.
 absl::StatusOr<HParamsContent> ReadHParamsContent(std::string_view content);
 
 }  // namespace eventlog

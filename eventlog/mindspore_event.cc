@@ -43,7 +43,7 @@ enum class LineageField : Tag {
   kUserDefined = 10,
 };
 
-// As in DecodeEvent(): an empty value is far smaller in the file than here.
+// As in DecodeEvent(): an empty value takes far more memory than space in the file.
 constexpr std::size_t kMaxValues = 1'000'000;
 
 void SetMessage(ValueKind kind, std::string_view plugin, DataClass data_class,
@@ -94,7 +94,7 @@ void DecodeValue(std::string_view bytes, SummaryValue* result, std::uint32_t* un
   if (!has_tag) throw Error("a value without a tag");
 }
 
-// An event is about one thing: what came before is forgotten.
+// An event has one kind of content: earlier content is dropped.
 void SetKind(EventKind kind, std::string_view bytes, Event* event) {
   if (kind != event->kind) event->values.clear();
   event->file_version = {};
@@ -107,7 +107,7 @@ void DecodeSummary(std::string_view bytes, Event* event) {
   auto summary = wire::Open<SummaryField>(bytes);
   while (summary.next(SummaryField::kValue)) {
     if (event->values.size() >= kMaxValues) {
-      // `event` is reused: the next event must not keep memory of this size.
+      // `event` is reused: the next event must not keep this much memory.
       std::vector<SummaryValue>().swap(event->values);
       throw Error("over 1,000,000 values");
     }

@@ -11,25 +11,24 @@
 
 namespace eventlog {
 
-// MindSpore's summary files: records framed as TensorBoard's, with messages of their own
+// MindSpore's summary files: records are framed like TensorBoard's, but contain other messages
 // (mindinsight_summary.proto, mindinsight_lineage.proto, mindinsight_anf_ir.proto). The names of
-// files tell which ones are MindSpore's (docs/event_files.md). Pure functions; any thread.
+// files show which ones are MindSpore's (docs/event_files.md). Pure functions; any thread.
 
-// True for the version in the first record of such a file; one spelling was in use before the
-// other.
+// True for the version in the first record of such a file; an older spelling is also accepted.
 bool IsMindSporeVersion(std::string_view file_version);
 
-// Reads an event into the same shape as DecodeEvent(), with the same promises. Differs in this:
+// Decodes an event into the same form as DecodeEvent(), with the same guarantees. Differences:
 // - A value's `plugin` is MindInsight's name of its kind ("scalar", "image", "tensor", "histogram",
-//   "loss_landscape"; not a view into the payload), its class the one that belongs to it.
+//   "loss_landscape"; not a view into the payload), and its data class is the matching one.
 // - Its kind is kSimpleValue, kMindSporeImage, kMindSporeTensor, kMindSporeHistogram or kLandscape.
-// - A graph is of kind kMindSporeGraph (graph_nodes.h), an explanation of kind kExplain, undecoded.
+// - A graph has kind kMindSporeGraph (graph_nodes.h), an explanation kind kExplain; both undecoded.
 // InvalidArgument also for an event without a wall time and a value without a tag, which the format
-// requires. Fields that a value of another kind requires are checked when the value is decoded.
+// requires. Fields that a kind of value requires are checked when the value is decoded.
 absl::Status DecodeMindSporeEvent(std::string_view payload, Event* event);
 
-// The tag that such a value is served under: "loss/scalar". Two values of different kinds may have
-// the same tag.
+// Returns the tag under which such a value is served: "loss/scalar". Values of different kinds may
+// have the same tag.
 std::string MindSporeTag(const SummaryValue& value);
 
 // Kind of the content of a lineage file's record.
@@ -51,11 +50,12 @@ struct LineageEvent {
   std::string_view bytes;  // The message of the kind.
 };
 
-// InvalidArgument if it is none, or has no wall time.
+// Returns InvalidArgument if the payload is malformed or has no wall time.
 absl::StatusOr<LineageEvent> DecodeLineageEvent(std::string_view payload);
 
-// The message of a lineage event as a JSON object, names as in mindinsight_lineage.proto
-// (protobuf_json.h). InvalidArgument: it is no such message, or too large or too deep.
+// Converts the message of a lineage event to a JSON object with names as in
+// mindinsight_lineage.proto (protobuf_json.h). InvalidArgument: the message is malformed, too large
+// or nested too deeply.
 absl::StatusOr<std::string> LineageJson(LineageKind kind, std::string_view bytes);
 
 }  // namespace eventlog

@@ -1,5 +1,5 @@
-// Any bytes as an event of MindSpore, and as each message of lineage: read or refused, with every
-// view inside them, and JSON that is JSON.
+// Feeds arbitrary bytes as a MindSpore event and as each lineage message: each is read or refused,
+// every view lies inside the bytes, and all JSON is valid.
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@ struct Row {
   std::string_view name;
   std::int32_t tensorflow;
   std::uint32_t list_field;
-  std::int32_t mindspore;  // 0: it has none.
+  std::int32_t mindspore;  // 0: unsupported.
   std::int8_t components;
   std::int8_t bytes;
 };
@@ -53,7 +53,7 @@ constexpr Row kRows[] = {
 constexpr auto kByTensorFlow = [] {
   std::array<NumberType, 34> result = {};
   for (const Row& row : kRows) result[static_cast<std::size_t>(row.tensorflow)] = row.type;
-  result[11] = NumberType::kInt8;  // The quantised ones.
+  result[11] = NumberType::kInt8;  // Quantised types.
   result[12] = NumberType::kUint8;
   result[13] = NumberType::kInt32;
   result[15] = NumberType::kInt16;
@@ -63,7 +63,7 @@ constexpr auto kByTensorFlow = [] {
 
 const Row& RowOf(NumberType type) { return kRows[static_cast<std::size_t>(type)]; }
 
-// How a small float spends the bits that IEEE 754 has for infinities and NaN.
+// How a small float uses the bit patterns that IEEE 754 reserves for infinities and NaN.
 enum class Special {
   kIeee,    // The highest exponent is infinity and NaN.
   kFn,      // All ones are NaN; no infinity.
@@ -89,7 +89,7 @@ double SmallFloat(unsigned bits, int exponent_bits, int fraction_bits, int bias,
                            static_cast<int>(exponent) - bias - fraction_bits);
 }
 
-// The low `width` bits as two's complement.
+// Interprets the low `width` bits as two's complement.
 int Signed(std::uint64_t bits, int width) {
   const int value = static_cast<int>(bits & ((1U << width) - 1));
   return value >= 1 << (width - 1) ? value - (1 << width) : value;

@@ -7,9 +7,8 @@
 
 namespace eventlog {
 
-// Type of the elements of a tensor. The two formats number the types differently; these numbers are
-// ours.
-// Pure functions, any thread.
+// Type of a tensor's elements. The two formats number the types differently; these numbers are our
+// own. Pure functions; any thread.
 enum class NumberType : std::uint8_t {
   kUnknown,
   kBool,
@@ -21,7 +20,7 @@ enum class NumberType : std::uint8_t {
   kUint16,
   kUint32,
   kUint64,
-  kInt2,  // The small integers take a byte each.
+  kInt2,  // Small integers occupy a byte each.
   kInt4,
   kUint2,
   kUint4,
@@ -29,7 +28,7 @@ enum class NumberType : std::uint8_t {
   kBfloat16,
   kFloat32,
   kFloat64,
-  kFloat4E2m1fn,  // A byte each as well.
+  kFloat4E2m1fn,  // Occupies a byte, like the next ones.
   kFloat8E4m3b11fnuz,
   kFloat8E4m3fn,
   kFloat8E4m3fnuz,
@@ -40,28 +39,30 @@ enum class NumberType : std::uint8_t {
   kString,
 };
 
-// tensorflow.DataType; a quantised integer is its integer, a reference (+100) what it refers to.
+// Converts tensorflow.DataType; a quantised integer becomes its integer, a reference (+100) its
+// target.
 NumberType NumberTypeOfTensorFlow(std::int32_t dtype);
-// DataType of MindSpore's anf_ir.proto.
+// Converts DataType of MindSpore's anf_ir.proto.
 NumberType NumberTypeOfMindSpore(std::int32_t data_type);
-// The number that TensorFlow has for it; 0 for kUnknown.
+// Returns TensorFlow's number of the type; 0 for kUnknown.
 std::int32_t TensorFlowNumber(NumberType type);
 
-// The field of a tensorflow.TensorProto that lists its elements, 0 for kUnknown. (The floats of 4
-// and 8 bits stand in one field of bytes.)
+// Returns the field of a tensorflow.TensorProto that lists such elements, 0 for kUnknown. (4-bit
+// and 8-bit floats share one field of bytes.)
 std::uint32_t TensorFlowListField(NumberType type);
 
-// "float32", as NumPy and ml_dtypes call it; "unknown".
+// Returns the name in NumPy and ml_dtypes, such as "float32"; "unknown" for kUnknown.
 std::string_view NameOf(NumberType type);
 
 bool IsComplex(NumberType type);
-// Numbers that an element consists of: 2 for a complex one, 0 for kString and kUnknown, else 1.
+// Returns how many numbers form an element: 2 for complex types, 0 for kString and kUnknown, else
+// 1.
 int ComponentsOf(NumberType type);
-// Bytes of one such number in `tensor_content`.
+// Returns the bytes of one such number in `tensor_content`.
 std::size_t BytesOfComponent(NumberType type);
 
-// The number whose representation is in the low bits; higher ones are ignored. A 64-bit integer is
-// rounded to the nearest double; not for kString and kUnknown.
+// Returns the number whose representation is in the low bits; ignores higher bits. Rounds a 64-bit
+// integer to the nearest double. Not for kString and kUnknown.
 double NumberOf(NumberType type, std::uint64_t bits);
 
 }  // namespace eventlog

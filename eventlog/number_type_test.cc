@@ -11,7 +11,7 @@
 namespace eventlog {
 namespace {
 
-// What ml_dtypes says each byte is (testing/write_small_floats.py).
+// The expected values are those of ml_dtypes (testing/write_small_floats.py).
 TEST(NumberTypeTest, EveryByteOfASmallTypeIsItsNumber) {
   std::map<std::string, NumberType> by_name;
   for (int dtype = 1; dtype < 40; ++dtype) {

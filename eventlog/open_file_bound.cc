@@ -5,7 +5,7 @@
 namespace eventlog {
 namespace {
 
-// Sockets, databases, logs, directories that are looked through.
+// Reserved for sockets, databases, logs, and directories that are being listed.
 constexpr std::uint64_t kOtherFiles = 40;
 
 }  // namespace

@@ -8,22 +8,24 @@
 
 namespace eventlog {
 
-// How many event files are open at once, of all threads of the process. Any thread may call it.
+// Limits the number of event files that all threads of the process have open. Any thread may call
+// it.
 class OpenFileBound {
  public:
-  // At least 1.
+  // `files` is at least 1.
   explicit OpenFileBound(int files);
   OpenFileBound(const OpenFileBound&) = delete;
   OpenFileBound& operator=(const OpenFileBound&) = delete;
 
-  // Two files a thread, but no more than half of what the process may open beside its sockets and
-  // its own files; at least 2. `file_limit` is the soft limit of open files.
+  // Returns the limit for `threads` threads: two files each, but at most half of the descriptors
+  // that the process has left beside its sockets and its own files; at least 2. `file_limit` is the
+  // soft limit of open files.
   static int For(int threads, std::uint64_t file_limit);
 
-  // Holds a place while it lives; made, it waits until there is one.
+  // Occupies one of the files during its lifetime; its constructor waits until one is free.
   class Slot {
    public:
-    explicit Slot(OpenFileBound* bound);  // Null: no bound.
+    explicit Slot(OpenFileBound* bound);  // Null: no limit.
     ~Slot();
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;

@@ -35,7 +35,7 @@ TEST(OpenFileBoundTest, NeverMoreThanItsPlacesAndAllAreUsed) {
         runtime::MutexLock lock(mutex);
         most = std::max(most, ++inside);
         changed.SignalAll();
-        // The first waits until both places have been taken at once.
+        // The first holder waits until both slots have been taken at once.
         while (most < 2) changed.Wait(mutex);
         --inside;
       }
@@ -47,7 +47,7 @@ TEST(OpenFileBoundTest, NeverMoreThanItsPlacesAndAllAreUsed) {
 
 TEST(OpenFileBoundTest, WithoutABoundThereIsAlwaysAPlace) {
   const OpenFileBound::Slot first(nullptr), second(nullptr);
-  OpenFileBound none(0);  // Is one.
+  OpenFileBound none(0);  // Means a bound of one.
   const OpenFileBound::Slot third(&none);
 }
 

@@ -36,7 +36,7 @@ class Writer {
     Append("}");
   }
 
-  // google.protobuf.Value
+  // Appends a google.protobuf.Value.
   void AppendValue(std::string_view bytes) {
     Level level(this);
     const std::size_t start = out_.size();
@@ -47,7 +47,7 @@ class Writer {
         value.skip();
         continue;
       }
-      // Where a field that may be there once comes again, the last one counts.
+      // If a singular field is repeated, the last one wins.
       out_.resize(start);
       switch (value.tag()) {
         case 1:
@@ -75,7 +75,7 @@ class Writer {
   std::string Take() { return std::move(out_); }
 
  private:
-  // Counts how deep in messages we are.
+  // Tracks the nesting depth of messages.
   class Level {
    public:
     explicit Level(Writer* writer) : writer_(writer) {
@@ -136,7 +136,7 @@ class Writer {
     AppendField(*last, bytes);
   }
 
-  // The field of a message that has it at least once.
+  // Appends a field of a message that contains it at least once.
   void AppendField(const JsonField& field, std::string_view bytes) {
     if (field.kind == JsonKind::kMap) return AppendMap(field, bytes);
     if (field.repeated) return AppendRepeated(field, bytes);
@@ -229,7 +229,7 @@ class Writer {
     }
   }
 
-  // Entries by key, of which the last counts.
+  // Returns a map's entries by key; the last entry of a key wins.
   static std::map<std::string_view, std::string_view> EntriesOf(std::uint32_t number,
                                                                 std::string_view bytes) {
     std::map<std::string_view, std::string_view> entries;
@@ -264,7 +264,7 @@ class Writer {
     Append("}");
   }
 
-  // Appends the value of an entry that leaves its value out: the default of the value's kind.
+  // Appends the value of an entry that omits it: the default of the value's kind.
   void AppendDefault(const JsonField& value) {
     switch (value.kind) {
       case JsonKind::kText:
@@ -280,7 +280,7 @@ class Writer {
     }
   }
 
-  // google.protobuf.Struct
+  // Appends a google.protobuf.Struct.
   void AppendStruct(std::string_view bytes) {
     Append("{");
     bool first = true;

@@ -11,14 +11,14 @@
 
 namespace eventlog {
 
-// Protobuf messages as JSON text, driven by tables of their fields: for what is passed on and not
-// understood here (lineage, hyperparameters, attributes of graphs). Pure; any thread.
+// Converts protobuf messages to JSON text, driven by tables of their fields: for data that is
+// passed on without being interpreted here (lineage, hyperparameters, attributes of graphs). Pure;
+// any thread.
 //
-// Close to protobuf's own JSON: names as in the .proto file, what is not there is left out,
-// infinite numbers and NaN are the strings "Infinity", "-Infinity" and "NaN", floats have as many
-// digits as they need. Differs in this: 64-bit integers are numbers, and bytes are text in which
-// U+FFFD stands for what is not UTF-8. Where a field that may be there once comes again, the last
-// one counts; nothing is merged.
+// Similar to protobuf's own JSON: names as in the .proto file, absent fields are omitted, infinite
+// numbers and NaN are the strings "Infinity", "-Infinity" and "NaN", floats have as many digits as
+// they need. Differences: 64-bit integers are numbers, and bytes are text in which U+FFFD replaces
+// what is not UTF-8. If a singular field is repeated, the last one wins; nothing is merged.
 
 enum class JsonKind : std::uint8_t {
   kInteger,         // int32, int64, enum.
@@ -32,7 +32,7 @@ enum class JsonKind : std::uint8_t {
   kValue,           // google.protobuf.Value
   kListValue,       // google.protobuf.ListValue
   kTensorFlowType,  // tensorflow.DataType by name: "float32".
-  kMindSporeType,   // DataType of anf_ir.proto by name; a number where it is no type of numbers.
+  kMindSporeType,   // DataType of anf_ir.proto by name; a number if it is not a type of numbers.
 };
 
 struct JsonMessage;
@@ -42,13 +42,14 @@ struct JsonField {
   std::string_view name;
   JsonKind kind;
   bool repeated = false;
-  const JsonMessage& (*message)() = nullptr;  // A function, because messages hold themselves.
+  const JsonMessage& (*message)() = nullptr;  // A function, because messages may contain
+                                              // themselves.
 };
 
 struct JsonMessage {
   std::span<const JsonField> fields;
-  // The message stands for the last of its fields that is there, without the name; null if no field
-  // is there.
+  // True: the message is replaced by the value of its last present field, without the name; null if
+  // no field is present.
   bool unwrapped = false;
 };
 
@@ -56,9 +57,9 @@ inline constexpr std::size_t kMaxJsonInputBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
 inline constexpr int kMaxJsonNesting = 64;
 
-// InvalidArgument: it is no such message, or over one of the limits.
+// Returns InvalidArgument if the message is malformed or exceeds one of the limits.
 absl::StatusOr<std::string> ProtobufAsJson(const JsonMessage& message, std::string_view bytes);
-// A google.protobuf.Value.
+// Converts a google.protobuf.Value.
 absl::StatusOr<std::string> ProtobufValueAsJson(std::string_view bytes);
 
 }  // namespace eventlog

@@ -145,7 +145,7 @@ TEST(ProtobufJsonTest, DamageAndDepthAreRefused) {
 }
 
 TEST(ProtobufJsonTest, TheTextIsBounded) {
-  // A zero byte is 6 bytes of JSON.
+  // A zero byte becomes 6 bytes of JSON.
   const std::string zeros = Bytes(6, std::string(kMaxJsonBytes / 5, '\0'));
   EXPECT_EQ(ProtobufAsJson(All(), zeros).status().code(), absl::StatusCode::kInvalidArgument);
 }

@@ -1,4 +1,4 @@
-// How fast records of one scalar are read from memory, beside the CRC alone.
+// Measures how fast records of one scalar are read from memory, compared with the CRC alone.
 
 #include <benchmark/benchmark.h>
 
@@ -50,7 +50,7 @@ void BM_FramingAlone(benchmark::State& state) {
 }
 BENCHMARK(BM_FramingAlone)->Unit(benchmark::kMillisecond);
 
-// 8 bytes are a record's length, 35 a scalar's payload, 64 KiB an image.
+// 8 bytes: a record's length; 35 bytes: a scalar's payload; 64 KiB: an image.
 void Sizes(benchmark::internal::Benchmark* benchmark) {
   for (const std::int64_t size : {8, 35, 512, 65536}) benchmark->Arg(size);
 }

@@ -5,7 +5,7 @@
 namespace eventlog {
 namespace {
 
-// Limit of the payload bytes that are checked behind bytes that look like a header, as a multiple
+// Limit of the payload bytes that are verified after bytes that look like a header, as a multiple
 // of the size of the data.
 constexpr std::uint64_t kPayloadChecks = 4;
 
@@ -34,7 +34,7 @@ HeaderSearch FindHeader(std::string_view data, std::uint64_t available,
   std::uint64_t budget = kPayloadChecks * data.size();
   std::size_t at = 0;
   for (; at + kRecordHeaderBytes <= data.size(); ++at) {
-    // In damage nearly every length is absurd: most of the work is this comparison.
+    // In damaged data nearly every length is absurd, so this comparison is most of the work.
     const auto length = LoadLittleEndian<std::uint64_t>(data.data() + at);
     if (length > max_payload_bytes) continue;
     const auto crc = LoadLittleEndian<std::uint32_t>(data.data() + at + 8);

@@ -17,34 +17,35 @@ namespace eventlog {
 
 inline constexpr std::size_t kRecordHeaderBytes = 12;
 inline constexpr std::size_t kRecordFooterBytes = 4;
-// Default for the longest payload a reader believes in; a longer one is taken for damage.
+// Default limit of a payload that a reader accepts; a longer one is treated as damage.
 inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{512} << 20;
 
-// Appends the record with this payload. A reader refuses one over its limit: keep below it.
+// Appends the record with this payload. Readers refuse a payload over their limit: stay below it.
 void AppendRecord(std::string_view payload, std::string* out);
 
 struct ParsedRecord {
   enum class State {
-    kRecord,      // `payload` is whole and its CRC is right.
-    kNeedMore,    // The data ends inside the record; `needed` bytes from its start are wanted.
-    kBadPayload,  // The length is right, the payload is not: skip `size` bytes.
-    kBadHeader,   // The length cannot be trusted: FindHeader() finds the next header.
+    kRecord,      // `payload` is complete and its CRC is correct.
+    kNeedMore,    // The data ends inside the record; `needed` bytes from its start are required.
+    kBadPayload,  // The length is correct, the payload is not: skip `size` bytes.
+    kBadHeader,   // The length is unreliable: FindHeader() finds the next header.
   };
   State state = State::kNeedMore;
   std::string_view payload;  // Points into the data.
   std::size_t size = 0;      // Size of the whole record, for kRecord and kBadPayload.
   std::size_t needed = 0;    // For kNeedMore.
-  bool too_long = false;     // For kBadHeader: its CRC is right, its length over the limit.
+  bool too_long = false;     // For kBadHeader: the CRC is correct, but the length exceeds the
+                             // limit.
 };
 
-// Looks at the record at the start of `data`. A length counts only after its CRC, and up to the
-// limit.
+// Parses the record at the start of `data`. Uses a length only if its CRC is correct and it is
+// within the limit.
 ParsedRecord ParseRecord(std::string_view data, std::uint64_t max_payload_bytes = kMaxPayloadBytes);
 
 struct HeaderSearch {
   enum class State {
-    kFound,     // A whole record with the right CRCs begins at `offset`.
-    kNeedMore,  // A header is at `offset`; `needed` bytes from there show whether it is one.
+    kFound,     // A complete record with correct CRCs begins at `offset`.
+    kNeedMore,  // A possible header is at `offset`; `needed` bytes from there decide.
     kNone,      // No record begins before `offset`.
   };
   State state = State::kNone;
@@ -52,19 +53,19 @@ struct HeaderSearch {
   std::size_t needed = 0;
 };
 
-// Finds where records go on behind damage: the first header whose length is within the limit and
-// has the right CRC, and whose payload has. `available`: how far the file goes on from the start of
-// `data`, at least its size. A header whose record would end behind that is kNeedMore only if
-// `data` goes as far and no whole record is behind the header: the record is being written, or is
-// none at all.
+// Finds where records continue after damage: the first header whose length is within the limit, and
+// whose length and payload match their CRCs. `available`: size of the rest of the file from the
+// start of `data`, at least data.size(). A header whose record would end after that gives kNeedMore
+// only if `data` contains all available bytes and no complete record follows the header: the record
+// is being written, or is not a record at all.
 //
-// Linear in the size of `data` also for hostile bytes: at most four times its size of payloads are
-// checked; from then on a right header is enough.
+// Takes time linear in the size of `data` even for malicious bytes: verifies at most four times
+// that size of payloads, and from then on accepts any correct header.
 HeaderSearch FindHeader(std::string_view data, std::uint64_t available,
                         std::uint64_t max_payload_bytes = kMaxPayloadBytes);
 
 // ---------------------------------------------------------------------------------------------
-// Inline, because it is half of the time that a record of one scalar takes.
+// Inline, because this is half of the time for a record of one scalar.
 
 template <typename Number>
 Number LoadLittleEndian(const char* at) {

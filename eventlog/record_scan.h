@@ -11,24 +11,25 @@
 
 namespace eventlog {
 
-// One pass over the records of a file, piece by piece: every CRC is checked, damage costs what it
-// must and is counted. TensorBoard (its Rust server too) gives up a file at the first bad length,
-// and MindInsight looks at no CRC; here a bad length costs what is between it and the next header.
-// Only of a file that begins with a record: an archive of event files has records somewhere, too.
+// One pass over the records of a file, piece by piece: verifies every CRC, limits the effect of
+// damage, and counts it. TensorBoard (including its Rust server) gives up a file at the first bad
+// length, and MindInsight verifies no CRC; here a bad length costs only the bytes up to the next
+// header. This applies only to a file that begins with a record, because an archive of event files
+// also contains records.
 
-// Where a pass is. All integers, so that an index can keep it.
+// The position of a pass. All integers, so that an index can store it.
 struct RecordPosition {
   enum class State : std::uint8_t {
     kAtRecord,        // A record begins at `offset`, or will.
-    kAfterBadLength,  // The next header is looked for, from `offset` on.
+    kAfterBadLength,  // The next header is being searched, from `offset` on.
     kAfterTooLong,    // The same.
-    kSeeking,         // The same, from the middle of a file: what is skipped is no fault.
+    kSeeking,         // The same, from the middle of a file: skipped bytes are not a fault.
   };
   std::uint64_t offset = 0;  // Bytes from the start of the file.
   State state = State::kAtRecord;
-  std::uint64_t began = 0;  // Where the first record was found; kSeeking: not yet.
+  std::uint64_t began = 0;  // Offset of the first record; not known yet while kSeeking.
 
-  // A pass that begins with the first record at or behind `offset`.
+  // Returns the position for a pass that begins with the first record at or after `offset`.
   static RecordPosition Seek(std::uint64_t offset) { return {offset, State::kSeeking, 0}; }
 
   friend bool operator==(const RecordPosition&, const RecordPosition&) = default;
@@ -37,36 +38,37 @@ struct RecordPosition {
 // Bytes of a file from a position on.
 struct RecordChunk {
   std::string_view data;
-  std::uint64_t available = 0;  // Bytes of the file from there on; at least data.size().
+  std::uint64_t available = 0;  // Size of the rest of the file; at least data.size().
 };
 
 struct RecordLimits {
-  std::uint64_t max_payload_bytes = kMaxPayloadBytes;  // A longer record is taken for damage.
-  // A record that begins here or later is not taken. So a file is read by two threads: one up to
-  // the middle, one from RecordPosition::Seek(middle) on. The two parts fit if the second began
-  // where the first ended.
+  std::uint64_t max_payload_bytes = kMaxPayloadBytes;  // A longer record is treated as damage.
+  // Records that begin here or later are not read. Two threads can thus read one file: one up to
+  // the middle, one from RecordPosition::Seek(middle) on. The parts match if the second one began
+  // where the first one ended.
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
 };
 
-// ScanRecords() returns this for a file that does not begin with the header of a record, and so is
-// no event file: more bytes than any file has. The position stays at 0, and the fault is set (not
-// counted): a bad length at 0, of all bytes there are.
+// Returned by ScanRecords() for a file that does not begin with the header of a record, and so is
+// not an event file; larger than any file. The position stays at 0, and the fault is set (not
+// counted): a bad length at 0, of all available bytes.
 inline constexpr std::size_t kNoRecords = std::numeric_limits<std::size_t>::max();
 std::size_t RefuseFile(const RecordChunk& chunk, FileFaults* faults);
 
-// Finds where records go on, from the position on. 0 if it is found, else as ScanRecords().
+// Finds where records continue, from the position on. Returns 0 if found, otherwise like
+// ScanRecords().
 std::size_t SeekRecord(const RecordLimits& limits, RecordChunk* chunk, RecordPosition* position,
                        FileFaults* faults);
-// Moves a position at which a header is looked for, and counts what is passed over as it must be.
+// Advances a position that searches for a header, and counts the skipped bytes if they are a fault.
 void PassOver(std::uint64_t bytes, RecordPosition* position, FileFaults* faults);
-// Notes the damaged header at the position, so that the next one is looked for.
+// Notes the damaged header at the position, so that the search for the next one begins.
 void LeaveBadHeader(bool too_long, RecordChunk* chunk, RecordPosition* position,
                     FileFaults* faults);
 
-// Calls `on_record(std::string_view payload, std::uint64_t offset)` for each sound record that is
-// whole in the chunk, with the offset of the record in the file, and moves the position behind it.
-// Returns 0 once limits.end is reached, kNoRecords, or how many bytes from the new position on are
-// needed to go on; if that is more than the file has, the rest of it is to be waited for.
+// Calls `on_record(std::string_view payload, std::uint64_t offset)` for each intact record that is
+// completely in the chunk, with the record's offset in the file, and moves the position after it.
+// Returns 0 once limits.end is reached, kNoRecords, or the number of bytes from the new position on
+// that are needed to continue; if the file has fewer, wait until it grows.
 template <typename OnRecord>
 std::size_t ScanRecords(RecordChunk chunk, const RecordLimits& limits, RecordPosition* position,
                         FileFaults* faults, OnRecord&& on_record) {

@@ -35,15 +35,15 @@ std::string Header(std::uint64_t length) {
   return header;
 }
 
-// A pass over a file that is in memory, with a window on it.
+// A pass over a file in memory, which is read through a window.
 struct Pass {
   RecordPosition position;
   FileFaults faults;
   std::vector<std::string> payloads;
   std::vector<std::uint64_t> offsets;
 
-  // Reads on to the end of `file`, or of the limits. Returns the number of bytes that ScanRecords()
-  // needed last.
+  // Reads to the end of `file` or to the limit. Returns the number of bytes that the last
+  // ScanRecords() needed.
   std::size_t Read(std::string_view file, std::size_t window = 1 << 20, RecordLimits limits = {}) {
     std::size_t needed = 0;
     for (;;) {
@@ -54,7 +54,8 @@ struct Pass {
                              payloads.emplace_back(payload);
                              offsets.push_back(offset);
                            });
-      if (needed == 0 || needed > file.size() - position.offset) return needed;  // kNoRecords too.
+      // Also for kNoRecords.
+      if (needed == 0 || needed > file.size() - position.offset) return needed;
     }
   }
 };
@@ -105,7 +106,7 @@ TEST(RecordScanTest, DamageCostsNoMoreThanWhatIsDamaged) {
       {"a record that lost its middle",
        a + Framed("0123456789").substr(0, 15) + b + c,
        {"a", "c"},
-       // Its payload takes the next record's first bytes, which then begin in the middle.
+       // Its payload swallows the beginning of the next record, so the search starts in the middle.
        {{FaultKind::kBadPayload, 1, 26, 17, 17}, {FaultKind::kBadLength, 1, 6, 43, 43}}},
       {"a length over the limit",
        a + Header(kMaxPayloadBytes + 1) + b,
@@ -147,11 +148,11 @@ TEST(RecordScanTest, InWhatDoesNotBeginWithARecordNoneIsLookedFor) {
     EXPECT_EQ(pass.position, RecordPosition());
     EXPECT_EQ(pass.faults.Of(FaultKind::kBadLength),
               (Fault{FaultKind::kBadLength, 1, file.size(), 0, 0}));
-    // However often it is looked at.
+    // Reading it again changes nothing.
     EXPECT_EQ(pass.Read(file + "more"), kNoRecords);
     EXPECT_EQ(pass.faults.Of(FaultKind::kBadLength).count, 1u);
   }
-  // Its length says that the first record is one.
+  // The checksum of the length identifies the first record, although its payload is damaged.
   std::string damaged = Framed("one");
   damaged[13] = 'x';
   Pass pass;
@@ -188,7 +189,7 @@ TEST(RecordScanTest, ATailIsWaitedForAndDamageAtTheEndIsLeftWhenMoreComes) {
 }
 
 TEST(RecordScanTest, AHeaderInDamageThatPromisesMoreThanThereIsHidesNothing) {
-  // It may be a record that is being written; what is whole behind it says that it is not.
+  // It could be an incomplete record, but the complete record after it disproves that.
   const std::string begin = Framed("") + "x" + Header(50);
   Pass pass;
   EXPECT_EQ(pass.Read(begin), 66u);
@@ -222,7 +223,7 @@ TEST(RecordScanTest, AFileInTwoHalvesIsTheWholeFile) {
       continue;
     }
     if (damage.count(first.position.offset) > 0) {
-      // Damage right behind the first half, which knows nothing of it: they do not fit.
+      // Damage follows the first half, which does not know about it, so the halves do not join.
       EXPECT_NE(first.position.offset, second.position.began) << middle;
       continue;
     }

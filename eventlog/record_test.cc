@@ -148,7 +148,7 @@ TEST(FindHeaderTest, FindsTheNextRecordBehindAnything) {
   half.resize(record.size() - 1);
   struct Case {
     std::string name, data;
-    std::uint64_t behind;  // So many bytes more has the file.
+    std::uint64_t behind;  // Bytes of the file after the data.
     Search state;
     std::size_t offset, needed;
   };
@@ -177,8 +177,8 @@ TEST(FindHeaderTest, FindsTheNextRecordBehindAnything) {
 }
 
 TEST(FindHeaderTest, HeadersThatPromiseMuchDoNotMakeItSlow) {
-  // Each of 80,000 promises a quarter of the data, and none keeps it: after sixteen looks, the
-  // next is believed.
+  // Each of 80,000 headers announces a quarter of the data as payload, and no payload is valid.
+  // After sixteen checks, the search accepts the next header unchecked.
   std::string data;
   const std::string header = Header(250'000);
   while (data.size() < 1'000'000) data += header;

@@ -8,7 +8,7 @@
 namespace eventlog {
 namespace {
 
-// The first byte of a field: its number and its wire type, of those below 16.
+// The first byte of a field with a number below 16: the number and the wire type.
 enum Key : char {
   kEventWallTime = 1 << 3 | 1,
   kEventStep = 2 << 3 | 0,
@@ -34,15 +34,15 @@ enum Key : char {
 };
 constexpr std::uint8_t kFloat = 1, kDouble = 2;  // tensorflow.DataType
 
-// Key of the double beside a `simple_value`, whose field number is not below 16 (event.cc has all
+// Key of the double beside a `simple_value`, whose field number is above 15 (event.cc lists all
 // fields).
 constexpr std::string_view kExactValueKey = "\xc1\x3e";  // 1000 << 3 | 1
 
-// A summary of more values is left to DecodeEvent(), which has a limit.
+// A summary with more values is left to DecodeEvent(), which has a limit.
 constexpr std::size_t kMaxValues = 10'000;
 
-// The unread part of a message. Each Take... is false, with nothing promised of the rest, if the
-// next thing is not the one asked for.
+// The unread part of a message. Each Take... method returns false if something else follows; the
+// rest is then in an unspecified state.
 struct Rest {
   const char* at;
   const char* end;
@@ -67,7 +67,7 @@ struct Rest {
     *byte = static_cast<std::uint8_t>(*at++);
     return true;
   }
-  // Takes a varint of at most `kMaxBytes` bytes; a longer one is rare, or wrong.
+  // Takes a varint of at most `kMaxBytes` bytes; a longer one is rare, or malformed.
   template <int kMaxBytes>
   bool TakeVarint(std::uint64_t* value) {
     std::uint64_t result = 0;
@@ -170,7 +170,7 @@ bool DecodeScalarEvent(std::string_view payload, Event* event) {
   event->Clear();
   Rest rest(payload);
   if (!rest.Take(kEventWallTime) || !rest.TakeFixed<double>(&event->wall_time)) return false;
-  // A negative step has ten bytes, and is rare.
+  // A negative step has ten bytes, which is rare, so DecodeEvent() handles it.
   std::uint64_t step = 0;
   if (rest.Take(kEventStep) && !rest.TakeVarint<9>(&step)) return false;
   event->step = static_cast<std::int64_t>(step);
@@ -178,7 +178,8 @@ bool DecodeScalarEvent(std::string_view payload, Event* event) {
   if (!rest.Take(kEventSummary) || !rest.TakeBytes(&summary) || !rest.empty()) return false;
   event->kind = EventKind::kSummary;
   for (Rest values(summary); !values.empty();) {
-    // Copied, as in DecodeEvent(): making an empty one in place costs a string instruction.
+    // Copied as in DecodeEvent(), because constructing it in place compiles to a string
+    // instruction.
     static constexpr SummaryValue kEmpty;
     std::string_view value;
     if (!values.Take(kSummaryValue) || !values.TakeBytes(&value)) return false;

@@ -7,13 +7,13 @@
 
 namespace eventlog {
 
-// Decodes the shape that nearly all records have: a wall time, a step, and a summary of scalars,
-// each a tag with a `simple_value` or a float or double tensor of rank 0, and perhaps its metadata,
-// with the fields in the order of their numbers, as every writer there is puts them.
+// Decodes the form that nearly all records have: a wall time, a step, and a summary of scalars.
+// Each scalar is a tag with a `simple_value` or a float or double tensor of rank 0, and perhaps its
+// metadata, with the fields in the order of their numbers, as every known writer emits them.
 //
-// False if the payload is anything else; `event` then holds something, and DecodeEvent() is to be
-// asked. If true, `event` is what DecodeEvent() makes of the payload, to the last bit: for a third
-// of the work. Reuses memory as it does.
+// Returns false for any other payload; `event` is then unspecified: call DecodeEvent(). If it
+// returns true, `event` is identical to the result of DecodeEvent(), to the last bit, for a third
+// of the work. Reuses memory in the same way.
 bool DecodeScalarEvent(std::string_view payload, Event* event);
 
 }  // namespace eventlog

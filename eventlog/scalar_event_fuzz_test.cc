@@ -1,5 +1,5 @@
-// Any bytes as an event: what the short way takes is what the long one makes of them, and a scan of
-// any bytes as a file gives what its records give one by one, in whichever pieces it is read.
+// Feeds arbitrary bytes. As an event: the fast path must agree with the full decoder. As a file: a
+// scan must yield the same as its records one by one, in whatever pieces it is read.
 
 #include <algorithm>
 #include <cstddef>
@@ -53,7 +53,7 @@ Pass Scan(std::string_view file, std::size_t window) {
                        });
     Check(pass.position.offset <= file.size());
     if (needed == 0 || needed > file.size() - pass.position.offset) return pass;
-    // It went on, or wants more than it had.
+    // The scan must advance, or need more than it had.
     Check(pass.position.offset > before.offset || pass.position.state != before.state ||
           needed > std::max(window, asked));
   }
@@ -67,8 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Pass whole = Scan(input, size);
   for (const std::size_t window : {std::size_t{1}, std::size_t{64}}) {
     const Pass pieces = Scan(input, window);
-    // Reading in pieces finds only records, too; a header that promises more than the file has may
-    // end the search at another place.
+    // Reading in pieces also finds only valid records, but a header that announces more than the
+    // file has may end the search elsewhere.
     if (whole.faults.empty()) Check(pieces.offsets == whole.offsets);
   }
   for (std::string_view rest = input;;) {

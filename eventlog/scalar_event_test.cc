@@ -138,7 +138,7 @@ TEST(ScalarEventTest, NoChangedOrMissingByteMakesADifference) {
   for (const Case& c : Scalars()) {
     for (std::size_t i = 0; i < c.payload.size(); ++i) {
       ASSERT_TRUE(check(c.payload.substr(0, i))) << c.name << " cut at " << i;
-      // The first bytes of a long payload stand for the rest.
+      // The first bytes of a long payload are representative.
       if (i > 200) continue;
       for (int byte = 0; byte < 256; ++byte) {
         std::string changed = c.payload;

@@ -7,7 +7,7 @@
 namespace eventlog {
 namespace {
 
-// An event of more values does not keep its memory: 100 bytes each.
+// The memory of an event with more values is freed: 100 bytes a value.
 constexpr std::size_t kKeptValues = 10'000;
 
 }  // namespace

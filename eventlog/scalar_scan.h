@@ -15,7 +15,7 @@
 
 namespace eventlog {
 
-// An event as a scan hands it out, with the numbers of its tags. Valid during the call.
+// An event from a scan, with the numbers of its tags. Valid during the call.
 class ScannedEvent {
  public:
   ScannedEvent(const Event& event, std::span<const TagTable::Id> tags, std::string_view payload,
@@ -23,11 +23,11 @@ class ScannedEvent {
       : event_(event), tags_(tags), payload_(payload), record_offset_(record_offset) {}
 
   const Event& event() const { return event_; }
-  // The tag of each of event().values; TagTable::kNone for one whose name is too long: to be left
-  // out.
+  // The tags of event().values; TagTable::kNone for a tag whose name is too long: skip such a
+  // value.
   std::span<const TagTable::Id> tags() const { return tags_; }
   std::uint64_t record_offset() const { return record_offset_; }
-  // Where in the file a view of the event begins.
+  // Returns the offset in the file at which a view of the event begins.
   std::uint64_t OffsetOf(std::string_view part) const {
     return record_offset_ + kRecordHeaderBytes +
            static_cast<std::uint64_t>(part.data() - payload_.data());
@@ -40,18 +40,19 @@ class ScannedEvent {
   const std::uint64_t record_offset_;
 };
 
-// Reads the events of TensorBoard files in one pass: frame, CRC, event, number of the tag. An event
-// that is not a plain scalar is decoded by DecodeEvent(). Plain scalars have the same result in a
-// shorter way. Not thread safe: one a thread, for any number of files of a run.
+// Reads the events of TensorBoard files in one pass: frame, CRC, event, tag numbers. A fast path
+// decodes plain scalars, DecodeEvent() all other events; the results are the same. Not thread safe:
+// use one per thread, for any number of files of a run.
 //
-// Every event costs itself alone: what is no event is counted and left out; an event of nothing,
-// with unknown fields or a wall time that is not finite is counted and handed out.
+// A fault affects only its own event: a payload that is not an event is counted and skipped; an
+// empty event, or one with unknown fields or a wall time that is not finite, is counted and handed
+// out.
 class ScalarScan {
  public:
   // `tags` is not owned.
   explicit ScalarScan(TagTable* tags) : tags_(tags) {}
 
-  // As ScanRecords(), with `on_event(const ScannedEvent&)`.
+  // Like ScanRecords(), but with `on_event(const ScannedEvent&)`.
   template <typename OnEvent>
   std::size_t Read(RecordChunk chunk, const RecordLimits& limits, RecordPosition* position,
                    FileFaults* faults, OnEvent&& on_event) {
@@ -64,14 +65,14 @@ class ScalarScan {
     return needed;
   }
 
-  // Handed out since the beginning.
+  // Number of events handed out since construction.
   std::uint64_t events() const { return events_; }
 
  private:
-  // False if it is no event.
+  // Returns false if the payload is not an event.
   bool Decode(std::string_view payload, std::uint64_t offset, FileFaults* faults);
   bool DecodeAnything(std::string_view payload, std::uint64_t offset, FileFaults* faults);
-  // Gives back the memory of an unusually large event.
+  // Frees the memory of an unusually large event.
   void Trim();
 
   TagTable* const tags_;

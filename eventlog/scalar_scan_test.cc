@@ -28,7 +28,7 @@ std::string Framed(std::string_view payload) {
 std::string Row(std::int64_t step, std::vector<Scalar> scalars, double wall_time = 1) {
   return RenderScalars(wall_time, step, scalars);
 }
-// An event of 9 bytes of wall time, with a summary of one value.
+// Returns an event of 9 bytes of wall time and a summary of one value.
 std::string OneValue(const std::string& value, const std::string& before = "") {
   std::string payload = std::string("\x09\0\0\0\0\0\0\xF0\x3F", 9) + before + "\x2A";
   payload += static_cast<char>(value.size() + 2);

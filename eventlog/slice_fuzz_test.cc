@@ -1,5 +1,5 @@
-// Any text as a slice of a tensor whose shape the first three bytes say: refused, or what is cut
-// out has the size of its shape and is what the tensor has.
+// Feeds arbitrary text as a slice of a tensor whose shape comes from the first three bytes: it is
+// refused, or the result has the size of its shape and the tensor's values.
 
 #include <algorithm>
 #include <cstddef>

@@ -35,7 +35,7 @@ constexpr Plugin kPlugins[] = {
     {"graph_run_metadata", DataClass::kBlobSequence},
     {"graph_run_metadata_graph", DataClass::kBlobSequence},
     {"graph_keras_model", DataClass::kBlobSequence},
-    // MindSpore's.
+    // MindSpore's plugins.
     {"scalar", DataClass::kScalar},
     {"histogram", DataClass::kTensor},
     {"image", DataClass::kBlobSequence},
@@ -45,7 +45,8 @@ constexpr Plugin kPlugins[] = {
     {"optimized_graph", DataClass::kBlobSequence},
 };
 
-// Only the first half are names of SummaryMetadata: there "scalar" is somebody's own plugin.
+// Only the first half can appear in SummaryMetadata, where "scalar" would be another program's
+// plugin.
 constexpr std::size_t kOfTensorBoard = 14;
 
 constexpr auto kNames = [] {
@@ -61,7 +62,7 @@ DataClass ClassIn(std::span<const Plugin> plugins, std::string_view name) {
   return DataClass::kUnknown;
 }
 
-// The plugin that a value of the old style is shown by; empty for the others.
+// Returns the plugin that shows an old-style value; empty for other values.
 std::string_view ImpliedPlugin(ValueKind kind) {
   switch (kind) {
     case ValueKind::kSimpleValue:
@@ -77,7 +78,7 @@ std::string_view ImpliedPlugin(ValueKind kind) {
   }
 }
 
-// Up to the bytes that are kept, and not through the middle of a character.
+// Cuts to kMaxTagTextBytes, without splitting a character.
 std::string Cut(std::string_view text) {
   if (text.size() <= kMaxTagTextBytes) return std::string(text);
   std::size_t end = kMaxTagTextBytes;
@@ -119,8 +120,8 @@ void MergeTagKind(const SummaryValue& value, TagKind* kind) {
   if (!has_metadata && implied.empty() && value.plugin.empty()) return;
   kind->settled = true;
   kind->implied = !implied.empty();
-  // A field of the texts with a wrong wire type is no reason to lose the value: what was read
-  // until then stays.
+  // A text field with a wrong wire type must not lose the value: the fields read before it are
+  // kept.
   if (has_metadata) (void)wire::Guarded("metadata", [&] { ReadTexts(value.metadata, kind); });
   if (value.data_class == DataClass::kUnknown && !implied.empty()) {
     kind->plugin = implied;

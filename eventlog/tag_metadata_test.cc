@@ -21,7 +21,7 @@ constexpr auto kScalar = DataClass::kScalar;
 constexpr auto kTensor = DataClass::kTensor;
 constexpr auto kBlobs = DataClass::kBlobSequence;
 
-// The parts of a value that count; `plugin` nullptr: it has no metadata.
+// The relevant parts of a value; a null `plugin` means that it has no metadata.
 struct Seen {
   ValueKind kind;
   const char* plugin;
@@ -106,7 +106,7 @@ TEST(TagMetadataTest, NameDescriptionAndContentAreKept) {
   EXPECT_EQ(kind.display_name, "name");
   EXPECT_EQ(kind.description, "words");
   EXPECT_EQ(kind.content, "content");
-  // Content is the plugin's: another plugin could not read it.
+  // The content belongs to the plugin: another plugin could not parse it.
   const TagKind old = Merged({{ValueKind::kSimpleValue, "mesh"}});
   EXPECT_EQ(old.display_name, "name");
   EXPECT_EQ(old.content, "");

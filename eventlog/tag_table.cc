@@ -6,9 +6,9 @@
 namespace eventlog {
 namespace {
 
-// Small for a run of five tags, and twice as large each time up to the limit of a name.
+// Small enough for a run of five tags; doubles each time up to the limit of a name.
 constexpr std::size_t kFirstBlockBytes = 256;
-// Bytes that an entry of the map takes beside its bucket.
+// Bytes of a map entry besides its bucket.
 constexpr std::size_t kNodeBytes = 48;
 
 }  // namespace

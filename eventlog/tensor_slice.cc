@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/text/string_view.h"
 
-// Steps are positive, so the elements of a slice ascend in row-major order: that is why one pass
-// over the tensor is enough.
+// Steps are positive, so the elements of a slice ascend in row-major order, and one pass over the
+// tensor suffices.
 
 namespace eventlog {
 namespace {
@@ -22,7 +22,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// The text before the first separator; `rest` goes on behind it, and is nothing at the end.
+// Returns the text before the first separator; `rest` continues after it, and is null at the end.
 std::string_view Next(char separator, std::optional<std::string_view>* rest) {
   const std::string_view text = **rest;
   const std::size_t end = text.find(separator);
@@ -46,7 +46,7 @@ absl::Status BadItem(std::string_view item, std::string_view why) {
       absl::StrCat("slice: \"", runtime::Absl(item), "\" ", runtime::Absl(why)));
 }
 
-// One end of a range, within the dimension; `otherwise` if it is not given.
+// Parses one end of a range, clamped to the dimension; returns `otherwise` if it is omitted.
 std::optional<std::int64_t> End(std::string_view text, std::int64_t dimension,
                                 std::int64_t otherwise) {
   if (text.empty()) return otherwise;
@@ -87,7 +87,7 @@ absl::StatusOr<Range> ParseIndex(std::string_view item, std::int64_t dimension) 
   return Range{*index < 0 ? *index + dimension : *index, 1, 1};
 }
 
-// The items of the text. An ellipsis is left in as it is.
+// Splits the text into its items; keeps an ellipsis as an item.
 absl::StatusOr<std::vector<std::string_view>> Items(std::string_view text) {
   std::vector<std::string_view> items;
   text = Trimmed(text);
@@ -146,7 +146,7 @@ std::vector<std::uint64_t> ElementsOf(const TensorSlice& slice,
   std::vector<std::uint64_t> elements;
   if (slice.ranges.size() != shape.size() || size == 0) return elements;
   elements.reserve(size);
-  std::vector<std::int64_t> at(shape.size(), 0);  // In each range.
+  std::vector<std::int64_t> at(shape.size(), 0);  // Index in each range.
   while (elements.size() < size) {
     std::uint64_t element = 0;
     for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -17,7 +17,7 @@ using testing::Bytes;
 using testing::Number;
 using Shape = std::vector<std::int64_t>;
 
-// A tensor of that shape whose elements are their own index.
+// Returns a tensor of that shape in which each element is its own index.
 std::string Counting(const Shape& shape) {
   std::string dims, list;
   std::int64_t size = 1;
@@ -88,7 +88,7 @@ TEST(TensorSliceTest, TheLimitCutsIt) {
   std::vector<double> numbers;
   AppendSlice(*tensor, *slice, 3, &numbers);
   EXPECT_EQ(numbers, (std::vector<double>{1, 2, 4}));
-  // A slice of another tensor cuts nothing.
+  // A slice that was parsed for another tensor yields no numbers.
   AppendSlice(TensorView(), *slice, 3, &numbers);
   EXPECT_EQ(numbers.size(), 3u);
 }

@@ -11,16 +11,16 @@
 #include "protozero/varint.hpp"
 
 // Always true of an opened view: size_ is the product of shape_ and at most kMaxElements; stored_
-// is a multiple of the components of an element and at most what the shape needs, and 0 only if
-// size_ is 0; every byte that ForEachStored() reads was read once before without an error, so that
-// it cannot fail later.
+// is a multiple of the components of an element, at most what the shape needs, and 0 only if size_
+// is 0; every byte that ForEachStored() reads was validated when the view was opened, so reading
+// cannot fail later.
 
 namespace eventlog {
 namespace {
 
 using wire::Error;
 
-// Fields of tensorflow.TensorProto beside the lists of elements.
+// Fields of tensorflow.TensorProto other than the lists of elements.
 enum TensorFlowField : std::uint32_t {
   kDtype = 1,
   kShape = 2,
@@ -73,7 +73,8 @@ std::vector<std::int64_t> ShapeOf(std::string_view bytes) {
   return result;
 }
 
-// Calls take(bits) for each number of a packed field until it returns false; false if it did.
+// Calls take(bits) for each number of a packed field until it returns false; returns false if it
+// did.
 template <typename Take>
 bool ForEachPacked(std::string_view packed, std::size_t width, Take& take) {
   if (width == 0) {
@@ -140,7 +141,7 @@ void TensorView::ForEach(std::uint64_t first, std::uint64_t limit, Take take) co
   const auto components = static_cast<std::uint64_t>(ComponentsOf(type_));
   std::uint64_t left = std::min(limit, size_ - first) * components;
   if (left == 0) return;
-  // The last element, for what is not stored.
+  // The last stored element, which represents the elements that are not stored.
   std::uint64_t last[2] = {};
   const std::uint64_t last_at = stored_ - components;
   std::uint64_t at = std::min(first * components, last_at);
@@ -197,7 +198,8 @@ absl::StatusOr<TensorView> TensorView::OfTensorFlow(std::string_view bytes) {
         break;
     }
     if (field != kFloat8) return view.SetElements(content, field, Encoding::kVarint);
-    // One field of bytes: the last counts. Without it, as TensorFlow does it, a list of integers.
+    // The field is bytes, so the last one wins. If it is absent, uses a list of integers, as
+    // TensorFlow does.
     std::string_view small = content;
     tensor = wire::OpenNumbers(bytes);
     while (content.empty() && tensor.next(kFloat8)) small = wire::TakeBytes(tensor);
@@ -260,7 +262,7 @@ absl::StatusOr<TensorView> TensorView::OfMindSpore(std::string_view bytes) {
       default:
         break;
     }
-    // All other elements are floats, whatever they were in the program.
+    // All elements are floats then, whatever type they had in the program.
     view.type_ = NumberType::kFloat32;
     view.SetElements({}, kMsFloat, Encoding::kFixed32);
   });
@@ -356,12 +358,12 @@ void TensorView::ForEachAt(std::span<const std::uint64_t> elements, Take take) c
     }
     return more();
   });
-  // Elements that are not stored repeat the last one that is.
+  // Elements that are not stored repeat the last stored one.
   while (more()) take_last();
 }
 
 void TensorView::AppendBits(std::uint64_t bits, std::string* out) const {
-  // A bool is a varint that may be anything.
+  // A bool is stored as a varint, which may have any value.
   if (type_ == NumberType::kBool) bits = bits != 0 ? 1 : 0;
   for (std::size_t i = 0; i < BytesOfComponent(type_); ++i) {
     out->push_back(static_cast<char>(bits >> (8 * i)));

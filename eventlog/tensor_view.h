@@ -12,30 +12,32 @@
 
 namespace eventlog {
 
-// The elements of a tensor as an event file has them, read when somebody wants to see them. Opening
-// one looks at every byte once and keeps nothing but views; asking for a part of it costs the part,
-// or, where elements are varints, what stands before it as well.
+// The elements of a tensor in an event file, decoded on request. Opening a view validates every
+// byte once and keeps only views; reading a part of the tensor costs only that part, or, if
+// elements are varints, also what precedes it.
 //
-// Does what tensor_util.make_ndarray (TensorBoard, TensorFlow) does, and differs in this: REF
-// types, 4-bit and 8-bit floats and 2-bit and 4-bit integers are read; a list that is shorter than
-// the shape goes on with its last element (as TensorFlow says, where TensorBoard accepts only one).
+// Follows tensor_util.make_ndarray (TensorBoard, TensorFlow), with these differences: REF types,
+// 4-bit and 8-bit floats, and 2-bit and 4-bit integers are supported; a list shorter than the shape
+// is extended by its last element (as TensorFlow specifies, while TensorBoard accepts only a single
+// element).
 //
-// Immutable; any thread, as long as the bytes live.
+// Immutable; any thread, as long as the bytes exist.
 class TensorView {
  public:
-  // More elements are no tensor of a summary but an attack: a shape of 20 bytes can claim 2^63.
+  // More elements mean an attack rather than a summary's tensor: a shape of 20 bytes can claim
+  // 2^63.
   static constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 30;
-  static constexpr int kMaxRank = 254;  // As TensorFlow.
+  static constexpr int kMaxRank = 254;  // As in TensorFlow.
 
-  // A float tensor of shape [0]: what a value without any value stands for.
+  // A float tensor of shape [0], which represents a value without content.
   TensorView();
 
-  // From a tensorflow.TensorProto. InvalidArgument: it is none, its shape is unknown or too large,
-  // it has more elements than the shape, bytes that are no whole number of elements, or elements
-  // that are neither numbers nor strings (resources, variants).
+  // Opens a tensorflow.TensorProto. InvalidArgument: it is malformed, its shape is unknown or too
+  // large, it has more elements than the shape, its bytes are not a whole number of elements, or
+  // its elements are neither numbers nor strings (resources, variants).
   static absl::StatusOr<TensorView> OfTensorFlow(std::string_view bytes);
-  // From a mindinsight.TensorProto (anf_ir.proto). MindSpore's summary writer puts every type into
-  // `float_data`; the field that belongs to the type is looked at first.
+  // Opens a mindinsight.TensorProto (anf_ir.proto). MindSpore's summary writer puts every type into
+  // `float_data`; the field that matches the type is tried first.
   static absl::StatusOr<TensorView> OfMindSpore(std::string_view bytes);
 
   NumberType type() const { return type_; }
@@ -45,50 +47,49 @@ class TensorView {
   std::uint64_t size() const { return size_; }
   bool IsText() const { return type_ == NumberType::kString; }
 
-  // Appends up to `limit` elements from the `first` on, in row-major order, as doubles: for a
-  // complex one its real part and then its imaginary part. Nothing for strings and from the end on.
+  // Appends up to `limit` elements from `first` on, in row-major order, as doubles: for a complex
+  // element its real part, then its imaginary part. Appends nothing for strings or after the end.
   void AppendNumbers(std::uint64_t first, std::uint64_t limit, std::vector<double>* out) const;
-  // Appends these elements, whose indices ascend, in one pass; up to the first that is not below
-  // size().
+  // Appends these elements, whose indices must ascend, in one pass; stops at the first index that
+  // is not below size().
   void AppendNumbersAt(std::span<const std::uint64_t> elements, std::vector<double>* out) const;
-  // The same as AppendNumbers() as little-endian bytes of the type, exactly as they are:
-  // BytesOfComponent() a component.
+  // The same as AppendNumbers(), but exactly, as little-endian bytes of the type:
+  // BytesOfComponent() bytes per component.
   void AppendBytes(std::uint64_t first, std::uint64_t limit, std::string* out) const;
-  // The same as AppendNumbersAt(), in bytes.
+  // The same as AppendNumbersAt(), as bytes.
   void AppendBytesAt(std::span<const std::uint64_t> elements, std::string* out) const;
-  // Views into the bytes that the tensor was opened on. Nothing for numbers.
+  // Appends views into the bytes of the tensor. Appends nothing for numbers.
   void AppendStrings(std::uint64_t first, std::uint64_t limit,
                      std::vector<std::string_view>* out) const;
 
-  // Statistics of real numbers. Numbers that are not finite are counted, and left out of the rest.
+  // Statistics of real numbers. Numbers that are not finite are only counted.
   struct Statistics {
     std::uint64_t finite = 0;
     std::uint64_t nan = 0;
     std::uint64_t positive_infinite = 0;
     std::uint64_t negative_infinite = 0;
-    double min = 0;  // 0 if nothing is finite, as MindInsight has it; also the next two.
+    double min = 0;  // 0 if no number is finite, as in MindInsight; also the next two.
     double max = 0;
     double mean = 0;
   };
-  // Nothing but zeros for strings and complex numbers. Costs as many steps as elements are stored.
+  // Returns zeros for strings and complex numbers. Takes time linear in the stored elements.
   Statistics GetStatistics() const;
 
  private:
   // How a component is stored.
   enum class Encoding : std::uint8_t { kBytes, kVarint, kFixed32, kFixed64, kString };
 
-  // Calls take(bits) for the stored components from the `first` on, until it returns false.
+  // Calls take(bits) for the stored components from `first` on, until it returns false.
   template <typename Take>
   void ForEachStored(std::uint64_t first, Take take) const;
-  // Calls take(bits) for each component of the elements asked for, repeated ones included.
+  // Calls take(bits) for each component of the requested elements, including repeated ones.
   template <typename Take>
   void ForEach(std::uint64_t first, std::uint64_t limit, Take take) const;
-  // Calls take(bits) for each component of these elements, which ascend.
+  // Calls take(bits) for each component of these elements, whose indices must ascend.
   template <typename Take>
   void ForEachAt(std::span<const std::uint64_t> elements, Take take) const;
   void AppendBits(std::uint64_t bits, std::string* out) const;
-  // Throws wire::Error. `field` is where the elements are, and `content` instead of it if not
-  // empty.
+  // Throws wire::Error. The elements are in `content`, or in field `field` if that is empty.
   void SetElements(std::string_view content, std::uint32_t field, Encoding encoding);
   void SetSize();
   void CheckAndCount();
@@ -100,7 +101,7 @@ class TensorView {
   // kBytes: the elements. Otherwise the whole message, whose repeated field `field_` has them.
   std::string_view bytes_;
   std::uint32_t field_ = 0;
-  std::uint64_t stored_ = 0;  // Components that are there; the last element stands for the rest.
+  std::uint64_t stored_ = 0;  // Number of stored components; the last element stands for the rest.
 };
 
 }  // namespace eventlog

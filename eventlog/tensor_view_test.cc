@@ -67,7 +67,7 @@ TEST(TensorViewTest, ContentIsReadInRowMajorOrder) {
 
 struct ListRow {
   int dtype;
-  std::string list;  // The numbers 1 and 2, packed; then the same not packed.
+  std::string list;  // The numbers 1 and 2: packed, and not packed.
   std::string unpacked;
 };
 
@@ -210,7 +210,7 @@ TEST(TensorViewTest, StatisticsLeaveOutWhatIsNotFinite) {
   const std::string list = Float(5, 2) + Float(5, NAN) + Float(5, -4) + Float(5, infinity) +
                            Float(5, -infinity) + Float(5, 5);
   const auto all = Opened(Number(1, 1) + Shape({8}) + list).GetStatistics();
-  EXPECT_EQ(all.finite, 5u);  // The last one counts for the two that are missing.
+  EXPECT_EQ(all.finite, 5u);  // The last one also stands for the two that are missing.
   EXPECT_EQ(all.nan, 1u);
   EXPECT_EQ(all.positive_infinite, 1u);
   EXPECT_EQ(all.negative_infinite, 1u);

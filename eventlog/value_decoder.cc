@@ -59,7 +59,7 @@ enum class LandscapeMetadataField : Tag { kDecomposition = 1, kUnit = 2, kStepPe
 enum class PointField : Tag { kX = 1, kY = 2, kZ = 3 };
 enum class RunMetadataField : Tag { kTag = 1, kRunMetadata = 2 };
 
-// The values of `parse`, or what it threw as a status.
+// Returns the values from `parse`, or its exception as a status.
 template <typename Value, typename Parse>
 absl::StatusOr<Value> Parsed(std::string_view thing, Parse parse) {
   Value value;
@@ -68,7 +68,7 @@ absl::StatusOr<Value> Parsed(std::string_view thing, Parse parse) {
   return value;
 }
 
-// The value of a result that has its own status, inside of a Guarded().
+// Returns the value, or throws `why`; for use within Guarded().
 template <typename Value>
 Value OrThrow(absl::StatusOr<Value> value, const char* why) {
   if (!value.ok()) throw Error(why);
@@ -135,12 +135,12 @@ void OldHistogram(std::string_view bytes, HistogramValue* result) {
   if (result->rights.size() < result->counts.size()) {
     throw Error("it has fewer limits than buckets");
   }
-  // Limits over the number of buckets (one, if somebody writes all edges) do not count, as for
+  // Limits beyond the number of buckets (one, if a writer stores all edges) are ignored, as in
   // TensorBoard.
   result->rights.resize(result->counts.size());
   if (result->rights.empty()) return;
   result->rights.back() = result->max;
-  // No bucket runs backwards. (Written so that a NaN stays.)
+  // No bucket runs backwards. (The comparison keeps a NaN.)
   double left = std::min(result->rights.front(), result->min);
   for (double& right : result->rights) {
     if (right < left) right = left;
@@ -249,7 +249,7 @@ std::string_view SniffedType(std::string_view bytes) {
   return {};
 }
 
-// tensorflow.Summary.Image.colorspace
+// Converts tensorflow.Summary.Image.colorspace.
 std::int64_t ChannelsOf(std::int64_t colorspace) {
   constexpr std::int64_t kChannels[] = {0, 1, 2, 3, 4, 3, 4};
   return colorspace >= 1 && colorspace <= 6 ? kChannels[colorspace] : 0;
@@ -313,7 +313,7 @@ BlobView OldAudio(std::string_view bytes) {
   return result;
 }
 
-// 0 if it is none.
+// Returns 0 if the text is not a decimal number.
 std::int64_t Decimal(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -338,7 +338,7 @@ void BlobsOfTensor(std::string_view plugin, const TensorView& tensor,
     }
     return;
   }
-  // The strings beside a sound are its label, and others that nobody shows.
+  // The strings after a sound are its label, and others that are not shown.
   const bool audio = plugin == "audio";
   const std::size_t columns =
       audio && shape.size() > 1 && shape[0] != 0

@@ -67,7 +67,7 @@ TEST(ValueDecoderTest, AnOldHistogramKeepsAllItsBuckets) {
         OldHistogram(1, 4, {0, 1.5, 3, DBL_MAX, DBL_MAX}, {0, 1, 2, 1, 0}, packed);
     const auto histogram = ReadHistogram(ValueKind::kHistogram, bytes);
     ASSERT_TRUE(histogram.ok()) << histogram.status();
-    // No bucket runs backwards, though the first one ends before the minimum.
+    // No bucket has its right edge below its left one, although the first ends below the minimum.
     EXPECT_EQ(histogram->lefts, (Numbers{0, 0, 1.5, 3, DBL_MAX}));
     EXPECT_EQ(histogram->rights, (Numbers{0, 1.5, 3, DBL_MAX, DBL_MAX}));
     EXPECT_EQ(histogram->counts, (Numbers{0, 1, 2, 1, 0}));
@@ -84,7 +84,8 @@ TEST(ValueDecoderTest, LimitsThatAreOverArePassedOverAndNoBucketRunsBackwards) {
     Numbers limits, counts, lefts, rights;
   };
   const Row rows[] = {
-      {{1, 2, 3, 4}, {1, 1, 1}, {1, 1, 2}, {1, 2, 4}},  // All edges, one more than buckets.
+      {{1, 2, 3, 4}, {1, 1, 1}, {1, 1, 2}, {1, 2, 4}},  // All edges: one more than there are
+                                                        // buckets.
       {{1}, {}, {}, {}},
       {{2, 1.5, 1}, {1, 1, 0}, {1, 2, 2}, {2, 2, 4}},
       {{3, 2, 5}, {1, 1, 1}, {1, 3, 3}, {3, 3, 4}},
@@ -359,7 +360,7 @@ TEST(ValueDecoderTest, ALandscapeHasASurfaceAPathAndAPoint) {
   EXPECT_EQ(landscape->unit, "epoch");
   EXPECT_EQ(landscape->step_per_epoch, 1875);
   EXPECT_EQ(numbers(landscape->convergence.z), (Numbers{220, 221}));
-  EXPECT_TRUE(ReadLandscape("").ok());  // Nothing of it is required.
+  EXPECT_TRUE(ReadLandscape("").ok());  // All fields are optional.
   EXPECT_EQ(ReadLandscape(Bytes(1, Bytes(1, Number(1, 2)))).status().code(), kInvalid);
 }
 

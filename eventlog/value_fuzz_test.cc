@@ -1,5 +1,5 @@
-// Any bytes as any value: read or refused, with every view inside them, and the same when only a
-// part is asked for.
+// Feeds arbitrary bytes as every kind of value: each is read or refused, every view lies inside the
+// bytes, and decoding a part agrees with decoding everything.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ void Must(bool condition) {
 }
 
 void MustBeInside(std::string_view part, std::string_view whole) {
-  // (The name of a type is no part of the bytes.)
+  // (The name of a media type is not in the bytes.)
   if (part.data() == nullptr || part.starts_with("image/") || part.starts_with("audio/")) return;
   const std::less_equal<const char*> not_after;
   Must(not_after(whole.data(), part.data()) &&

@@ -15,17 +15,17 @@
 
 namespace eventlog::wire {
 
-// How this folder reads protobuf: protozero, which only asserts wire types, behind functions that
-// check them. They throw; nothing thrown leaves this folder, because every parser's public function
-// does its work inside Guarded().
+// How this folder reads protobuf: by protozero, which only asserts wire types, behind functions
+// that check them. They throw exceptions, which never leave this folder, because every parser's
+// public function does its work inside Guarded().
 
 using Type = protozero::pbf_wire_type;
 
-// Error in the bytes: a field has another wire type than its own, a required field is missing, or
-// there is more of something than a limit allows.
+// An error in the bytes: a field has the wrong wire type, a required field is missing, or a limit
+// is exceeded.
 class Error : public std::exception {
  public:
-  // `what` lives as long as the program.
+  // `what` must live as long as the program.
   explicit Error(const char* what) : what_(what) {}
   const char* what() const noexcept override { return what_; }
 
@@ -50,7 +50,7 @@ std::int32_t TakeEnum(Message& message) {
   Require(message, Type::varint);
   return message.get_enum();
 }
-// Also of int32, uint64 and bool: the low bits of the same varint.
+// Also for int32, uint64 and bool, which are the low bits of the same varint.
 template <typename Message>
 std::int64_t TakeInt64(Message& message) {
   Require(message, Type::varint);
@@ -66,7 +66,7 @@ float TakeFloat(Message& message) {
   Require(message, Type::fixed32);
   return message.get_float();
 }
-// By the names of an enumeration, or by plain numbers.
+// Open a message for reading by an enumeration's names, or by plain numbers.
 template <typename Field>
 protozero::pbf_message<Field> Open(std::string_view bytes) {
   return protozero::pbf_message<Field>(bytes.data(), bytes.size());
@@ -75,7 +75,7 @@ inline protozero::pbf_reader OpenNumbers(std::string_view bytes) {
   return protozero::pbf_reader(bytes.data(), bytes.size());
 }
 
-// Runs `parse`; what it throws becomes InvalidArgument "not THING: why".
+// Runs `parse`; converts its exceptions to InvalidArgument "not THING: why".
 template <typename Parse>
 absl::Status Guarded(std::string_view thing, Parse parse) {
   try {
