@@ -1,4 +1,4 @@
-// Writes and dumps event files, for the tests with TensorBoard's own readers and writers.
+// Writes and dumps event files, for tests with TensorBoard's own readers and writers.
 //
 //   event_tool write FILE          100 steps of two tags, and one tag with odd steps and values
 //   event_tool dump FILE           scalars: "STEP TAG VALUE" a line

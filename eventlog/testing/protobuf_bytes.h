@@ -9,7 +9,7 @@
 
 namespace eventlog::testing {
 
-// Protobuf by hand, so that a test can write what another program writes, and what none does.
+// Encodes protobuf by hand, so that a test can write what other programs write, and malformed data.
 
 inline std::string Varint(std::uint64_t value) {
   std::string bytes;
@@ -34,7 +34,7 @@ inline std::string FloatBytes(float value) {
   return LittleEndianBytes(std::bit_cast<std::uint32_t>(value));
 }
 
-// A field: a message or text, a varint, a double, a float.
+// Encode a field: a message or text, a varint, a double, a float.
 inline std::string Bytes(int field, std::string_view content) {
   return Varint(static_cast<std::uint64_t>(field) << 3 | 2) + Varint(content.size()) +
          std::string(content);

@@ -10,8 +10,8 @@
 
 namespace eventlog {
 
-// Whether two decodings of one payload are the same to the last bit: NaN is equal to the same NaN,
-// and a view to a view of the same place, wherever an empty one is.
+// True if two decoded events of one payload are identical to the last bit: NaN equals the same NaN,
+// and a view equals a view of the same place; all empty views are equal.
 inline bool SamePlace(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.empty() || a.data() == b.data());
 }
