@@ -98,7 +98,7 @@ std::span<const std::string_view> Services() { return kServices; }
 
 const bus::MethodInfo* FindMethod(std::string_view service, std::string_view method) {
   const Methods& methods = MethodsByName();
-  // A method of every service has the name of none.
+  // Methods of every service have an empty service name.
   for (const std::string_view of : {service, std::string_view()}) {
     if (const auto found = methods.find({of, method}); found != methods.end()) {
       return found->second;

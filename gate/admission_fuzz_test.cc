@@ -1,4 +1,4 @@
-// A stranger's bytes as a message of a client: what passes is a request that the role allows.
+// Feeds arbitrary bytes to Judge() as a client's message: what passes is allowed to the role.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "gate/admission.h"
 #include "glog/logging.h"
 
-// The first byte chooses the role, the second the service, the rest is the frame.
+// Input format: a byte for the role, a byte for the service, then the frame.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const bus::AllowedKey key{.name = "stranger",
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto services = gate::Services();
   const std::size_t chosen = data[1] % (services.size() + 1);
   const std::string frame(reinterpret_cast<const char*>(data + 2), size - 2);
-  // (A name that is no service's: the bytes themselves.)
+  // (Otherwise, use the bytes themselves as an unknown service's name.)
   const std::string_view service =
       chosen < services.size() ? services[chosen] : std::string_view(frame).substr(0, 40);
   const gate::Admission verdict = gate::Judge(

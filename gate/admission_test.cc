@@ -31,9 +31,8 @@ using What = Admission::What;
 
 constexpr Role kRoles[] = {Role::kRead, Role::kPublish, Role::kControl, Role::kAdmin};
 
-// The role of each method, written down a second time: a method that is added, or gets another
-// role, is a decision about strangers, and is to be made here, too. Methods that are not named here
-// require `read`.
+// The role that each method requires, stated a second time. A new method or a changed role is a
+// security decision, and has to be made here too. Methods that are missing here require `read`.
 const std::map<std::string, Role>& MoreThanRead() {
   static const auto* const roles = new std::map<std::string, Role>{
       {"Registry.Publish", Role::kPublish},
@@ -82,7 +81,7 @@ Role RoleOf(const std::string& method) {
   return found == MoreThanRead().end() ? Role::kRead : found->second;
 }
 
-// Every method of every schema ("Registry.Lookup"), as the schemas themselves list them.
+// Returns every method of every schema (e.g. "Registry.Lookup"), read from the schemas.
 std::set<std::string> MethodsOfSchemas() {
   const auto path = runtime::FindDataFile("bus/schema/envelope.bfbs");
   EXPECT_TRUE(path.ok()) << path.status();
@@ -122,7 +121,7 @@ TEST(AdmissionTest, EveryMethodOfEverySchemaWithEachRoleIsAsTheTableSays) {
   for (const std::string& full : methods) {
     const std::size_t dot = full.find('.');
     const std::string of = full.substr(0, dot), method = full.substr(dot + 1);
-    // A method of every service is one of each of them.
+    // Every service has the methods of Common.
     std::vector<std::string> services = {ServiceName(of)};
     if (of == "Common") services.assign(Services().begin(), Services().end());
     for (const std::string& service : services) {
@@ -197,8 +196,8 @@ TEST(AdmissionTest, ACancelOpensNoConnection) {
   EXPECT_FALSE(verdict.opens);
 }
 
-// Every byte of a request that the role does not allow, changed to each other value: it never
-// passes as one that opens a connection and needs more than the role.
+// Changes each byte of a disallowed request to each other value: no result may pass as a request
+// that requires more than the role.
 TEST(AdmissionTest, NoChangedByteMakesARoleMore) {
   const bus::Frame frame = Request("StopTrial");
   const std::vector<std::uint8_t> good(frame.bytes().begin(), frame.bytes().end());

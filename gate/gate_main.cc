@@ -1,5 +1,5 @@
-// The gate: the only process of a yard that listens on the network. It knows its clients by their
-// keys, passes on what the roles of the keys allow, and keeps nothing.
+// The gate: the only process of a yard that listens on the network. Identifies its clients by their
+// keys, passes on what the keys' roles allow, and stores nothing.
 
 #include <cstdint>
 #include <memory>
@@ -68,7 +68,7 @@ absl::Status CheckFlags() {
   return bus::ServiceProcess::CheckFlags(ProcessOptions());
 }
 
-// Looks at the keys again and again: a connection whose key is removed is cut within a second.
+// Re-reads the keys periodically, so that the connections of a removed key are cut within a second.
 class KeyLook {
  public:
   KeyLook(runtime::EventLoop* loop, gate::KeyBook* keys, gate::Splices* splices)

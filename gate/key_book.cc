@@ -10,10 +10,11 @@ namespace gate {
 namespace {
 
 constexpr std::size_t kMostLogged = 1000;
-// Two changes may have the same time, so that a folder that was changed so lately is read again.
+// Two changes may have the same timestamp, so a folder that was changed this recently is read
+// again.
 constexpr std::int64_t kClockTick = 1'000'000'000;
 
-// 0: there is no folder.
+// Returns 0 if the folder does not exist.
 std::int64_t LastChangeOf(const std::string& directory) {
   struct stat about {};
   if (stat(directory.c_str(), &about) != 0) return 0;

@@ -17,20 +17,20 @@
 
 namespace gate {
 
-// The client keys that are allowed now, as the files of a KeyFolder say. Any thread.
+// The client keys that are allowed now, as read from the files of a KeyFolder. Any thread.
 class KeyBook {
  public:
   KeyBook(bus::KeyFolder folder, runtime::Clock* clock);
 
-  // Reads the files again if something in their folder has changed. Blocks for the disk. Keys that
-  // cannot be read at all stay as they were.
+  // Reads the files again if their folder has changed. Blocks for the disk. If the keys cannot be
+  // read, the book stays unchanged.
   void Read();
-  // Another number each time that other keys are allowed than before, or with other roles.
+  // Changes whenever the allowed keys or their roles change.
   std::uint64_t version() const;
 
   std::optional<bus::AllowedKey> Find(const std::string& public_key) const;
-  // For a connection that shows a key. Reads the files first: the key may have been allowed, or
-  // removed, a moment ago. A key that stays unknown is counted, and logged the first time.
+  // Decides about a connection that presents a key. Reads the files first, since the key may just
+  // have been allowed or removed. Counts an unknown key, and logs it the first time.
   bool LetIn(const std::string& public_key, const std::string& address);
 
   std::uint64_t refused() const;
@@ -40,13 +40,14 @@ class KeyBook {
   const bus::KeyFolder folder_;
   runtime::Clock* const clock_;
 
-  runtime::Mutex read_mutex_;  // One reads at a time. Taken before mutex_.
+  runtime::Mutex read_mutex_;  // Serialises Read(). Lock it before mutex_.
   mutable runtime::Mutex mutex_;
   std::map<std::string, bus::AllowedKey> keys_ ABSL_GUARDED_BY(mutex_);  // By public key.
-  std::set<std::string> logged_ ABSL_GUARDED_BY(mutex_);  // Unknown keys and bad files.
+  std::set<std::string> logged_ ABSL_GUARDED_BY(mutex_);  // Unknown keys and bad files that were
+                                                          // logged.
   std::uint64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Time of the folder's last change when it was read, nanoseconds since 1970; nothing: never read.
+  // The folder's last change when it was read, in nanoseconds since 1970; null: never read.
   std::optional<std::int64_t> changed_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -55,7 +55,7 @@ TEST_F(KeyBookTest, AKeyThatWasAllowedAMomentAgoIsLetIn) {
   EXPECT_TRUE(book_.LetIn(alice, "10.0.0.1"));
   EXPECT_EQ(book_.refused(), 0u);
   EXPECT_EQ(book_.version(), 1u);
-  // And one that was removed is not.
+  // A removed key is no longer let in.
   EXPECT_EQ(folder_.Remove("alice"), absl::OkStatus());
   EXPECT_FALSE(book_.LetIn(alice, "10.0.0.1"));
   EXPECT_EQ(book_.version(), 2u);
@@ -80,7 +80,7 @@ TEST_F(KeyBookTest, AFileThatIsNoKeyAllowsNobodyAndHarmsNoOther) {
     EXPECT_EQ(book_.size(), 1u) << text;
     EXPECT_FALSE(book_.Find("").has_value());
   }
-  // A file that is being written has the whole key, under another name.
+  // A file that is being written holds the whole key, but under a temporary name.
   std::ofstream(folder_.AllowedDirectory() + "/bob.0123.tmp")
       << "{\"public_key\": \"" << std::string(64, 'a') << "\", \"role\": \"admin\"}";
   book_.Read();

@@ -16,10 +16,10 @@ namespace {
 using bus::ChannelMessage;
 using Kind = bus::ChannelMessage::Kind;
 
-// Descriptors that nodes leave to the gate's clients and its own work.
+// Descriptors that nodes leave for the gate's clients and its own work.
 constexpr rlim_t kSpareDescriptors = 64;
 
-// (A new descriptor is the lowest that is free.)
+// (The kernel assigns the lowest free descriptor.)
 bool LeavesSpare(int fd) {
   rlimit limit = {};
   if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd >= 0;

@@ -18,25 +18,26 @@
 
 namespace gate {
 
-// The connection of a node: its channels go on to the launcher's socket for the node of that key
-// (RUNTIME/nodes/NAME), and to the trainer's (RUNTIME/trainer-relay). Nothing is kept. On the bus
-// thread.
+// The connection of a node. Connects the node's channels to the launcher's socket for the node of
+// that key (RUNTIME/nodes/NAME) and to the trainer's socket (RUNTIME/trainer-relay). Stores
+// nothing. Bus thread only.
 class NodeConnection {
  public:
   struct Options {
-    bus::BusThread* thread = nullptr;  // Not owned; outlives this.
-    bus::AllowedKey key;               // A node's.
+    bus::BusThread* thread = nullptr;  // Not owned; must outlive this object.
+    bus::AllowedKey key;               // Must be a node's key.
     std::string runtime_directory;
     std::function<bus::Socket::Sent(std::string_view message)> send;
-    // It is to end, for this reason. May destroy this; called from a timer.
+    // Called from a timer when the connection must end, with the reason. May destroy this object.
     std::function<void(std::string_view why)> on_stuck;
   };
   explicit NodeConnection(Options options) : options_(std::move(options)) {}
 
-  // A message of the node. PermissionDenied: it is not the node of its key; InvalidArgument: it
-  // says what no node says. The connection is to end then, and the node was told why.
+  // Handles a message of the node. PermissionDenied if the key belongs to another node,
+  // InvalidArgument if the message violates the protocol; the node has then received the reason,
+  // and the caller must end the connection.
   absl::Status Receive(std::string_view message);
-  // Sends a message, which fails if the node has gone.
+  // Sends a message, which fails if the node has disconnected.
   void Ping();
   // Tells the node why its connection is about to end.
   void Refuse(std::string_view why);

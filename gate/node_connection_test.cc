@@ -1,5 +1,5 @@
-// Tests nodes' connections with a real gate, over TCP on this machine, and the link of a real node;
-// launcher and trainer are sockets of the test.
+// Tests nodes' connections with a real gate over TCP on this machine, and the link of a real node.
+// Sockets of the test stand in for launcher and trainer.
 
 #include "gate/node_connection.h"
 
@@ -48,7 +48,7 @@ sockaddr_un AddressOf(const std::string& path) {
   return address;
 }
 
-// One end of a connection. Waiting for it for 30 s is an error.
+// One end of a connection. An operation that blocks for 30 s is an error.
 class End {
  public:
   explicit End(int fd) : fd_(fd) {
@@ -81,7 +81,7 @@ class End {
     heard.resize(got);
     return heard;
   }
-  // Everything until the end, which must come.
+  // Reads until end of file, which must arrive.
   std::string HearAll() {
     std::string heard;
     std::array<char, 4096> buffer;
@@ -103,7 +103,7 @@ class End {
   runtime::UniqueFd fd_;
 };
 
-// A launcher, or a trainer.
+// A listening socket that stands in for a launcher or a trainer.
 class Listener {
  public:
   explicit Listener(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -150,7 +150,7 @@ class NodeConnectionTest : public ::testing::Test {
                             .keys = &keys_});
     };
     auto splices = open();
-    // (ZeroMQ gives the addresses of a gate back a moment after its sockets are closed.)
+    // (ZeroMQ releases a gate's addresses shortly after its sockets are closed.)
     while (absl::IsAlreadyExists(splices.status()) && absl::Now() < deadline) splices = open();
     ASSERT_EQ(splices.status(), absl::OkStatus());
     splices_ = *std::move(splices);
@@ -247,7 +247,7 @@ TEST_F(NodeConnectionTest, OneThatDoesNotReadStopsItselfAndNobodyElse) {
     other.Say("pong");
     ASSERT_EQ(quick.Hear(4), "pong");
   }
-  // (Credits and the buffers of four sockets have room for less.)
+  // (Credits and the buffers of four sockets hold less than this.)
   EXPECT_FALSE(said);
   EXPECT_TRUE(reader.Hear(much.size()) == much);
   says.join();
@@ -274,7 +274,7 @@ TEST_F(NodeConnectionTest, AKilledGateBreaksWhatItCarriesAndTheNextOneCarriesOn)
   splices_.reset();
   EXPECT_EQ(before.HearAll(), "");
   EXPECT_EQ(heard.HearAll(), "");
-  // A connection that is made meanwhile waits.
+  // A connection made while the gate is down waits.
   End meanwhile = ToLauncher();
   meanwhile.Say("still here");
   OpenGate(port);
@@ -309,7 +309,7 @@ TEST_F(NodeConnectionTest, ANewNonceCutsTheConnectionOfTheOldOne) {
   EXPECT_EQ(node.HearAll(), "");
 }
 
-// A key of node gpu-2 says that it is node gpu-1, and then that of gpu-1 another nonce.
+// First a key of node gpu-2 that claims to be gpu-1's, then gpu-1's key with another nonce.
 TEST_F(NodeConnectionTest, AKeyIsGoodForItsOwnNodeAlone) {
   link_.reset();
   const std::uint64_t cut = splices_->GetStats().connections_cut;
@@ -330,7 +330,7 @@ TEST_F(NodeConnectionTest, AKeyIsGoodForItsOwnNodeAlone) {
     EXPECT_EQ(splices_->GetStats().connections_cut, wanted);
     EXPECT_FALSE(launcher_->HasCaller()) << name;
   }
-  // The key as it was made leads to the socket of gpu-2, which nobody has.
+  // The unchanged key leads to gpu-2's socket, on which nobody listens.
   const auto link = LinkIn(yard_.directory() + "/m", KeyFile("gpu-2"));
   End node = End::To(link->launcher_socket());
   EXPECT_EQ(node.HearAll(), "");
@@ -355,7 +355,7 @@ TEST_F(NodeConnectionTest, NodesLeaveDescriptorsToOthers) {
   const runtime::UniqueFd next(dup(0));
   const rlimit few = {.rlim_cur = static_cast<rlim_t>(next.get()) + 50, .rlim_max = limit.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  // (Fifty are free below the limit, which is not enough.)
+  // (The limit leaves fifty descriptors free, which is too few.)
   End refused = ToTrainer();
   EXPECT_EQ(refused.HearAll(), "");
   EXPECT_FALSE(trainer_->HasCaller());

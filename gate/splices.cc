@@ -32,14 +32,14 @@
 #include "runtime/text/string_view.h"
 
 // Always true:
-// - Sockets, connections and splices belong to the bus thread; other threads read counters.
-// - A splice is in its connection's map until Close(), which is the last use of its socket; a
-//   callback that may run later holds it by a shared_ptr and looks whether it is closed.
-// - What waits for a client is one message a splice, and what the sockets hold (socket.cc): nothing
-//   is read from a splice whose message waits.
+// - Sockets, connections and splices belong to the bus thread; other threads read only counters.
+// - A splice is in its connection's map until Close(), which is the last use of its socket. A
+//   callback that may run later holds the splice by shared_ptr and checks whether it is closed.
+// - The data queued for a client is one message per splice plus the sockets' queues (socket.cc): a
+//   splice whose message waits is not read.
 // - Cut() and Drop() are the last use of a Connection.
-// - Nothing is sent to a service, or asked of the hub, for a key that is not in the KeyBook at that
-//   moment, or without the role for it.
+// - Before anything is sent to a service or the hub, its key is looked up in the KeyBook and must
+//   have the required role.
 
 namespace gate {
 namespace {
@@ -50,7 +50,8 @@ using bus::Socket;
 constexpr int kMessagesAtOnce = 256;
 constexpr absl::Duration kRetrySend = absl::Milliseconds(2);
 constexpr absl::Duration kSweep = absl::Seconds(2);
-// A subscriber that takes nothing for so long asks its events' owners when it reads again.
+// A subscriber that reads nothing for this long is cut; it recovers the missed events from their
+// owners.
 constexpr absl::Duration kMostBlocked = absl::Seconds(10);
 constexpr absl::Duration kToHear = absl::Milliseconds(100);
 constexpr std::size_t kMostEnded = 1000;
@@ -59,14 +60,14 @@ constexpr char kBegins = '\1';
 
 struct Connection;
 
-// A connection of the gate to a service, or to the hub, for one connection of a client.
+// The gate's connection to a service or to the hub, on behalf of one client connection.
 struct Splice {
   Connection* connection = nullptr;
   std::string service;
   std::unique_ptr<Socket> socket;
   bus::BusThread::WatchId watch = 0;
   bus::BusThread::WatchId monitor_watch = 0;
-  std::vector<Frame> waiting;  // Not empty: a message that the client has no room for.
+  std::vector<Frame> waiting;  // A message for which the client's queue had no room; usually empty.
   absl::Duration waiting_since;
   std::set<std::string> subscribed;
   bool closed = false;
@@ -77,12 +78,12 @@ struct Splice {
 // One connection of a client.
 struct Connection {
   std::string identity;
-  std::string key;           // Its public key.
-  std::uint64_t ticket = 0;  // For the TcpDoor.
-  absl::Duration last_sent;  // To the client.
-  bool is_logged = false;    // Something malformed came from it.
+  std::string key;           // The client's public key.
+  std::uint64_t ticket = 0;  // For TcpDoor::Cut().
+  absl::Duration last_sent;  // Time of the last message to the client.
+  bool is_logged = false;    // A malformed message of it was logged.
   std::map<std::string, std::shared_ptr<Splice>, std::less<>> splices;
-  std::unique_ptr<NodeConnection> node;  // Not null: a node's, which has no splices.
+  std::unique_ptr<NodeConnection> node;  // Set for a node's connection, which has no splices.
 };
 
 }  // namespace
@@ -136,7 +137,7 @@ class Splices::Impl {
   void RetryWaiting();
   Socket::Sent Send(Connection& connection, std::span<Frame> frames);
   void Answer(Connection& connection, std::uint64_t corr, const absl::Status& error);
-  // False: the client could not be told, and is cut.
+  // Returns false if the message could not be sent and the client was cut off.
   bool SayWayLost(Connection& connection, const absl::Status& why);
 
   // Connections.
@@ -149,7 +150,7 @@ class Splices::Impl {
 
   const Options options_;
   bus::BusThread& thread_;
-  std::unique_ptr<bus::KeyCheck> key_check_;  // Outlives the socket.
+  std::unique_ptr<bus::KeyCheck> key_check_;  // Must outlive front_.
   std::vector<std::string> endpoints_;
 
   std::atomic<std::uint64_t> calls_passed_{0}, calls_refused_{0}, malformed_{0}, events_passed_{0},
@@ -157,17 +158,17 @@ class Splices::Impl {
   std::atomic<std::uint64_t> node_count_{0}, channel_count_{0};
   std::atomic<std::uint64_t> connection_count_{0}, splice_count_{0}, subscription_count_{0};
 
-  // The bus thread's own.
+  // Bus thread only.
   std::unique_ptr<Socket> front_;
   bus::BusThread::WatchId front_watch_ = 0;
   bus::BusTimer sweep_;
   bus::BusTimer retry_;
   std::unordered_map<std::string, std::unique_ptr<Connection>> connections_;  // By identity.
-  // Identities of connections that were cut, the last kMostEnded.
+  // Identities of the last kMostEnded connections that were cut.
   std::unordered_set<std::string> ended_;
   std::deque<std::string> ended_order_;
-  std::vector<std::shared_ptr<Splice>> blocked_;  // With a message that waits for its client.
-  std::uint64_t unused_ = 0;                      // Connections that no client's message came over.
+  std::vector<std::shared_ptr<Splice>> blocked_;  // Splices whose message waits for the client.
+  std::uint64_t unused_ = 0;  // Connections that ended without any message of a client.
   absl::Duration log_second_ = -absl::InfiniteDuration();
   int log_lines_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -234,12 +235,12 @@ void Splices::Impl::OnFront() {
   }
 }
 
-// [identity][service][what it is to get]
+// A client's message is [identity][service][frame for the service].
 void Splices::Impl::OnClient(std::vector<Frame>& frames) {
   if (frames.size() < 2) return;
   const std::string identity(frames[0].text());
   if (ended_.contains(identity)) return;
-  // (The last one of many frames stands for those that were dropped.)
+  // (If the message has too many frames, the last one stands for the dropped ones.)
   const bus::Sender sender = bus::SenderOf(frames[1]);
   Connection& connection = *ConnectionOf(identity, sender);
   const auto key = options_.keys->Find(sender.key);
@@ -282,7 +283,7 @@ void Splices::Impl::OnNode(Connection& connection, const bus::AllowedKey& key,
   }
   if (!is_new) return;
   if (MayLog()) LOG(INFO) << "node " << key.name << " has come from " << sender.address;
-  // A node that connects anew has given up what it had before.
+  // A node that reconnects has given up its earlier connections.
   std::vector<std::string> earlier;
   for (const auto& [other, one] : connections_) {
     if (other != identity && one->node != nullptr && one->key == key.public_key) {
@@ -369,7 +370,7 @@ void Splices::Impl::DropMalformed(Connection& connection, const bus::Sender& sen
                << sender.address << ": " << why.message() << " (said once for each connection)";
 }
 
-// Every call that may change something; the service logs it too, and cannot know whose it is.
+// Logs each call that may change something, because the service's own log cannot name the client.
 void Splices::Impl::LogCall(const bus::AllowedKey& key, const bus::Sender& sender,
                             std::string_view service, const Admission& verdict) {
   if (!MayLog()) return;
@@ -395,7 +396,7 @@ absl::StatusOr<std::unique_ptr<Socket>> Splices::Impl::ConnectTo(const std::stri
   const std::string address = is_hub                  ? bus::HubSubscribeAddress(locations)
                               : service == "registry" ? locations.registry_address
                                                       : locations.ServiceAddress(service);
-  // (The hub's clients wait for it, and connect anew by themselves.)
+  // (Subscribers wait for the hub, which reconnects by itself.)
   if (absl::Status there = is_hub ? absl::OkStatus() : bus::ProbeListener(address); !there.ok()) {
     return absl::UnavailableError(there.message());
   }
@@ -438,12 +439,12 @@ void Splices::Impl::WatchSplice(const std::shared_ptr<Splice>& splice) {
 
 void Splices::Impl::OnServiceLost(const std::shared_ptr<Splice>& splice) {
   if (splice->closed || !splice->socket->ReadConnectionLost()) return;
-  // The answers that it gave before it went.
+  // Passes on the answers that the service gave before it ended.
   OnService(splice);
   if (splice->closed) return;
   Connection& connection = *splice->connection;
   const std::string service = splice->service;
-  // (A message that waits for its client is lost with the rest: the client asks again.)
+  // (A message that waits for the client is lost with the rest: the client repeats the call.)
   Close(*splice);
   connection.splices.erase(service);
   (void)SayWayLost(connection, absl::AbortedError(
@@ -472,7 +473,7 @@ void Splices::Impl::OnService(const std::shared_ptr<Splice>& splice) {
   }
 }
 
-// False if the message waits, or the client has gone.
+// Returns false if the message waits or the client has disconnected.
 bool Splices::Impl::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Frame>& frames) {
   const Socket::Sent sent = Send(*splice->connection, frames);
   if (sent == Socket::Sent::kYes) {
@@ -491,7 +492,7 @@ bool Splices::Impl::PassOn(const std::shared_ptr<Splice>& splice, std::vector<Fr
   return false;
 }
 
-// ZeroMQ does not tell when a client has room again.
+// Retries by timer, because ZeroMQ does not report when a client's queue has room again.
 void Splices::Impl::RetryWaiting() {
   const auto now = std::exchange(blocked_, {});
   for (const auto& splice : now) {
@@ -521,14 +522,15 @@ void Splices::Impl::Answer(Connection& connection, std::uint64_t corr, const abs
   reply.corr = corr;
   reply.status = bus::ToWire(error);
   std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)), bus::Encode(reply)};
-  // A client that does not read what it gets misses it.
+  // A client that does not read its messages loses this one.
   (void)Send(connection, frames);
 }
 
 bool Splices::Impl::SayWayLost(Connection& connection, const absl::Status& why) {
   std::array<Frame, 2> frames = {Frame(std::string_view(connection.identity)),
                                  bus::EncodeWayLost(why)};
-  // It must not be missed: a client that cannot be told is cut, and learns of it so.
+  // This message must not be lost: a client that cannot receive it is cut off, and sees that
+  // instead.
   if (Send(connection, frames) != Socket::Sent::kFull) return true;
   Cut(connection, "it does not read");
   return false;
@@ -563,10 +565,10 @@ void Splices::Impl::Cut(Connection& connection, std::string_view why) {
   }
   cut_ += 1;
   if (connection.node != nullptr) connection.node->Refuse(why);
-  // The last message to it is still on its way.
+  // Closes the connection a little later, so that the last message can still arrive.
   thread_.RunAfter(kToHear,
                    [ticket = connection.ticket] { bus::TcpDoor::OfThisProcess().Cut(ticket); });
-  // Its messages that wait are not read any more.
+  // Ignores the messages that the client has already queued.
   ended_.insert(connection.identity);
   ended_order_.push_back(connection.identity);
   if (ended_order_.size() > kMostEnded) {
@@ -589,7 +591,8 @@ void Splices::Impl::CutRemoved() {
   }
 }
 
-// Finds clients that have gone: sending to them fails. Tells of strangers.
+// Pings all clients, which detects those that have disconnected. Reports connections without a
+// valid key.
 void Splices::Impl::Sweep() {
   const std::uint64_t unused = bus::TcpDoor::OfThisProcess().GetStats().unused;
   if (std::exchange(unused_, unused) != unused) {

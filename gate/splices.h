@@ -13,51 +13,51 @@
 
 namespace gate {
 
-// The sockets of the gate: what the clients say goes on to the services and the hub of this yard if
-// their keys' roles allow it, and what those say goes back (bus/access/gate_messages.h).
+// The sockets of the gate. Passes messages of clients on to the services and the hub of this yard,
+// if the roles of their keys allow it, and the answers back (bus/access/gate_messages.h).
 //
-// A client's connection has a connection of its own to each service that it calls, so that a limit
-// of a service is one for each client, and a client that does not read stops what it has asked for
-// and nothing else. Nothing is kept: when the gate is killed its clients connect anew and ask
-// again.
+// For each client connection the gate opens a separate connection to each service that the client
+// calls. A service's limit per caller therefore applies per client, and a client that does not read
+// delays only its own requests. The gate stores nothing: when it is killed, its clients reconnect
+// and repeat their requests.
 //
-// Any thread; the work is done on the bus thread of the node.
+// Any thread; the work is done on the node's bus thread.
 class Splices {
  public:
-  // Limits of one connection; more is refused.
+  // Limit of one connection.
   static constexpr std::size_t kMostSubscriptions = 1000;
   // Limits of all connections together.
   static constexpr std::size_t kMostSubscriptionsOfAll = 20'000;
   static constexpr std::size_t kMostSplices = 2048;
 
   struct Options {
-    bus::Node* node = nullptr;                // Not owned; outlives the Splices.
-    std::vector<std::string> endpoints = {};  // "tcp://127.0.0.1:7711"; port "*": any that is free.
+    bus::Node* node = nullptr;                // Not owned; must outlive the Splices.
+    std::vector<std::string> endpoints = {};  // "tcp://127.0.0.1:7711"; port "*": any free port.
     bus::CurvePair own = {};                  // The server's key.
-    KeyBook* keys = nullptr;                  // Not owned; outlives the Splices.
+    KeyBook* keys = nullptr;                  // Not owned; must outlive the Splices.
   };
-  // Errors name the address that cannot be bound.
+  // Binds the sockets and starts. Errors name the address that cannot be bound.
   static absl::StatusOr<std::unique_ptr<Splices>> Open(Options options);
   ~Splices();
   Splices(const Splices&) = delete;
   Splices& operator=(const Splices&) = delete;
 
-  // Where it is bound: "tcp://127.0.0.1:7711".
+  // Bound addresses: "tcp://127.0.0.1:7711".
   std::vector<std::string> endpoints() const;
-  // Call it when KeyBook::version() is another: connections of keys that are gone are cut.
+  // Call it when KeyBook::version() has changed; cuts the connections of removed keys.
   void KeysChanged();
 
   struct Stats {
-    std::uint64_t connections;    // Clients' connections, now.
-    std::uint64_t splices;        // Connections to services and the hub, now.
-    std::uint64_t subscriptions;  // Now.
+    std::uint64_t connections;    // Present client connections.
+    std::uint64_t splices;        // Present connections to services and the hub.
+    std::uint64_t subscriptions;  // Present number.
     std::uint64_t nodes;          // Nodes' connections, at most two seconds ago.
-    std::uint64_t channels;       // Connections that those carry, at most two seconds ago.
+    std::uint64_t channels;  // Connections that nodes' channels carry, at most two seconds ago.
     std::uint64_t calls_passed;
     std::uint64_t calls_refused;
-    std::uint64_t malformed;  // Messages that were dropped.
+    std::uint64_t malformed;  // Dropped messages.
     std::uint64_t events_passed;
-    std::uint64_t connections_cut;  // Their key was removed, or they went too far.
+    std::uint64_t connections_cut;  // Because the key was removed or a limit was exceeded.
   };
   Stats GetStats() const;
 

@@ -1,4 +1,4 @@
-// Tests the gate with services, a hub and clients in one process, over TCP on this machine.
+// Tests the gate with services, a hub and clients in one process over TCP on this machine.
 
 #include "gate/splices.h"
 
@@ -62,7 +62,7 @@ constexpr absl::Duration kLong = absl::Seconds(30);
 
 std::vector<std::uint8_t> Bytes(std::string_view text) { return {text.begin(), text.end()}; }
 
-// Waits for what other threads do.
+// Waits until `holds` returns true, for conditions that other threads establish.
 bool Eventually(const std::function<bool()>& holds) {
   const absl::Time deadline = absl::Now() + kLong;
   while (!holds()) {
@@ -72,10 +72,10 @@ bool Eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-// Connections to this process that have ended without a message of a known key.
+// Number of connections to this process that ended without a message of a known key.
 std::uint64_t Unused() { return bus::TcpDoor::OfThisProcess().GetStats().unused; }
 
-// Somebody elsewhere, with an access file and a process's place on the bus.
+// A remote client with an access file and its own node on the bus.
 class Remote {
  public:
   Remote(const bus::TestYard& yard, const std::string& access_file) {
@@ -107,7 +107,7 @@ class Remote {
   std::unique_ptr<bus::Client> client_;
 };
 
-// The payloads that a subscriber has heard.
+// Collects the payloads that a subscriber receives.
 class Heard {
  public:
   bus::Subscriber::Options Of(const std::string& prefix, bus::Client* client) {
@@ -189,12 +189,12 @@ class SplicesTest : public ::testing::Test {
   }
   std::string Port() const { return address_.substr(address_.rfind(':') + 1); }
 
-  // The gate does so again and again.
+  // Reads the keys again, which the gate does periodically.
   void LookAtKeys() {
     keys_.Read();
     splices_->KeysChanged();
   }
-  // Path of a new access file; its key is not allowed yet.
+  // Returns the path of a new access file, whose key is not allowed yet.
   std::string MakeFile(const std::string& name, bus::CurvePair* pair) {
     *pair = *bus::MakeCurvePair();
     const std::string path = yard_.directory() + "/" + name + ".key";
@@ -322,7 +322,7 @@ TEST_F(SplicesTest, AGateThatIsGoneForAWhileLosesNothingThatWasAcknowledged) {
   EXPECT_THAT(heard.Await(1), ElementsAre("before"));
   const std::string port = Port();
   splices_.reset();
-  // Published while no gate is there, by somebody in the yard.
+  // Published inside the yard while no gate runs.
   bus::Client inside(server_.get());
   msg::PublishRequestT request;
   request.topic = "e/note/";
@@ -341,8 +341,8 @@ TEST_F(SplicesTest, AGateThatIsGoneForAWhileLosesNothingThatWasAcknowledged) {
   EXPECT_EQ(subscriber.GetStats().lost, 0u);
 }
 
-// No later event of the topic shows that one is missing, and the hub has said its number before the
-// gate is back: it does so once, after a second.
+// No later event of the topic reveals the gap, and the hub has sent the tail before the gate
+// returns; it sends each tail only once, after a second.
 TEST_F(SplicesTest, WhatWasPublishedWithoutAGateComesWithoutAnotherEvent) {
   Remote alice(yard_, Allowed("alice", Role::kRead));
   Remote bob(yard_, Allowed("bob", Role::kPublish));
@@ -385,7 +385,7 @@ TEST_F(SplicesTest, AKeyThatIsAllowedLateConnects) {
   EXPECT_LT(answered - allowed, absl::Seconds(2));
 }
 
-// The gate refuses the key while the client's thread is busy, before its next call is sent.
+// The gate refuses the key while the client's thread is busy, before it sends the next call.
 TEST_F(SplicesTest, ACallThatIsMadeAfterTheKeyWasRefusedHearsWhy) {
   bus::CurvePair pair;
   Remote alice(yard_, MakeFile("alice", &pair));
@@ -396,8 +396,8 @@ TEST_F(SplicesTest, ACallThatIsMadeAfterTheKeyWasRefusedHearsWhy) {
     alice.client().Start<Trainer::Trials>({}, nullptr,
                                           [&](auto end) { ends.push_back(end.status()); });
   };
-  // The calls and the waits between them run without a look at the sockets. (libzmq ends the way
-  // in two steps, each when the socket is next used.)
+  // The calls and the waits between them do not use the sockets. (libzmq closes the connection in
+  // two steps, each at the next use of the socket.)
   constexpr std::size_t kCalls = 3;
   thread.Post([&] { EXPECT_TRUE(Eventually([&] { return all_posted.load(); })); });
   for (std::size_t i = 0; i < kCalls; ++i) {
@@ -430,7 +430,8 @@ TEST_F(SplicesTest, ARemovedKeyIsCut) {
   EXPECT_EQ(bob.Trials(), absl::OkStatus());
   ASSERT_EQ(folder_.Remove("alice"), absl::OkStatus());
   LookAtKeys();
-  // Bob's alone is left; the gate has none of alice's, and what it had open for her is closed.
+  // Only bob's is left: the gate has closed alice's connection and everything that it opened for
+  // her.
   EXPECT_TRUE(Eventually([&] { return splices_->GetStats().connections == 1; }));
   EXPECT_EQ(splices_->GetStats().splices, 1u);
   EXPECT_EQ(splices_->GetStats().subscriptions, 0u);
@@ -477,7 +478,7 @@ TEST_F(SplicesTest, NobodyAtTheAddressIsSaid) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("no gate answers at " + address_));
 }
 
-// A message of a client that has a key and says what it likes.
+// A client with a valid key that can send arbitrary messages.
 class RawClient {
  public:
   RawClient(bus::Node* node, const std::string& access_file) : thread_(node->bus_thread()) {
@@ -540,14 +541,14 @@ TEST_F(SplicesTest, TooManySubscriptionsAreRefused) {
   for (std::size_t i = 0; i < Splices::kMostSubscriptions + 100; ++i) {
     raw.Say({"hub", absl::StrCat("\1e/", i, "/")});
   }
-  // It is told so and cut; what it has said since counts for nothing.
+  // It receives an error and is cut off; its later messages are ignored.
   EXPECT_TRUE(Eventually([&] { return splices_->GetStats().connections_cut == 1; }));
   EXPECT_EQ(alice.Trials(), absl::OkStatus());
   EXPECT_EQ(splices_->GetStats().subscriptions, 0u);
   EXPECT_EQ(splices_->GetStats().connections_cut, 1u);
 }
 
-// A TCP connection on which anything may be said.
+// A TCP connection that can send arbitrary bytes.
 class RawConnection {
  public:
   explicit RawConnection(const std::string& port)
@@ -563,7 +564,7 @@ class RawConnection {
   void Say(const std::string& bytes) {
     (void)send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  // Reads all that the other side says.
+  // Reads and discards everything until the other side closes.
   bool WaitUntilClosed() {
     const absl::Time deadline = absl::Now() + kLong;
     while (absl::Now() < deadline) {
@@ -579,7 +580,7 @@ class RawConnection {
   const runtime::UniqueFd fd_;
 };
 
-// The greeting of ZMTP 3.1 for a mechanism.
+// Returns a ZMTP 3.1 greeting for a mechanism.
 std::string Greeting(const std::string& mechanism) {
   std::string greeting("\xff\0\0\0\0\0\0\0\0\x7f\x03\x01", 12);
   greeting += mechanism + std::string(20 - mechanism.size(), '\0');
@@ -591,7 +592,7 @@ TEST_F(SplicesTest, WhoSpeaksNoCurveIsRefusedAndCounted) {
   for (const std::string& said :
        {Greeting("NULL"), Greeting("PLAIN"), std::string("GET / HTTP/1.1\r\n\r\n"),
         Greeting("CURVE") + std::string("\x04\xc6\x05HELLO\x01\x00", 9) + std::string(192, 'x'),
-        // A frame that says it has 2^40 bytes.
+        // A frame that claims a size of 2^40 bytes.
         Greeting("CURVE") + std::string("\x06\0\0\x01\0\0\0\0\0", 9), std::string(100, '\xee')}) {
     RawConnection connection(Port());
     connection.Say(said);
@@ -605,8 +606,8 @@ TEST_F(SplicesTest, WhoSpeaksNoCurveIsRefusedAndCounted) {
   EXPECT_EQ(alice.Trials(), absl::OkStatus());
 }
 
-// More connections than may be new at once say nothing, and stay: the oldest are cut, long before
-// the time for a handshake (2 s) is over. (One try in which it takes longer may be the machine's.)
+// More silent connections than may be new at once: the oldest are cut, long before the handshake
+// timeout of 2 s. (Retried, because a busy machine may be slow once.)
 TEST_F(SplicesTest, SilentConnectionsKeepNobodyOut) {
   constexpr std::size_t kMore = 100;
   std::vector<std::unique_ptr<RawConnection>> silent;
@@ -626,7 +627,7 @@ TEST_F(SplicesTest, SilentConnectionsKeepNobodyOut) {
   EXPECT_EQ(alice.Trials(), absl::OkStatus());
 }
 
-// A server socket as the gate's, in a context that checks no keys.
+// A server socket like the gate's, in a context without a key check.
 TEST(GateSocketTest, LetsNobodyInWithoutAKeyCheck) {
   const bus::TestYard yard;
   const auto server = yard.MakeNode("server"), client = yard.MakeNode("client");
