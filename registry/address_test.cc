@@ -1,5 +1,5 @@
-// Where a registry may be: not where another one is, not in another user's directory. Needs root,
-// to give a directory away.
+// Tests where a registry may run: not where another one runs, and not in another user's directory.
+// Needs root, to give a directory to another user.
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ class AddressTest : public ::testing::Test {
     std::error_code ignored;
     std::filesystem::remove_all(directory_, ignored);
   }
-  // A registry with directories below `yard`; what it says is in yard/err.
+  // Starts a registry whose directories are below `yard`; its stderr goes to yard/err.
   runtime::Subprocess Launch(const std::string& yard, std::vector<std::string> flags = {}) {
     const std::string program = runtime::FindBinary("registry/registry").value_or("");
     flags.insert(flags.begin(), program);

@@ -1,5 +1,5 @@
-// The registry is killed while 10,000 events a second go through its hub: what subscribers of each
-// root end with.
+// Kills the registry while 10,000 events a second pass through its hub, and checks what the
+// subscribers of each root have received in the end.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ namespace {
 
 constexpr absl::Duration kLong = absl::Seconds(20);
 
-// An owner of one topic, whose record is a number of entries.
+// The owner of one topic; its record is a number of entries.
 class Owner {
  public:
   Owner(bus::Node* node, runtime::ThreadPool* pool, const std::string& service, std::string topic)
@@ -85,7 +85,7 @@ class Owner {
   std::atomic<std::uint64_t> entries_{0};
 };
 
-// Writes down the entries of each topic, and what it is told to be lost.
+// Records the entries of each topic, and the losses reported.
 class Ear {
  public:
   Ear(bus::Node* node, bus::Client* client)
@@ -108,7 +108,7 @@ class Ear {
                                }}) {}
   bus::Subscriber* operator->() { return &subscriber_; }
 
-  // Once there are `count` entries of the topic, lost ones included, or after some time.
+  // Waits until the topic has `count` entries, lost ones included, or until a timeout.
   std::vector<std::uint64_t> Heard(const std::string& topic, std::uint64_t count) {
     const absl::Time deadline = absl::Now() + kLong;
     runtime::MutexLock lock(mutex_);
@@ -156,7 +156,7 @@ class HubRestartTest : public ::testing::Test {
     EXPECT_EQ(node.status(), absl::OkStatus());
     return std::move(*node);
   }
-  // Starts it, and registers the owners as they would do themselves.
+  // Starts the registry, and registers the owners in their place.
   void Start(bus::Client& client) {
     const std::string program = runtime::FindBinary("registry/registry").value_or("");
     errors_ = runtime::UniqueFd(
@@ -185,7 +185,7 @@ class HubRestartTest : public ::testing::Test {
           absl::OkStatus());
     }
   }
-  // Events that have gone through the hub.
+  // Returns the number of events that passed through the hub.
   static std::uint64_t Forwarded(bus::Client& client) {
     const auto stats = client.Call<rpc::Common::Stats>({}, {.service = "registry"});
     EXPECT_EQ(stats.status(), absl::OkStatus());
@@ -269,7 +269,7 @@ TEST_F(HubRestartTest, OwnersTopicsEndCompleteAndUsersEventsCompleteOrTold) {
     EXPECT_TRUE(heard == all) << owner->topic() << ": once each, in order";
     EXPECT_EQ(ear.Lost(owner->topic()), 0u) << owner->topic();
   }
-  // The publisher lives, so that the number is exact.
+  // The publisher is still alive, so the number is exact.
   const auto heard = ear.Heard("e/x/", kEntries);
   EXPECT_TRUE(std::is_sorted(heard.begin(), heard.end(), std::less_equal<>())) << "e/x/";
   EXPECT_EQ(heard.size() + ear.Lost("e/x/"), kEntries);
@@ -281,7 +281,7 @@ TEST_F(HubRestartTest, OwnersTopicsEndCompleteAndUsersEventsCompleteOrTold) {
   (void)coordinator.RequestStop();
 }
 
-// Much more than all sockets on the way can hold.
+// Sends much more than all sockets on the path can buffer.
 TEST_F(HubRestartTest, AStalledSubscriberOfUsersEventsEndsComplete) {
   constexpr std::uint64_t kEvents = 40'000;
   const auto node = MakeNode("publisher");
@@ -313,7 +313,7 @@ TEST_F(HubRestartTest, AStalledSubscriberOfUsersEventsEndsComplete) {
   ASSERT_EQ(subscriber.WaitUntilConnected(kLong), absl::OkStatus());
   for (std::uint64_t i = 1; i <= kEvents; ++i) {
     ASSERT_EQ(publisher.Publish("e/x/", Owner::Entry(i)), absl::OkStatus());
-    // The hub takes them all.
+    // Wait until the hub has received all of them.
     while (i % 5000 == 0 && Forwarded(client) < i) {
     }
   }
@@ -329,7 +329,7 @@ TEST_F(HubRestartTest, AStalledSubscriberOfUsersEventsEndsComplete) {
   EXPECT_EQ(lost, 0u);
 }
 
-// Each as a program would that says one thing and ends.
+// Each publisher is like a program that publishes one event and exits.
 TEST_F(HubRestartTest, EventsOfAThousandShortLivedPublishersAllArrive) {
   constexpr std::size_t kPublishers = 1000;
   const auto node = MakeNode("ear");

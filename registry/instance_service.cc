@@ -31,7 +31,7 @@ using rpc::Registry;
 constexpr std::size_t kMaxViews = 64;
 constexpr absl::Duration kStartTimeout = absl::Seconds(60);
 constexpr absl::Duration kStopTimeout = absl::Seconds(10);
-// An answer that says "timed out" has to come before the call's own deadline.
+// Reserved so that the answer "timed out" arrives before the call's own deadline.
 constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
 
 template <typename M>
@@ -69,7 +69,7 @@ class InstanceService::Impl {
   absl::StatusOr<msg::WithdrawInstanceReplyT> Withdraw(
       const bus::CallContext&, const msg::WithdrawInstanceRequestT& request);
 
-  // The registry's own, where nothing is named.
+  // Returns the caller's temporary directory; the registry's own if `environment` is empty.
   absl::StatusOr<std::string> TemporaryFor(const std::vector<std::string>& environment,
                                            const std::string& working_directory) const;
   bool MayForget(const std::string& temporary_directory, InstanceView* view) const;
@@ -147,8 +147,8 @@ InstanceView* InstanceService::Impl::ViewOf(const std::string& temporary_directo
   return (views_[temporary_directory] = std::move(view)).get();
 }
 
-// A directory that no call waits for and that has no live tool can be forgotten, and read again
-// later.
+// True if no call waits for the directory and it has no live tool: it can be forgotten, and read
+// again later.
 bool InstanceService::Impl::MayForget(const std::string& temporary_directory,
                                       InstanceView* view) const {
   if (own_temporary_.ok() && temporary_directory == *own_temporary_) return false;
@@ -209,7 +209,7 @@ void InstanceService::Impl::Start(Writer<Registry::StartOrReuse> writer,
       Budget(writer->context(),
              request.timeout_ms == 0 ? kStartTimeout : absl::Milliseconds(request.timeout_ms));
   caller.trace = writer->context().trace;
-  // A caller that reads too slowly misses a line of progress, nothing else.
+  // A caller that reads too slowly loses a line of progress, nothing else.
   caller.progress = [writer](msg::StartOrReuseReplyT part) {
     (void)writer->SendPart(std::move(part));
   };
@@ -292,7 +292,7 @@ void InstanceService::Impl::Stop(Writer<Registry::StopInstance> writer,
       });
 }
 
-// Answers those whose tool is not there any more.
+// Answers the callers whose tool has ended.
 void InstanceService::Impl::EndStops() {
   for (auto stop = stopping_.begin(); stop != stopping_.end();) {
     Stopping& stopping = stop->second;

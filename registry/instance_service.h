@@ -18,26 +18,26 @@
 
 namespace registry {
 
-// Answers the registry's methods about tools (TensorBoard first): lists those that run, starts or
+// Serves the registry's methods about tools (such as TensorBoard): lists running ones, starts or
 // reuses one, stops one, writes and removes info files.
 //
-// Lives on the loop's thread; the handlers it adds go there. The objects that the options point to
-// outlive it.
+// Belongs to the loop's thread, on which its handlers run.
+// The objects in the options must outlive it.
 class InstanceService {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;
     runtime::Clock* clock = nullptr;
-    bus::Client* client = nullptr;  // Finds the launcher.
+    bus::Client* client = nullptr;  // Reaches the launcher.
     ToolProbe* probe = ToolProbe::Kernel();
-    uid_t uid;                                  // Ours.
-    std::vector<std::string> environment = {};  // Names the info directory that is listed if a
-                                                // request has no environment.
+    uid_t uid;  // Our own uid.
+    // Determines the info directory for requests without an environment.
+    std::vector<std::string> environment = {};
     std::string working_directory = {};
-    std::function<bool()> launcher_is_there = {};  // On the loop's thread.
+    std::function<bool()> launcher_is_there = {};  // Called on the loop's thread.
   };
   struct Stats {
-    std::uint64_t instances;  // Entries of all views at the last change or question.
+    std::uint64_t instances;  // Entries of all views at the last change or call.
     std::uint64_t launched = 0, reused = 0, failed;
   };
   // Adds its methods to `service`, which must not have been started.
@@ -46,7 +46,7 @@ class InstanceService {
   InstanceService(const InstanceService&) = delete;
   InstanceService& operator=(const InstanceService&) = delete;
 
-  // On the loop's thread, for Common.Names: tools that run, by what `yard stop` calls them.
+  // For Common.Names: adds running tools, by their names in `yard stop`. On the loop's thread.
   void ListNames(bus::NameList& names);
   // Any thread.
   Stats GetStats() const;

@@ -1,5 +1,5 @@
-// The registry's methods about tools, with real processes: a listening socket of this process is
-// the port of every tool. As root, so that there can be another user.
+// Tests the registry's methods about tools with real processes; a listening socket of this process
+// is every tool's port. Runs as root, so that another user can take part.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ class InstanceServiceTest : public ::testing::Test {
  protected:
   InstanceServiceTest()
       : environment_({"TMPDIR=" + registry_.directory(), "PATH=" + registry_.directory()}) {
-    EXPECT_EQ(chmod(registry_.directory().c_str(), 01777), 0);  // As /tmp is.
+    EXPECT_EQ(chmod(registry_.directory().c_str(), 01777), 0);  // Like /tmp.
     Listen();
     EXPECT_TRUE(registry_.Start());
   }
@@ -57,8 +57,7 @@ class InstanceServiceTest : public ::testing::Test {
     ASSERT_EQ(getsockname(port_fd_.get(), any, &size), 0);
     port_ = ntohs(address.sin_port);
   }
-  // A process that holds the port and lives until it gets SIGTERM, or one that takes no notice of
-  // it.
+  // Starts a process that holds the port and lives until SIGTERM; a stubborn one ignores SIGTERM.
   pid_t StartTool(bool stubborn = false) {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -136,7 +135,7 @@ TEST_F(InstanceServiceTest, WhatIsAnnouncedIsListedUntilItIsWithdrawn) {
   msg::WithdrawInstanceRequestT request;
   request.pid = pid;
   request.environment = environment_;
-  for (int i = 0; i < 2; ++i) {  // A missing file is no error.
+  for (int i = 0; i < 2; ++i) {  // A missing file is not an error.
     EXPECT_EQ(registry_.client().Call<Registry::WithdrawInstance>(request).status(),
               absl::OkStatus());
   }
@@ -201,7 +200,7 @@ TEST_F(InstanceServiceTest, WhatDoesNotRunCannotBeStopped) {
   EXPECT_THAT(stopped.status().message(), HasSubstr("tensorboard-1"));
 }
 
-// Another user writes a file that is true in everything: our process, our port, the caller's key.
+// Another user writes a file whose data are all correct: our process, our port, the caller's key.
 TEST_F(InstanceServiceTest, AFileOfAnotherUserIsShownAsHisAndNeverReusedOrStopped) {
   const std::string tool = registry_.directory() + "/tensorboard";
   ASSERT_EQ(symlink("/bin/true", tool.c_str()), 0);
@@ -225,10 +224,10 @@ TEST_F(InstanceServiceTest, AFileOfAnotherUserIsShownAsHisAndNeverReusedOrStoppe
   request.arguments = arguments;
   request.environment = environment_;
   request.working_directory = "/";
-  // There is no launcher, which is known only to one who does not find a tool to reuse.
+  // The error proves that no tool was reused: only a launch needs the launcher, which is missing.
   const auto started = registry_.client().Call<Registry::StartOrReuse>(request);
   EXPECT_TRUE(absl::IsUnavailable(started.status())) << started.status();
-  ASSERT_EQ(Announce(pid), absl::OkStatus());  // Root may replace it.
+  ASSERT_EQ(Announce(pid), absl::OkStatus());  // Root may replace the file.
   EXPECT_THAT(Instances(), SizeIs(1));
 }
 

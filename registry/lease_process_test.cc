@@ -1,5 +1,5 @@
-// Leases as the clients of a real registry see them: late, killed, stalled, restarted, wiped away,
-// very many.
+// Tests leases as clients of a real registry see them: late, killed, stalled, restarted, with the
+// state directory wiped, and in large numbers.
 
 #include <signal.h>
 
@@ -71,7 +71,7 @@ class LeaseProcessTest : public ::testing::Test {
     request.lease_id = lease;
     return registry_.client().Call<Registry::Renew>(request).status();
   }
-  // Follows changes of `prefix` until `on_event` says that it is enough.
+  // Follows changes of `prefix` until `on_event` returns true.
   using OnEvent = std::function<bool(const msg::LeaseEventT&)>;
   absl::Status Watch(const std::string& prefix, std::uint64_t from, std::uint64_t epoch,
                      const OnEvent& on_event) {
@@ -156,7 +156,7 @@ TEST_P(StalledRegistryTest, LosesNobodyAndSuspectsNobody) {
   EXPECT_EQ(registry_.client().Call<Registry::List>({}, {.timeout = stall}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   ASSERT_EQ(registry_.process().Signal(SIGCONT), absl::OkStatus());
-  // Everybody has renewed, or is late, before the time of one that does not is over.
+  // Nobody renews this lease: when it ends, every other holder has renewed or is late.
   Register(LeaseOf("clock", "0", 5000));
   std::vector<std::string> changes;
   const absl::Status watched =
@@ -196,7 +196,7 @@ TEST_F(LeaseProcessTest, AfterARestartAllAreBackWithinTwoSeconds) {
   EXPECT_EQ(nonces_again, nonces) << "they are other processes";
 }
 
-// ---- What is on disk
+// ---- The state on disk
 
 TEST_F(LeaseProcessTest, AWipedStateDirectoryIsNotFatal) {
   registry_.StartMember("old");
@@ -250,7 +250,7 @@ TEST_F(LeaseProcessTest, AWatchBeginsWithASnapshotUnlessItsRevisionIsKnown) {
 }
 
 TEST_F(LeaseProcessTest, AWatcherThatIsTooSlowGetsAnotherSnapshotAndThenTheChanges) {
-  // Messages that are sent and not read wait in several places; this is more than they and the
+  // Several buffers hold messages that were sent but not read; this is more than they and the
   // registry keep together.
   constexpr std::uint64_t kChanges = 4000;
   const auto big = [](std::uint64_t nonce) {
@@ -273,7 +273,7 @@ TEST_F(LeaseProcessTest, AWatcherThatIsTooSlowGetsAnotherSnapshotAndThenTheChang
               }(),
               [&](const msg::WatchReplyT& part) {
                 if (part.snapshot && ++snapshots == 1) {
-                  // Reads nothing while very much happens.
+                  // Read nothing during many changes.
                   for (std::uint64_t i = 2; i <= kChanges; ++i) {
                     EXPECT_EQ(writer.Call<Registry::Register>(big(i)).status(), absl::OkStatus());
                   }
@@ -316,7 +316,7 @@ TEST_F(LeaseProcessTest, ControlCharactersReachNeitherTheAnswerNorTheLog) {
   EXPECT_EQ(registry_.Errors().find_first_of("\x1b\x07\xc2"), std::string::npos);
 }
 
-// ---- Very many
+// ---- Many leases
 
 class ManyLeasesTest : public LeaseProcessTest {
  protected:

@@ -1,4 +1,5 @@
-// A service with no methods of its own, for tests: member NAME. Registers until it is stopped.
+// A service without methods of its own, for tests: member NAME. Stays registered until it is
+// stopped.
 
 #include "bus/process/service_process.h"
 #include "runtime/process/exit_code.h"

@@ -14,7 +14,8 @@ using rpc::Common;
 void ListTopics(bus::Hub& hub, bus::NameList& names) {
   msg::TopicsRequestT request;
   request.prefix = names.prefix();
-  request.limit = static_cast<std::uint32_t>(names.limit()) + 1;  // One more says that there are.
+  request.limit = static_cast<std::uint32_t>(names.limit()) + 1;  // One more, to see whether there
+                                                                  // are more.
   for (const auto& topic : hub.Topics(request).topics) {
     if (!names.Add("topic", topic->topic, topic->type)) break;
   }
@@ -27,7 +28,7 @@ void AddNameMethods(bus::Service* service, runtime::EventLoop* loop, bus::Hub* h
   service->HandleAsync<Common::Names>([=](std::shared_ptr<bus::ReplyWriter<Common::Names>> writer,
                                           const msg::NamesRequestT& request) {
     const auto names = std::make_shared<bus::NameList>(request);
-    // (On the pool, because the hub's answer waits for the bus thread.)
+    // (Handlers run on the pool, because the hub's methods wait for the bus thread.)
     if (names->Wants("topic")) ListTopics(*hub, *names);
     loop->Post([=] {
       if (names->Wants("service")) services->ListNames(*names);

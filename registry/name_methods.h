@@ -9,8 +9,8 @@
 
 namespace registry {
 
-// Adds Common.Names to the registry's Service, which must not have been started: services that are
-// there, running tools, and topics that somebody has published on. The parts outlive the calls.
+// Adds Common.Names to the registry's Service before it is started. Its names are those of live
+// services, running tools, and published topics. All arguments must outlive the calls.
 void AddNameMethods(bus::Service* service, runtime::EventLoop* loop, bus::Hub* hub,
                     const RegistryService* services, InstanceService* tools);
 

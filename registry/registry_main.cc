@@ -1,4 +1,4 @@
-// The registry: knows who is alive, and hosts the event hub.
+// The registry: records which processes are alive, and hosts the event hub.
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The registry as a process: what its clients see, over its real socket.
+// Tests the registry as a process, through its real socket.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ class RegistryProcessTest : public ::testing::Test {
     EXPECT_EQ(process.status(), absl::OkStatus());
     return std::make_unique<runtime::Subprocess>(std::move(*process));
   }
-  // Starts it and waits until it answers.
+  // Starts the registry and waits until it answers.
   void Start(std::vector<std::string> flags = {}) {
     process_ = Launch(std::move(flags));
     const auto reply =

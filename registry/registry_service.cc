@@ -31,9 +31,9 @@ namespace {
 
 using rpc::Registry;
 
-// So many leases with all they may say are one message: it has at most 10,000 tables.
+// This many leases of maximal content fit into one message, which has at most 10,000 tables.
 constexpr std::size_t kLeasesInPart = 128;
-constexpr int kLinesAtOnce = 10;  // Lines of the log when many leases end together.
+constexpr int kLinesAtOnce = 10;  // Limit of log lines when many leases end together.
 
 template <typename M>
 using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
@@ -56,9 +56,9 @@ std::unique_ptr<msg::LeaseT> BriefOf(const msg::LeaseT& lease) {
 
 // Everything but the statistics belongs to the loop's thread.
 //
-// A watcher has been told of every change up to `published_revision_` that it wants, unless it is
-// `behind`: then it has been told of those up to its own `told`, and goes on when its caller has
-// read what was sent before.
+// A watcher has received every change that it wants up to `published_revision_`, unless it is
+// `behind`: it then has those up to its own `told`, and continues when its caller has read the
+// earlier messages.
 }  // namespace
 
 class RegistryService::Impl {
@@ -80,7 +80,7 @@ class RegistryService::Impl {
     std::uint64_t told = 0;
     bool behind = true;
     bool waits = false;  // For its caller to read.
-    // It gets a snapshot of the state at `told`, and has had the leases up to this id.
+    // Set while it receives a snapshot of the state at `told`: the last lease id that was sent.
     std::optional<std::uint64_t> snapshot_after = std::nullopt;
   };
   struct WatchedProcess {
@@ -110,8 +110,8 @@ class RegistryService::Impl {
   void TellWatchers(const Changes& changes);
   void EndWatch(std::uint64_t id);
   void CatchUp(std::uint64_t id);
-  // The next message for a watcher that is behind, and how that leaves it; nothing if it has been
-  // told everything.
+  // Returns the next message for a watcher that is behind, and updates the watcher; null if it has
+  // received everything.
   std::optional<msg::WatchReplyT> NextPart(Watcher& watcher) const;
   msg::WatchReplyT SnapshotPart(Watcher& watcher) const;
   void WaitUntilRead(std::uint64_t id, Watcher& watcher);
@@ -121,7 +121,7 @@ class RegistryService::Impl {
 
   const Options options_;
   const std::uint64_t epoch_;
-  // Functions on their way to the loop hold it weakly and do nothing when it has gone.
+  // Functions posted to the loop hold it weakly, and do nothing once it has expired.
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   LeaseTable leases_;
   std::map<std::uint64_t, WatchedProcess> processes_;  // By lease.
@@ -232,14 +232,14 @@ void RegistryService::Impl::Look() {
                     [this] { Look(); });
 }
 
-// False if it has ended already.
+// Returns false if the process has ended already.
 bool RegistryService::Impl::WatchProcess(const msg::LeaseT& lease) {
   if (processes_.contains(lease.id) || lease.process == nullptr) return true;
   const runtime::ProcessIdentity identity = IdentityOf(*lease.process);
-  // In another pid namespace the number means somebody else: there the lease alone decides.
+  // In another pid namespace the pid means another process: there only the lease decides.
   if (!runtime::InOurNamespace(identity)) return true;
   runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, identity.pid, 0)));
-  // (Asked after opening: the descriptor can only be that process's if it still runs.)
+  // (Checked after opening: if the process is alive now, the descriptor is certainly its own.)
   if (!runtime::IsAlive(identity)) return false;
   if (!pidfd.valid()) return true;
   const std::uint64_t id = lease.id;
@@ -263,12 +263,12 @@ void RegistryService::Impl::UnwatchProcess(std::uint64_t lease) {
   processes_.erase(process);
 }
 
-// ---- Telling
+// ---- Notifications
 
 void RegistryService::Impl::TellChanges() {
   lease_count_ = leases_.size();
   revision_ = leases_.revision();
-  // (Never more than are kept, because everything that changes the table comes here at once.)
+  // (Never more than the history keeps, because every change of the table calls this at once.)
   const auto changes = leases_.ChangesSince(published_revision_);
   published_revision_ = leases_.revision();
   if (!changes.has_value()) return (void)(LOG(DFATAL) << "changes of leases were not told");
@@ -303,7 +303,7 @@ void RegistryService::Impl::TellHub(const msg::LeaseEventT& change) {
   LOG_IF(ERROR, !sent.ok()) << sent.status().message();
 }
 
-// Notifies the watchers whose prefix is a beginning of one of the paths.
+// Notifies the watchers whose prefix matches one of the changed paths.
 void RegistryService::Impl::TellWatchers(const Changes& changes) {
   std::set<std::uint64_t> concerned;
   for (const msg::LeaseEventT* change : changes) {
@@ -353,7 +353,7 @@ void RegistryService::Impl::EndWatch(std::uint64_t id) {
   watcher_count_ = watchers_.size();
 }
 
-// Sends a watcher what it has not been told, as far as its caller reads it.
+// Sends a watcher all that it has not received, as far as its caller keeps reading.
 void RegistryService::Impl::CatchUp(std::uint64_t id) {
   const auto found = watchers_.find(id);
   if (found == watchers_.end() || found->second.waits) return;
@@ -390,7 +390,7 @@ std::optional<msg::WatchReplyT> RegistryService::Impl::NextPart(Watcher& watcher
   if (watcher.snapshot_after.has_value()) return SnapshotPart(watcher);
   const auto changes = leases_.ChangesSince(watcher.told);
   if (!changes.has_value()) {
-    // The changes that it has missed are not kept any more.
+    // Some of the changes that it has missed are no longer kept.
     watcher.told = leases_.revision();
     watcher.snapshot_after = 0;
     return SnapshotPart(watcher);
@@ -407,8 +407,8 @@ std::optional<msg::WatchReplyT> RegistryService::Impl::NextPart(Watcher& watcher
   return part.events.empty() ? std::nullopt : std::make_optional(std::move(part));
 }
 
-// A lease that has changed since the snapshot was begun is left to the changes that follow. Only
-// the last part has the revision: a watch cannot go on from half a snapshot.
+// Skips a lease that has changed since the snapshot began; the changes that follow include it. Only
+// the last part has the revision, because a watch cannot resume from half a snapshot.
 msg::WatchReplyT RegistryService::Impl::SnapshotPart(Watcher& watcher) const {
   const LeaseTable::Found page = leases_.List(
       {.prefix = watcher.prefix, .after = *watcher.snapshot_after, .limit = kLeasesInPart});

@@ -15,10 +15,10 @@
 
 namespace registry {
 
-// Answers the methods of the registry: it owns the lease table, watches the registered processes
-// of this machine, tells watchers and the hub of every change, and publishes users' events.
+// Serves the methods of the registry: owns the lease table, watches the registered processes of
+// this machine, sends every change to watchers and the hub, and publishes users' events.
 //
-// Lives on the loop's thread; the handlers it adds go there. The hub and the loop outlive it.
+// Belongs to the loop's thread, on which its handlers run. The hub and the loop must outlive it.
 class RegistryService {
  public:
   struct Options {
@@ -37,9 +37,9 @@ class RegistryService {
   RegistryService(const RegistryService&) = delete;
   RegistryService& operator=(const RegistryService&) = delete;
 
-  // On the loop's thread: is there a live lease of this name?
+  // True if a live lease has this name. On the loop's thread.
   bool IsThere(std::string_view name) const;
-  // On the loop's thread, for Common.Names: services with a live lease.
+  // For Common.Names: adds the services with a live lease. On the loop's thread.
   void ListNames(bus::NameList& names) const;
   // Any thread.
   Stats GetStats() const;

@@ -16,7 +16,7 @@
 namespace registry {
 
 // A registry process in a private directory with a short path, members that register with it
-// (member_main.cc), and a client. All end with it.
+// (member_main.cc), and a client. The destructor ends all of them.
 class TestRegistry {
  public:
   static constexpr absl::Duration kLong = absl::Seconds(30);
@@ -26,11 +26,12 @@ class TestRegistry {
   TestRegistry(const TestRegistry&) = delete;
   TestRegistry& operator=(const TestRegistry&) = delete;
 
-  // Waits until it answers; false with a test failure if it does not.
+  // Starts the registry and waits until it answers; if it does not, fails the test and returns
+  // false.
   bool Start();
-  void Kill();  // SIGKILL, and waits.
+  void Kill();  // Sends SIGKILL and waits.
   runtime::Subprocess& process() { return *process_; }
-  // Not waited for.
+  // Starts a program without waiting for it.
   std::unique_ptr<runtime::Subprocess> Launch(const std::string& program,
                                               const std::vector<std::string>& arguments);
   void StartMember(const std::string& name);
@@ -41,11 +42,11 @@ class TestRegistry {
   const runtime::Locations& locations() const { return locations_; }
   bus::Node& node() { return *node_; }
   bus::Client& client() { return *client_; }
-  // Another process, as far as the registry can see.
+  // Makes a node that the registry takes for another process.
   std::unique_ptr<bus::Node> MakeNode() const;
 
   msg::ListReplyT List(const std::string& prefix = "");
-  // Asks until `count` leases of `prefix` are there, for at most `time`. How long it took.
+  // Polls until `prefix` has `count` leases, for at most `time`. Returns the time it took.
   absl::Duration AwaitCount(const std::string& prefix, std::size_t count,
                             absl::Duration time = kLong);
 
