@@ -9,22 +9,22 @@
 
 namespace registry {
 
-// The key by which TensorBoard's manager finds an instance to use again, byte for byte: base64
-// of what was started where. Tools with the same key may be used for each other; a different
-// order or spelling of the arguments is another key.
+// Returns the key by which TensorBoard's manager finds a reusable instance, byte for byte: base64
+// of the arguments and the working directory. Tools with the same key are interchangeable; another
+// order or spelling of the arguments gives another key.
 //
 // `working_directory` is the caller's, with symbolic links resolved; `arguments` are those after
-// the program's name. Both are bytes as the system has them. `configure_kwargs_json` is what an
-// in-process caller gives beside the arguments, a JSON object (json.dumps of Python: NaN,
-// Infinity and integers of any size are kept); "{}" from the command line and for start or reuse.
-// InvalidArgument if it is not that, or larger than 1 MiB.
+// the program's name. Both are raw bytes. `configure_kwargs_json` holds what an in-process caller
+// passes beside the arguments, as a JSON object (Python's json.dumps: NaN, Infinity and integers of
+// any size are preserved); it is "{}" for the command line and for start-or-reuse. InvalidArgument
+// if it is not a JSON object, or larger than 1 MiB.
 absl::StatusOr<std::string> CacheKey(std::string_view working_directory,
                                      const std::vector<std::string>& arguments,
                                      std::string_view configure_kwargs_json = "{}");
 
-// The same of {"arguments": [...], "working_directory": "...", "configure_kwargs": {...}}, the
-// last being optional. InvalidArgument for any other shape or member; a single string for the
-// arguments is refused with the hint to split it.
+// Returns the same for {"arguments": [...], "working_directory": "...", "configure_kwargs": {...}},
+// where the last member is optional. InvalidArgument for any other shape or member; if the
+// arguments are a single string, the error advises to split it.
 absl::StatusOr<std::string> CacheKeyOfJson(std::string_view json);
 
 }  // namespace registry

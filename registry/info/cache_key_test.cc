@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// The text that a key was made of.
+// Returns the text from which a key was made.
 std::string Datum(const absl::StatusOr<std::string>& key) {
   std::string datum;
   if (!key.ok()) return std::string(key.status().message());
@@ -39,7 +39,7 @@ std::string Kwargs(const std::string& json) {
   return datum.substr(before.size(), datum.size() - before.size() - after.size());
 }
 
-// Keys that the manager of TensorBoard 2.20 made.
+// The expected keys were made by the manager of TensorBoard 2.20.
 TEST(CacheKeyTest, KeysAreThoseOfTensorBoard) {
   EXPECT_EQ(
       CacheKey("/home/\xC3\xA9", {"--logdir", "\xC3\xA9 x"}).value_or(""),

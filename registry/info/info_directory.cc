@@ -27,9 +27,9 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/string_view.h"
 
-// The reader of TensorBoard opens every entry of the directory and fails on most of what is not
-// an info file, so nothing but complete info files is ever put there: what is being written lies
-// beside the directory, under a hidden name, and is then renamed.
+// TensorBoard's reader opens every entry of the directory and fails on most entries that are not
+// info files. Only complete info files are therefore ever put there: a file is written beside the
+// directory, under a hidden name, and then renamed.
 
 namespace registry {
 namespace {
@@ -37,10 +37,10 @@ namespace {
 using runtime::UniqueFd;
 
 constexpr char kName[] = "/.tensorboard-info";
-// To start a thread costs as much as to read some ten files.
+// Starting a thread costs as much as reading some ten files.
 constexpr std::size_t kEntriesPerThread = 128;
 constexpr std::size_t kMaxThreads = 4;
-constexpr std::size_t kBlock = 32;  // Entries that a thread takes at once.
+constexpr std::size_t kBlock = 32;  // Number of entries that a thread takes at once.
 constexpr mode_t kForEverybody = 0777;
 constexpr int kReadFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -48,7 +48,7 @@ absl::Status Error(int error, const char* doing, const std::string& path) {
   return absl::ErrnoToStatus(error, absl::StrCat(doing, " ", path));
 }
 
-// As os.path.abspath(): without "." and "..", without asking the file system.
+// Like os.path.abspath(): removes "." and ".." without asking the file system.
 std::string Absolute(std::string_view path, std::string_view working_directory) {
   const std::string whole = path.starts_with('/') ? std::string(path)
                                                   : absl::StrCat(runtime::Absl(working_directory),
@@ -93,7 +93,7 @@ FileState StateOf(const struct stat& about) {
           .modified_ns = Nanoseconds(about.st_mtim)};
 }
 
-// Takes back a name that was only for the time of writing.
+// Removes a temporary file, unless it was renamed, at the end of the scope.
 class Discarded {
  public:
   explicit Discarded(std::string path) : path_(std::move(path)) {}
@@ -108,7 +108,7 @@ class Discarded {
   std::string path_;
 };
 
-// An error about what we were not allowed to do in `directory`, with the reason.
+// Adds the directory's owner to an error about missing permission.
 absl::Status WithOwner(absl::Status error, const std::string& directory) {
   struct stat about {};
   if (error.code() != absl::StatusCode::kPermissionDenied ||
@@ -125,7 +125,7 @@ struct Entry {
   unsigned char type = DT_UNKNOWN;
 };
 
-// The entries of a directory, in its order.
+// Reads the entries of a directory, in the directory's order.
 class Listing {
  public:
   static absl::StatusOr<Listing> Open(const std::string& path) {
@@ -142,7 +142,7 @@ class Listing {
 
   int fd() const { return dirfd(stream_.get()); }
 
-  // At most `limit`, without "." and "..", ordered by name.
+  // Returns at most `limit` entries, without "." and "..", ordered by name.
   std::vector<Entry> Read(std::size_t limit, const std::string& path) {
     std::vector<Entry> entries;
     while (const dirent* const entry = readdir(stream_.get())) {
@@ -172,7 +172,7 @@ absl::Status NotRegular(const std::string& path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
 }
 
-// Reads an open file, which had `size` bytes, into `buffer`.
+// Reads an open file, whose size was `size` bytes, into `buffer`.
 absl::StatusOr<std::string_view> ReadBounded(int fd, std::int64_t size, const std::string& path,
                                              std::string* buffer) {
   if (size > InfoDirectory::kMaxFileSize) {
@@ -181,7 +181,7 @@ absl::StatusOr<std::string_view> ReadBounded(int fd, std::int64_t size, const st
   }
   buffer->resize(static_cast<std::size_t>(size));
   std::size_t got = 0;
-  // Bytes that were appended since are not read, and no second read is spent on finding the end.
+  // Ignores bytes that were appended since, and saves the read that would find the end.
   while (got < buffer->size()) {
     const ssize_t some = read(fd, buffer->data() + got, buffer->size() - got);
     if (some < 0 && errno == EINTR) continue;
@@ -192,7 +192,7 @@ absl::StatusOr<std::string_view> ReadBounded(int fd, std::int64_t size, const st
   return std::string_view(buffer->data(), got);
 }
 
-// The file `name` in the directory of `directory_fd`; `path` is how it is called.
+// Reads file `name` in the directory of `directory_fd`; `path` is its name in errors.
 absl::StatusOr<InfoFile> ReadAt(int directory_fd, const char* name, std::string path,
                                 std::string* buffer) {
   const UniqueFd fd(openat(directory_fd, name, kReadFlags));
@@ -215,8 +215,8 @@ absl::StatusOr<InfoFile> ReadAt(int directory_fd, const char* name, std::string 
                   .info = *std::move(info)};
 }
 
-// Reads the entries with several threads, because most of the time goes to the kernel, which opens
-// one file after the other. In the order of the entries; without those after more than `total_size`
+// Reads the entries with several threads, because most of the time is spent in the kernel, which
+// opens one file after the other. Keeps the order of the entries; stops after about `total_size`
 // bytes.
 std::vector<absl::StatusOr<InfoFile>> ReadEntries(const std::string& path, int directory_fd,
                                                   const std::vector<Entry>& entries,
@@ -226,8 +226,7 @@ std::vector<absl::StatusOr<InfoFile>> ReadEntries(const std::string& path, int d
   std::atomic<std::int64_t> total = 0;
   const auto read = [&] {
     std::string buffer;
-    // A thread that takes a block finishes it, so that the files that are not read are the last
-    // ones.
+    // A thread finishes each block that it takes, so that only entries at the end remain unread.
     while (total <= total_size) {
       const std::size_t first = next.fetch_add(kBlock);
       if (first >= entries.size()) return;
@@ -246,7 +245,7 @@ std::vector<absl::StatusOr<InfoFile>> ReadEntries(const std::string& path, int d
       {kMaxThreads, std::thread::hardware_concurrency(), entries.size() / kEntriesPerThread});
   try {
     while (others.size() + 1 < threads) others.emplace_back(read);
-  } catch (const std::system_error&) {  // No more threads for this user: it goes without.
+  } catch (const std::system_error&) {  // The user's thread limit: continues with fewer.
   }
   read();
   for (std::thread& other : others) other.join();

@@ -46,7 +46,7 @@ InstanceInfo Info(std::int64_t pid, const std::string& logdir = "~/my_data") {
           .cache_key = "eyJhIjoxfQ=="};
 }
 
-// For the life of it, files are made without these permissions.
+// Sets the umask for its lifetime.
 class Umask {
  public:
   explicit Umask(mode_t mask) : before_(umask(mask)) {}
@@ -56,7 +56,7 @@ class Umask {
   const mode_t before_;
 };
 
-// Collects the lines that are logged while it lives.
+// Collects the lines that are logged during its lifetime.
 class Logged : public google::LogSink {
  public:
   Logged() { google::AddLogSink(this); }
@@ -293,7 +293,7 @@ TEST_F(InfoDirectoryTest, TheNameOfAFileDoesNotMatter) {
   EXPECT_THAT(Pids(), ElementsAre(78, 77));
 }
 
-// An entry that is not an info file, and the code with which Read() refuses it.
+// An entry that is not an info file, with the code of the error that Read() returns for it.
 struct Junk {
   std::string name;
   absl::StatusCode code;
@@ -323,7 +323,7 @@ class JunkTest : public InfoDirectoryTest {
     ASSERT_EQ(ftruncate(huge.get(), off_t{1} << 30), 0);
     Bind("pid-58.info");
   }
-  // A socket; its path is too long for bind() unless one goes there.
+  // Binds a socket. The path is too long for bind(), so this changes to the directory first.
   void Bind(const std::string& name) {
     const std::string before = std::filesystem::current_path();
     ASSERT_EQ(chdir(directory_.path().c_str()), 0);
@@ -449,7 +449,7 @@ TEST_F(InfoDirectoryTest, TheNumberOfEntriesIsBounded) {
               ElementsAre(AllOf(HasSubstr(directory_.path()), HasSubstr("the rest is not read"))));
 }
 
-// Enough for several threads.
+// Enough files for several threads.
 TEST_F(InfoDirectoryTest, ManyFilesAreListedInOrderAndWithinTheBound) {
   ASSERT_EQ(directory_.Create(), absl::OkStatus());
   const auto size = static_cast<std::int64_t>(SerializeInfo(Info(1000), kVersion)->size());

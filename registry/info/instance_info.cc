@@ -17,12 +17,12 @@ using runtime::JsonValue;
 
 constexpr std::size_t kMaxQuoted = 80;
 
-// Every key of an info file, in the order of the text, with where it is kept.
+// All keys of an info file, in the order of the text, with the members that hold them.
 struct TextField {
   std::string_view key;
   std::string InstanceInfo::*text = nullptr;
   std::int64_t InstanceInfo::*number = nullptr;
-  bool optional = false;  // Left out when empty.
+  bool optional = false;  // Omitted when empty.
 };
 constexpr TextField kFields[] = {
     {"cache_key", &InstanceInfo::cache_key},
@@ -100,7 +100,7 @@ absl::StatusOr<InstanceInfo> ParseInfo(std::string_view json) {
   for (const TextField& field : kFields) {
     const JsonValue* const found = value->Find(field.key);
     if (field.optional) {
-      // Another program's key of this name may be anything.
+      // Another program's value for this key may be of any type.
       if (found != nullptr && found->kind == JsonValue::Kind::kString) {
         info.*field.text = BytesOfCodePoints(CodePointsOf(*found));
       }

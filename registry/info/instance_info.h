@@ -9,14 +9,15 @@
 
 namespace registry {
 
-// The description that a running tool gives of itself in its info file. Re-imagines the
-// TensorBoardInfo of TensorBoard's manager.py, whose files and ours are the same; docs/instances.md
-// has what differs.
+// A running tool's description of itself in its info file. Re-imagines the TensorBoardInfo of
+// TensorBoard's manager.py; its files and ours are the same. docs/instances.md lists the
+// differences.
 //
-// Strings are bytes as the system has them (a path, an argument). Bytes in them that are not UTF-8
-// go into the file as Python writes them: byte FF as \udcff.
+// Strings are raw bytes (a path, an argument). The file contains bytes that are not UTF-8 as Python
+// writes them: byte FF as \udcff.
 struct InstanceInfo {
   std::string version;
+  // The tool's process, and the TCP port on which it listens.
   std::int64_t start_time = 0;  // Seconds since 1970.
   std::int64_t pid = 0;
   std::int64_t port = 0;
@@ -24,27 +25,26 @@ struct InstanceInfo {
   std::string logdir;       // May be empty.
   std::string db;           // Usually empty.
   std::string cache_key;    // Result of CacheKey(); only ever compared.
-  // A name, or empty for TensorBoard. A ninth key of ours, which TensorBoard passes over.
+  // A name, or empty for TensorBoard. Our own, ninth key, which TensorBoard ignores.
   std::string tool = {};
 
   friend bool operator==(const InstanceInfo&, const InstanceInfo&) = default;
 };
 
-// The text of the info file, with a new line at its end; byte for byte what TensorBoard writes
-// (with one key more if `info.tool` is set).
-// InvalidArgument unless `info.version` is `tool_version`, the version of the tool that is
-// described.
+// Returns the text of the info file, with a final newline; byte for byte what TensorBoard writes
+// (plus one key if `info.tool` is set).
+// InvalidArgument unless `info.version` equals `tool_version`, the version of the described tool.
 absl::StatusOr<std::string> SerializeInfo(const InstanceInfo& info, std::string_view tool_version);
 
-// Reads such a text, of any version; members that it does not know are ignored. InvalidArgument
-// "invalid JSON: ...", "not a JSON object: ...", "missing keys: ...", or which key is expected
-// to have which type and what was found. A number with a fraction or an exponent is not an
-// integer; neither is one beyond 64 bits, nor true (for Python it is 1).
+// Parses such a text, of any version; ignores unknown members. InvalidArgument is "invalid JSON:
+// ...", "not a JSON object: ...", "missing keys: ...", or says which key should have which type and
+// what was found. A number with a fraction or an exponent is not an integer; neither is one beyond
+// 64 bits, nor true (which Python takes for 1).
 //
-// All that a message quotes is short and printable ASCII, whatever the text holds.
+// Quotations in messages are short and printable ASCII, whatever the text contains.
 absl::StatusOr<InstanceInfo> ParseInfo(std::string_view json);
 
-// Where its data is, for people: "logdir /runs", or "db sqlite:/x" if it has one.
+// Describes the tool's data for people: "logdir /runs", or "db sqlite:/x" if it has a database.
 std::string DataSource(const InstanceInfo& info);
 
 }  // namespace registry

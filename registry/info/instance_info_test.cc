@@ -16,7 +16,7 @@ using ::testing::StartsWith;
 
 constexpr char kVersion[] = "2.20.0";
 
-// A value of a wrong type does not come as far as SerializeInfo().
+// A value of a wrong type does not compile, so SerializeInfo() never receives one.
 static_assert(!std::is_assignable_v<decltype((InstanceInfo::start_time)), std::string>);
 static_assert(!std::is_assignable_v<decltype((InstanceInfo::port)), const char*>);
 
@@ -47,7 +47,7 @@ std::string ProblemOf(const std::string& text) {
   return std::string(ParseInfo(text).status().message());
 }
 
-// The complaint about the text once `from` is replaced by `to`.
+// Returns the error for the text in which `from` is replaced by `to`.
 std::string Problem(const std::string& from, const std::string& to) {
   return ProblemOf(absl::StrReplaceAll(kText, {{from, to}}));
 }

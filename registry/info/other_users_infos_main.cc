@@ -1,9 +1,9 @@
-// Another user of the info directory: other_users_infos DOING TEMPORARY_DIRECTORY PID [PORT KEY],
-// as root, becomes uid 65534 and then
-//   write   writes an info file for PID and prints "OK" or why not;
-//   list    prints "PID by UID" for each info file, or why it cannot;
-//   forge   as write, with this port and cache key, and the time of now;
-//   remove  removes that of PID and prints "OK" or why not.
+// Acts as another user of the info directory: other_users_infos DOING TEMPORARY_DIRECTORY PID [PORT
+// KEY], run as root, becomes uid 65534 and then
+//   write   writes an info file for PID and prints "OK" or the error;
+//   list    prints "PID by UID" for each info file, or the error;
+//   forge   writes like `write`, with this port and cache key, and the present time;
+//   remove  removes the file of PID and prints "OK" or the error.
 // Exits with 1 if it cannot become that user.
 
 #include <grp.h>

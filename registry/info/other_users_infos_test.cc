@@ -1,4 +1,4 @@
-// Two users and one info directory. Needs root, to become somebody else.
+// Tests two users who share an info directory. Needs root, to switch user.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ class OtherUsersInfosTest : public ::testing::Test {
   OtherUsersInfosTest() {
     EXPECT_EQ(geteuid(), 0u) << "this test is for root";
     EXPECT_NE(mkdtemp(temporary_.data()), nullptr);
-    EXPECT_EQ(chmod(temporary_.c_str(), 01777), 0);  // As /tmp is.
+    EXPECT_EQ(chmod(temporary_.c_str(), 01777), 0);  // Like /tmp.
     directory_ = InfoDirectory(temporary_);
   }
   ~OtherUsersInfosTest() override { std::filesystem::remove_all(temporary_); }
@@ -53,7 +53,7 @@ class OtherUsersInfosTest : public ::testing::Test {
     return all;
   }
   void Chmod(const std::string& path, mode_t mode) { ASSERT_EQ(chmod(path.c_str(), mode), 0); }
-  // The output of a program that uid 65534 runs on the directory.
+  // Returns the output of a program that uid 65534 runs on the directory.
   std::string AsOther(const std::string& doing, std::int64_t pid = 0) const {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);

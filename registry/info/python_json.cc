@@ -11,7 +11,7 @@
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
-// The numbers and the escapes are those of CPython's json.
+// Numbers and escapes follow CPython's json.
 
 namespace registry {
 namespace {
@@ -64,7 +64,8 @@ void AppendEscaped(char32_t point, std::string* out) {
   AppendUnicodeEscape(point, out);
 }
 
-// How many characters at the begin of `text` stand for themselves, read and written.
+// Returns the number of leading characters of `text` that need no escape, in reading and in
+// writing.
 std::size_t PlainPrefix(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -86,7 +87,7 @@ void AppendQuoted(std::string_view code_points, std::string* out) {
   out->push_back('"');
 }
 
-// repr() of a float: the shortest digits that read back as the same, with an exponent outside of
+// Python's repr() of a float: the shortest digits that read back exactly, with an exponent outside
 // 1e-4 to 1e16.
 std::string FloatText(double value) {
   if (std::isnan(value)) return "NaN";
@@ -120,7 +121,7 @@ std::string FloatText(double value) {
   return out;
 }
 
-// An integer has all the digits that were written.
+// An integer keeps all its original digits.
 std::string NumberText(const JsonValue& value) {
   if (value.raw.find_first_not_of("-0123456789") != value.raw.npos) return FloatText(value.number);
   return value.raw == "-0" ? "0" : std::string(value.raw);
@@ -220,7 +221,7 @@ std::string CodePointsOfBytes(std::string_view bytes) {
 }
 
 std::string BytesOfCodePoints(std::string_view code_points) {
-  // The first byte of every surrogate.
+  // Every surrogate begins with this byte.
   if (code_points.find('\xED') == code_points.npos) return std::string(code_points);
   std::string out;
   out.reserve(code_points.size());

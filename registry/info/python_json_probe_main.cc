@@ -1,5 +1,5 @@
-// Says what the text functions of this folder make of given bytes. Each line of input is a word
-// and tab-separated fields in hexadecimal digits; a line of output, "-" if it is refused:
+// Prints the results of this folder's text functions for given bytes. Each line of input is a word
+// and tab-separated fields in hexadecimal digits; each gives a line of output, "-" for an error:
 //   json TEXT                        its compact form
 //   key DIRECTORY KWARGS ARGUMENT... the cache key
 //   info LOGDIR                      the info file, in hexadecimal digits

@@ -10,7 +10,7 @@
 namespace registry {
 namespace {
 
-// The text as Python would write it again, or the error.
+// Returns the text as Python would write it, or the error.
 std::string Again(const std::string& text) {
   const auto value = ParsePythonJson(text);
   return value.ok() ? CompactPythonJson(*value) : std::string(value.status().message());
@@ -62,12 +62,12 @@ TEST(PythonJsonTest, WhatJsonLacksIsReadAndWritten) {
 TEST(PythonJsonTest, KeysAreOrderedByCodePointAndTheLastOfEqualOnesCounts) {
   EXPECT_EQ(Again(R"({"b":1,"a":2,"b":{"y":[],"x":{}},"":0})"),
             R"({"":0,"a":2,"b":{"x":{},"y":[]}})");
-  // By UTF-16 units the first of these would come last.
+  // In the order of UTF-16 units, the first of these would be last.
   EXPECT_EQ(Again("{\"\xEF\xBC\xA1\":1,\"\xF0\x9F\x98\x80\":2,\"\\ud83d\":3}"),
             R"({"\ud83d":3,"\uff21":1,"\ud83d\ude00":2})");
 }
 
-// A reader that made U+FFFD of both would lose a member.
+// A parser that replaced both by U+FFFD would lose a member.
 TEST(PythonJsonTest, KeysThatDifferInALoneSurrogateAreTwo) {
   EXPECT_EQ(Again(R"({"\ude00":1,"\ud83d":2,"\ufffd":3,"\ude00":4})"),
             R"({"\ud83d":2,"\ude00":4,"\ufffd":3})");
