@@ -9,11 +9,11 @@
 #include "runtime/text/string_view.h"
 
 // Invariants:
-// - `leases_` and `by_path_` have the same leases; `bytes_` is the sum of their SizeOf().
+// - `leases_` and `by_path_` contain the same leases; `bytes_` is the sum of their SizeOf().
 // - `changes_` are consecutive and end with `revision_`.
 // - A lease in the table is Up or Suspect, and its revision is that of its newest change.
-// - The table's own clock (Time()) stands still while its owner does not run, so that no lease has
-//   to be touched after a stall.
+// - The table's own clock (Time()) stops while its owner does not run, so that a stall requires no
+//   change to any lease.
 
 namespace registry {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kMaxLabels = 64;
 constexpr std::size_t kMaxLabelBytes = 256;
 constexpr std::size_t kMaxEndpoints = 8;
 constexpr std::size_t kMaxEndpointBytes = 256;
-// Bytes that a table and a list entry of the encoding take beside their text.
+// Encoded size of a table and of a list entry, without their text.
 constexpr std::size_t kLeaseOverhead = 256;
 constexpr std::size_t kTextOverhead = 16;
 constexpr std::size_t kLabelOverhead = 48;
@@ -91,7 +91,7 @@ absl::Status Check(const msg::LeaseT& lease) {
   return absl::OkStatus();
 }
 
-// About what it takes in a message.
+// Approximate size of the lease in a message.
 std::size_t SizeOf(const msg::LeaseT& lease) {
   std::size_t size =
       kLeaseOverhead + lease.name.size() + lease.instance.size() + lease.version.size();
@@ -108,7 +108,7 @@ bool SameProcess(const msg::ProcessIdentityT* a, const msg::ProcessIdentityT* b)
          a->start_ticks == b->start_ticks;
 }
 
-// Do they say the same about a service (of one name, instance and nonce)?
+// True if both leases (of one name, instance and nonce) describe the service identically.
 bool SayTheSame(const msg::LeaseT& a, const msg::LeaseT& b) {
   return a.endpoints == b.endpoints && a.version == b.version && a.ttl_ms == b.ttl_ms &&
          SameProcess(a.process.get(), b.process.get()) &&
@@ -144,7 +144,7 @@ absl::StatusOr<std::uint64_t> LeaseTable::Register(msg::LeaseT lease, absl::Dura
   const auto known = by_path_.find(path);
   Entry* const old = known == by_path_.end() ? nullptr : &leases_.at(known->second);
   const bool same_process = old != nullptr && old->lease.nonce == lease.nonce;
-  // It asks again, for example because an answer was lost.
+  // A repeated request, for example because an answer was lost.
   if (same_process && SayTheSame(old->lease, lease)) {
     SetRenewed(*old, time);
     return old->lease.id;
@@ -166,7 +166,7 @@ absl::StatusOr<std::uint64_t> LeaseTable::Register(msg::LeaseT lease, absl::Dura
   return id;
 }
 
-// Is there room for `bytes`, in place of `old` if there is one?
+// Checks the limits for `bytes` more, in place of `old` unless that is null.
 absl::Status LeaseTable::CheckRoom(const Entry* old, std::size_t bytes) const {
   if (old == nullptr && leases_.size() >= options_.max_leases) {
     return absl::ResourceExhaustedError(
@@ -227,8 +227,8 @@ LeaseTable::Looked LeaseTable::Look(absl::Duration now, int at_most) {
   return looked;
 }
 
-// The time by which leases run: `now` without the stalls of this process. If the last call is
-// longer ago than looks are apart, this process did not run meanwhile.
+// Returns the time by which leases run: `now` less the stalls of this process. If the last call is
+// more than two periods of Look() ago, this process did not run in between.
 absl::Duration LeaseTable::Time(absl::Duration now) {
   const absl::Duration since = last_call_.has_value() ? now - *last_call_ : absl::ZeroDuration();
   last_call_ = now;
@@ -261,7 +261,7 @@ void LeaseTable::End(std::uint64_t id, std::string_view reason) {
   Change(entry, msg::LeaseState::Gone, reason);
 }
 
-// ---- Questions
+// ---- Queries
 
 const msg::LeaseT* LeaseTable::Find(std::uint64_t id) const {
   const auto found = leases_.find(id);
@@ -287,7 +287,7 @@ LeaseTable::Found LeaseTable::List(const Page& page) const {
   return found;
 }
 
-// The ids of all leases of the page and of those behind it, in order.
+// Returns the ids of the page's leases and of all later ones, in order.
 std::vector<std::uint64_t> LeaseTable::IdsOf(const Page& page) const {
   std::vector<std::uint64_t> ids;
   for (auto next = by_path_.lower_bound(page.prefix);
@@ -300,7 +300,7 @@ std::vector<std::uint64_t> LeaseTable::IdsOf(const Page& page) const {
 
 std::vector<const msg::LeaseT*> LeaseTable::Lookup(std::string_view name,
                                                    std::string_view instance) const {
-  // (No name contains "/".)
+  // (Names cannot contain "/".)
   const std::string path = absl::StrCat(runtime::Absl(name), "/", runtime::Absl(instance));
   if (instance.empty()) return List({.prefix = path}).leases;
   const auto found = by_path_.find(path);

@@ -17,40 +17,42 @@
 
 namespace registry {
 
-// The leases, which say which processes are alive, and numbered changes of them. Pure: time comes
-// in with each call (monotonic), nothing is waited for. Not thread safe.
+// The leases, which record which processes are alive, and a numbered history of their changes.
+// Pure: the (monotonic) time is a parameter of each call, and nothing blocks. Not thread safe.
 //
-// Every change has the next revision, from 1; none is ever used twice. The newest changes are kept,
-// so that a watcher that has missed some can catch up; one that has missed more starts from a
-// snapshot. Changes are "registered", "late" (the lease is suspect), "renewed" (it is up again),
-// and the ends: "expired", "revoked", "replaced", or the reason given to Revoke().
+// Every change gets the next revision, from 1, and no revision is reused. The table keeps the
+// newest changes, so that a watcher that has missed some can catch up; one that has missed more
+// starts from a snapshot. Reasons of changes are "registered", "late" (the lease is suspect),
+// "renewed" (it is up again), and for its end: "expired", "revoked", "replaced", or the reason
+// given to Revoke().
 //
-// Everything in it is bounded: the number of leases, what they say, and the changes that are kept.
+// Everything is bounded: the number of leases, their contents, and the history of changes.
 class LeaseTable {
  public:
   struct Options {
-    std::uint64_t epoch = 0;  // The epoch of this registry; in every event.
+    std::uint64_t epoch = 0;  // Epoch of this registry; included in every event.
     absl::Duration default_ttl = absl::Seconds(6);
     absl::Duration min_ttl = absl::Milliseconds(500);
     absl::Duration max_ttl = absl::Minutes(10);
-    // How often the owner calls Look(). A longer pause than twice this was a stall of its own.
+    // How often the owner calls Look(). A pause of more than twice this was a stall of this
+    // process.
     absl::Duration look_every = absl::Milliseconds(500);
     std::size_t max_leases = 10'000;
-    // Bytes of all leases together, encoded (about; see Check() in the source for one lease's). All
-    // of them fit into one answer of the bus then.
+    // Limit of the approximate encoded bytes of all leases together (Check() in the .cc limits one
+    // lease). All leases then fit into one answer of the bus.
     std::size_t max_bytes = 32 << 20;
-    // Kept for watchers: at most so many changes of at most so many bytes, and one in any case.
+    // Limits of the history: this many changes with this many bytes, but at least one change.
     std::size_t max_changes = 4096;
     std::size_t max_change_bytes = 16 << 20;
   };
   struct Page {
-    std::string_view prefix = {};  // Beginning of "name/instance".
-    std::uint64_t after = 0;       // Only leases with a higher id.
-    std::size_t limit = 0;         // 0: all.
+    std::string_view prefix = {};  // Prefix of "name/instance".
+    std::uint64_t after = 0;       // Returns only leases with a higher id.
+    std::size_t limit = 0;         // 0: unlimited.
   };
   struct Found {
     std::vector<const msg::LeaseT*> leases;
-    bool more = false;  // There are others behind the last of these.
+    bool more = false;  // More leases follow.
   };
   struct Looked {
     int expired = 0, suspect = 0;
@@ -58,34 +60,35 @@ class LeaseTable {
   };
   explicit LeaseTable(Options options);
 
-  // Takes a lease. A lease of the same name and instance is replaced, with a change "replaced",
-  // unless it is of the same process (nonce): that lease keeps its id, and if it says the same as
-  // before, it is just renewed. `immortal`: never late.
-  // InvalidArgument for a lease that says too much or what cannot be printed, ResourceExhausted
-  // when full; then everything is as it was.
+  // Adds a lease. An existing lease of the same name and instance is replaced, with a change
+  // "replaced", unless it belongs to the same process (nonce): it then keeps its id, and if its
+  // content is unchanged, it is only renewed. `immortal`: never late. Errors, which leave the table
+  // unchanged: InvalidArgument for a lease with too much or unprintable content, ResourceExhausted
+  // if the table is full.
   absl::StatusOr<std::uint64_t> Register(msg::LeaseT lease, absl::Duration now,
                                          std::int64_t wall_us, bool immortal = false);
-  // NotFound: there is no such lease (any more).
+  // NotFound if the lease does not (or no longer) exist.
   absl::Status Renew(std::uint64_t id, absl::Duration now);
   absl::Status Revoke(std::uint64_t id, std::string_view reason);
 
-  // Ends what has not been renewed in time, and makes suspect what is late: not renewed for two
-  // thirds of its time, so that one renewal (they come at thirds) has failed and not been made up
-  // for. Each is suspect for one look at least. To be called every look_every; when the calls
-  // themselves were late (this process was stopped), nobody's time runs meanwhile, because renewals
-  // could not arrive. Makes at most `at_most` changes, which is less than are kept.
+  // Ends leases that have expired, and marks late ones suspect: those not renewed for two thirds of
+  // their time, so that one renewal (due at each third) has failed and was not made up for. Each
+  // lease is suspect for at least one look before it ends. Call it every look_every. If the calls
+  // themselves were late (this process was stopped), that time does not count for any lease,
+  // because no renewal could arrive. Makes at most `at_most` changes, which is less than the
+  // history keeps.
   Looked Look(absl::Duration now, int at_most = 512);
 
   const msg::LeaseT* Find(std::uint64_t id) const;
-  // Live leases, oldest first.
+  // Returns live leases, oldest first.
   Found List(const Page& page) const;
-  // Live leases of exactly this name (and instance, unless empty), oldest first.
+  // Returns live leases of exactly this name (and instance, unless empty), oldest first.
   std::vector<const msg::LeaseT*> Lookup(std::string_view name, std::string_view instance) const;
   std::uint64_t revision() const { return revision_; }
   std::size_t size() const { return leases_.size(); }
   std::size_t bytes() const { return bytes_; }
 
-  // The changes after `from`, oldest first; nothing if they are not all kept any more.
+  // Returns the changes after `from`, oldest first; null if some of them are no longer kept.
   std::optional<std::vector<const msg::LeaseEventT*>> ChangesSince(std::uint64_t from) const;
 
  private:
@@ -106,7 +109,7 @@ class LeaseTable {
   std::uint64_t revision_ = 0;
   std::uint64_t last_id_ = 0;
   std::size_t bytes_ = 0;
-  std::map<std::uint64_t, Entry> leases_;  // By id, which is by age.
+  std::map<std::uint64_t, Entry> leases_;  // By id, which is also by age.
   std::map<std::string, std::uint64_t, std::less<>> by_path_;
   std::deque<msg::LeaseEventT> changes_;
   std::size_t change_bytes_ = 0;
@@ -114,7 +117,7 @@ class LeaseTable {
   absl::Duration stalled_ = absl::ZeroDuration();
 };
 
-// "name/instance", as prefixes are compared with.
+// Returns "name/instance", with which prefixes are compared.
 std::string PathOf(const msg::LeaseT& lease);
 
 }  // namespace registry

@@ -34,7 +34,7 @@ class LeaseTableTest : public ::testing::Test {
     EXPECT_EQ(id.status(), absl::OkStatus());
     return id.value_or(0);
   }
-  // Lets time pass as the owner of the table does: it looks every half second.
+  // Advances time like the table's owner, which calls Look() every half second.
   void Pass(absl::Duration time) {
     const absl::Duration end = now_ + time;
     while (now_ < end) {
@@ -42,7 +42,7 @@ class LeaseTableTest : public ::testing::Test {
       table_.Look(now_);
     }
   }
-  // "REASON NAME/INSTANCE" of all changes after `from`.
+  // Returns "REASON NAME/INSTANCE" for each change after `from`.
   std::vector<std::string> ChangesAfter(std::uint64_t from) {
     std::vector<std::string> words;
     const auto changes = table_.ChangesSince(from);
@@ -96,7 +96,7 @@ TEST_F(LeaseTableTest, RenewingWhatHasEndedIsNotFound) {
 TEST_F(LeaseTableTest, ItsOwnStallEndsNoLease) {
   const std::uint64_t id = Register(Lease("a"));
   Pass(absl::Seconds(2));
-  now_ += absl::Seconds(60);  // Nobody looked: this process was stopped.
+  now_ += absl::Seconds(60);  // No Look() meanwhile: this process was stopped.
   table_.Look(now_);
   EXPECT_EQ(StateOf(id), msg::LeaseState::Up);
   Pass(absl::Seconds(1));
@@ -135,7 +135,7 @@ TEST_F(LeaseTableTest, ALateLeaseIsSuspectUntilItIsRenewed) {
 
 TEST_F(LeaseTableTest, AlsoOneOfTheShortestTimeIsSuspectBeforeItEnds) {
   msg::LeaseT lease = Lease("a");
-  lease.ttl_ms = 1;  // Becomes 500 ms, which is all of the time between two looks.
+  lease.ttl_ms = 1;  // Raised to 500 ms, the whole time between two Look() calls.
   const std::uint64_t id = Register(std::move(lease));
   Pass(absl::Milliseconds(500));
   EXPECT_EQ(StateOf(id), msg::LeaseState::Suspect);
@@ -276,7 +276,7 @@ TEST_F(LeaseTableTest, OldChangesAreForgottenAndThatIsSaid) {
 }
 
 TEST_F(LeaseTableTest, RevisionsNeverRepeatOrGoBack) {
-  // In every case each change that a watcher sees has the revision after the one before.
+  // Each change that a watcher sees must have the revision after that of the change before.
   std::uint64_t seen = 0;
   const auto look = [&] {
     seen += ChangesAfter(seen).size();
@@ -301,7 +301,7 @@ TEST_F(LeaseTableTest, AFullTableRefuses) {
   for (int i = 0; i < 100; ++i) Register(Lease("a", absl::StrCat(i)));
   EXPECT_EQ(table_.Register(Lease("b"), now_, 1).status().code(),
             absl::StatusCode::kResourceExhausted);
-  Register(Lease("a", "7", 9));  // A replacement has room.
+  Register(Lease("a", "7", 9));  // A replacement needs no additional room.
 }
 
 TEST_F(LeaseTableTest, WhatAllLeasesSayTogetherIsBounded) {
@@ -324,7 +324,7 @@ TEST_F(LeaseTableTest, WhatAllLeasesSayTogetherIsBounded) {
   EXPECT_EQ(table.size(), 1u) << "what was there stays when its successor is refused";
   EXPECT_EQ(table.revision(), 1u);
   EXPECT_EQ(table.bytes(), before);
-  // In place of one, there is room for as much; and the end of all leaves nothing.
+  // A replacement of the same size fits; once all leases have ended, no bytes are counted.
   const auto second = table.Register(big("a", 2, 1000), now_, 1);
   ASSERT_EQ(second.status(), absl::OkStatus());
   EXPECT_EQ(table.bytes(), before);
