@@ -20,12 +20,12 @@
 namespace registry {
 namespace {
 
-// A tool notes its start after its process began; the kernel counts that to the second only.
+// A tool records its start after its process began; the kernel's time has a resolution of one
+// second.
 constexpr std::int64_t kClockSlack = 3;
-// Entries whose process is watched by a descriptor; the others are looked at when asked for.
+// Limit of processes watched by a pidfd; the others are checked on request.
 constexpr std::size_t kMaxWatched = 1024;
-// Every user who may write to the directory may fill it; entries beyond these limits are not looked
-// at.
+// Any user who may write to the directory could fill it; entries beyond these limits are ignored.
 constexpr std::size_t kMaxEntries = 100'000;
 constexpr std::int64_t kMaxBytes = 64 << 20;
 constexpr std::int64_t kMaxForeignBytes = 1 << 20;
@@ -50,7 +50,7 @@ InstanceView::~InstanceView() {
 bool InstanceView::Open() {
   if (inotify_.valid()) return true;
   runtime::UniqueFd inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  // Watched before it is read, so that no change falls between.
+  // Watched before it is read, so that no change is missed in between.
   if (!inotify.valid() || inotify_add_watch(inotify.get(), path().c_str(), kEvents) < 0) {
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR) {
@@ -128,7 +128,7 @@ void InstanceView::ReadAll() {
   Listeners listeners;
   for (const InfoFile& file : *files) {
     const std::string name = file.path.substr(file.path.rfind('/') + 1);
-    // The known state of a process stays known.
+    // Keeps the known state of an unchanged file.
     const auto known = before.find(name);
     if (known != before.end() && known->second.file.info == file.info) {
       entries_[name].state = known->second.state;
@@ -137,8 +137,8 @@ void InstanceView::ReadAll() {
   }
 }
 
-// Every user who may write to the directory may fill it, and may change a file as often as he
-// likes: other users' files are only read up to kMaxForeignBytes.
+// Any user who may write to the directory could fill it, and change files as often as he likes: of
+// other users' files only kMaxForeignBytes are read.
 bool InstanceView::HasRoom(const std::string& name) const {
   struct stat about = {};
   if (fstatat(directory_.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return true;
@@ -233,7 +233,7 @@ void InstanceView::ProcessEnded(pid_t pid) {
   TellChanged();
 }
 
-// A file that says something else by now stays.
+// Keeps a file whose content has changed meanwhile.
 void InstanceView::RemoveFile(const std::string& name, const InfoFile& file) {
   const auto now = files_.Read(name);
   if (!now.ok() || now->uid != options_.uid || now->info != file.info) return;
@@ -246,14 +246,14 @@ void InstanceView::RemoveFile(const std::string& name, const InfoFile& file) {
       << "cannot remove " << path() << "/" << name << ": " << strerror(errno);
 }
 
-// ---- Questions
+// ---- Queries
 
 const std::map<std::string, InstanceView::Entry>& InstanceView::Entries() {
-  // While we hold it, the kernel does not tell that a directory has been removed.
+  // While we hold the directory open, the kernel does not report its removal.
   struct stat about = {};
   if (directory_.valid() && (fstat(directory_.get(), &about) != 0 || about.st_nlink == 0)) Close();
   (void)Open();
-  // As many as the kernel keeps for one directory, at most.
+  // At most as often as it takes to read the kernel's full queue for one directory.
   for (int i = 0; i < kMaxReads && inotify_.valid() && ReadEvents(); ++i) {
   }
   return entries_;
@@ -286,7 +286,7 @@ void InstanceView::RemoveDead(const std::string& cache_key) {
   const auto listeners = options_.probe->ListenersOf(options_.uid);
   for (const auto& [name, entry] : entries_) {
     const InstanceInfo& info = entry.file.info;
-    // A process may only seem to be another one: the clock was set.
+    // After a change of the clock the same process may look like another one.
     const auto pid = static_cast<pid_t>(info.pid);
     const bool gone = !options_.probe->Look(pid).has_value();
     const bool silent = !options_.probe->Holds(pid, listeners, static_cast<int>(info.port));
@@ -299,7 +299,7 @@ void InstanceView::RemoveDead(const std::string& cache_key) {
 absl::Status InstanceView::Signal(const Entry& entry, int signal) {
   const auto pid = static_cast<pid_t>(entry.file.info.pid);
   const runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  // Asked after opening: the descriptor can only be that process's if it still runs.
+  // Checked after opening: if the process still fits, the descriptor is certainly its own.
   if (!pidfd.valid() || !ProcessFits(entry.file.info)) {
     return absl::NotFoundError(absl::StrCat("process ", pid, " has ended"));
   }

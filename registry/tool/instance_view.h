@@ -20,15 +20,15 @@
 
 namespace registry {
 
-// The info files of one directory and the tools behind them, as they are now: the kernel tells of
-// every change of a file (inotify) and of the end of every process (pidfd).
+// The info files of one directory and the tools behind them, kept up to date by the kernel's
+// notifications of every file change (inotify) and every end of a process (pidfd).
 //
-// TensorBoard's manager reads all files at each question and believes them. Here a file counts as
-// live only if it belongs to our user and its process runs as our user, began before the file says
-// that the tool started, and it (or a process that it has started) listens on its port. The file of
-// a process that was seen to end is removed: what was killed cannot do it itself.
+// TensorBoard's manager reads all files at each request and trusts them. Here a file is live only
+// if our user owns it, its process runs as our user and began no later than the start time in the
+// file, and that process (or one of its descendants) listens on its port. When a process is seen to
+// end, its file is removed, which a killed process cannot do itself.
 //
-// On the loop's thread. Reads small local files, and blocks for them.
+// Loop's thread only. Reads small local files, and blocks for them.
 class InstanceView {
  public:
   enum class State { kLive, kDead, kForeign };
@@ -39,9 +39,9 @@ class InstanceView {
   struct Options {
     runtime::EventLoop* loop = nullptr;
     ToolProbe* probe = nullptr;
-    std::string temporary_directory = {};  // The info directory in it may come and go.
-    uid_t uid = 0;                         // Ours.
-    // After changes of entries, from the loop.
+    std::string temporary_directory = {};  // Contains the info directory, which may come and go.
+    uid_t uid = 0;                         // Our own uid.
+    // Called from the loop after changes of entries.
     std::function<void()> changed = {};
   };
   explicit InstanceView(Options options);
@@ -50,22 +50,22 @@ class InstanceView {
   InstanceView& operator=(const InstanceView&) = delete;
 
   const std::string& path() const { return files_.path(); }  // Path of the info directory.
-  // By file name, with every change of a file until now. The states are those of the last change;
-  // see Check().
+  // Returns the entries by file name, with every file change so far. The states are those of the
+  // last change; see Check().
   const std::map<std::string, Entry>& Entries();
-  // Looks at the processes and ports of all entries, or of those with this cache key, again.
+  // Checks the processes and ports of all entries, or of those with this cache key, again.
   void Check(const std::string* cache_key = nullptr);
-  // The live entry of this tool (empty: TensorBoard) with this key and the lowest port, just
-  // checked; null if no such tool is live.
+  // Checks the entries and returns the live one of this tool (empty: TensorBoard) with this key and
+  // the lowest port; null if no such tool is live.
   const Entry* FindLive(const std::string& cache_key, const std::string& tool = "");
-  // Removes the files of our user with this key whose process is gone, or is another one and does
-  // not listen on the port either.
+  // Removes our user's files with this key whose process has ended, or is another one and does not
+  // listen on the port either.
   void RemoveDead(const std::string& cache_key);
 
   // Sends a signal to the process of an entry; NotFound if it has ended.
   absl::Status Signal(const Entry& entry, int signal);
 
-  std::size_t reads() const { return reads_; }  // Files, since the beginning.
+  std::size_t reads() const { return reads_; }  // Number of files read so far.
 
  private:
   struct Process {
@@ -75,12 +75,12 @@ class InstanceView {
 
   bool Open();
   void Close();
-  // False if there is nothing to read.
+  // Returns false if no events are queued.
   bool ReadEvents();
   bool HasRoom(const std::string& name) const;
   void ReadAll();
   void TellChanged();
-  // Asked for once, by the first who needs them.
+  // Requested at most once per change, by the first function that needs them.
   using Listeners = std::optional<ToolProbe::Listeners>;
   void ReadOne(const std::string& name, Listeners* listeners);
   void Put(const std::string& name, InfoFile file, Listeners* listeners);
@@ -98,7 +98,7 @@ class InstanceView {
   runtime::UniqueFd directory_, inotify_;
   runtime::EventLoop::WatchId watch_ = 0;
   std::map<std::string, Entry> entries_;
-  std::int64_t bytes_ = 0, foreign_bytes_ = 0;  // Sizes of the files of the entries.
+  std::int64_t bytes_ = 0, foreign_bytes_ = 0;  // Total sizes of the entries' files.
   std::map<pid_t, Process> processes_;
   std::size_t reads_ = 0;
   bool warned_ = false;

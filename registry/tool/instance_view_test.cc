@@ -33,7 +33,7 @@ using State = InstanceView::State;
 
 constexpr absl::Duration kLong = absl::Seconds(20);
 
-// The kernel's processes, but ports as a test says.
+// Reports the kernel's processes, but the ports that the test sets.
 class PortsOfTheTest : public ToolProbe {
  public:
   std::optional<Process> Look(pid_t pid) override { return ToolProbe::Kernel()->Look(pid); }
@@ -76,7 +76,7 @@ class InstanceViewTest : public ::testing::Test {
     }
     return *view_;
   }
-  // Runs the loop (once in its life) until a change makes `condition` true.
+  // Runs the loop (once in the test) until a change makes `condition` true.
   bool RunUntil(std::function<bool()> condition) {
     until_ = std::move(condition);
     bool in_time = true;

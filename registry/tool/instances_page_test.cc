@@ -1,4 +1,4 @@
-// The calls that docs/instances.md shows (tools/test --check=pages compares them).
+// Makes the calls that docs/instances.md shows (tools/test --check=pages compares them).
 
 #include <stdlib.h>
 

@@ -29,18 +29,18 @@ using Reply = msg::StartOrReuseReplyT;
 constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::size_t kMaxToolName = 32;
 constexpr std::size_t kMaxCallers = 1024;  // Callers of all flights together.
-constexpr std::size_t kMaxStarted = 1024;  // Remembered.
+constexpr std::size_t kMaxStarted = 1024;  // Limit of remembered jobs.
 constexpr std::size_t kStreamTail = 64 * 1024;
-constexpr std::uint64_t kLogLimit = 16 << 20;  // Bytes of each stream of a tool.
-// The kernel does not tell when somebody begins to listen: looked at, less and less often.
+constexpr std::uint64_t kLogLimit = 16 << 20;  // In bytes, for each stream of a tool.
+// The kernel does not report when a process begins to listen, so it is polled, less and less often.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(20);
 constexpr absl::Duration kLongestLook = absl::Seconds(1);
-// A tool that listens has written its info file by then. (TensorBoard's own data server listens a
-// moment before it.)
+// A tool that has listened for this long has written its info file. (TensorBoard's own data server
+// listens a moment before the file is written.)
 constexpr absl::Duration kSettled = absl::Milliseconds(500);
 constexpr int kMaxCopies = 16;  // Jobs of one key.
 
-// "tensorboard-1a2b3c4d5e6f7081": FNV-1a of the flight, the same in every process.
+// Returns "tensorboard-1a2b3c4d5e6f7081": FNV-1a of the flight's id, the same in every process.
 std::string JobName(const std::string& tool, const std::string& flight, int copy) {
   std::uint64_t hash = 14695981039346656037ull;
   for (const char c : flight) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
@@ -48,14 +48,14 @@ std::string JobName(const std::string& tool, const std::string& flight, int copy
   return copy == 1 ? name : absl::StrCat(name, "-", copy);
 }
 
-// As info files have it.
+// The tool's name in info files.
 std::string ToolInFiles(const std::string& tool) { return tool == kTensorBoard ? "" : tool; }
 
 std::string ToolOf(const InstanceInfo& info) {
   return info.tool.empty() ? std::string(kTensorBoard) : info.tool;
 }
 
-// The id of a flight.
+// Returns the id of a flight.
 std::string IdOf(const std::string& temporary_directory, const std::string& tool,
                  const std::string& cache_key) {
   return absl::StrCat(temporary_directory, "\n", tool, "\n", cache_key);
@@ -73,7 +73,7 @@ const msg::AttemptT* LastAttempt(const msg::JobT& job) {
   return job.tasks[0]->attempts.back().get();
 }
 
-// The end of a file that may still grow.
+// Reads the end of a file that may still grow.
 void ReadTail(const std::string& path, std::vector<std::uint8_t>* bytes, bool* unreadable) {
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
@@ -327,8 +327,8 @@ void StartOrReuse::Launch(const FlightId& id) {
                         });
 }
 
-// The job of this name that is there already: one that an earlier registry had asked for, or one
-// whose tool has ended a moment ago, which the launcher is about to see.
+// Follows the existing job of this name: one that an earlier registry requested, or one whose tool
+// has just ended, which the launcher is about to notice.
 void StartOrReuse::Adopt(const FlightId& id) {
   Flight& flight = flights_.at(id);
   flight.number = ++last_number_;
@@ -366,7 +366,7 @@ void StartOrReuse::JobChanged(const FlightId& id, const msg::JobT& job) {
   Look(id);
 }
 
-// An exit counts before any info file: the file may be somebody else's.
+// The end of the process takes precedence over any info file, which may be another process's.
 void StartOrReuse::JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job) {
   Flight& flight = flights_.at(id);
   if (flight.adopted && (job.ok() || absl::IsNotFound(job.status()))) return AdoptedEnded(id);
@@ -388,7 +388,7 @@ void StartOrReuse::JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job) {
   Finish(id, std::move(reply));
 }
 
-// It was not this call's: now the tool is started for it, if somebody still waits.
+// The existing job has ended: starts the tool for this call, if a caller still waits.
 void StartOrReuse::AdoptedEnded(const FlightId& id) {
   const Flight& flight = flights_.at(id);
   if (flight.callers.empty()) return Finish(id, absl::CancelledError("nobody waits"));
@@ -401,7 +401,7 @@ void StartOrReuse::AdoptedEnded(const FlightId& id) {
                                                flight.request.tool, " another port")));
 }
 
-// It serves, but its info file is gone: nobody will write that again.
+// True if the tool serves but its info file was deleted, so that nobody will write it again.
 bool StartOrReuse::HasLostItsFile(const Flight& flight) const {
   return flight.adopted && flight.request.writes_info && flight.pid != 0 &&
          options_.clock->Monotonic() - flight.adopted_at >= kSettled &&
@@ -424,7 +424,7 @@ void StartOrReuse::Look(const FlightId& id) {
   const auto found = flights_.find(id);
   if (found == flights_.end()) return;
   Flight& flight = found->second;
-  // The launcher's word on a process that is not there any more is on its way.
+  // The process has ended; the launcher will report it soon.
   if (flight.pid != 0 && !options_.probe->Look(flight.pid).has_value()) return;
   InstanceView* const view = options_.view(flight.temporary_directory);
   if (!flight.request.writes_info) {
@@ -444,7 +444,7 @@ void StartOrReuse::Look(const FlightId& id) {
   Finish(id, std::move(reply));
 }
 
-// Only while somebody waits.
+// Polls only while a caller waits.
 void StartOrReuse::LookLater(const FlightId& id) {
   Flight& flight = flights_.at(id);
   if (flight.callers.empty()) {
@@ -464,7 +464,7 @@ void StartOrReuse::LookLater(const FlightId& id) {
   });
 }
 
-// Nothing to do until it listens; somebody else may, on that port.
+// Writes nothing until the tool itself listens on the port; another process may listen there.
 absl::Status StartOrReuse::WriteInfo(const Flight& flight) const {
   const msg::InstanceInfoT& told = *flight.request.info;
   if (flight.pid == 0) return absl::OkStatus();
@@ -492,13 +492,13 @@ msg::StartOrReuseReplyT StartOrReuse::ReplyOf(const Flight& flight,
   return reply;
 }
 
-// ---- What was started
+// ---- Started tools
 
 void StartOrReuse::Note(pid_t pid, const std::string& job) {
   if (!job.empty() && (jobs_.size() < kMaxStarted || jobs_.contains(pid))) jobs_[pid] = job;
 }
 
-// The name of its job follows from what an info file says; whether there is one the launcher knows.
+// An info file determines the name of the job; the launcher knows whether that job exists.
 void StartOrReuse::LearnJobs(const std::string& temporary_directory) {
   if (!options_.launcher_is_there()) return;
   for (const auto& [name, entry] : options_.view(temporary_directory)->Entries()) {
@@ -510,7 +510,7 @@ void StartOrReuse::LearnJobs(const std::string& temporary_directory) {
   }
 }
 
-// From the first of this key on to those that were started beside it.
+// Tries the first job of this key, then those that were started beside it.
 void StartOrReuse::LearnJob(pid_t pid, const std::string& tool, const FlightId& id, int copy) {
   options_.jobs->Follow(
       JobName(tool, id, copy),

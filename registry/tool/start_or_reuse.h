@@ -21,25 +21,26 @@
 
 namespace registry {
 
-// The temporary directory of a caller, without symbolic links, so that each info directory has one
-// name. FailedPrecondition: no temporary directory can be written to.
+// Returns the temporary directory of a caller, with symbolic links resolved, so that each info
+// directory has one name. FailedPrecondition if no temporary directory is writable.
 absl::StatusOr<std::string> TemporaryOf(const std::vector<std::string>& environment,
                                         const std::string& working_directory);
-// The message of an entry; the id is TOOL-PORT.
+// Converts an entry to a message; the id is TOOL-PORT.
 msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& job);
 
-// Finds a live tool with the caller's cache key, or has the launcher start one: TensorBoard's
+// Finds a live tool with the caller's cache key, or asks the launcher to start one: TensorBoard's
 // manager.start with its five outcomes, but
-//   - only live tools of our user are reused (instance_view.h),
-//   - any number of callers of one key and info directory start one process and wait for it
-//     together; a caller whose time is over leaves it to the others and to those to come,
-//   - it acts on events of files and jobs instead of looking twice a second,
-//   - a tool whose info file was deleted is left alone, and another is started beside it, as there,
-//   - a tool with another name is another tool, also with the same key.
-// The job of a key has a name of its own, so that a restarted registry finds the job that it had
-// asked for before. (The job of a tool that is started beside it has "-2" behind that name.)
+// - reuses only live tools of our user (instance_view.h),
+// - any number of callers with one key and info directory start one process and wait for it
+//   together; a caller whose deadline passes leaves it to the other and later callers,
+// - acts on events of files and jobs instead of polling twice a second,
+// - leaves a tool whose info file was deleted alone and starts another beside it, like the
+//   original,
+// - distinguishes tools by name, even with the same key.
+// Each key determines the name of its job, so that a restarted registry finds the job that it
+// requested before. (A tool that is started beside it has a job with the suffix "-2".)
 //
-// On the loop's thread.
+// Loop's thread only.
 class StartOrReuse {
  public:
   struct Options {
@@ -48,8 +49,8 @@ class StartOrReuse {
     bus::JobControl* jobs = nullptr;
     ToolProbe* probe = nullptr;
     uid_t uid = 0;
-    // The view of the info directory in a temporary directory; made if need be. Its changes go to
-    // Changed().
+    // Returns the view of the info directory in a temporary directory, creating it if necessary.
+    // Its changes must be passed to Changed().
     std::function<InstanceView*(const std::string& temporary_directory)> view = {};
     std::function<bool()> launcher_is_there = {};
   };
@@ -58,24 +59,26 @@ class StartOrReuse {
     absl::Duration timeout = absl::Seconds(60);
     std::string trace = {};
     std::function<void(msg::StartOrReuseReplyT)> progress = {};
-    // Once, maybe within Start(). Errors: InvalidArgument names the field; Unavailable: there is no
-    // launcher; AlreadyExists: something else listens on the port of a tool without info file.
+    // Called once, perhaps within Start(). Errors: InvalidArgument names the field; Unavailable:
+    // the launcher does not run; AlreadyExists: another process listens on the port of a tool
+    // without info file.
     std::function<void(absl::StatusOr<msg::StartOrReuseReplyT>)> done = {};
   };
   explicit StartOrReuse(Options options);
 
   CallerId Start(const msg::StartOrReuseRequestT& request, Caller caller);
-  // Forgets a caller; `done` is not called. The tool it has had started goes on.
+  // Forgets a caller; `done` is not called. The tool that it has started continues to run.
   void Leave(CallerId caller);
-  // An entry of a view has changed.
+  // Must be called when an entry of a view has changed.
   void Changed(const std::string& temporary_directory);
 
-  // Asks the launcher for the jobs of tools that an earlier registry has had started.
+  // Asks the launcher for the jobs of tools that an earlier registry requested.
   void LearnJobs(const std::string& temporary_directory);
-  // The job of the tool that is this process; empty if the yard has not started it, or this is not
+  // Returns the job whose process has this pid; empty if the yard did not start it, or that is not
   // known yet.
   std::string JobOf(pid_t pid) const;
-  // True while somebody waits for, or something was started with, this temporary directory.
+  // True while a caller waits for a tool of this temporary directory, or a tool is being started
+  // there.
   bool Uses(const std::string& temporary_directory) const;
   std::size_t flights() const { return flights_.size(); }
 
@@ -85,18 +88,18 @@ class StartOrReuse {
     absl::Duration began;
     runtime::Timer timer;
   };
-  // One start under way.
+  // One start in progress.
   struct Flight {
-    std::string key;                  // Cache key.
-    std::string temporary_directory;  // Holds the info directory.
+    std::string key;                  // The cache key.
+    std::string temporary_directory;  // Contains the info directory.
     msg::StartOrReuseRequestT request;
     std::string explicit_binary;
-    std::uint64_t number = 0;  // Number of this try: callbacks of an earlier one are too late.
+    std::uint64_t number = 0;  // Number of this attempt; callbacks of earlier attempts are ignored.
     int copy = 1;              // Its job: the first of this key, or one beside it.
-    bool adopted = false;      // The job is one that is there already.
+    bool adopted = false;      // The job existed before this call.
     absl::Duration adopted_at;
     bool port_is_taken = false;
-    std::string job;  // Id, once launched.
+    std::string job;  // The id, once launched.
     pid_t pid = 0;
     std::int64_t started_us = 0;
     std::string progress;
@@ -108,9 +111,9 @@ class StartOrReuse {
 
   absl::Status Check(const msg::StartOrReuseRequestT& request) const;
   void Join(const FlightId& flight_id, CallerId id, Caller caller);
-  // The reply that ends the call at once, if the tool cannot even be tried.
+  // Returns the reply that ends the call at once if the tool cannot even be tried.
   std::optional<absl::StatusOr<msg::StartOrReuseReplyT>> CannotLaunch(Flight* flight) const;
-  // The flight, if it is still at this try.
+  // Returns the flight if it is still at this attempt.
   Flight* Find(const FlightId& id, std::uint64_t number);
   void Launch(const FlightId& id);
   void Adopt(const FlightId& id);
@@ -135,8 +138,8 @@ class StartOrReuse {
   std::map<CallerId, FlightId> callers_;
   CallerId last_caller_ = 0;
   std::uint64_t last_number_ = 0;
-  std::map<pid_t, std::string> jobs_;  // Jobs of live processes; empty while the launcher is asked,
-                                       // or if it knows no job.
+  std::map<pid_t, std::string> jobs_;  // Jobs of live processes; empty while the launcher is being
+                                       // asked, or if it knows no job.
 };
 
 }  // namespace registry

@@ -57,10 +57,10 @@ class FakeProbe : public ToolProbe {
 
   std::map<pid_t, Process> processes;
   std::set<int> ports;
-  std::map<int, pid_t> owners;  // Owners of ports; a port that is not here is everybody's.
+  std::map<int, pid_t> owners;  // Owners of ports; all own a port that is missing here.
 };
 
-// A launcher whose jobs start, run and end when a test says so: "j-1", "j-2", ...
+// A launcher whose jobs ("j-1", "j-2", ...) start, run and end when the test says so.
 class FakeLauncher : public bus::JobControl {
  public:
   void Launch(const std::string&, const std::string& trace, const msg::JobSpecT& spec,
@@ -118,7 +118,7 @@ class FakeLauncher : public bus::JobControl {
 };
 
 constexpr std::int64_t kStarted = 1'000'000'000;
-constexpr pid_t kPid = 1 << 24;  // Above every real process id, so that none is watched.
+constexpr pid_t kPid = 1 << 24;  // Above every real process id, so that no real process is watched.
 
 class StartOrReuseTest : public ::testing::Test {
  protected:
@@ -170,7 +170,7 @@ class StartOrReuseTest : public ::testing::Test {
     request.working_directory = "/";
     return request;
   }
-  // Starts a call; its answer comes into answers_ by the number that this returns.
+  // Starts a call and returns its number, the key of its answer in answers_.
   int Call(const msg::StartOrReuseRequestT& request, absl::Duration timeout = absl::Seconds(60)) {
     const int number = calls_++;
     ids_.push_back(0);
@@ -186,7 +186,7 @@ class StartOrReuseTest : public ::testing::Test {
              }});
     return number;
   }
-  // The answer to the one call that was made.
+  // Returns the answer to call `number`.
   const msg::StartOrReuseReplyT& Answer(int number = 0) {
     static const msg::StartOrReuseReplyT kNone;
     const auto found = answers_.find(number);
@@ -197,7 +197,7 @@ class StartOrReuseTest : public ::testing::Test {
     EXPECT_EQ(found->second.status(), absl::OkStatus());
     return found->second.ok() ? *found->second : kNone;
   }
-  // An info file as a tool with these arguments writes it, and the tool behind it.
+  // Writes an info file like a tool with these arguments, and lets the tool run.
   void Serve(pid_t pid, int port, std::vector<std::string> arguments = {"--logdir", "x"}) {
     WriteInfo(pid, port, std::move(arguments));
     probe_.processes[pid] = {getuid(), kStarted};
@@ -269,7 +269,7 @@ TEST_F(StartOrReuseTest, OtherArgumentsOrAnotherDirectoryAreAnotherTool) {
 
 TEST_F(StartOrReuseTest, AToolWhoseProcessIsGoneIsNotReusedAndItsFileIsRemoved) {
   WriteInfo(kPid, 6006);
-  probe_.ports.insert(6006);  // By somebody else meanwhile.
+  probe_.ports.insert(6006);  // Another process listens on the port now.
   Call(Request());
   EXPECT_EQ(launcher_.specs.size(), 1u);
   EXPECT_FALSE(Exists(kPid));
@@ -292,7 +292,7 @@ TEST_F(StartOrReuseTest, AProcessThatBeganAfterTheToolIsAnotherOne) {
   probe_.processes[kPid].started = kStarted + 60;
   Call(Request());
   EXPECT_EQ(launcher_.specs.size(), 1u);
-  EXPECT_TRUE(Exists(kPid));  // It may be the tool: the clock may have been set.
+  EXPECT_TRUE(Exists(kPid));  // It may be the tool after all: the clock may have been set.
 }
 
 TEST_F(StartOrReuseTest, TheFileOfAnotherProcessIsRemovedWhenNobodyListens) {
@@ -320,7 +320,7 @@ TEST_F(StartOrReuseTest, AToolThatDoesNotListenIsNotReusedButKeepsItsFile) {
 
 TEST_F(StartOrReuseTest, AFileOfAnotherUserIsNeverTrustedNorRemoved) {
   Serve(kPid, 6006);
-  uid_ = getuid() + 1;  // We are somebody else.
+  uid_ = getuid() + 1;  // The registry runs as another user.
   Call(Request());
   EXPECT_EQ(launcher_.specs.size(), 1u);
   EXPECT_TRUE(Exists(kPid));
@@ -368,7 +368,7 @@ TEST_F(StartOrReuseTest, TellsHowFarItIs) {
   ASSERT_EQ(progress_.size(), 2u);
   EXPECT_EQ(progress_[0], "starting tensorboard");
   EXPECT_THAT(progress_[1], HasSubstr(absl::StrCat("process ", kPid, " of job j-1")));
-  Call(Request());  // A later caller is told how far the start is.
+  Call(Request());  // A later caller receives the progress so far.
   EXPECT_EQ(progress_.size(), 3u);
 }
 
@@ -397,7 +397,7 @@ TEST_F(StartOrReuseTest, ACallerThatLeavesTakesNobodyAlong) {
 TEST_F(StartOrReuseTest, WhatAnEarlierRegistryHasStartedIsWaitedFor) {
   Call(Request());
   starts_->Leave(ids_[0]);
-  MakeStarts();  // The registry is another one; the job goes on.
+  MakeStarts();  // A new registry; the job continues.
   Call(Request());
   EXPECT_EQ(launcher_.followed.back(), launcher_.specs[0].name);
   probe_.processes[kPid] = {getuid(), kStarted};
@@ -421,8 +421,7 @@ TEST_F(StartOrReuseTest, TheJobOfWhatAnEarlierRegistryHasStartedIsLearned) {
   EXPECT_EQ(starts_->JobOf(kPid), "");
   starts_->LearnJobs(temporary_);
   EXPECT_EQ(launcher_.followed.back(), launcher_.specs[0].name);
-  launcher_.Run(kPid + 1);  // A message of the launcher about another process is not about this
-                            // tool.
+  launcher_.Run(kPid + 1);  // A report about another process does not apply to this tool.
   EXPECT_EQ(starts_->JobOf(kPid), "");
   launcher_.Run(kPid);
   EXPECT_EQ(starts_->JobOf(kPid), "j-1");
@@ -437,7 +436,7 @@ TEST_F(StartOrReuseTest, AToolThatTheLauncherHasNotSeenEndIsStartedAnew) {
   launcher_.Run(kPid);
   Serve(kPid, 6006);
   Changed();
-  probe_.processes.erase(kPid);  // Killed; we know it first.
+  probe_.processes.erase(kPid);  // Killed, and the launcher has not reported it yet.
   probe_.ports.clear();
   Call(Request());
   EXPECT_FALSE(answers_.contains(1));
@@ -516,8 +515,8 @@ TEST_F(StartOrReuseTest, AnExitIsLookedAtBeforeAnInfoFile) {
   Call(Request());
   probe_.processes[kPid] = {getuid(), kStarted};
   launcher_.Run(kPid);
-  probe_.processes.erase(kPid);  // It has ended; the launcher's word is on its way.
-  Serve(kPid + 1, 6006);         // Somebody else's.
+  probe_.processes.erase(kPid);  // It has ended; the launcher's report is on its way.
+  Serve(kPid + 1, 6006);         // Another process's file.
   Changed();
   EXPECT_TRUE(answers_.empty());
   msg::AttemptT attempt;
@@ -573,7 +572,7 @@ TEST_F(StartOrReuseTest, WithoutALauncherItSaysHowToGetOne) {
   ASSERT_TRUE(answers_.contains(0));
   EXPECT_EQ(answers_.at(0).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(answers_.at(0).status().message()), HasSubstr("yard up"));
-  Serve(kPid, 6006);  // Nobody needs to start what runs.
+  Serve(kPid, 6006);  // A running tool needs no launcher.
   Call(Request());
   EXPECT_EQ(Answer(1).outcome, Outcome::Reused);
 }
@@ -684,7 +683,7 @@ TEST_F(QuietToolTest, IsNotStartedWhereSomethingElseListens) {
 
 class TimedStartTest : public StartOrReuseTest {
  protected:
-  // Lets the clock run on and the loop do what is due.
+  // Advances the clock and lets the loop run everything due.
   void Advance(absl::Duration time) {
     clock_.Advance(time);
     loop_->RunAfter(absl::ZeroDuration(), [this] { loop_->Stop(); });
@@ -702,7 +701,7 @@ TEST_F(TimedStartTest, ACallerWhoseTimeIsOverLeavesTheToolToTheOthers) {
   EXPECT_EQ(Answer(0).pid, kPid);
   EXPECT_EQ(Answer(0).job, "j-1");
   EXPECT_FALSE(answers_.contains(1));
-  Call(Request(), absl::Seconds(60));  // And to those that come.
+  Call(Request(), absl::Seconds(60));  // Also for later callers.
   EXPECT_EQ(launcher_.specs.size(), 1u);
   Serve(kPid, 6006);
   Changed();
@@ -710,7 +709,7 @@ TEST_F(TimedStartTest, ACallerWhoseTimeIsOverLeavesTheToolToTheOthers) {
   EXPECT_EQ(Answer(2).outcome, Outcome::Launched);
 }
 
-// A tool that was served once, and whose info file somebody has deleted.
+// A tool that was found once, and whose info file was deleted since.
 class LostFileTest : public TimedStartTest {
  protected:
   LostFileTest() {
@@ -718,7 +717,7 @@ class LostFileTest : public TimedStartTest {
     Begin(kPid, 6006, "j-1");
     EXPECT_EQ(Answer(0).outcome, Outcome::Launched);
   }
-  // Process `pid` of job `id` serves on a port of its own.
+  // Lets process `pid` of job `id` serve on its own port.
   void Begin(pid_t pid, int port, const std::string& id) {
     probe_.processes[pid] = {getuid(), kStarted};
     launcher_.Run(pid, id);
@@ -740,7 +739,7 @@ TEST_F(LostFileTest, AnotherOneIsStartedBesideIt) {
   Call(Request());
   launcher_.Run(kPid);
   Advance(absl::Seconds(1));
-  ASSERT_EQ(launcher_.specs.size(), 3u);  // The second was refused: its name is taken.
+  ASSERT_EQ(launcher_.specs.size(), 3u);  // The launcher refused the second: its name is taken.
   EXPECT_EQ(launcher_.specs[2].name, launcher_.specs[0].name + "-2");
   Begin(kPid + 1, 6007, "j-2");
   EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
@@ -804,7 +803,7 @@ TEST_F(TimedStartTest, NoTimeNeedsToPassUntilAnInfoFileIsSeen) {
   probe_.processes[kPid] = {getuid(), kStarted};
   launcher_.Run(kPid);
   loop_->Post([this] { Serve(kPid, 6006); });
-  loop_->Run();  // The clock stands still: only the file itself can wake it.
+  loop_->Run();  // The clock does not advance: only the file itself can wake the loop.
   EXPECT_EQ(Answer().outcome, Outcome::Launched);
 }
 

@@ -7,7 +7,7 @@
 namespace registry {
 namespace {
 
-// Ordered.
+// Sorted.
 constexpr std::string_view kDropped[] = {"BUILD_WORKING_DIRECTORY",
                                          "BUILD_WORKSPACE_DIRECTORY",
                                          "JAVA_RUNFILES",

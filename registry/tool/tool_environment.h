@@ -6,9 +6,10 @@
 
 namespace registry {
 
-// The environment ("NAME=VALUE") for a tool that is started for a caller with this one: without
-// Bazel's runfiles and test variables and without what changes how Python starts, so that the
-// tool finds its own files and modules. The 17 names are those that TensorBoard's manager drops.
+// Returns the environment ("NAME=VALUE") for a tool that is started for a caller with this
+// environment. Removes Bazel's runfiles and test variables and those that change how Python starts,
+// so that the tool finds its own files and modules: the same 17 names that TensorBoard's manager
+// removes.
 std::vector<std::string> ToolEnvironment(std::vector<std::string> environment);
 
 }  // namespace registry

@@ -29,10 +29,10 @@ namespace registry {
 namespace {
 
 constexpr int kListening = 10;  // TCP_LISTEN
-// Processes of one tool; those that it has started beyond that are not looked at.
+// Limit of one tool's processes; descendants beyond it are ignored.
 constexpr std::size_t kMaxProcesses = 256;
 
-// Seconds since 1970 at which this machine was started; follows the clock when it is set.
+// Boot time of this machine, in seconds since 1970; follows changes of the clock.
 std::int64_t BootTime() {
   std::ifstream stat("/proc/stat");
   std::string key;
@@ -44,8 +44,8 @@ std::int64_t BootTime() {
   return 0;
 }
 
-// Asks for every listening TCP socket of a family. (The tables in /proc/net take milliseconds: the
-// kernel goes through all places where a connection could be.)
+// Requests all listening TCP sockets of a family. (Reading the tables in /proc/net takes
+// milliseconds, because the kernel walks through all its hash buckets.)
 bool AskForListeners(int socket, std::uint8_t family) {
   struct {
     nlmsghdr header;
@@ -60,7 +60,8 @@ bool AskForListeners(int socket, std::uint8_t family) {
   return send(socket, &ask, sizeof(ask), 0) == sizeof(ask);
 }
 
-// Reads one datagram of the answer. False at the end of the answer, or if no datagram has come.
+// Reads one datagram of the answer. Returns false at the end of the answer, or if no datagram is
+// queued.
 bool ReadListeners(int socket, uid_t uid, ToolProbe::Listeners* listeners) {
   alignas(nlmsghdr) std::array<char, 32 * 1024> buffer;
   const ssize_t size = recv(socket, buffer.data(), buffer.size(), 0);
@@ -68,7 +69,7 @@ bool ReadListeners(int socket, uid_t uid, ToolProbe::Listeners* listeners) {
   auto left = static_cast<std::uint32_t>(size);
   for (auto* header = reinterpret_cast<const nlmsghdr*>(buffer.data()); NLMSG_OK(header, left);
        header = NLMSG_NEXT(header, left)) {
-    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;  // Done, or an error.
+    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;  // The end, or an error.
     const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
     if (found->idiag_uid != uid) continue;
     (*listeners)[ntohs(found->id.idiag_sport)].insert(found->idiag_inode);
@@ -78,7 +79,7 @@ bool ReadListeners(int socket, uid_t uid, ToolProbe::Listeners* listeners) {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-// The processes that this one has started and that have not ended.
+// Returns the running children of a process.
 std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
   const std::string tasks = absl::StrCat("/proc/", pid, "/task");
@@ -92,7 +93,7 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
   return children;
 }
 
-// The inode that "socket:[4711]" names; 0 for what is no socket.
+// Returns the inode in "socket:[4711]"; 0 if the descriptor is not a socket.
 std::uint64_t SocketOf(const std::string& descriptor) {
   constexpr std::string_view kSocket = "socket:[";
   std::array<char, 64> name = {};
@@ -101,7 +102,7 @@ std::uint64_t SocketOf(const std::string& descriptor) {
   return text.starts_with(kSocket) ? strtoull(name.data() + kSocket.size(), nullptr, 10) : 0;
 }
 
-// Looks at one process alone, without those that it has started.
+// Checks one process alone, without its descendants.
 bool HoldsItself(pid_t pid, const std::set<std::uint64_t>& sockets) {
   const std::string path = absl::StrCat("/proc/", pid, "/fd");
   const Directory descriptors(opendir(path.c_str()), closedir);

@@ -10,26 +10,26 @@
 
 namespace registry {
 
-// Asks the kernel about tools: whether a process is there, and which one listens. Any thread.
+// Queries the kernel about tools: whether a process exists, and which one listens. Any thread.
 class ToolProbe {
  public:
   struct Process {
     uid_t uid = 0;
-    std::int64_t started = 0;  // Seconds since 1970, to the second.
+    std::int64_t started = 0;  // Seconds since 1970, with a resolution of one second.
   };
   virtual ~ToolProbe() = default;
 
-  // The kernel of this machine, as seen from our pid and network namespace; never deleted.
+  // The kernel of this machine, as seen from our pid and network namespaces; never deleted.
   static ToolProbe* Kernel();
 
-  // Nothing if there is no such process; a zombie is none.
+  // Returns null if the process does not exist; a zombie does not count as existing.
   virtual std::optional<Process> Look(pid_t pid) = 0;
-  // Sockets (their inodes) that listen, by local TCP port.
+  // Listening sockets (by inode), by local TCP port.
   using Listeners = std::map<int, std::set<std::uint64_t>>;
-  // The listening sockets of this user, on any address.
+  // Returns the listening sockets of this user, on any address.
   virtual Listeners ListenersOf(uid_t uid) = 0;
-  // True if the process, or one that it has started, holds one of these sockets on that port (0: on
-  // any). A process that does not let its descriptors be seen is believed to hold one.
+  // True if the process, or one of its descendants, holds one of these sockets on that port (0: on
+  // any port). A process whose descriptors are not visible is assumed to hold one.
   virtual bool Holds(pid_t pid, const Listeners& listeners, int port) = 0;
 };
 

@@ -21,7 +21,7 @@
 namespace registry {
 namespace {
 
-// A socket of that family on a free port of this machine, and the port.
+// Returns a socket of `family` that is bound to a free port of this machine, and the port.
 std::pair<runtime::UniqueFd, int> Bind(int family) {
   runtime::UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in6 address = {};
@@ -68,10 +68,10 @@ TEST(ToolProbeTest, SeesWhoListensAndNobodyElse) {
   }
 }
 
-// A shell that says how far it is on a pipe, and ends with it.
+// A shell that reports its progress over a pipe, and ends with this object.
 class Child {
  public:
-  // `listening` is its descriptor 3.
+  // `listening` becomes the shell's descriptor 3.
   Child(const std::string& script, int listening) {
     int in[2], out[2];
     EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
@@ -106,7 +106,7 @@ TEST(ToolProbeTest, ASocketIsHeldByItsProcessAndByThoseThatHaveStartedIt) {
   auto [socket, port] = Bind(AF_INET);
   ASSERT_EQ(listen(socket.get(), 1), 0);
   const Child holder("echo; read -r line", socket.get());
-  // (A shell gives what it starts beside itself /dev/null to read.)
+  // (A shell redirects the stdin of background commands to /dev/null.)
   const Child starter("exec 4<&0; (echo; read -r line <&4) & exec 3>&-; wait", socket.get());
   const Child bystander("exec 3>&-; echo; read -r line", socket.get());
   const auto listeners = probe.ListenersOf(geteuid());
