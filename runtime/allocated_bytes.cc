@@ -6,7 +6,7 @@
 
 namespace {
 std::atomic<std::size_t> allocated = 0;
-// The size of a block stands in front of it.
+// A block's size is stored in front of it.
 constexpr std::size_t kFront = 16;
 }  // namespace
 

@@ -5,8 +5,9 @@
 
 namespace runtime {
 
-// The bytes that `new` has given out in this program and `delete` has not got back, exactly. A
-// program that links this counts them, for tests of the memory that a structure takes. Any thread.
+// Returns the exact number of bytes that this program has allocated by `new` and not yet freed.
+// Linking this library replaces `new` and `delete`; for tests of a structure's memory use. Any
+// thread.
 std::size_t AllocatedBytes();
 
 }  // namespace runtime

@@ -9,33 +9,33 @@
 
 namespace runtime {
 
-// Where all time comes from. Any thread may call any method.
+// The source of all time. Any thread may call any method.
 class Clock {
  public:
-  using ListenerId = std::uint64_t;  // 0 is never a listener.
+  using ListenerId = std::uint64_t;  // 0 is never a valid listener.
 
   virtual ~Clock() = default;
 
   // The process's real clock; never deleted.
   static Clock* Real();
 
-  // Wall time, for what people and other machines read. May jump.
+  // Wall time, for people and other machines. May jump.
   virtual absl::Time Now() const = 0;
-  // Time since some fixed moment; never goes back. All schedules and deadlines use it.
+  // Time since a fixed moment; never goes back. All schedules and deadlines use it.
   virtual absl::Duration Monotonic() const = 0;
-  // Waits on `condition` until it is signalled (true; may be spurious) or Monotonic() reaches
-  // `deadline` (false).
+  // Waits on `condition`. Returns true when it is signalled (perhaps spuriously), false when
+  // Monotonic() reaches `deadline`.
   virtual bool WaitUntil(CondVar& condition, Mutex& mutex, absl::Duration deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) = 0;
 
-  // For event loops. Calls `advanced` after every step of a clock that is moved by hand; it must
-  // not block, nor call this clock's AddListener or RemoveListener. Returns 0, and never calls
-  // it, if this clock runs by itself: the kernel's timers then follow it.
+  // For event loops. Calls `advanced` after every step of a clock that is advanced by hand; it must
+  // not block, nor call AddListener or RemoveListener of this clock. Returns 0 and never calls it
+  // if the clock advances by itself, so that the kernel's timers follow it.
   virtual ListenerId AddListener(std::function<void()> advanced) {
     static_cast<void>(advanced);
     return 0;
   }
-  // After this returns, the listener is not running and never will.
+  // After this returns, the listener is not running and will not run.
   virtual void RemoveListener(ListenerId listener) { static_cast<void>(listener); }
 };
 

@@ -17,14 +17,14 @@ namespace runtime {
 
 using LifePtr = std::shared_ptr<Thread::Life>;
 
-// Always true: why is OK unless stop_requested. No callback and no Thread method is called with
-// the mutex held, but for Life::name() and alive().
+// Always true: `why` is OK unless stop_requested. With the mutex held, no callback and no Thread
+// method is called except Life::name() and alive().
 struct Coordinator::State {
   explicit State(Options given) : options(std::move(given)) {}
 
   const Options options;
   Mutex mutex;
-  // A stop was requested or cleared, or a thread has ended.
+  // Signalled when a stop was requested or cleared, or a thread has ended.
   CondVar changed;
   bool stop_requested ABSL_GUARDED_BY(mutex) = false;
   bool joined ABSL_GUARDED_BY(mutex) = false;
@@ -42,13 +42,13 @@ absl::Status RunCaught(const std::function<absl::Status()>& body) {
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("uncaught exception: ", error.what()));
   } catch (const abi::__forced_unwind&) {
-    throw;  // The thread is cancelled, or has called pthread_exit().
+    throw;  // The thread was cancelled or has called pthread_exit().
   } catch (...) {
     return absl::InternalError("uncaught exception of an unknown type");
   }
 }
 
-// Sorted, once each, those that still run.
+// Returns the names of running threads, sorted and without duplicates.
 std::vector<std::string> NamesOfLive(const std::set<LifePtr>& threads) {
   std::vector<std::string> names;
   for (const LifePtr& thread : threads) {
@@ -133,7 +133,7 @@ Coordinator::StopCallbackId Coordinator::OnStop(std::function<void()> stopped) {
 }
 
 void Coordinator::RemoveOnStop(StopCallbackId callback) {
-  std::function<void()> dropped;  // Destroyed without the lock.
+  std::function<void()> dropped;  // Destroyed after the lock is released.
   MutexLock lock(state_->mutex);
   const auto found = state_->on_stop.find(callback);
   if (found == state_->on_stop.end()) return;

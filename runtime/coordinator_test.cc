@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Closed until it is opened.
+// Blocks its waiters until Open() is called.
 class Gate {
  public:
   void Open() {
@@ -45,13 +45,13 @@ class Gate {
 
 class CoordinatorTest : public testing::Test {
  protected:
-  // A thread that runs until the gate opens.
+  // Returns a thread that runs until the gate opens.
   std::unique_ptr<Thread> Waiting(const std::string& name) {
     return std::make_unique<Thread>(name, [gate = gate_] { gate->Wait(); });
   }
 
-  // The result of Join() when `meanwhile` happens while it waits. The clock stands still, so a
-  // Join() that polls would never come back.
+  // Returns the result of a Join() during which `meanwhile` runs. The clock does not advance, so a
+  // Join() that polled would never return.
   absl::Status JoinDuring(const std::function<void()>& meanwhile, std::vector<Thread*> threads = {},
                           absl::Duration grace = absl::Minutes(2), bool ignore = false) {
     absl::Status result;
@@ -124,7 +124,7 @@ TEST_F(CoordinatorTest, JoinWaitsForRegisteredThreadsAndThoseItIsGiven) {
   const auto a = Waiting("a"), b = Waiting("b"), c = Waiting("c");
   coordinator_.RegisterThread(a.get());
   coordinator_.RegisterThread(b.get());
-  // Given twice, waited for once.
+  // A thread that is passed twice is joined once.
   EXPECT_TRUE(JoinDuring([&] { gate_->Open(); }, {c.get(), a.get()}).ok());
   EXPECT_FALSE(a->alive() || b->alive() || c->alive());
 }

@@ -7,7 +7,8 @@
 
 namespace runtime {
 
-// "1 restart", "2 restarts", "0 restarts". `many`: where that is more than an s.
+// Returns "1 restart", "2 restarts", "0 restarts". `many`: the plural, if it is not formed with an
+// s.
 inline std::string Counted(std::uint64_t count, std::string_view one, std::string_view many = {}) {
   std::string text = std::to_string(count) + " ";
   text += count == 1 || many.empty() ? one : many;

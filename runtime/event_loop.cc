@@ -20,11 +20,11 @@
 namespace runtime {
 namespace {
 
-// The kernel timer is set at most this far ahead, which keeps its arithmetic from overflowing.
+// The kernel timer is set at most this far ahead, so that its arithmetic cannot overflow.
 constexpr absl::Duration kLongestKernelTimer = absl::Hours(1);
 
-// A descriptor of the caller, known to Asio once, however often it is watched. Asio believes to own
-// it: it must be released before this is destroyed.
+// A caller's descriptor, registered with Asio once, however often it is watched. Asio believes that
+// it owns the descriptor, so release() it before this object is destroyed.
 struct Source {
   Source(asio::io_context& context, int given) : fd(given), descriptor(context) {
     struct stat about {};
@@ -44,12 +44,12 @@ struct Source {
 struct Watched {
   const std::shared_ptr<Source> source;
   const asio::posix::stream_descriptor::wait_type what;
-  // None once it is no longer watched; a wait may still be on its way.
+  // Null once the watch has ended; a wait may still be pending.
   std::shared_ptr<const std::function<void()>> ready;
 };
 
-// All that other threads ask for goes through one queue in the order it was asked, the stop
-// included. Timers of both kinds of clock are kept here; Asio has one timer, set to the first.
+// Requests of other threads, including the stop, go through one queue in their order. This class
+// keeps the timers of both kinds of clock; Asio has a single timer, set to the first of them.
 class AsioEventLoop : public EventLoop {
  public:
   explicit AsioEventLoop(Clock* clock)
@@ -66,7 +66,7 @@ class AsioEventLoop : public EventLoop {
     thread_ = std::this_thread::get_id();
     context_.run();
     thread_ = std::thread::id();
-    std::vector<std::function<void()>> dropped;  // Destroyed without the lock.
+    std::vector<std::function<void()>> dropped;  // Destroyed after the lock is released.
     MutexLock lock(mutex_);
     closed_ = true;
     dropped.swap(posted_);
@@ -102,7 +102,7 @@ class AsioEventLoop : public EventLoop {
   }
 
   void Cancel(TimerId timer) override {
-    std::function<void()> dropped;  // Destroyed without the lock.
+    std::function<void()> dropped;  // Destroyed after the lock is released.
     MutexLock lock(mutex_);
     const auto found = deadlines_.find(timer);
     if (found == deadlines_.end()) return;
@@ -147,13 +147,13 @@ class AsioEventLoop : public EventLoop {
 
   bool MayTouchWatches() const { return InLoopThread() || thread_ == std::thread::id(); }
 
-  // Waits once more; epoll then looks at the descriptor again, so that what is still ready is
+  // Starts another wait. epoll then checks the descriptor again, so that readiness that persists is
   // reported again.
   void Arm(std::shared_ptr<Watched> watched) {
     const auto what = watched->what;
     asio::posix::stream_descriptor& descriptor = watched->source->descriptor;
     descriptor.async_wait(what, [this, watched = std::move(watched)](asio::error_code error) {
-      // Held here, because the callback may end its own watch.
+      // A copy, because the callback may end its own watch.
       const auto ready = watched->ready;
       if (!ready) return;
       CHECK(!error) << "watching descriptor " << watched->source->fd << ": " << error.message();
@@ -172,13 +172,13 @@ class AsioEventLoop : public EventLoop {
       if (context_.stopped()) return;
       function();
     }
-    // The functions that these have posted run after descriptors and timers have had their turn.
+    // Functions that these have posted run after descriptors and timers have had their turn.
     MutexLock lock(mutex_);
     turn_comes_ = !posted_.empty();
     if (turn_comes_) asio::post(context_, [this] { RunPosted(); });
   }
 
-  // Takes the first timer if it is due and older than `before`.
+  // Takes the first due timer that was set earlier than `before`.
   std::function<void()> TakeDueTimer(TimerId before) {
     const absl::Duration now = clock_->Monotonic();
     MutexLock lock(mutex_);
@@ -208,7 +208,7 @@ class AsioEventLoop : public EventLoop {
       timers_turn_comes_ = false;
       before = last_timer_ + 1;
     }
-    // A timer that these set waits for the next turn, even if it is due.
+    // Timers set by these callbacks wait for the next turn, even if they are due.
     while (!context_.stopped()) {
       std::function<void()> function = TakeDueTimer(before);
       if (!function) break;
@@ -238,7 +238,7 @@ class AsioEventLoop : public EventLoop {
   Clock::ListenerId listener_ = 0;  // 0: the clock is the kernel's.
   std::atomic<std::thread::id> thread_;
 
-  // Touched by the loop's thread alone.
+  // Loop's thread only.
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> keep_running_;
   asio::steady_timer kernel_timer_;
@@ -249,8 +249,8 @@ class AsioEventLoop : public EventLoop {
   Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
-  bool turn_comes_ ABSL_GUARDED_BY(mutex_) = false;         // RunPosted() is on its way.
-  bool timers_turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // RunDueTimers() is posted.
+  bool turn_comes_ ABSL_GUARDED_BY(mutex_) = false;         // A RunPosted() is posted to Asio.
+  bool timers_turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // A RunDueTimers() is posted to Asio.
   TimerId last_timer_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<TimerKey, std::function<void()>> timers_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<TimerId, absl::Duration> deadlines_ ABSL_GUARDED_BY(mutex_);

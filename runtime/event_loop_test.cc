@@ -35,7 +35,7 @@ struct Pipe {
   void Write(const std::string& text) const {
     EXPECT_EQ(write(write_end.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
-  // One byte, or "" at the end.
+  // Returns the byte read, or "" at end of file.
   std::string Read() const {
     char byte = 0;
     return read(read_end.get(), &byte, 1) == 1 ? std::string(1, byte) : "";
@@ -75,7 +75,7 @@ TEST(EventLoopTest, ThreadsMayPostAtAnyTime) {
   constexpr int kThreads = 4;
   constexpr int kPosts = 1000;
   const auto loop = EventLoop::Create();
-  int ran = 0;  // Touched by the loop's thread alone.
+  int ran = 0;  // Used by the loop's thread only.
   std::vector<std::unique_ptr<Thread>> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.push_back(std::make_unique<Thread>("poster", [&] {
@@ -143,14 +143,14 @@ TEST(EventLoopTest, ATimerThatSetsItselfAgainDoesNotStarveOthers) {
   }
 }
 
-// The loop runs on its own thread; the test turns the crank.
+// The loop runs on its own thread; the test advances the clock.
 class FakeTimeEventLoopTest : public testing::Test {
  protected:
   ~FakeTimeEventLoopTest() override {
     loop_->Stop();
     EXPECT_TRUE(runner_.Join());
   }
-  // Returns when all that was due or posted has run.
+  // Returns after everything due or posted has run.
   void Settle() {
     std::atomic<bool> ran = false;
     Thread waiter("settle", [&] {
@@ -303,7 +303,7 @@ TEST(EventLoopWatchTest, AWatchMayEndInItsOwnCallback) {
     ++calls;
     loop->Unwatch(watch);
     EXPECT_EQ(*held, 7);
-    // Enough turns for another report, if one were to come.
+    // Enough iterations for a second callback, if the loop made one.
     loop->RunAfter(absl::Milliseconds(1), [&] { loop->Stop(); });
   });
   loop->Run();
@@ -339,7 +339,7 @@ TEST(EventLoopWatchTest, TheDescriptorStaysTheCallers) {
     loop->Unwatch(watch);
     loop->Unwatch(watch);
   }
-  // A report for a watch that is gone would touch freed memory.
+  // A callback for a destroyed watch would access freed memory.
   pipe.Write("x");
   loop->RunAfter(absl::Milliseconds(1), [&] { loop->Stop(); });
   loop->Run();

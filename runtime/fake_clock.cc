@@ -68,7 +68,7 @@ void FakeClock::Advance(absl::Duration step) {
     }
   }
   for (Waiter* waiter : due) {
-    // Holding its mutex means that it waits already: the signal is not lost.
+    // While we hold the waiter's mutex it is already waiting, so the signal is not lost.
     MutexLock lock(*waiter->mutex);
     waiter->condition->SignalAll();
   }

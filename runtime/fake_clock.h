@@ -11,9 +11,10 @@
 
 namespace runtime {
 
-// A clock that moves only when told to. Any thread may call any method.
+// A clock that advances only by Advance(). Any thread may call any method.
 class FakeClock : public Clock {
  public:
+  // `start` is the initial wall time; Monotonic() starts at zero.
   explicit FakeClock(absl::Time start = absl::FromUnixSeconds(1'700'000'000));
 
   absl::Time Now() const override;
@@ -23,14 +24,13 @@ class FakeClock : public Clock {
   ListenerId AddListener(std::function<void()> advanced) override;
   void RemoveListener(ListenerId listener) override;
 
-  // Moves both clocks and wakes every waiter whose deadline has come, and every event loop. The
-  // caller holds no mutex that somebody waits with.
+  // Advances both clocks, and wakes every waiter whose deadline has passed and every event loop.
+  // The caller must not hold a mutex of a waiter.
   void Advance(absl::Duration step);
-  // Sets the clock on the wall alone, as somebody does who finds it wrong.
+  // Changes only the wall clock, as a user who corrects it does.
   void ShiftWall(absl::Duration by);
-  // Blocks (in real time, at most `timeout`) until `count` threads wait in WaitUntil for a
-  // moment to come: a test then knows that Advance() will be noticed. False if that did not
-  // happen.
+  // Blocks until `count` threads wait in WaitUntil for a finite deadline, so that Advance() will
+  // affect them. `timeout` is in real time; returns false if it expires first.
   bool AwaitWaiters(int count, absl::Duration timeout = absl::Seconds(30));
 
  private:
@@ -38,12 +38,12 @@ class FakeClock : public Clock {
     CondVar* condition;
     Mutex* mutex;
     absl::Duration deadline;
-    // Advance() is about to signal it; it must not go away.
+    // Advance() is about to signal it, so it must continue to exist.
     bool pinned = false;
   };
 
-  // Lock order: a waiter's own mutex, then mutex_; listeners_mutex_, then anything. Advance()
-  // takes a waiter's mutex without holding mutex_.
+  // Lock order: a waiter's own mutex, then mutex_; listeners_mutex_, then any. Advance() locks a
+  // waiter's mutex without holding mutex_.
   mutable Mutex mutex_;
   CondVar waiters_changed_;
   const absl::Time start_;

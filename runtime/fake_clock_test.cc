@@ -81,8 +81,8 @@ TEST(FakeClockTest, NoWakeUpIsLostWhileManyWaitAndGo) {
   for (int i = 0; i < kThreads; ++i) {
     threads.push_back(std::make_unique<Thread>("waiter", [&clock] {
       for (int step = 1; step <= kSteps; ++step) {
-        // Each step has a mutex and a condition of its own, so that a signal to one that is gone
-        // would be noticed.
+        // Each step has its own mutex and condition, so that signalling a destroyed one would be
+        // detected.
         const auto mutex = std::make_unique<Mutex>();
         const auto condition = std::make_unique<CondVar>();
         MutexLock lock(*mutex);

@@ -16,31 +16,31 @@
 
 namespace runtime {
 
-// A thread that does one thing again and again until its Coordinator stops; re-imagines
-// TensorFlow's LooperThread. Any thread may call any method.
+// A thread that calls a function repeatedly until its Coordinator stops; re-imagines TensorFlow's
+// LooperThread. Any thread may call any method.
 //
-// An error or exception of a hook stops the Coordinator. If it comes from `start` or `run`,
-// `stop` is not called. When the Coordinator has stopped before the thread begins, `start` and
-// `stop` are called and `run` is not.
+// An error or exception of a hook stops the Coordinator. After one of `start` or `run`, `stop` is
+// not called. If the Coordinator has stopped before the thread begins, `start` and `stop` are
+// called and `run` is not.
 class LooperThread {
  public:
   struct Options {
     std::string name = "looper";
-    // Time between two starts of `run`, on the Coordinator's clock. The first comes at once; the
-    // schedule is absolute, so that after an overrun the missed calls follow without a pause.
-    // Zero: as fast as possible. None: back to back, without asking the clock.
+    // Time between two starts of `run`, on the Coordinator's clock. The first call is immediate.
+    // The schedule is absolute: after an overrun, the missed calls follow without a pause. Zero: as
+    // fast as possible. Null: back to back, without reading the clock.
     std::optional<absl::Duration> interval = std::nullopt;
-    std::function<absl::Status()> run = nullptr;    // Must be given.
+    std::function<absl::Status()> run = nullptr;    // Required.
     std::function<absl::Status()> start = nullptr;  // Called once, before the first `run`.
     std::function<absl::Status()> stop = nullptr;   // Called once, after the last `run`.
   };
 
-  // Starts the thread and registers it with `coordinator`. InvalidArgument without a
-  // coordinator or a `run`, or for a negative interval.
+  // Starts the thread and registers it with `coordinator`. InvalidArgument if `coordinator` or
+  // `run` is null, or for a negative interval.
   static absl::StatusOr<std::unique_ptr<LooperThread>> Start(Coordinator* coordinator,
                                                              Options options);
 
-  // May be destroyed while it runs: the thread goes on, with its hooks, until the stop.
+  // May be destroyed while it runs: the thread continues, with its hooks, until the stop.
   ~LooperThread() = default;
 
   Thread* thread() { return &thread_; }
@@ -51,8 +51,8 @@ class LooperThread {
   Thread thread_;
 };
 
-// Calls `function(args...)` on a thread of its own every `interval` until `coordinator` stops.
-// `function` returns an absl::Status or nothing; it and `args` are copied.
+// Calls `function(args...)` every `interval` on a thread of its own until `coordinator` stops.
+// `function` returns an absl::Status or void; it and `args` are copied.
 template <typename Function, typename... Args>
 absl::StatusOr<std::unique_ptr<LooperThread>> Loop(Coordinator* coordinator,
                                                    std::optional<absl::Duration> interval,

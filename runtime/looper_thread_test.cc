@@ -22,7 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The calls of a looper's hooks, in order; read by the test.
+// Records the calls of a looper's hooks in order.
 class Diary {
  public:
   void Write(const std::string& entry) {
@@ -30,7 +30,7 @@ class Diary {
     entries_.push_back(entry);
     changed_.SignalAll();
   }
-  // All entries, once there are `count`.
+  // Waits for `count` entries; returns all.
   std::vector<std::string> Read(std::size_t count) {
     MutexLock lock(mutex_);
     while (entries_.size() < count) {
@@ -84,7 +84,7 @@ TEST_F(LooperThreadTest, RunsAtOnceAndThenAfterEachInterval) {
 
 TEST_F(LooperThreadTest, CatchesUpAfterAnOverrun) {
   auto options = WithDiary(absl::Seconds(10));
-  // The first run takes 35 s: the runs of second 10, 20 and 30 are overdue.
+  // The first run takes 35 s, so the runs at seconds 10, 20 and 30 are overdue.
   options.run = [this, first = true]() mutable {
     if (first) clock_.Advance(absl::Seconds(35));
     first = false;

@@ -11,10 +11,10 @@
 
 namespace runtime {
 
-// The one mutex of this project: std::mutex with the annotations that clang checks.
+// The only mutex of this project: std::mutex with annotations that clang checks.
 //
-// absl::Mutex is not used, because Debian's Abseil is not instrumented and ThreadSanitizer
-// then reports every guarded variable as a race.
+// absl::Mutex is not used, because Debian's Abseil is not instrumented, so that ThreadSanitizer
+// would report every guarded variable as a race.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -54,11 +54,11 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // Real (monotonic) time. Returns false if `timeout` ran out. Code that takes a Clock waits
-  // through Clock::Wait instead, so that a test can turn the crank.
+  // Waits in real (monotonic) time. Returns false if `timeout` expired. Code that has a Clock waits
+  // by Clock::WaitUntil instead, so that a test can advance the time.
   bool WaitWithTimeout(Mutex& mutex, absl::Duration timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    // A wait of years overflows the clock's 64 bits.
+    // A wait of years would overflow the clock's 64 bits.
     const auto bounded = std::min(timeout, absl::Hours(24 * 365));
     const auto status = condition_.wait_for(lock, absl::ToChronoNanoseconds(bounded));
     lock.release();

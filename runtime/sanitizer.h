@@ -1,8 +1,8 @@
 #ifndef RUNTIME_SANITIZER_H_
 #define RUNTIME_SANITIZER_H_
 
-// Tells which sanitizer the program is built with, as gcc and clang say it in different ways:
-// RUNTIME_ADDRESS_SANITIZER or RUNTIME_THREAD_SANITIZER is defined, or neither of them.
+// Defines RUNTIME_ADDRESS_SANITIZER or RUNTIME_THREAD_SANITIZER if the program is built with that
+// sanitizer; gcc and clang announce sanitizers differently.
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RUNTIME_ADDRESS_SANITIZER

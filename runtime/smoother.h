@@ -6,12 +6,12 @@
 
 namespace runtime {
 
-// The exponential moving average of a curve, as TensorBoard and others have it, with the bias of
-// its beginning corrected: the first point keeps its value instead of being near zero. Values that
-// are not finite are left out. The page and `yard plot` smooth by it.
+// The exponential moving average of a curve, as in TensorBoard and others, with bias correction:
+// the first point keeps its value instead of being near zero. Ignores values that are not finite.
+// The page and `yard plot` use it.
 class Smoother {
  public:
-  // `weight` of earlier values, in [0, 1): 0 smooths nothing.
+  // `weight` of earlier values, in [0, 1); 0 does not smooth.
   explicit Smoother(double weight) : weight_(weight) {}
 
   void Add(double value) {
@@ -27,7 +27,7 @@ class Smoother {
  private:
   const double weight_;
   double sum_ = 0;
-  double left_ = 1;  // weight_ to the power of the number of points.
+  double left_ = 1;  // `weight_` to the power of the number of points.
 };
 
 }  // namespace runtime

@@ -17,7 +17,7 @@ TEST(SmootherTest, TheBeginningIsWhereTheCurveIs) {
   EXPECT_DOUBLE_EQ(smoother.value(), (0.45 + 0.7) / 0.19);
 }
 
-// As TensorBoard draws these values with this weight, to six digits.
+// TensorBoard's values for this input and weight, to six digits.
 TEST(SmootherTest, TheNumbersAreThoseOfOthers) {
   constexpr double kValues[] = {1, 0.5, 2, -1, 0.25};
   constexpr double kSmoothed[] = {1, 0.722222, 1.245902, 0.485095, 0.415159};

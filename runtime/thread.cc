@@ -57,7 +57,7 @@ void Thread::Life::End() {
 Thread::Thread(std::string name, std::function<void()> body)
     : life_(new Life(std::move(name))), thread_([life = life_, body = std::move(body)]() mutable {
         pthread_setname_np(pthread_self(), life->name().substr(0, kKernelNameLimit).c_str());
-        // If the body calls pthread_exit() only destructors still run.
+        // If the body calls pthread_exit(), only destructors still run.
         struct Ending {
           Life* life;
           std::function<void()>* body;

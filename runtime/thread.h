@@ -12,22 +12,22 @@
 
 namespace runtime {
 
-// One named thread. A shared state keeps alive what the thread touches, so that a Thread object may
-// be destroyed while its thread still runs (the thread is then detached): join first unless the
-// process is about to leave by _exit.
+// One named thread. A shared state keeps alive what the thread uses, so that a Thread object may be
+// destroyed while its thread still runs (which detaches it). Join first, unless the process is
+// about to leave by _exit.
 class Thread {
  public:
-  // The state of a thread: its name, and whether it lives; outlives the Thread and the thread
+  // The state of a thread: its name, and whether it runs. Outlives the Thread and the thread
   // itself. Any thread may call any method.
   class Life {
    public:
     const std::string& name() const { return name_; }
     // False once the body has returned.
     bool alive() const;
-    // Waits for the end of the body, in real time. False if `timeout` ran out first.
+    // Waits in real time for the end of the body. Returns false if `timeout` expires first.
     bool AwaitEnd(absl::Duration timeout) const;
-    // Calls `ended` on the thread right after its body has returned; at once, on the caller's
-    // thread, if that is over. It must not block.
+    // Calls `ended` on the thread right after its body has returned, or at once, on the caller's
+    // thread, if it has returned already. It must not block.
     void OnEnd(std::function<void()> ended);
 
    private:
@@ -42,10 +42,10 @@ class Thread {
     std::vector<std::function<void()>> on_end_ ABSL_GUARDED_BY(mutex_);
   };
 
-  // Starts at once. `name` is cut to the kernel's 15 bytes for tools such as `top -H`. An
-  // exception that leaves `body` ends the process.
+  // Starts the thread at once. `name` is cut to the kernel's 15 bytes for tools such as `top -H`.
+  // An exception that leaves `body` ends the process.
   Thread(std::string name, std::function<void()> body);
-  // Waits for a thread whose body has returned; one that still runs is detached.
+  // Waits for a thread whose body has returned; detaches one that still runs.
   ~Thread();
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
@@ -53,8 +53,8 @@ class Thread {
   const std::string& name() const { return life_->name(); }
   // False once `body` has returned.
   bool alive() const { return life_->alive(); }
-  // Waits for the end of `body`, in real time. False if `timeout` ran out first, and always
-  // when a thread would wait for itself.
+  // Waits in real time for the end of `body`. Returns false if `timeout` expires first, and always
+  // if a thread would wait for itself.
   bool Join(absl::Duration timeout = absl::InfiniteDuration());
   std::shared_ptr<Life> life() const { return life_; }
 

@@ -15,20 +15,20 @@ namespace {
 
 using Task = std::function<absl::Status()>;
 
-// The queue that the threads work on; outlives the pool while one of them runs.
+// The queue of the threads; outlives the pool while one of them runs.
 class TaskQueue {
  public:
   explicit TaskQueue(const ThreadPool::Options& options) : options_(options) {}
 
   absl::Status Add(Task task) {
     absl::Status pushed = Push(std::move(task));
-    // Without the mutex, so that who wakes up need not wait for it.
+    // Unlocked, so that the woken thread need not wait for the mutex.
     if (pushed.ok()) more_.Signal();
     return pushed;
   }
 
   void Close() {
-    std::deque<Task> dropped;  // Destroyed without the lock.
+    std::deque<Task> dropped;  // Destroyed after the lock is released.
     MutexLock lock(mutex_);
     closed_ = true;
     if (options_.on_stop == ThreadPool::OnStop::kDrop) dropped.swap(tasks_);
@@ -72,7 +72,7 @@ class TaskQueue {
     return absl::OkStatus();
   }
 
-  // Waits for a task; none when the queue is closed and empty.
+  // Waits for a task; returns null when the queue is closed and empty.
   Task Next() {
     MutexLock lock(mutex_);
     while (tasks_.empty() && !closed_) more_.Wait(mutex_);
@@ -109,7 +109,8 @@ class QueuedThreadPool : public ThreadPool {
   ~QueuedThreadPool() override {
     coordinator_->RemoveOnStop(on_stop_);
     queue_->Close();
-    // Not for the thread that runs this, if a task held the last reference to the pool.
+    // Skips the calling thread itself, which runs this if a task held the last reference to the
+    // pool.
     for (const auto& thread : threads_) thread->Join();
   }
 

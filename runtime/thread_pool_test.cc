@@ -44,7 +44,7 @@ class ThreadPoolTest : public testing::Test {
   std::unique_ptr<ThreadPool> Make(ThreadPool::Options options) {
     return ThreadPool::Create(&coordinator_, std::move(options));
   }
-  // Keeps one thread busy until the gate opens; returns when it is.
+  // Occupies one thread until the gate opens; returns once the thread runs the task.
   void Occupy(ThreadPool& pool) {
     Gate running;
     ASSERT_TRUE(pool.Submit([&] {

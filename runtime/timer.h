@@ -6,9 +6,9 @@
 
 namespace runtime {
 
-// A timer that belongs to an object: it is cancelled when the object goes. `Loop` is an EventLoop,
-// a bus::BusThread or a launcher::Poller; the loop must outlive a timer that is set. Only on the
-// loop's thread, or while the loop does not run.
+// A timer that belongs to an object and is cancelled when the object is destroyed. `Loop` is an
+// EventLoop, a bus::BusThread or a launcher::Poller, and must outlive a set timer. Use it on the
+// loop's thread only, or while the loop does not run.
 template <class Loop>
 class LoopTimer {
  public:
@@ -17,8 +17,8 @@ class LoopTimer {
   LoopTimer(const LoopTimer&) = delete;
   LoopTimer& operator=(const LoopTimer&) = delete;
 
-  // Runs `function` once, after `delay`, unless the timer is cancelled or started again before.
-  // The function may start the timer again, and may destroy it.
+  // Runs `function` once, after `delay`, unless the timer is cancelled or restarted before. The
+  // function may restart the timer, and may destroy it.
   template <class Duration>
   void Start(Loop* loop, Duration delay, std::function<void()> function) {
     Cancel();

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Runs `steps` on a loop, and then what they have started, until a timer of 20 ms fires.
+// Runs `steps` on a loop, and then the timers that they started, until a timer of 20 ms fires.
 class TimerTest : public testing::Test {
  protected:
   void Run(std::function<void()> steps) {
@@ -88,7 +88,7 @@ TEST_F(TimerTest, ItsFunctionMayDestroyIt) {
   Run([&] {
     timer->Start(loop_.get(), absl::Milliseconds(1), [&, number = std::vector<int>{7}] {
       timer = nullptr;
-      ran_ = number;  // (The function still has its number.)
+      ran_ = number;  // (The function object and its captures must still exist.)
     });
   });
   EXPECT_THAT(ran_, ElementsAre(7));
