@@ -1,6 +1,6 @@
-// Always true: a path is walked one name at a time from the directory, and no step follows a
-// symbolic link; a link leads upwards only with its first names, and at most to the directory. So
-// a link may lead through other links, and each of them stays inside as well.
+// Always true: a path is opened one name at a time, starting at the directory, and no step follows
+// a symbolic link. A link's target may ascend only with its first names, and at most to the
+// directory. A link may therefore point through other links, and still stays inside the directory.
 
 #include "runtime/archive/tar_reader.h"
 
@@ -27,7 +27,7 @@ namespace runtime {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-constexpr std::size_t kMostRecords = 64 << 10;  // Bytes of the pax records of one entry.
+constexpr std::size_t kMostRecords = 64 << 10;  // Limit of one entry's pax records, in bytes.
 constexpr std::size_t kMostPath = 4000;
 constexpr std::size_t kMostDepth = 200;
 constexpr std::size_t kPiece = 256 << 10;
@@ -70,7 +70,7 @@ bool HasRightSum(const Header& header) {
   return Octal(header, 148, 8) == sum;
 }
 
-// Names of a relative path; an error if it is none, or leads upwards.
+// Splits a relative path into its names; returns an error if the path is not relative or ascends.
 absl::Status SplitPath(const std::string& path, std::vector<std::string>* names) {
   if (path.empty() || path.size() > kMostPath || path.find('\0') != path.npos) {
     return Wrong("has a path that is empty or too long");
@@ -110,7 +110,7 @@ class Unpacker {
   absl::Status Run();
 
  private:
-  // Fields of an entry from the pax records before it.
+  // Fields that the pax records before an entry override.
   struct Said {
     std::optional<std::string> path, target;
     std::optional<std::uint64_t> size;
@@ -121,7 +121,7 @@ class Unpacker {
   absl::Status Unpack(const Header& header, const Said& said);
   absl::Status UnpackFile(int parent, const std::string& name, const std::string& path,
                           std::uint64_t size, bool is_executable);
-  // The directory of these names, which is made where it is missing.
+  // Opens the directory of these names and creates it if it is missing.
   absl::StatusOr<UniqueFd> Open(const std::vector<std::string>& names, const std::string& path);
 
   const int fd_;
@@ -178,7 +178,7 @@ absl::Status Unpacker::ReadRecords(std::uint64_t size, Said* said) {
     std::string value(record.substr(equals + 1));
     if (key == "path") said->path = std::move(value);
     if (key == "linkpath") said->target = std::move(value);
-    // (Ours have none: a file that needs it is over the limits.)
+    // (A file that needs this record exceeds our limits anyway.)
     if (key == "size") return Wrong("has a file that is too large");
   }
   return Skip(Padding(size));

@@ -10,21 +10,21 @@
 
 namespace runtime {
 
-// Bounds of an archive that is unpacked.
+// Limits for unpacking an archive.
 struct TarLimits {
-  std::uint64_t bytes = std::uint64_t{1} << 30;  // Contents of all files together.
+  std::uint64_t bytes = std::uint64_t{1} << 30;  // All files' contents together.
   std::size_t entries = 1'000'000;
 };
 
-// Unpacks the tar archive (ustar and pax) that begins at the position of `fd` into `directory`,
-// which is there. Files are 0644 or 0755, less the umask; owners and times in the archive do not
-// count. Blocks. Files that were unpacked before an error stay.
+// Unpacks the tar archive (ustar and pax) that begins at the position of `fd` into the existing
+// `directory`. Files get mode 0644 or 0755, less the umask; the archive's owners and times are
+// ignored. Blocks. After an error, files that were unpacked before it remain.
 //
-// Nothing is written outside of `directory`, whatever the archive says: InvalidArgument for a path
-// that is absolute, has "..", or goes through a link; for a link whose target is absolute, leads
-// out of `directory`, or has ".." behind a name; for anything but files, directories and symbolic
-// links; for a name that is there already. DataLoss: a header is wrong or the archive is cut.
-// ResourceExhausted: it is over `limits`. Cancelled: `gives_up` (may be null) has become true.
+// Writes nothing outside `directory`, whatever the archive contains. InvalidArgument: a path is
+// absolute, contains "..", or goes through a link; a link's target is absolute, leaves `directory`,
+// or has ".." after a name; an entry is not a file, directory or symbolic link; or a name exists
+// already. DataLoss: a header is malformed or the archive is truncated. ResourceExhausted: a limit
+// is exceeded. Cancelled: `gives_up` (may be null) has become true.
 absl::Status UnpackTar(int fd, const std::string& directory, const TarLimits& limits,
                        const std::atomic<bool>* gives_up = nullptr);
 

@@ -57,7 +57,7 @@ class TarReaderTest : public testing::Test {
   std::string Content(const std::string& path) const {
     return ReadFile(folder_ + "/in/" + path, 4 << 20).value_or("(cannot be read)");
   }
-  // Whether anything but the two directories of the test is there.
+  // Verifies that nothing exists besides the test's two directories.
   void ExpectNothingOutside() {
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       EXPECT_THAT(std::string(entry.path().filename()),
@@ -99,7 +99,7 @@ TEST_F(TarReaderTest, UnpacksAllThatIsWritten) {
   EXPECT_NE(access((folder_ + "/in/train.py").c_str(), X_OK), 0);
 }
 
-// The tar of this host reads it too, names of any length included.
+// This host's tar reads the archive too, with names of every length.
 TEST_F(TarReaderTest, AnotherTarReadsWhatIsWritten) {
   const std::string longest = std::string(200, 'x') + "/" + std::string(200, 'y');
   File("a", "one");
@@ -156,7 +156,7 @@ TEST_F(TarReaderTest, LinksThatLeadOutAreRefused) {
   }
 }
 
-// By themselves both links stay inside; together they would not.
+// Each link alone stays inside the directory; together they would lead out of it.
 TEST_F(TarReaderTest, ALinkThatLeadsOutThroughAnotherOneIsRefused) {
   Link("a/b/up", "../..");
   Link("a/out", "b/up/..");

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kMostName = 100, kMostPrefix = 155;
 constexpr std::size_t kPiece = 256 << 10;
-// Some programs know no time before.
+// Constant; some programs reject earlier times.
 constexpr std::uint64_t kTime = 315532800;  // 1980-01-01.
 
 void PutOctal(char* field, std::size_t size, std::uint64_t value) {
@@ -26,7 +26,7 @@ void PutOctal(char* field, std::size_t size, std::uint64_t value) {
   }
 }
 
-// "LENGTH KEY=VALUE\n", where the length counts itself.
+// Formats "LENGTH KEY=VALUE\n", where LENGTH includes its own digits.
 std::string PaxRecord(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t length = rest + 1;
@@ -34,7 +34,7 @@ std::string PaxRecord(std::string_view key, std::string_view value) {
   return absl::StrCat(length, " ", Absl(key), "=", Absl(value), "\n");
 }
 
-// Splits `path` for the fields of ustar; false: it is too long for them.
+// Splits `path` into the two fields of ustar; returns false if it is too long for them.
 bool Split(const std::string& path, std::string* prefix, std::string* name) {
   if (path.size() <= kMostName) {
     *name = path;

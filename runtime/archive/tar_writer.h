@@ -10,20 +10,20 @@
 
 namespace runtime {
 
-// Writes a tar archive (POSIX.1-2001: ustar, with pax records for long names). It depends on
-// nothing but the names, kinds and contents: owners are 0, times are the same for all, and a file
-// is 0644 or 0755. Paths are relative. Not thread safe.
+// Writes a tar archive (POSIX.1-2001: ustar, with pax records for long names). The bytes depend
+// only on the names, kinds and contents of the entries: owners are 0, all times are the same, and a
+// file's mode is 0644 or 0755. Paths are relative. Not thread safe.
 class TarWriter {
  public:
-  // Takes the next bytes of the archive; an error of it ends the call that wrote.
+  // Receives the next bytes of the archive; its error ends the call that wrote them.
   using Sink = std::function<absl::Status(std::string_view bytes)>;
   explicit TarWriter(Sink sink) : sink_(std::move(sink)) {}
 
   absl::Status AddDirectory(const std::string& path);
   absl::Status AddLink(const std::string& path, const std::string& target);
-  // Reads `size` bytes of `fd`. FailedPrecondition if it has fewer.
+  // Reads `size` bytes from `fd`. FailedPrecondition if the file is shorter.
   absl::Status AddFile(const std::string& path, int fd, std::uint64_t size, bool is_executable);
-  // Once, and last.
+  // Ends the archive. Call it once, and last.
   absl::Status Finish();
 
  private:
