@@ -13,17 +13,17 @@
 #include "runtime/file/sync_directory.h"
 #include "runtime/text/random_id.h"
 
-// How a lock names its holder: the lock starts at byte 0 and is pid + 1 bytes long. Any two
-// such locks collide, and the kernel tells the length of the one that is held, so there is no
-// moment in which the file is locked and the holder unknown. The pid inside the file is for
-// people, and for locks of the whole file, which other programs take.
+// How a lock identifies its holder: it starts at byte 0 and is pid + 1 bytes long. Any two such
+// locks conflict, and the kernel reports the length of the held one, so at no moment is the file
+// locked and its holder unknown. The pid in the file's content is for people, and for programs that
+// lock the whole file.
 
 namespace runtime {
 namespace {
 
 constexpr int kLockAttempts = 100;
 constexpr int kOpenAttempts = 10;
-// How often, and how long apart, a lock is tried again whose holder has ended: a second in all.
+// Number and interval of retries for a lock whose holder has ended: one second in total.
 constexpr int kLooksAtADeadHolder = 200;
 constexpr timespec kBetweenLooks = {.tv_sec = 0, .tv_nsec = 5'000'000};
 
@@ -75,7 +75,7 @@ absl::Status WriteNewFile(const std::string& path, std::string_view content, Fil
   return absl::OkStatus();
 }
 
-// The lock that stands in the way of a new lock of `fd`; its type is F_UNLCK if nothing does.
+// Returns the lock that conflicts with a new lock of `fd`; its type is F_UNLCK if no lock does.
 absl::StatusOr<struct flock> CollidingLock(int fd, const std::string& path) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -92,7 +92,7 @@ bool TryLock(int fd) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// The pid of the process whose lock `held` is; Unavailable if it does not say.
+// Returns the pid of the process that holds `held`; Unavailable if it is unknown.
 absl::StatusOr<pid_t> HolderOf(const struct flock& held, int fd, const std::string& path) {
   if (held.l_len > 0) return static_cast<pid_t>(held.l_len - 1);
   char text[32];
@@ -115,7 +115,7 @@ absl::Status WritePid(int fd, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit) {
-  // A pipe in the place of a file is not waited for.
+  // O_NONBLOCK: opening a named pipe would otherwise block.
   const UniqueFd file = OpenRetrying(path, O_RDONLY | O_NONBLOCK);
   if (!file.valid()) return FileError(errno, "opening", path);
   std::string content;
@@ -149,7 +149,7 @@ FileMode FileMode::OfDirectoryIn(const std::string& directory) {
   return stat(directory.c_str(), &about) == 0 ? Exactly(about.st_mode & 0777) : 0755;
 }
 
-// (A file system without modes has one for all.)
+// (Fails silently on a file system without modes.)
 void FileMode::Settle(int fd) const {
   if (is_exact_) (void)fchmod(fd, mode_);
 }
@@ -160,7 +160,7 @@ UniqueFd OpenOrMake(const std::string& path, int flags, FileMode mode) {
     if (file.valid() || errno != ENOENT) return file;
     file = OpenRetrying(path, flags | O_CREAT | O_EXCL, mode.mode());
     if (file.valid()) mode.Settle(file.get());
-    // Somebody else may have made it meanwhile. (A link that leads nowhere stays one.)
+    // Another process may have created it meanwhile. (A dangling link never opens.)
     if (file.valid() || errno != EEXIST || attempt == kOpenAttempts) return file;
   }
 }
@@ -190,7 +190,7 @@ absl::Status MakeDirectories(const std::string& path, FileMode mode) {
     return absl::OkStatus();
   }
   const int error = errno;
-  // Somebody else may have made it meanwhile.
+  // Another process may have created it meanwhile.
   if (error == EEXIST && IsDirectory(clean)) return absl::OkStatus();
   return FileError(error, "making the directory", clean);
 }
@@ -223,7 +223,7 @@ absl::Status MakePrivateDirectory(const std::string& path) {
 
 namespace {
 
-// Also one that nobody has waited for.
+// True also for a zombie.
 bool HasEnded(pid_t pid) {
   if (kill(pid, 0) != 0 && errno == ESRCH) return true;
   const auto about = ReadFile(absl::StrCat("/proc/", pid, "/stat"), 4096);
@@ -237,7 +237,7 @@ bool HasEnded(pid_t pid) {
 absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
   UniqueFd file = OpenRetrying(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.valid()) return FileError(errno, "opening the lock", path);
-  // A holder that leaves between the two calls leaves nobody to name: try again.
+  // A holder that exits between the two calls cannot be named: retry.
   for (int attempt = 0, looks = 0; attempt < kLockAttempts; ++attempt) {
     if (TryLock(file.get())) {
       if (absl::Status status = WritePid(file.get(), path); !status.ok()) return status;

@@ -10,7 +10,7 @@
 namespace runtime {
 namespace {
 
-// Only its highest number counts.
+// Grows the descriptor table by opening a high descriptor once.
 void MakeRoom(rlim_t limit) {
   const UniqueFd any(open("/", O_PATH | O_CLOEXEC));
   const auto last = static_cast<int>(std::min<rlim_t>(limit, kFileTable)) - 1;
@@ -24,7 +24,7 @@ FileLimit RaiseFileLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   const FileLimit before{limit.rlim_cur, limit.rlim_max};
   limit.rlim_cur = limit.rlim_max;
-  // A failure here leaves the limit as it is.
+  // On failure the limit stays as it is.
   const bool raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
   MakeRoom(raised ? limit.rlim_cur : before.soft);
   return before;

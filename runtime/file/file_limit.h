@@ -5,19 +5,19 @@
 
 namespace runtime {
 
-// How many files a process may have open; all ones: any number.
+// Limits of a process's open files; all bits set: unlimited.
 struct FileLimit {
-  std::uint64_t soft = 0, hard = 0;  // Both 0: not known.
+  std::uint64_t soft = 0, hard = 0;  // Both 0: unknown.
 };
 
-// Raises this process's soft limit of open files to its hard one; the usual 1024 is too little for
-// many connections and files. Returns the limits as they were: a process that starts programs of
-// others gives them those back, because they would inherit it, and those that use select() break on
-// large descriptors.
+// Raises this process's soft limit of open files to its hard limit, since the usual 1024 is too
+// little for many connections and files. Returns the previous limits. A process that starts other
+// programs must restore them in its children: they would inherit the raised limit, and programs
+// that use select() break on large descriptors.
 //
-// Also makes room for kFileTable descriptors (or as many as may be open). Call it before there are
-// threads: the kernel doubles the table when it is full, and lets who opens the file then wait for
-// all processors (10 to 20 ms) if other threads use the same table.
+// Also grows the descriptor table to kFileTable (or to the limit, if that is lower). Call it before
+// any thread starts: the kernel doubles a full table, and if threads share it, the thread that
+// opens a file then waits for all processors (10 to 20 ms).
 FileLimit RaiseFileLimit();
 inline constexpr int kFileTable = 8192;
 

@@ -74,7 +74,7 @@ TEST_F(FileTest, WhatIsMadeIsLessTheUmaskUnlessItsModeIsExact) {
   EXPECT_EQ(ModeOf(in), 0750u);
   EXPECT_EQ(ModeOf(in + "/file"), 0640u);
   EXPECT_EQ(ModeOf(in + "/inner"), 0750u);
-  // A file that exists keeps its mode.
+  // An existing file keeps its mode.
   ASSERT_EQ(chmod((in + "/file").c_str(), 0600), 0);
   EXPECT_TRUE(OpenOrMake(in + "/file", O_RDWR, FileMode::OfFileIn(in)).valid());
   EXPECT_EQ(ModeOf(in + "/file"), 0600u);
@@ -182,14 +182,14 @@ TEST_F(FileTest, ADirectoryThatIsNotPrivateIsRefused) {
 }
 
 TEST_F(FileTest, ADirectoryOfAnotherUserIsRefused) {
-  // The root folder belongs to root, /proc/1 to whoever runs process 1; one of them is not ours,
-  // unless we are root, who can give one away.
+  // The root directory belongs to root; root itself needs a directory that it has given to another
+  // user.
   std::string path = "/";
   if (geteuid() == 0) {
     path = Path("given");
     ASSERT_TRUE(MakePrivateDirectory(path).ok());
     if (chown(path.c_str(), 12345, static_cast<gid_t>(-1)) != 0) {
-      path = "/proc/sys/fs";  // A sandbox maps one user only; this one is nobody's here.
+      path = "/proc/sys/fs";  // A sandbox may map only one user; this directory belongs to none.
     }
   }
   const auto status = MakePrivateDirectory(path);
@@ -238,7 +238,7 @@ TEST_F(FileTest, ALockOfTheWholeFileIsSeenToo) {
   EXPECT_THAT(std::string(LockFile(Path("lock")).status().message()), HasSubstr("process " + pid));
 }
 
-// As if the holder had been killed while it started a program.
+// Simulates a holder that was killed while it started a program.
 TEST_F(FileTest, ALockThatOutlivesItsHolderForAMomentIsWaitedFor) {
   for (const bool is_reaped : {true, false}) {
     SCOPED_TRACE(is_reaped);
@@ -259,7 +259,7 @@ TEST_F(FileTest, ALockThatOutlivesItsHolderForAMomentIsWaitedFor) {
     ASSERT_GE(inotify_add_watch(events.get(), path.c_str(), IN_ACCESS), 0);
     absl::StatusOr<UniqueFd> lock = absl::UnknownError("");
     Thread locker("locker", [&] { lock = LockFile(path); });
-    // LockFile() has read the pid of the holder.
+    // Wait until LockFile() has read the holder's pid.
     char event[4096];
     EXPECT_GT(read(events.get(), event, sizeof event), 0);
     left.reset();
@@ -294,7 +294,7 @@ TEST_F(FileTest, OfManyWhoWantALockExactlyOneGetsIt) {
         ++ready;
         while (ready < 4) continue;
         auto lock = LockFile(Path("lock"));
-        // Looking takes nothing: it must not make another one fail.
+        // LockHolder() takes no lock, so it must not make another thread's LockFile() fail.
         static_cast<void>(LockHolder(Path("lock")));
         if (!lock.ok()) return;
         place = std::move(*lock);

@@ -19,13 +19,13 @@ bool IsAddress(std::string_view path) {
   return path.substr(0, end).find_first_of("/\\ ") == path.npos;
 }
 
-// "E:\runs", "E:/runs"
+// Matches "E:\runs" and "E:/runs".
 bool HasDrive(std::string_view path) {
   return path.size() > 2 && IsLetter(path[0]) && path[1] == ':' &&
          (path[2] == '\\' || path[2] == '/');
 }
 
-// "a:x,b:y", "a:/x"; a name with colons alone, such as a time, is none.
+// Matches "a:x,b:y" and "a:/x", but not a name that merely contains colons, such as a time.
 bool IsNamedList(std::string_view path) {
   const std::size_t colon = path.find(':');
   if (colon == path.npos || colon == 0 || path.substr(0, colon).find_first_of("/ ") != path.npos) {

@@ -7,9 +7,10 @@
 
 namespace runtime {
 
-// InvalidArgument, which says what to do: what `option` was given is the address of a remote store
-// (s3://bucket/runs), a list of named directories (a:x,b:y, as TensorBoard takes it), or a path of
-// another system (E:\runs), though a directory may be called so: with ./ in front it is meant.
+// Returns InvalidArgument, with advice, if `path`, the value of `option`, is the address of a
+// remote store (s3://bucket/runs), a list of named directories (a:x,b:y, as TensorBoard accepts),
+// or a path of another system (E:\runs). A directory with such a name can still be given with ./ in
+// front.
 absl::Status CheckLocalPath(std::string_view option, std::string_view path);
 
 }  // namespace runtime

@@ -22,8 +22,8 @@ constexpr std::string_view kIpc = "ipc://";
 constexpr std::string_view kGate = "gate:";
 constexpr char kRegistry[] = "registry";
 constexpr char kLongestService[] = "datamanager";
-constexpr std::size_t kSocketPathLimit = 107;  // sockaddr_un without its final NUL.
-constexpr char kWorkspace[] = "yard";          // Its name in runfiles.
+constexpr std::size_t kSocketPathLimit = 107;  // Size of sockaddr_un's path without the final NUL.
+constexpr char kWorkspace[] = "yard";          // The workspace's name in runfiles.
 
 constexpr const char* kSetByBazelRun[] = {"BUILD_WORKING_DIRECTORY",
                                           "BUILD_WORKSPACE_DIRECTORY",
@@ -35,7 +35,7 @@ constexpr const char* kSetByBazelRun[] = {"BUILD_WORKING_DIRECTORY",
                                           "PYTHON_RUNFILES",
                                           "RUNFILES_MANIFEST_ONLY"};
 
-// Empty if unset: an empty variable says nothing either.
+// Returns a variable's value; treats an unset variable as empty.
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -64,9 +64,9 @@ absl::Status SetFromRegistryVariable(const std::string& value, Locations& locati
   return CheckSocketPath(path, "YARD_REGISTRY");
 }
 
-// Sets the runtime directory; returns the variable it comes from.
+// Sets the runtime directory; returns the name of the variable that determined it.
 std::string SetDefaultRuntimeDirectory(Locations& locations) {
-  // A relative one is to be ignored, says its specification.
+  // The XDG specification says to ignore a relative path.
   if (const std::string xdg = Variable("XDG_RUNTIME_DIR"); IsAbsolute(xdg)) {
     locations.runtime_directory = AbsolutePath(xdg + "/yard");
     return "XDG_RUNTIME_DIR";
@@ -91,7 +91,7 @@ absl::Status SetStateDirectory(Locations& locations) {
   return absl::OkStatus();
 }
 
-// The path of this program, without the mark of a program that was replaced while it runs.
+// Returns this program's path, without the " (deleted)" that marks a replaced program.
 std::string OwnPath() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
@@ -100,7 +100,7 @@ std::string OwnPath() {
       absl::StripSuffix(absl::string_view(path, static_cast<std::size_t>(length)), " (deleted)"));
 }
 
-// Somewhere in a directory NAME.runfiles, where NAME is this program's.
+// True if the working directory is inside NAME.runfiles, where NAME is this program's.
 bool IsInOwnRunfiles() {
   const auto own = std::filesystem::path(OwnPath()).filename().string() + ".runfiles";
   std::error_code error;
@@ -141,7 +141,7 @@ absl::StatusOr<Locations> Locations::FromEnvironment() {
   std::string variable = "YARD_REGISTRY";
   const std::string registry = Variable("YARD_REGISTRY");
   if (registry.size() > kGate.size() && registry.rfind(kGate, 0) == 0) {
-    // A yard elsewhere; what is of this machine is where it always is.
+    // The yard is elsewhere; local paths keep their defaults.
     variable = SetDefaultRuntimeDirectory(locations);
     locations.registry_address =
         absl::StrCat(Absl(kGate), AbsolutePath(registry.substr(kGate.size())));

@@ -11,7 +11,7 @@ namespace runtime {
 absl::Status MakeOwnDirectory(const std::string& path, FileMode mode) {
   if (auto status = CheckOwnDirectory(path); !status.ok()) return status;
   if (auto status = MakeDirectories(path, mode); !status.ok()) return status;
-  // Somebody else may have been quicker.
+  // Another process may have created it meanwhile.
   return CheckOwnDirectory(path);
 }
 

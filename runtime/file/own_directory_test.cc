@@ -41,7 +41,7 @@ TEST_F(OwnDirectoryTest, ALinkIsNotFollowed) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(link + " is a symbolic link"));
   }
   EXPECT_NE(access((root_ + "/nowhere").c_str(), F_OK), 0);
-  // But the way to it may lead through one.
+  // But a parent directory may be a link.
   EXPECT_TRUE(MakeOwnDirectory(root_ + "/theirs.link/mine").ok());
 }
 
@@ -51,7 +51,8 @@ TEST_F(OwnDirectoryTest, AFileIsNone) {
 }
 
 TEST_F(OwnDirectoryTest, OneOfAnotherUserIsRefused) {
-  // Root can give a directory away; to anybody else those of the system belong to somebody else.
+  // Root can give a directory away; for other users, the system's directories belong to another
+  // user.
   std::string path = "/usr", owner = "0";
   if (geteuid() == 0) {
     path = root_ + "/given";

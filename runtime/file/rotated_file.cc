@@ -35,7 +35,7 @@ void RotatedFile::Append(std::string_view lines) {
   } else if (full) {
     BeginNext();
   }
-  (void)WriteAll(fd(), lines);  // There is nobody to tell.
+  (void)WriteAll(fd(), lines);  // An error cannot be reported: this is the log.
 }
 
 void RotatedFile::Look() {
@@ -43,7 +43,7 @@ void RotatedFile::Look() {
   if (fstat(fd(), &about) != 0 || static_cast<std::uint64_t>(about.st_size) <= options_.limit) {
     return;
   }
-  // Else it would cut off what others do with the file.
+  // If the path has another file now, its owner handles it.
   if (!IsElsewhere()) BeginNext();
 }
 
@@ -54,7 +54,7 @@ void RotatedFile::BeginNext() {
   (void)Begin();
 }
 
-// Opens what is at the path now. The old file stays open if that fails.
+// Opens the file that is at the path now. The old file stays open if that fails.
 absl::Status RotatedFile::Begin() {
   UniqueFd next(open(options_.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!next.valid()) {
@@ -66,7 +66,7 @@ absl::Status RotatedFile::Begin() {
   return absl::OkStatus();
 }
 
-// The oldest goes, each other becomes one older.
+// Deletes the oldest file and renames each other one to the next older name.
 void RotatedFile::Retire() const {
   const auto old = [this](int age) {
     return age == 0 ? options_.path : absl::StrCat(options_.path, ".", age);
@@ -76,7 +76,7 @@ void RotatedFile::Retire() const {
     return;
   }
   for (int age = options_.kept - 1; age >= 0; --age) {
-    // A file that could not be renamed must not be overwritten.
+    // Stop: the file that could not be renamed must not be overwritten.
     if (rename(old(age).c_str(), old(age + 1).c_str()) != 0 && errno != ENOENT) return;
   }
 }

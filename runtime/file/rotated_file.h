@@ -12,29 +12,29 @@
 
 namespace runtime {
 
-// A file of lines that is followed by a new one when it is full, so that a log cannot fill the
-// disk: PATH is written to, PATH.1 was before it, and so on to PATH.KEPT. A full file is renamed
-// and the new one opened before anything more is written, so no line is lost, or torn, between two
+// A file of lines that is rotated when it is full, so that a log cannot fill the disk: PATH is
+// being written, PATH.1 is the one before it, and so on to PATH.KEPT. A full file is renamed and
+// the new one opened before anything more is written, so no line is lost or split between two
 // files.
 //
-// The caller lets one thread at a time in. Blocks as writing a file does.
+// The caller must serialise calls. Blocks like any write to a file.
 class RotatedFile {
  public:
   struct Options {
     std::string path;
-    std::uint64_t limit = 0;  // Bytes, at least 1. Only a piece that is larger itself exceeds it.
-    int kept = 0;             // Full files beside the one that is written to.
-    // Descriptors that are the file, such as stdout and stderr: they become the next one. Empty:
-    // the RotatedFile opens one of its own.
+    std::uint64_t limit = 0;  // In bytes, at least 1. Only a single larger write exceeds it.
+    int kept = 0;             // Number of full files that are kept.
+    // Descriptors of the file, such as stdout and stderr, which are redirected at each rotation.
+    // Empty: the RotatedFile opens the file itself.
     std::vector<int> descriptors = {};
   };
-  // Goes on where the file ends, makes it (0600) if it is missing. Each error names the path.
+  // Appends to an existing file; creates a missing one with mode 0600. Each error names the path.
   static absl::StatusOr<std::unique_ptr<RotatedFile>> Open(Options options);
 
-  // Writes whole lines, to the next file if this one has no room for them. A file that somebody has
-  // moved away or deleted is made anew. If a new one cannot be made, the old one grows.
+  // Writes whole lines; rotates first if they do not fit. Re-creates a file that another program
+  // has moved or deleted. If a new file cannot be created, the old one grows beyond the limit.
   void Append(std::string_view lines);
-  // The same for what others write to the descriptors: begins the next file if this one is full.
+  // Rotates a full file, for data that others have written to the descriptors.
   void Look();
 
  private:

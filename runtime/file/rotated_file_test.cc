@@ -111,7 +111,7 @@ TEST_F(RotatedFileTest, IsMadeAnewWhenSomebodyHasMovedIt) {
 TEST_F(RotatedFileTest, GrowsIfThereCanBeNoNewFile) {
   const auto file = Make(4, 1);
   file->Append("one\n");
-  // In the way of log.1, so the old file cannot be moved.
+  // Blocks log.1, so that the old file cannot be moved.
   std::filesystem::create_directories(Path("log.1/x"));
   file->Append("two\n");
   EXPECT_EQ(Content("log"), "one\ntwo\n");

@@ -7,8 +7,8 @@
 
 namespace runtime {
 
-// Waits until the names in a directory are on the disk: what was made, renamed or removed there is
-// so after a loss of power. Errors: those of open() and fsync(), with the path.
+// Waits until the directory's entries are on the disk, so that files created, renamed or removed in
+// it stay so after a power failure. Errors: those of open() and fsync(), with the path.
 absl::Status SyncDirectory(const std::string& path);
 
 }  // namespace runtime

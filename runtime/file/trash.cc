@@ -27,7 +27,7 @@ using nlohmann::json;
 
 constexpr int kSameNames = 1000;
 constexpr char kFrom[] = ".from";
-constexpr std::size_t kMostFrom = 16 << 10;  // Bytes of such a file.
+constexpr std::size_t kMostFrom = 16 << 10;  // Limit of such a file, in bytes.
 constexpr std::size_t kMostEntries = 100'000;
 
 std::string TrashOf(const std::string& root) { return root + "/.trash"; }
@@ -37,11 +37,11 @@ std::string ParentOf(const std::string& path) {
   return parent.empty() ? "/" : parent;
 }
 
-// The disk has the names that both directories have now.
+// Syncs the entries of both directories to the disk.
 absl::Status SyncBoth(const std::string& one, const std::string& other) {
   for (const std::string& changed : {one, other}) {
     const absl::Status synced = SyncDirectory(changed);
-    // (A file system may not know how to.)
+    // (Some file systems do not support it.)
     if (!synced.ok() && !absl::IsInvalidArgument(synced) && !absl::IsNotFound(synced)) {
       return synced;
     }
@@ -58,22 +58,22 @@ bool IsThere(const std::string& path) {
   return lstat(path.c_str(), &stat) == 0;
 }
 
-// Renames, but over nothing. 0, or errno.
+// Renames without replacing an existing file. Returns 0 or errno.
 int MoveOverNothing(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // A file system without it.
+  // The file system does not support RENAME_NOREPLACE.
   if (IsThere(to)) return EEXIST;
   return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-// "group/first" for ROOT/group/first; empty if it is not below the root.
+// Returns "group/first" for ROOT/group/first; empty if `directory` is not below the root.
 std::string RelativeTo(const std::string& root, const std::string& directory) {
   if (!absl::StartsWith(directory, root + "/")) return "";
   return directory.substr(root.size() + 1);
 }
 
-// Stands on the disk before the directory moves: one that has moved always has it.
+// Written before the directory moves, so that every moved directory has it.
 absl::Status WriteFrom(const std::string& place, const std::string& from, absl::Time now) {
   const json said = {{"from", from}, {"moved", absl::FormatTime(now, absl::UTCTimeZone())}};
   return WriteFileAtomically(absl::StrCat(place, kFrom),
@@ -81,7 +81,7 @@ absl::Status WriteFrom(const std::string& place, const std::string& from, absl::
                              0600);
 }
 
-// A path that leads to nothing but what is below the root.
+// True for a path that can only lead below the root.
 bool LeadsBelow(std::string_view path) {
   if (path.empty() || path.front() == '/' || path.find('\0') != std::string_view::npos) {
     return false;
@@ -186,7 +186,7 @@ absl::StatusOr<std::vector<TrashEntry>> ListTrash(const std::string& root) {
     const std::string name = at->path().filename();
     struct stat stat {};
     if (!IsEntryName(name) || lstat(at->path().c_str(), &stat) != 0) continue;
-    // (A run whose directory was a link is a link here.)
+    // (A run whose directory was a link is a link in the trash, too.)
     if (!S_ISDIR(stat.st_mode) && !S_ISLNK(stat.st_mode)) continue;
     if (entries.size() == kMostEntries) break;
     entries.push_back(EntryOf(trash, name, stat));

@@ -30,7 +30,7 @@ class TrashTest : public testing::Test {
   std::string Read(const std::string& name) const {
     return ReadFile(Path(name), 1000).value_or("unreadable");
   }
-  // A run with one file.
+  // Makes a run with one file.
   void Make(const std::string& run, const std::string& text) const {
     ASSERT_TRUE(MakeDirectories(Path(run)).ok());
     ASSERT_TRUE(WriteFileAtomically(Path(run) + "/text", text, 0644).ok());
@@ -40,7 +40,7 @@ class TrashTest : public testing::Test {
                                    absl::Time now = kNow) const {
     return MoveToTrash(root_, Path(run), name, now);
   }
-  // "NAME from WHERE", in the order of the list.
+  // Returns "NAME from PATH" for each entry, in the order of the list.
   std::vector<std::string> Listed() const {
     std::vector<std::string> names;
     const auto entries = ListTrash(root_);
