@@ -40,7 +40,8 @@ constexpr Level kLevels[] = {{"debug", google::GLOG_INFO, 1},
 Mutex level_mutex;
 const Level* level_now ABSL_GUARDED_BY(level_mutex) = &kLevels[1];
 
-// All levels go to one file. glog calls it under its own lock, and writes to stderr under the same.
+// Writes all levels to one file. glog calls it, and writes to stderr, under the same lock of its
+// own.
 class FileLogger : public google::base::Logger {
  public:
   FileLogger(std::unique_ptr<RotatedFile> log, std::unique_ptr<RotatedFile> output)
@@ -138,7 +139,7 @@ absl::Status InitLogging(std::string_view service, const Locations& locations) {
   // glog keeps the pointer.
   static const std::string* const name = new std::string(service);
   google::InitGoogleLogging(name->c_str());
-  // The file of a severity gets the lines of the higher ones too.
+  // glog also writes a line to the files of all lower severities, so only the lowest has a logger.
   for (const int level : {google::GLOG_WARNING, google::GLOG_ERROR, google::GLOG_FATAL}) {
     google::SetLogDestination(level, "");
   }

@@ -39,7 +39,7 @@ void CheckPrivate(const std::string& path, int mode) {
   EXPECT_EQ(static_cast<int>(std::filesystem::status(path).permissions()), mode) << path;
 }
 
-// One test: logging is set up once in the life of a process.
+// A single test, because a process can set up logging only once.
 TEST(InitLoggingTest, LogsToStderrAndToFilesOfBoundedSize) {
   char name[] = "/tmp/init-XXXXXX";
   const std::string directory = mkdtemp(name);
@@ -63,7 +63,7 @@ TEST(InitLoggingTest, LogsToStderrAndToFilesOfBoundedSize) {
   absl::SetFlag(&FLAGS_log_level, "loud");
   EXPECT_TRUE(absl::IsInvalidArgument(InitLogging("trainer", locations)));
   absl::SetFlag(&FLAGS_log_level, "info");
-  // As the launcher starts a service; the test's own stderr comes back at the end.
+  // Redirects stderr like the launcher; restores the test's stderr at the end.
   const UniqueFd terminal(dup(STDERR_FILENO));
   {
     const UniqueFd out(open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
@@ -83,7 +83,7 @@ TEST(InitLoggingTest, LogsToStderrAndToFilesOfBoundedSize) {
   CheckPrivate(log, 0600);
   CheckPrivate(locations.LogDirectory(), 0700);
 
-  // Another level, while it runs.
+  // Change the level at run time.
   EXPECT_EQ(LogLevel(), "info");
   EXPECT_EQ(SetLogLevel("error").value_or(""), "info");
   LOG(WARNING) << "a silent warning";
@@ -96,7 +96,7 @@ TEST(InitLoggingTest, LogsToStderrAndToFilesOfBoundedSize) {
   EXPECT_THAT(ContentOf(log),
               AllOf(HasSubstr("a loud detail"), testing::Not(HasSubstr("a silent"))));
 
-  // Five MiB of lines: the last ones are in two files, each line once and in order.
+  // Log 5 MiB: the last lines must be in two files, each line once and in order.
   const std::string filler(1000, 'x');
   constexpr int kLines = 5000;
   for (int i = 0; i < kLines; ++i) LOG(INFO) << "line " << i << "; " << filler;

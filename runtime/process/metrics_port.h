@@ -7,9 +7,9 @@
 
 namespace runtime {
 
-// In what the yard of an earlier version was told each service has a port of its own for
-// Prometheus: "metrics_port=9464", of which that of the registry was typed. Now the web service
-// alone has one: it gets that, the others lose theirs. `flags`: by service, without dashes.
+// Migrates the flags of an earlier version, in which each service had its own Prometheus port
+// ("metrics_port=9464") and the user chose the registry's. Now only the web service has a port: it
+// gets the registry's, the others lose theirs. `flags`: by service, without leading dashes.
 void LeaveOneMetricsPort(std::map<std::string, std::vector<std::string>>* flags);
 
 }  // namespace runtime

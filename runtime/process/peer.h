@@ -7,9 +7,9 @@
 
 namespace runtime {
 
-// True if it was a process of our user (or root, who may do anything) that has connected to this
-// unix socket, as the kernel tells it. A private directory and the mode of a socket keep others out
-// already; this is for one that somebody has opened.
+// True if the process at the other end of this unix socket belongs to our user (or to root, who may
+// do anything), as the kernel reports. A private directory and the socket's mode already exclude
+// other users; this check also protects a socket whose permissions have been widened.
 inline bool IsOfOurUser(int connection) {
   ucred peer = {};
   socklen_t size = sizeof(peer);

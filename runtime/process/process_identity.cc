@@ -18,7 +18,8 @@ namespace runtime {
 namespace {
 
 constexpr std::size_t kStatLimit = 8192;
-// Counted from the field after the command: state is field 3 of /proc/PID/stat, the start 22.
+// Indices counted from the field after the command: state is field 3 of /proc/PID/stat, the start
+// time is field 22.
 constexpr std::size_t kStateField = 0;
 constexpr std::size_t kStartField = 22 - 3;
 
@@ -36,13 +37,13 @@ absl::StatusOr<std::string> BootId() {
   return text;
 }
 
-// NotFound for a process that is gone or a zombie.
+// Returns NotFound for a process that is gone or a zombie.
 absl::StatusOr<std::uint64_t> StartTicks(pid_t pid) {
   const std::string path = absl::StrCat("/proc/", pid, "/stat");
   const absl::StatusOr<std::string> text = ReadFile(path, kStatLimit);
-  // A process that ends while its file is read gives ESRCH, which is NotFound too.
+  // A process that ends while its file is read gives ESRCH, which also becomes NotFound.
   if (!text.ok()) return text.status();
-  // The command is in parentheses and may hold anything, parentheses too.
+  // The command is in parentheses and may itself contain parentheses.
   const std::size_t command_end = text->rfind(')');
   const std::vector<std::string> fields = absl::StrSplit(
       Absl(command_end == std::string::npos ? std::string_view()

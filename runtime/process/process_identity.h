@@ -10,9 +10,9 @@
 
 namespace runtime {
 
-// Names one process for good: a pid alone is used again by strangers.
+// Identifies one process permanently; a pid alone is reused.
 struct ProcessIdentity {
-  std::uint64_t pid_namespace = 0;  // Inode of the namespace in which `pid` means something.
+  std::uint64_t pid_namespace = 0;  // Inode of the namespace of `pid`.
   std::string boot_id;              // /proc/sys/kernel/random/boot_id.
   pid_t pid = 0;
   std::uint64_t start_ticks = 0;  // Field 22 of /proc/PID/stat.
@@ -20,15 +20,15 @@ struct ProcessIdentity {
   bool operator==(const ProcessIdentity&) const = default;
 };
 
-// This process's identity.
+// Returns this process's identity.
 absl::StatusOr<ProcessIdentity> SelfIdentity();
-// The identity of `pid` in our pid namespace. NotFound if no such process (a zombie counts as
-// gone).
+// Returns the identity of `pid` in our pid namespace. NotFound if the process does not exist (or is
+// a zombie).
 absl::StatusOr<ProcessIdentity> IdentityOf(pid_t pid);
-// True if that very process still runs. Always false for another pid namespace or boot: there
-// only a lease can tell.
+// True if that very process still runs. Always false for another pid namespace or boot, whose
+// processes are visible through their leases only.
 bool IsAlive(const ProcessIdentity& identity);
-// True if pids of `identity` mean something here (same boot and pid namespace).
+// True if the pid is valid here (same boot and pid namespace).
 bool InOurNamespace(const ProcessIdentity& identity);
 
 }  // namespace runtime

@@ -40,7 +40,7 @@ TEST(ProcessIdentityTest, AZombieIsGone) {
   loop->Watch(child.pidfd(), EventLoop::Readiness::kReadable, [&] { loop->Stop(); });
   EXPECT_TRUE(child.Signal(SIGKILL).ok());
   loop->Run();
-  EXPECT_FALSE(IsAlive(identity));  // Not reaped yet.
+  EXPECT_FALSE(IsAlive(identity));  // Has ended, but is not reaped yet.
   EXPECT_TRUE(absl::IsNotFound(IdentityOf(child.pid()).status()));
   EXPECT_TRUE(child.Wait().ok());
   EXPECT_FALSE(IsAlive(identity));

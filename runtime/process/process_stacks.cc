@@ -28,18 +28,18 @@ namespace runtime {
 namespace {
 
 constexpr std::size_t kMostProcesses = 64;
-constexpr std::size_t kMostText = 256 << 10;  // Bytes of one process's stacks.
+constexpr std::size_t kMostText = 256 << 10;  // Limit of one process's stacks, in bytes.
 constexpr std::size_t kMostEnvironment = 4 << 20;
 constexpr std::string_view kStacksFile = "/memfd:yard-stacks-";
 constexpr absl::Duration kLook = absl::Milliseconds(10);
-// faulthandler writes a line at a time and says nothing at the end.
+// faulthandler writes line by line without an end mark; silence for this long ends its answer.
 constexpr absl::Duration kQuiet = absl::Milliseconds(60);
 
 std::string ProcPath(pid_t pid, std::string_view rest) {
   return absl::StrCat("/proc/", pid, "/", Absl(rest));
 }
 
-// Files of /proc have no size.
+// Files of /proc report no size, so this reads until the end.
 std::string ReadProc(const std::string& path, std::size_t limit = 64 << 10) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -57,7 +57,7 @@ std::string FirstLine(std::string text) {
   return text;
 }
 
-// Numbers among the names in a directory, sorted.
+// Returns the numeric names in a directory, sorted.
 std::vector<pid_t> NumbersIn(const std::string& directory) {
   std::vector<pid_t> numbers;
   DIR* const open_directory = opendir(directory.c_str());
@@ -71,7 +71,7 @@ std::vector<pid_t> NumbersIn(const std::string& directory) {
   return numbers;
 }
 
-// State and parent, of ".../stat": "7 (name) S 1 ...". The name may have anything in it.
+// Parses state and parent from ".../stat": "7 (name) S 1 ...". The name may contain any characters.
 std::pair<char, pid_t> StateAndParent(const std::string& path) {
   const std::string stat = ReadProc(path);
   const std::size_t at = stat.rfind(") ");
@@ -91,7 +91,8 @@ bool HasShim(pid_t leader) {
   return FirstLine(ReadProc(ProcPath(parent, "comm"))) == "yard-shim";
 }
 
-// `leader` first, then those below it.
+// Returns `leader`, its descendants, and, if a yard-shim is its parent, the shim's other
+// descendants.
 std::vector<pid_t> ProcessesOfTask(pid_t leader) {
   std::multimap<pid_t, pid_t> children;
   for (const pid_t pid : NumbersIn("/proc")) {
@@ -133,7 +134,7 @@ struct StacksFile {
   int signal = 0;
 };
 
-// The process must have a handler for it: a signal that nobody handles kills.
+// True if the process has a handler for the signal; an unhandled signal would kill it.
 bool Handles(pid_t pid, int signal) {
   const std::string status = ReadProc(ProcPath(pid, "status"));
   const std::size_t at = status.find("SigCgt:");
@@ -165,9 +166,9 @@ off_t SizeOf(int fd) {
   return fstat(fd, &about) == 0 ? about.st_size : 0;
 }
 
-// Returns the answer once nothing more comes.
+// Returns the answer once no more lines arrive.
 std::string PythonStacks(pid_t pid, const StacksFile& file, absl::Duration timeout) {
-  // (The file is appended to: an earlier answer goes first.)
+  // (The file is appended to, so an earlier answer is removed.)
   if (ftruncate(file.fd.get(), 0) != 0 || kill(pid, file.signal) != 0) return "";
   const absl::Time deadline = absl::Now() + timeout;
   absl::Time changed = absl::Now();
@@ -210,13 +211,13 @@ std::string OutputOf(std::vector<std::string> argv, const StacksOptions& options
     if (count <= 0) break;
     if (text.size() < kMostText) text.append(buffer, static_cast<std::size_t>(count));
   }
-  // A debugger that is killed lets the process go on.
+  // If a debugger is killed, the process that it has stopped continues.
   if (!child->Wait(absl::Milliseconds(100)).ok()) (void)child->Signal(SIGKILL);
   (void)child->Wait(absl::Seconds(5));
   return text;
 }
 
-// Only the lines of frames and threads.
+// Keeps only the lines of frames and threads.
 std::string FramesIn(std::string_view text) {
   std::string frames;
   while (!text.empty()) {

@@ -31,7 +31,7 @@ class ProcessStacksTest : public ::testing::Test {
     if (child_) (void)child_->SignalGroup(SIGKILL);
     if (child_) (void)child_->Wait(absl::Seconds(20));
   }
-  // Returns once it has written a byte.
+  // Starts a program; returns once the program has written a byte.
   pid_t Start(std::vector<std::string> argv) {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -50,7 +50,7 @@ class ProcessStacksTest : public ::testing::Test {
     EXPECT_EQ(read(reader_.get(), &byte, 1), 1) << "it did not start";
     return child_->pid();
   }
-  // As the module yard does it.
+  // Returns the command of a Python program that installs the same handlers as the module yard.
   static std::vector<std::string> Python(const std::string& program) {
     return {"python3", "-c",
             absl::StrCat("import faulthandler, fcntl, os, signal, sys, threading, time\n"
@@ -64,7 +64,7 @@ class ProcessStacksTest : public ::testing::Test {
                          program)};
   }
 
-  UniqueFd reader_;  // Nobody reads more of it: a program that writes on waits.
+  UniqueFd reader_;  // The test reads no more from it, so a program that keeps writing blocks.
   std::optional<Subprocess> child_;
 };
 

@@ -39,7 +39,7 @@ ProcessUsage UsageOfThisProcess() {
   }
   usage.resident_bytes = ResidentBytes();
   usage.open_files = EntriesOf("/proc/self/fd");
-  if (usage.open_files > 0) --usage.open_files;  // The descriptor of the look itself.
+  if (usage.open_files > 0) --usage.open_files;  // Without the descriptor that reads the directory.
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.open_files_limit = limit.rlim_cur;
   usage.threads = EntriesOf("/proc/self/task");

@@ -16,7 +16,7 @@ namespace runtime {
 namespace {
 
 TEST(ProcessUsageTest, CountsWhatIsOpenedAndStarted) {
-  // With the first thread of a process a sanitizer starts one of its own, which stays.
+  // With a process's first thread, a sanitizer starts a thread of its own, which stays.
   Thread("first", [] {}).Join();
   const ProcessUsage before = UsageOfThisProcess();
   rlimit limit{};

@@ -24,7 +24,7 @@ ABSL_FLAG(bool, check_flags, false, "Only says whether the other flags are right
 namespace runtime {
 namespace {
 
-// "--name=value", "--name" with its value in the next word, "--noname".
+// A word "--name=value", "--name" (its value is the next word), or "--noname".
 struct Word {
   std::string_view name;
   std::optional<std::string_view> value;
@@ -48,9 +48,9 @@ absl::Status UnknownFlag(std::string_view name) {
                                    : absl::StrCat("; did you mean --", Absl(nearest), "?")));
 }
 
-// Sets the flag, too.
+// Checks a value by setting the flag.
 absl::Status CheckValue(absl::CommandLineFlag& flag, std::string_view value) {
-  std::string error;  // (It says no more than that.)
+  std::string error;  // (It contains no details.)
   if (flag.ParseFrom(Absl(value), &error)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "--", flag.Name(), " does not take \"", Printable(value), "\", but what is like ",

@@ -8,20 +8,20 @@
 
 namespace runtime {
 
-// The flags of a service, for its main(). With --check_flags among them nothing is started: the
-// process only says whether the others are right.
+// Functions for a service's flags, called by its main(). With --check_flags the process starts
+// nothing and only reports whether the other flags are valid.
 
-// The line that --check_flags prints on stdout if the flags are right.
+// The line that --check_flags prints on stdout if the flags are valid.
 inline constexpr std::string_view kFlagsAreRight = "the flags are right";
 
-// Parses the words of the command line into the flags. A flag that there is not, and a value that
-// its flag does not take, ends the process with kExitUsage and one line, which names the nearest
-// flag, or a value that it takes. --help prints `usage` and all flags with their defaults, and ends
-// the process with kExitOk.
+// Parses the command line into the flags. An unknown flag or an invalid value ends the process with
+// kExitUsage and one line, which names the nearest flag or a valid value. --help prints `usage` and
+// all flags with their defaults, and ends the process with kExitOk.
 void ParseFlags(std::string_view program, std::string_view usage, int argc, char** argv);
 
-// `checked` is what the program itself says of the values. The exit code, if the process is to end
-// here: it was asked only to check, or they are wrong, which is said.
+// Returns the exit code if the process must end here: because the flags are invalid (prints why),
+// or because of --check_flags. Returns null if it must continue. `checked` is the result of the
+// program's own checks of the values.
 std::optional<int> EndAfterCheck(std::string_view program, const absl::Status& checked);
 
 }  // namespace runtime

@@ -56,14 +56,14 @@ TEST(ParseFlagsTest, AWordThatIsWrongIsNamedWithWhatIsRight) {
 
 TEST(ParseFlagsTest, HelpListsTheFlagsWithTheirDefaults) {
   const auto help = [](std::vector<std::string> words) {
-    dup2(STDERR_FILENO, STDOUT_FILENO);  // (A death test reads that alone.)
+    dup2(STDERR_FILENO, STDOUT_FILENO);  // (A death test matches stderr only.)
     Parse(std::move(words));
   };
   EXPECT_EXIT(help({"--help"}), testing::ExitedWithCode(kExitOk),
               "service: It serves.\n\n(.*\n)*  --log_files=4\n      How many.\n");
   EXPECT_EXIT(help({"--log-files=5", "--help"}), testing::ExitedWithCode(kExitOk),
               "--shines=false");
-  Parse({"--log_files=4", "--", "--help"});  // No flag any more.
+  Parse({"--log_files=4", "--", "--help"});  // After "--", it is not a flag.
 }
 
 TEST(EndAfterCheckTest, EndsWhereTheValuesAreWrongOrOnlyACheckWasAskedFor) {

@@ -10,8 +10,8 @@
 
 namespace runtime {
 
-// For tests: stops a child with SIGSTOP and waits until it has stopped. (A signal is on its way for
-// a moment, in which the child still works.)
+// For tests: stops a child with SIGSTOP and waits until it has stopped. (The child continues for a
+// moment after the signal is sent.)
 inline absl::Status StopProcess(Subprocess& process) {
   if (absl::Status sent = process.Signal(SIGSTOP); !sent.ok()) return sent;
   siginfo_t info = {};

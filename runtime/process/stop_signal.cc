@@ -33,7 +33,7 @@ class WatchedStopSignal : public StopSignal {
   void Receive() {
     signalfd_siginfo info;
     if (read(fd_.get(), &info, sizeof(info)) != sizeof(info)) return;
-    // Copied: the callback may destroy this.
+    // A copy: the callback may destroy this object.
     const auto call = std::exchange(seen_, true) ? again_ : first_;
     call(static_cast<int>(info.ssi_signo));
   }

@@ -30,7 +30,7 @@ absl::Status SystemError(int error, const std::string& what) {
   return absl::ErrnoToStatus(error, what);
 }
 
-// glibc has these since 2.36, and installed programs run with 2.35.
+// Direct system calls: glibc has these functions since 2.36, and installed programs run with 2.35.
 int PidfdOpen(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 int PidfdSendSignal(int pidfd, int signal) {
@@ -124,12 +124,12 @@ absl::StatusOr<std::string> ProgramOf(const Subprocess::Options& options) {
   return FindProgram(options.argv[0], PathOf(options.environment), options.working_directory);
 }
 
-// Plans the child's descriptors. `high` receives copies of ours above every number in the
-// child, so that no dup2 overwrites one that is still to be copied.
+// Plans the child's descriptors. `high` receives copies of our descriptors, numbered above all of
+// the child's, so that no dup2 overwrites one that is still to be copied.
 absl::Status PlanFds(const Subprocess::Options& options, FileActions& actions,
                      std::vector<UniqueFd>& high) {
   std::set<int> named;
-  int end = 3;  // Numbers from here on are free in the child.
+  int end = 3;  // The child's numbers from here on are free.
   for (const auto& [source, target] : options.fds) {
     named.insert(target);
     end = std::max(end, target + 1);
@@ -166,7 +166,8 @@ absl::Status StartError(int error, const std::string& program) {
   return SystemError(error, what);
 }
 
-// With SIGCHLD ignored the kernel reaps children by itself.
+// Restores SIGCHLD's default disposition, because the kernel discards exit codes while it is
+// ignored.
 void KeepExitCodes() {
   struct sigaction action {};
   if (sigaction(SIGCHLD, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) return;
@@ -183,7 +184,7 @@ absl::Duration SteadyNow() {
   return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// True if `fd` becomes readable in time.
+// Returns true if `fd` becomes readable in time.
 bool AwaitReadable(int fd, absl::Duration timeout) {
   const absl::Duration deadline = SteadyNow() + timeout;
   for (;;) {
@@ -239,8 +240,7 @@ absl::StatusOr<Subprocess> Subprocess::Start(const Options& options) {
       posix_spawn(&pid, program->c_str(), actions.get(), attributes.get(),
                   Pointers(options.argv).data(), Pointers(options.environment).data());
   if (error != 0) return StartError(error, From(options.working_directory, *program));
-  // The child cannot be reaped by anybody else, so this is the right process even if it has
-  // ended already.
+  // Nobody else can reap the child, so this is the right process even if it has ended already.
   UniqueFd pidfd(PidfdOpen(pid));
   if (!pidfd.valid()) {
     const int open_error = errno;
@@ -271,7 +271,7 @@ absl::StatusOr<ExitStatus> Subprocess::Wait(absl::Duration timeout) {
 
 absl::Status Subprocess::Signal(int signal) const {
   const std::string what = absl::StrCat("sending signal ", signal, " to process ", pid_);
-  // A dead process that waits to be reaped takes signals and ignores them.
+  // A zombie accepts signals and ignores them, so check for the end first.
   if (reaped_ || AwaitReadable(pidfd_.get(), absl::ZeroDuration())) return SystemError(ESRCH, what);
   if (PidfdSendSignal(pidfd_.get(), signal) == 0) return absl::OkStatus();
   return SystemError(errno, what);
@@ -297,7 +297,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& program, const std::s
   }
   std::string refused;
   for (const std::string& directory : std::vector<std::string>(absl::StrSplit(path, ':'))) {
-    // An empty entry is the working directory.
+    // An empty entry of PATH is the working directory.
     const std::string candidate = absl::StrCat(directory.empty() ? "." : directory, "/", program);
     const std::string place = From(working_directory, candidate);
     if (program.empty() || !IsRegularFile(place)) continue;

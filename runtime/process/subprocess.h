@@ -15,54 +15,54 @@ namespace runtime {
 
 // How a child process ended.
 struct ExitStatus {
-  int code = 0;    // Exit code, when `signal` is 0.
+  int code = 0;    // Exit code if `signal` is 0.
   int signal = 0;  // The signal that killed it, or 0.
   bool core_dumped = false;
 
   bool ok() const { return code == 0 && signal == 0; }
-  // "exit code 3", "signal 9 (Killed)".
+  // Returns "exit code 3" or "signal 9 (Killed)".
   std::string ToString() const;
 };
 
-// A child process, held by a pidfd. Not thread safe. Never forks: posix_spawn or clone with
-// CLONE_VFORK, so its cost does not depend on this process's memory and it is safe beside
-// ZeroMQ.
+// A child process, held by a pidfd. Not thread safe. Never forks: it uses posix_spawn or clone with
+// CLONE_VFORK, so that a start is safe beside ZeroMQ and its cost does not depend on this process's
+// memory.
 class Subprocess {
  public:
   struct Options {
-    std::vector<std::string> argv = {};  // argv[0] is what the program sees; at least one.
-    // Path of the program; empty: argv[0] is searched on the PATH of `environment`.
+    std::vector<std::string> argv = {};  // argv[0] is the name that the program sees; at least one.
+    // Path of the program; empty: argv[0] is searched in the PATH of `environment`.
     std::string program = {};
-    std::vector<std::string> environment = {};  // "NAME=value", complete: nothing is inherited.
+    std::vector<std::string> environment = {};  // "NAME=value"; complete: nothing is inherited.
     std::string working_directory = {};         // Empty: this process's.
-    // (fd of ours, number in the child, below 1024). Any permutation works. Numbers not named
-    // are closed, 0 to 2 come from /dev/null.
+    // Pairs of our fd and its number in the child (below 1024), in any permutation. All other
+    // numbers are closed, except that 0 to 2 become /dev/null.
     std::vector<std::pair<int, int>> fds = {};
-    bool new_session = false;  // setsid(): own session and process group.
+    bool new_session = false;  // Calls setsid(): own session and process group.
   };
-  // NotFound if the program, its interpreter or the working directory does not exist,
-  // PermissionDenied if the program cannot be executed, InvalidArgument for an empty argv, a NUL
-  // byte or a bad fd. The child has default signal dispositions and an empty signal mask. Gives
-  // SIGCHLD its default disposition if it is ignored here: exit codes would be lost.
+  // Starts the child with default signal dispositions and an empty signal mask. Errors: NotFound if
+  // the program, its interpreter or the working directory does not exist; PermissionDenied if the
+  // program cannot be executed; InvalidArgument for an empty argv, a NUL byte or a bad fd. If this
+  // process ignores SIGCHLD, restores the default disposition, since exit codes would be lost.
   static absl::StatusOr<Subprocess> Start(const Options& options);
 
   Subprocess(Subprocess&&) = default;
   Subprocess& operator=(Subprocess&&) = default;
-  // The child goes on running; nobody waits for it any more.
+  // The child continues to run, but nobody waits for it any more.
   ~Subprocess() = default;
 
   pid_t pid() const { return pid_; }
-  // Readable when the child has ended; for an EventLoop.
+  // Readable once the child has ended; for an EventLoop.
   int pidfd() const { return pidfd_.get(); }
 
-  // Reaps the child. DeadlineExceeded if it still runs after `timeout` (zero: looks only).
-  // Called again, it returns the same status.
+  // Reaps the child. DeadlineExceeded if it still runs after `timeout` (zero: checks without
+  // waiting). Later calls return the same status.
   absl::StatusOr<ExitStatus> Wait(absl::Duration timeout = absl::InfiniteDuration());
-  // Sends through the pidfd: never hits a stranger. NotFound once it has ended.
+  // Signals the child through the pidfd, so never another process. NotFound once it has ended.
   absl::Status Signal(int signal) const;
-  // Sends to the process group the child leads. NotFound if it is empty; FailedPrecondition
-  // without new_session. Once the child is reaped and its group empty, the number may be a
-  // stranger's: do not call it then.
+  // Signals the process group that the child leads. NotFound if it is empty; FailedPrecondition
+  // without new_session. Do not call it after the child is reaped and its group is empty: the
+  // number may then belong to another group.
   absl::Status SignalGroup(int signal) const;
 
  private:
@@ -75,9 +75,9 @@ class Subprocess {
   ExitStatus status_;
 };
 
-// Searches `program` on `path` (the value of a PATH variable) as a shell would; a name with a
-// slash is taken from `working_directory` (empty: this process's). NotFound names the program
-// and the PATH; PermissionDenied if all that was found cannot be executed.
+// Searches `program` in `path` (the value of a PATH variable) as a shell does; a name with a slash
+// is relative to `working_directory` (empty: this process's). NotFound names the program and the
+// PATH; PermissionDenied if every match is not executable.
 absl::StatusOr<std::string> FindProgram(const std::string& program, const std::string& path,
                                         const std::string& working_directory);
 

@@ -33,7 +33,7 @@ std::pair<UniqueFd, UniqueFd> MakePipe() {
   return {UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-// Until the last writer is gone.
+// Reads until end of file.
 std::string ReadAll(const UniqueFd& fd) {
   std::string all;
   char chunk[4096];
@@ -56,7 +56,7 @@ ExitStatus RunToEnd(const Subprocess::Options& options) {
   return status.value_or(ExitStatus{.code = -1});
 }
 
-// The standard output of the program that `options` starts.
+// Returns the standard output of the program that `options` starts.
 std::string OutputOf(Subprocess::Options options) {
   auto [read_end, write_end] = MakePipe();
   options.fds.emplace_back(write_end.get(), 1);
@@ -102,7 +102,7 @@ TEST_F(SubprocessTest, ReportsTheSignalThatKilledTheChild) {
 TEST_F(SubprocessTest, SaysWhenACoreWasDumped) {
   EXPECT_EQ((ExitStatus{.signal = SIGSEGV, .core_dumped = true}).ToString(),
             "signal 11 (Segmentation fault), core dumped");
-  // No core is possible with a limit of zero.
+  // With a limit of zero, no core can be dumped.
   EXPECT_FALSE(RunToEnd(Shell("ulimit -c 0; kill -SEGV $$")).core_dumped);
 }
 
@@ -121,7 +121,7 @@ TEST_F(SubprocessTest, ASignalAfterTheEndIsNotFound) {
   loop->Watch(child.pidfd(), EventLoop::Readiness::kReadable, [&] { loop->Stop(); });
   EXPECT_TRUE(child.Signal(SIGKILL).ok());
   loop->Run();
-  EXPECT_TRUE(absl::IsNotFound(child.Signal(SIGTERM)));  // Ended, not reaped.
+  EXPECT_TRUE(absl::IsNotFound(child.Signal(SIGTERM)));  // Ended, but not reaped.
   EXPECT_EQ(child.Wait()->signal, SIGKILL);
   EXPECT_TRUE(absl::IsNotFound(child.Signal(SIGTERM)));
 }
@@ -145,7 +145,7 @@ TEST_F(SubprocessTest, RunsInTheDirectoryGiven) {
   auto options = Shell("pwd");
   options.working_directory = directory_;
   EXPECT_EQ(OutputOf(options), directory_ + "\n");
-  // A relative program is taken from there too.
+  // A relative program path is resolved there too.
   MakeFile("here", "#!/bin/sh\necho found $0\n", 0755);
   options.argv = {"./here"};
   EXPECT_EQ(OutputOf(options), "found ./here\n");
@@ -183,7 +183,7 @@ TEST_F(SubprocessTest, OnlyTheDescriptorsNamedReachTheChild) {
   ASSERT_EQ(dup2(leak.get(), 77), 77);
   const UniqueFd high(77);
   auto options = Shell("exec ls /proc/self/fd");
-  EXPECT_EQ(OutputOf(options), "0\n1\n2\n3\n");  // 3 is the folder that ls reads.
+  EXPECT_EQ(OutputOf(options), "0\n1\n2\n3\n");  // 3 is the directory that ls reads.
   options.fds = {{leak.get(), 9}};
   EXPECT_EQ(OutputOf(options), "0\n1\n2\n3\n9\n");
 }
@@ -220,9 +220,9 @@ TEST_F(SubprocessTest, MayLeadASessionAndBeSignalledWithAllOfIt) {
   EXPECT_EQ(getsid(child.pid()), child.pid());
   EXPECT_EQ(getpgid(child.pid()), child.pid());
   char byte = 0;
-  ASSERT_EQ(read(read_end.get(), &byte, 1), 1);  // The grandchild runs.
+  ASSERT_EQ(read(read_end.get(), &byte, 1), 1);  // The grandchild is running.
   EXPECT_TRUE(child.SignalGroup(SIGKILL).ok());
-  EXPECT_EQ(ReadAll(read_end), "");  // It held the pipe until it was killed as well.
+  EXPECT_EQ(ReadAll(read_end), "");  // The grandchild held the pipe until it was killed too.
   EXPECT_EQ(child.Wait()->signal, SIGKILL);
 }
 
@@ -312,9 +312,9 @@ TEST_F(SubprocessTest, StartingLeavesNoDescriptorBehind) {
 TEST_F(SubprocessTest, AProgramIsSearchedAsAShellWould) {
   MakeFile("tool", "#!/bin/sh\n", 0755);
   std::filesystem::create_directory(directory_ + "/first");
-  std::filesystem::create_directory(directory_ + "/first/tool");  // A folder is no program.
+  std::filesystem::create_directory(directory_ + "/first/tool");  // A directory is not a program.
   EXPECT_EQ(*FindProgram("tool", directory_ + "/first:" + directory_, "/"), directory_ + "/tool");
-  // An empty or relative entry is taken from the working directory.
+  // An empty or relative entry of PATH is relative to the working directory.
   EXPECT_EQ(*FindProgram("tool", "/usr/bin:", directory_), directory_ + "/./tool");
   EXPECT_EQ(*FindProgram("./tool", "/usr/bin", directory_), "./tool");
   EXPECT_TRUE(absl::IsNotFound(FindProgram("./none", "/usr/bin", directory_).status()));

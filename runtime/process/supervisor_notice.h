@@ -7,9 +7,9 @@
 
 namespace runtime {
 
-// Tells whoever supervises this process what it does, as sd_notify(3): "READY=1", "STOPPING=1".
-// One datagram to $NOTIFY_SOCKET (a path, or "@" and an abstract name), without waiting; does
-// nothing where that is not set, as nobody waits for it.
+// Reports the state of this process to its supervisor, like sd_notify(3): "READY=1", "STOPPING=1".
+// Sends one datagram to $NOTIFY_SOCKET (a path, or "@" and an abstract name) without waiting; does
+// nothing if the variable is unset.
 absl::Status NotifySupervisor(std::string_view state);
 
 }  // namespace runtime

@@ -20,7 +20,7 @@ class SupervisorNoticeTest : public ::testing::Test {
  protected:
   ~SupervisorNoticeTest() override { unsetenv("NOTIFY_SOCKET"); }
 
-  // Listens at `name`, as $NOTIFY_SOCKET has it.
+  // Returns a socket bound to `name`, which has the syntax of $NOTIFY_SOCKET.
   UniqueFd Listen(const std::string& name) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;

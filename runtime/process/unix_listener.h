@@ -10,14 +10,14 @@
 
 namespace runtime {
 
-// The address of the unix socket at `path`. InvalidArgument: the path has more than 107 bytes. Any
-// thread.
+// Returns the address of the unix socket at `path`. InvalidArgument if the path has more than 107
+// bytes. Any thread.
 absl::StatusOr<sockaddr_un> UnixAddress(const std::string& path);
 
-// Listens for stream connections at `path`, for our user alone (0600). A socket that an earlier
-// process has left there is removed. `waiting` connections at most may wait until they are
-// accepted. The descriptor does not block. InvalidArgument: as of UnixAddress(); Unavailable: the
-// error names the step that has failed, and the path. Any thread.
+// Returns a non-blocking socket that listens for stream connections at `path`, for our user only
+// (mode 0600). Replaces a socket file that an earlier process left there. At most `waiting`
+// connections queue until they are accepted. InvalidArgument: see UnixAddress(). Unavailable names
+// the failed step and the path. Any thread.
 absl::StatusOr<UniqueFd> ListenAtPath(const std::string& path, int waiting);
 
 }  // namespace runtime

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
 
 using Fields = std::vector<std::string>;
 
-// Where a hierarchy of control groups is mounted, and which of its groups is to be seen there.
+// Where a hierarchy of control groups is mounted, and which group is at the mount point.
 struct Mount {
   std::string group;
   std::string directory;
@@ -32,7 +32,7 @@ bool Has(const Fields& fields, std::string_view field) {
   return std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
-// mountinfo has "\040" for a space, and so on.
+// mountinfo encodes a space as "\040", and so on.
 std::string Unescape(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -48,7 +48,7 @@ std::string Unescape(const std::string& text) {
   return out;
 }
 
-// "36 25 0:30 ROOT MOUNTPOINT OPTIONS... - TYPE SOURCE SUPER_OPTIONS"
+// Format: "36 25 0:30 ROOT MOUNTPOINT OPTIONS... - TYPE SOURCE SUPER_OPTIONS".
 std::optional<Mount> MountOf(const std::string& line, bool unified) {
   const Fields fields = Split(line, ' ');
   const auto dash = std::find(fields.begin(), fields.end(), "-");
@@ -59,7 +59,8 @@ std::optional<Mount> MountOf(const std::string& line, bool unified) {
   return Mount{Unescape(fields[3]), Unescape(fields[4])};
 }
 
-// Below its mount; empty for the group at the mount, also of one that is not to be seen there.
+// Returns the path of `group` below its mount point; empty for the group at the mount point, and
+// for a group that is not visible there.
 std::string PathBelow(const Mount& mount, std::string_view group) {
   if (mount.group != "/") {
     const std::string around = mount.group + "/";
@@ -76,7 +77,7 @@ std::optional<std::uint64_t> Number(const TextReader& read, const std::string& p
   if (!text.has_value() || !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &number)) {
     return std::nullopt;
   }
-  // Version 1 has no word for "none": nearly 2^63.
+  // Version 1 expresses "unlimited" as nearly 2^63.
   if (number >= std::uint64_t{1} << 62) return std::nullopt;
   return number;
 }
@@ -85,7 +86,7 @@ void Lower(std::optional<std::uint64_t> limit, std::optional<std::uint64_t>* lea
   if (limit.has_value()) *least = least->has_value() ? std::min(**least, *limit) : limit;
 }
 
-// The least limit of a group and those around it.
+// Lowers `least` to the lowest limit of a group and its ancestors.
 void LowerByGroup(const TextReader& read, const Mount& mount, std::string_view group, bool unified,
                   std::optional<std::uint64_t>* least) {
   for (std::string below = PathBelow(mount, group);; below.resize(below.rfind('/'))) {
@@ -118,7 +119,7 @@ std::optional<std::uint64_t> UsableMemory(const TextReader& read) {
   std::optional<std::uint64_t> least = HostMemory(read);
   const Fields mounts = Split(read("/proc/self/mountinfo").value_or(""), '\n');
   for (const std::string& line : Split(read("/proc/self/cgroup").value_or(""), '\n')) {
-    // "0::/user.slice" of version 2, "4:memory:/docker/1f" of version 1; a path may have colons.
+    // Version 2: "0::/user.slice"; version 1: "4:memory:/docker/1f". A path may contain colons.
     const Fields fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (fields.size() != 3) continue;
     const bool unified = fields[1].empty();
