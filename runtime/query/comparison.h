@@ -19,7 +19,7 @@ inline bool IsOrder(Comparison comparison) {
   return comparison != Comparison::kEqual && comparison != Comparison::kNotEqual;
 }
 
-// NaN equals NaN, and is neither less nor greater than anything.
+// Treats NaN as equal to NaN, and as neither less nor greater than any number.
 inline bool Holds(Comparison comparison, double value, double number) {
   const bool equal = value == number || (std::isnan(value) && std::isnan(number));
   switch (comparison) {

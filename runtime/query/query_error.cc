@@ -11,14 +11,14 @@ namespace runtime {
 namespace {
 
 constexpr std::size_t kShown = 72;   // Characters of a query.
-constexpr std::size_t kBefore = 48;  // At most so many of them stand before the column.
-constexpr std::size_t kWord = 40;    // Characters of a word.
+constexpr std::size_t kBefore = 48;  // How many of them may precede the column.
+constexpr std::size_t kWord = 40;    // Characters of a quoted word.
 
-// One column each.
+// Splits `text` into characters, one column each.
 std::vector<std::string_view> Characters(std::string_view text) {
   std::vector<std::string_view> characters;
   while (!text.empty()) {
-    // (A byte that is not UTF-8 is a character by itself.)
+    // (A byte that is not UTF-8 counts as a character.)
     const std::size_t bytes = std::max<std::size_t>(Utf8Bytes(text), 1);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool space = first == '\n' || first == '\t' || first == '\r';
@@ -43,7 +43,7 @@ absl::Status QueryError(std::string_view kind, std::string_view text, std::size_
   const std::string caret(shown.size() + column - begin, ' ');
   for (std::size_t i = begin; i < end; ++i) shown += characters[i];
   if (end < characters.size()) shown += "...";
-  std::string why;  // It may quote the query, and so does the error of a pattern.
+  std::string why;  // Sanitised, because it may quote the query or a pattern's error.
   for (const std::string_view character : Characters(message)) why += character;
   return absl::InvalidArgumentError(
       absl::StrCat(Absl(kind), ", column ", column + 1, ": ", why, "\n", shown, "\n", caret, "^"));

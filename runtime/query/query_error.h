@@ -9,19 +9,19 @@
 
 namespace runtime {
 
-// Where and why a query is wrong, for whoever wrote it: InvalidArgument of three lines.
+// Explains to its author where and why a query is wrong: InvalidArgument with three lines.
 //
 //   query, column 6: expected a number behind <
 //     loss< & label:base
 //         ^
 //
-// `kind` is the name of the text in the message, "query"; `offset` is a byte of `text`, or its end.
-// Columns are characters, from 1. A long query is cut to the part around the column; anything but a
-// printable character, there or in the message, is shown as "?".
+// `kind` names the text in the message ("query"); `offset` is a byte offset in `text`, or its size.
+// Columns count characters from 1. A long query is cut to the part around the column; characters
+// that are not printable, there or in the message, are shown as "?".
 absl::Status QueryError(std::string_view kind, std::string_view text, std::size_t offset,
                         std::string_view message);
 
-// `word` in quotes for such a message: one line, not long.
+// Quotes `word` for such a message: on one line, cut to a short length.
 std::string QuotedWord(std::string_view word);
 
 }  // namespace runtime

@@ -22,7 +22,7 @@ constexpr Unit kSizes[] = {{"b", 1},       {"kb", 1e3},     {"mb", 1e6},     {"g
                            {"t", 0x1p40},  {"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30},
                            {"tib", 0x1p40}};
 
-// The number at the start of `text`, which it is taken off.
+// Parses the number at the start of `text` and removes it.
 std::optional<double> TakeNumber(std::string_view* text, std::chars_format format) {
   double number = 0;
   const char* const end = text->data() + text->size();
@@ -32,7 +32,7 @@ std::optional<double> TakeNumber(std::string_view* text, std::chars_format forma
   return number;
 }
 
-// Not negative, not a word like "inf".
+// Parses a non-negative number; rejects words such as "inf".
 std::optional<double> TakeAmount(std::string_view* text) {
   if (text->empty() || !(text->front() == '.' || (text->front() >= '0' && text->front() <= '9'))) {
     return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<double> TakeAmount(std::string_view* text) {
 }  // namespace
 
 std::optional<double> ParseNumber(std::string_view text) {
-  // "nan(...)" is one to from_chars.
+  // from_chars accepts "nan(...)".
   if (text.find('(') != std::string_view::npos) return std::nullopt;
   const auto number = TakeNumber(&text, std::chars_format::general);
   return text.empty() ? number : std::nullopt;
@@ -55,7 +55,7 @@ std::optional<double> ParseAge(std::string_view text) {
     const auto amount = TakeAmount(&text);
     if (!amount.has_value()) return std::nullopt;
     if (first && text.empty()) return amount;
-    // "ms" comes before "m".
+    // "ms" precedes "m" in the table.
     const auto unit = std::find_if(std::begin(kAges), std::end(kAges), [&](const Unit& one) {
       return text.substr(0, one.name.size()) == one.name;
     });

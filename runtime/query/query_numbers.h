@@ -6,16 +6,17 @@
 
 namespace runtime {
 
-// Numbers as a query has them. Nothing: the text is none, or more than a double holds.
+// Parse the numbers of a query. All return null if `text` is not such a number, or exceeds a
+// double.
 
-// "0.1", "-3e5", "nan", "inf", "-inf".
+// Parses "0.1", "-3e5", "nan", "inf", "-inf".
 std::optional<double> ParseNumber(std::string_view text);
 
-// In seconds: numbers with ms, s, m, h or d, added up ("1h30m"); a bare number is seconds.
+// Returns seconds: the sum of numbers with ms, s, m, h or d ("1h30m"); a bare number is seconds.
 std::optional<double> ParseAge(std::string_view text);
 
-// In bytes: a number with kB, MB, GB or TB (powers of 1000), with KiB, MiB, GiB, TiB or the letter
-// alone (powers of 1024), or bare. Case does not matter.
+// Returns bytes: a bare number, or one with kB, MB, GB or TB (powers of 1000), or with KiB, MiB,
+// GiB, TiB or the letter alone (powers of 1024). Case-insensitive.
 std::optional<double> ParseBytes(std::string_view text);
 
 }  // namespace runtime

@@ -10,7 +10,7 @@ namespace {
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Two characters before one.
+// Signs of two characters precede those of one.
 constexpr QueryText::Sign kComparisons[] = {
     {Comparison::kLessOrEqual, "<="},    {Comparison::kLess, "<"},
     {Comparison::kGreaterOrEqual, ">="}, {Comparison::kGreater, ">"},
@@ -45,7 +45,7 @@ bool QueryText::ReadQuoted(std::string* word) {
       ++at_;
       return true;
     }
-    // Any other backslash is one: patterns are full of them.
+    // Any other backslash is literal, since patterns are full of them.
     const char behind = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
     if (next() == '\\' && (behind == quote || behind == '\\')) ++at_;
     *word += next();

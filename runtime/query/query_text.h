@@ -11,16 +11,16 @@
 
 namespace runtime {
 
-// The text of a query, read from left to right: its words, quotes, signs, and the first error. A
-// word ends at white space or at one of the signs; what holds one of these stands in quotes of
-// either kind, in which a backslash may stand before a quote or a backslash.
+// Reads the text of a query from left to right: its words, quotes and signs; keeps the first error.
+// A word ends at white space or at a sign; a word that contains one must be quoted, in either kind
+// of quotes, within which a backslash escapes a quote or a backslash.
 //
-// A method that reads something returns false when it has noted an error.
+// A method that reads returns false when it has noted an error.
 class QueryText {
  public:
   static constexpr std::string_view kSigns = "<>=!&|()\"'";
 
-  // `kind` is what errors call it, "query"; both texts outlive this.
+  // `kind` is the text's name in errors ("query"); both texts must outlive this object.
   QueryText(std::string_view kind, std::string_view text, std::string_view signs = kSigns)
       : kind_(kind), text_(text), signs_(signs) {}
 
@@ -33,11 +33,11 @@ class QueryText {
   std::string_view rest() const { return text_.substr(at_); }
   void Skip(std::size_t bytes) { at_ += bytes; }
   void SkipSpaces();
-  // Takes `sign`, once or twice, after white space. False: it is not there.
+  // Skips white space and takes `sign`, written once or twice. Returns false if it does not follow.
   bool TakeSign(char sign);
 
   bool IsQuote() const { return next() == '"' || next() == '\''; }
-  // A word without quotes; empty if no such word stands here.
+  // Reads a word without quotes; empty if none follows.
   std::string ReadBare();
   bool ReadQuoted(std::string* word);
   bool ReadWord(std::string* word);  // Reads a word of either kind.
@@ -46,13 +46,13 @@ class QueryText {
     Comparison comparison;
     std::string_view text;
   };
-  // Takes one of < <= > >= = == != after white space.
+  // Skips white space and takes one of < <= > >= = == !=; null if none follows.
   std::optional<Sign> TakeComparison();
 
-  // Notes an error of the characters at `offset` and returns false.
+  // Notes an error about the characters at `offset`; returns false.
   bool Fail(std::size_t offset, std::string_view message);
   const absl::Status& error() const { return error_; }
-  // Column of the character at `offset`, from 1.
+  // Returns the column of the character at `offset`, from 1.
   std::size_t ColumnOf(std::size_t offset) const;
 
  private:

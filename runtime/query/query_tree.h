@@ -15,7 +15,7 @@
 
 namespace runtime {
 
-// The connectives of every query, whatever its conditions are about:
+// The connectives that all query languages share, whatever their conditions are:
 //
 //   query = all {"|" all}     all = one {"&" one}     one = "!" one | "(" query ")" | condition
 //
@@ -23,10 +23,10 @@ namespace runtime {
 struct QueryLimits {
   static constexpr std::size_t kMaxSize = 4096;      // Bytes of the text.
   static constexpr std::size_t kMaxConditions = 64;  // In one query.
-  static constexpr int kMaxDepth = 64;               // Levels of "(" and "!" within each other.
+  static constexpr int kMaxDepth = 64;               // Nesting of "(" and "!".
 };
 
-// Unknown: what the query asks about is not known yet.
+// kUnknown: the data about which the query asks is not known yet.
 enum class Answer : std::uint8_t { kNo, kUnknown, kYes };
 
 inline Answer AnswerOf(bool yes) { return yes ? Answer::kYes : Answer::kNo; }
@@ -36,11 +36,11 @@ struct QueryNode {
   enum class Kind : std::uint8_t { kCondition, kAll, kAny, kNot };
 
   Kind kind = Kind::kCondition;
-  std::vector<QueryNode> children = {};  // kAll, kAny: two or more; kNot: one.
-  Condition condition = {};              // kCondition.
+  std::vector<QueryNode> children = {};  // kAll and kAny have two or more, kNot has one.
+  Condition condition = {};              // For kCondition.
 
-  // Kleene's logic: "and" is the least of its parts, "or" the greatest. `ask(condition)` answers
-  // one condition; those that cannot change the answer are not asked.
+  // Evaluates by Kleene's logic: "and" is the minimum of its parts, "or" the maximum.
+  // `ask(condition)` evaluates one condition; conditions that cannot change the answer are skipped.
   template <typename Ask>
   Answer Evaluate(const Ask& ask) const {
     switch (kind) {
@@ -77,8 +77,8 @@ struct QueryNode {
   }
 };
 
-// Reads a whole query by recursive descent. `read(condition)`, at the start of a condition in
-// `text`, reads it; false: it has noted an error there.
+// Parses a whole query by recursive descent. `read(condition)` parses the condition that starts at
+// the position of `text`; it returns false when it has noted an error there.
 template <typename Condition, typename Read>
 class QueryParser {
  public:
@@ -86,7 +86,7 @@ class QueryParser {
 
   QueryParser(QueryText* text, Read read) : text_(*text), read_(std::move(read)) {}
 
-  // InvalidArgument: a QueryError.
+  // InvalidArgument is a QueryError().
   absl::StatusOr<Node> Parse() {
     if (text_.text().size() > QueryLimits::kMaxSize) {
       return QueryError(
@@ -106,7 +106,7 @@ class QueryParser {
   }
 
  private:
-  // One part stays as it is; several become the children of a node of `kind`.
+  // Returns a single part unchanged; makes several the children of a node of `kind`.
   static Node Join(typename Node::Kind kind, std::vector<Node> parts) {
     if (parts.size() == 1) return std::move(parts.front());
     return {.kind = kind, .children = std::move(parts)};

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 using Node = QueryNode<std::string>;
 
-// A condition is a word.
+// Parses a query whose conditions are words.
 absl::StatusOr<Node> Parse(std::string_view query) {
   QueryText text("query", query);
   return ParseQuery<std::string>(&text, [&](std::string& word) {
@@ -28,7 +28,7 @@ absl::StatusOr<Node> Parse(std::string_view query) {
   });
 }
 
-// "y" holds, "n" does not, "u" is not known. The words that were asked for are added to `asked`.
+// Evaluates with "y" true, "n" false and "u" unknown. Appends the words evaluated to `asked`.
 Answer Ask(const Node& node, std::string* asked = nullptr) {
   return node.Evaluate([&](const std::string& word) {
     if (asked != nullptr) *asked += word;
