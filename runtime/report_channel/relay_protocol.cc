@@ -12,11 +12,11 @@ constexpr std::string_view kAttach = "ATTACH1 ";
 constexpr std::string_view kEnd = "END ";
 constexpr std::string_view kRefusal = "ERR ";
 constexpr std::string_view kOver = "OVER ";
-// The trainer stores it signed.
+// The trainer stores numbers as signed integers.
 constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::int64_t>::max();
 
-// Takes the digits at the front of `text` away. False without digits, or if the number is too
-// large.
+// Removes the digits at the front of `text`. Returns false if there are no digits or the number is
+// too large.
 bool TakeNumber(std::string_view& text, std::uint64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number > kLargestNumber) return false;
