@@ -11,7 +11,7 @@
 namespace runtime {
 
 bool WasLeftOpen(const std::string& path) {
-  // A connection that closes the database empties the write-ahead log, and removes it.
+  // A connection that closes the database removes the write-ahead log after emptying it.
   struct stat about {};
   return stat((path + "-wal").c_str(), &about) == 0 && about.st_size > 0;
 }

@@ -5,17 +5,17 @@
 
 namespace runtime {
 
-// Whether the process that wrote the SQLite database last has ended without closing it: killed, or
-// the power was lost. Before it is opened.
+// True if the process that last wrote the SQLite database ended without closing it: it was killed,
+// or the power failed. Call it before the database is opened.
 bool WasLeftOpen(const std::string& path);
 
-// The path of something in a directory, hidden names aside; empty: there is nothing, or no
-// directory. For DatabaseSchema::trace_of_use.
+// Returns the path of an entry in a directory, hidden names excluded; empty if the directory is
+// empty or missing. For DatabaseSchema::trace_of_use.
 std::string FirstEntryIn(const std::string& directory);
 
-// The damage that SQLite finds in the pages of the database at `path` (PRAGMA quick_check), a few
-// lines joined by "; "; empty if it finds nothing. Reads the whole file, by a connection of its
-// own, while others may write. Any thread; blocks.
+// Returns the damage that SQLite finds in the pages of the database at `path` (PRAGMA quick_check),
+// a few lines joined by "; "; empty if it finds none. Reads the whole file through its own
+// connection, while others may write. Any thread; blocks.
 std::string DamageOf(const std::string& path);
 
 }  // namespace runtime

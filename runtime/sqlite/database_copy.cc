@@ -29,7 +29,7 @@ absl::Status Sync(const std::string& path, int flags) {
   return Failed("sync " + path, strerror(errno));
 }
 
-// In one step, so that it is of one moment. `to` is there, and empty.
+// Copies all pages in one step, so that the copy is of one moment. `to` exists and is empty.
 absl::Status CopyPages(const std::string& from, const std::string& to) {
   try {
     SQLite::Database source(from, SQLite::OPEN_READONLY, kBusyMs);
@@ -39,7 +39,8 @@ absl::Status CopyPages(const std::string& from, const std::string& to) {
       backup.executeStep(-1);
       if (backup.getRemainingPageCount() != 0) return Failed("copy " + from, "it is locked");
     }
-    // One file, without a log beside it; who opens it to write makes its own.
+    // Makes the copy one file without a log; a connection that opens it for writing creates its own
+    // log.
     copy.exec("PRAGMA journal_mode=DELETE");
   } catch (const SQLite::Exception& error) {
     return Failed(absl::StrCat("copy ", from, " to ", to), error.what());
@@ -64,8 +65,8 @@ absl::StatusOr<std::uint64_t> CopyDatabase(const std::string& from, const std::s
     return Failed("make " + partial, strerror(errno));
   }
   absl::Status copied = CopyPages(from, partial);
-  // The log may be left of an earlier copy that somebody has opened; it must not be taken for this
-  // copy's log.
+  // An earlier copy that a program has opened may have left a log; SQLite must not apply it to this
+  // copy.
   if (copied.ok()) {
     for (const char* more : {"-wal", "-shm"}) unlink((to + more).c_str());
   }

@@ -8,11 +8,12 @@
 
 namespace runtime {
 
-// Copies a SQLite database that others may be writing to, as it is at one moment, all that was
-// committed before included. `to` (0600) is replaced in one step, and synced: a copy is whole or
-// not there. Writers go on meanwhile; their log is not emptied until the copy is done. Returns the
-// copy's size in bytes. Any thread; blocks. NotFound without a database; InvalidArgument if `to` is
-// that database itself; Unavailable for what fails, a full disk for one.
+// Copies a SQLite database, to which others may be writing, as of one moment, including everything
+// committed before. Replaces `to` (mode 0600) atomically and syncs it, so that a partial copy never
+// exists. Writers continue meanwhile, but their log is not emptied until the copy is done. Returns
+// the copy's size in bytes. Any thread; blocks. NotFound if the database is missing;
+// InvalidArgument if `to` is that database itself; Unavailable for other failures, such as a full
+// disk.
 absl::StatusOr<std::uint64_t> CopyDatabase(const std::string& from, const std::string& to);
 
 }  // namespace runtime

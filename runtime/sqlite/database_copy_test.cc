@@ -57,7 +57,7 @@ TEST_F(DatabaseCopyTest, HasWhatWasCommitted) {
   EXPECT_EQ(Ask(Path("b.db"), "SELECT sum(b) FROM pairs"), 20);
 }
 
-// Two rows in each transaction: a copy with an odd number would be of no moment.
+// Each transaction adds two rows, so a copy with an odd number of rows would not be a snapshot.
 TEST_F(DatabaseCopyTest, IsOfOneMomentWhileOthersWrite) {
   std::atomic<bool> end = false;
   std::atomic<int> written = 0;

@@ -20,8 +20,8 @@ constexpr int kBusyMs = 5000;  // How long a statement waits for another connect
 }  // namespace
 
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path) {
-  // (Somebody may move a file away meanwhile, so that each start has made it, or has found it.)
-  // Closed at once: to close it later would end SQLite's locks on the file.
+  // (Others may move the file away, so that each call either creates or finds it.) The descriptor
+  // is closed at once, because closing it later would release SQLite's locks on the file.
   bool is_new = false;
   bool is_there = UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC)).valid();
   if (!is_there && errno == ENOENT) {

@@ -13,30 +13,30 @@
 
 namespace runtime {
 
-// Makes an empty file for a database unless the file exists: readable by this user alone (SQLite
-// gives its log the same mode), with a name that outlives a loss of power. True: it is new.
-// Internal: it cannot be opened, or its directory cannot be synced. Any thread; blocks for the
-// disk.
+// Creates an empty database file unless it exists: readable by this user only (SQLite gives its log
+// the same mode), and durable after a power failure. Returns true if it is new. Internal: it cannot
+// be opened, or its directory cannot be synced. Any thread; blocks for the disk.
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path);
 
-// A connection of one thread, with a cache of so many KiB, to a database that exists, as every
-// database of the yard is used: in WAL mode, committed without waiting for the disk. For who keeps
-// a few tables in the database of somebody else, who has made it. Internal: it cannot be opened.
-// Blocks for the disk.
+// Opens a connection for one thread, with a cache of `cache_kib` KiB, to an existing database. Like
+// every database of the yard, it is used in WAL mode, and commits do not wait for the disk. For a
+// component that keeps a few tables in a database that another component has created. Internal: it
+// cannot be opened. Blocks for the disk.
 absl::StatusOr<std::unique_ptr<SQLite::Database>> ConnectToDatabase(const std::string& path,
                                                                     int cache_kib);
 
-// Is it a full disk or quota, also where SQLite calls it an input/output error (the index of its
-// log cannot grow)?
+// True if the error means a full disk or quota, including the case that SQLite reports as an
+// input/output error (the index of its log cannot grow).
 bool IsNoRoom(SQLite::Database& database, const SQLite::Exception& error);
 
-// "cannot WHAT in PATH: ..." for what SQLite threw: AlreadyExists for a constraint,
-// ResourceExhausted for IsNoRoom(), else Internal. After a full disk the log is copied and cut to
-// nothing: what stands in it twice takes the room of what is to come. On the database's thread.
+// Converts SQLite's exception to "cannot WHAT in PATH: ...": AlreadyExists for a constraint,
+// ResourceExhausted for IsNoRoom(), otherwise Internal. After a full disk it checkpoints and
+// truncates the log, whose pages would otherwise occupy the disk twice. On the database's thread.
 absl::Status DatabaseError(SQLite::Database& database, const std::string& what,
                            const SQLite::Exception& error);
 
-// Calls `body`, which returns an absl::Status; what it throws becomes the status.
+// Calls `body`, which returns an absl::Status; converts its exceptions to a status: SQLite's by
+// DatabaseError(), all others to Internal.
 template <typename Body>
 absl::Status TryDatabase(SQLite::Database& database, const std::string& what, Body body) {
   try {

@@ -63,7 +63,7 @@ TEST_F(DatabaseFileTest, AConnectionNeedsADatabaseThatExists) {
   EXPECT_TRUE((*second)->tableExists("words"));
 }
 
-// A person moves a database away while a service is being started again and again.
+// Moves a database away while a service is restarted again and again.
 TEST_F(DatabaseFileTest, EveryEmptyFileIsSaidToBeNew) {
   const std::string path = directory_ + "/a.db", full = directory_ + "/full";
   ASSERT_TRUE(WriteFileAtomically(full, "a database", 0600).ok());

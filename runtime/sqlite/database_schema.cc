@@ -31,7 +31,7 @@ absl::Status CheckNotEmptied(SQLite::Database& database, const DatabaseSchema& s
 }  // namespace
 
 absl::Status PrepareDatabase(SQLite::Database& database, const DatabaseSchema& schema) {
-  // Before anything is written; and again, as another one may have migrated it meanwhile.
+  // Checks before any write, and again later, as another process may have migrated it meanwhile.
   const int known = schema.version();
   if (auto status = Check(database, VersionOf(database), known); !status.ok()) return status;
   if (auto status = CheckNotEmptied(database, schema); !status.ok()) return status;

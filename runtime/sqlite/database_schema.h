@@ -11,24 +11,26 @@
 
 namespace runtime {
 
-// The tables of a SQLite database through its versions, as SQL. The first version is 1; a file says
-// its own in PRAGMA user_version.
+// The tables of a SQLite database in its versions, as SQL. The first version is 1; PRAGMA
+// user_version contains a file's version.
 struct DatabaseSchema {
-  std::string newest;                        // Makes all tables of the newest version.
-  std::vector<std::string> migrations = {};  // The first from version 1 to 2, and so on.
-  // Returns the path of something that only a database in use leaves, or nothing. Set it for a file
-  // that was there already: if the file is empty and this returns a path, the file is refused, and
-  // not taken for a new one. Unset: an empty file is never refused.
+  std::string newest;                        // Creates all tables of the newest version.
+  std::vector<std::string> migrations = {};  // The first one migrates from version 1 to 2, and so
+                                             // on.
+  // Returns the path of something that only a used database leaves behind, or an empty string. Set
+  // it for a file that existed before: if the file is empty and this returns a path, the file has
+  // lost its content and is refused instead of being treated as new. Unset: an empty file is never
+  // refused.
   std::function<std::string()> trace_of_use = {};
 
   int version() const { return static_cast<int>(migrations.size()) + 1; }
 };
 
-// Prepares a database that was just opened to be written to: with a write-ahead log that is synced
-// when it is copied, and of the newest version. An empty one gets its tables, one of an older
-// version is migrated, all in one transaction: a process that is killed meanwhile leaves the file
-// as it was. Nothing is changed if it fails: FailedPrecondition for a file of a newer version,
-// naming both, and for a file that has lost its content (trace_of_use); failures of SQLite are its
+// Prepares a just opened database for writing: enables a write-ahead log that is synced at each
+// checkpoint, and brings the file to the newest version. Creates the tables of an empty file and
+// migrates an older one, all in one transaction, so that a killed process leaves the file as it
+// was. Changes nothing if it fails: FailedPrecondition for a file of a newer version, naming both
+// versions, and for a file that has lost its content (trace_of_use); SQLite's failures are its
 // exceptions. Any thread; blocks.
 absl::Status PrepareDatabase(SQLite::Database& database, const DatabaseSchema& schema);
 

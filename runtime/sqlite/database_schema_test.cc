@@ -62,7 +62,7 @@ TEST_F(DatabaseSchemaTest, AnEmptyOneIsRefusedWhereItWasInUse) {
                 testing::HasSubstr("a.db is empty, but it was in use: /state/jobs/j-1 is there"));
   }
   EXPECT_EQ(Bytes(), "") << "nothing was changed";
-  // A file with tables was not emptied, and an empty file is new where nothing shows a use.
+  // A file with tables is not empty; without a trace of use, an empty file counts as new.
   MakeOld();
   SQLite::Database old = Open();
   EXPECT_EQ(PrepareDatabase(old, schema), absl::OkStatus());
@@ -122,14 +122,14 @@ TEST_F(DatabaseSchemaTest, AMigrationThatFailsLeavesAllAsItWas) {
 void Die(sqlite3_context*, int, sqlite3_value**) { (void)raise(SIGKILL); }
 
 TEST_F(DatabaseSchemaTest, AMigrationThatIsKilledIsDoneTheNextTime) {
-  testing::FLAGS_gtest_death_test_style = "fast";  // One thread, and the same file.
+  testing::FLAGS_gtest_death_test_style = "fast";  // No exec: one thread, and the same file.
   MakeOld();
   DatabaseSchema killed = kNew;
   killed.migrations[1] += "; SELECT die()";
   EXPECT_EXIT(
       {
         SQLite::Database database = Open();
-        // The changes are in the log already when it dies, and not in memory alone.
+        // With this cache, the changes are already in the log, not only in memory, when it dies.
         database.exec("PRAGMA cache_size=1");
         sqlite3_create_function(database.getHandle(), "die", 0, SQLITE_UTF8, nullptr, Die, nullptr,
                                 nullptr);

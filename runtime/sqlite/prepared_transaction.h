@@ -5,24 +5,25 @@
 
 namespace runtime {
 
-// Transactions of a database whose words are compiled once: to compile them for each costs as much
-// as to store a report. One at a time, on the database's thread; throws as SQLiteCpp does.
+// Transactions with precompiled statements: compiling them each time costs as much as storing a
+// report. One at a time, on the database's thread; throws SQLiteCpp's exceptions.
 class PreparedTransaction {
  public:
-  // `database` is not owned and outlives it.
+  // `database` is not owned and must outlive this object.
   explicit PreparedTransaction(SQLite::Database& database)
       : begin_(database, "BEGIN IMMEDIATE"),
         commit_(database, "COMMIT"),
         rollback_(database, "ROLLBACK") {}
 
-  // A single transaction: it begins here, and is undone at its end unless it was committed.
+  // A single transaction: the constructor begins it, the destructor rolls it back unless it was
+  // committed.
   class Run {
    public:
     explicit Run(PreparedTransaction* of) : of_(of) { Execute(of_->begin_); }
     ~Run() {
       if (is_committed_) return;
       of_->rollback_.tryReset();
-      // (After some errors SQLite has done so already.)
+      // (After some errors SQLite has already rolled back.)
       (void)of_->rollback_.tryExecuteStep();
     }
     Run(const Run&) = delete;

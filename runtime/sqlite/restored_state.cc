@@ -11,7 +11,7 @@ namespace runtime {
 namespace {
 
 constexpr std::size_t kMaxFile = 1 << 20;
-// The id of the last restoration that the database has applied.
+// Stores the id of the last restoration that the database has applied.
 constexpr char kTable[] = "CREATE TABLE IF NOT EXISTS restorations (id TEXT PRIMARY KEY)";
 
 bool IsIn(const std::string& path, const std::string& directory) {

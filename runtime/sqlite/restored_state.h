@@ -15,27 +15,28 @@
 
 namespace runtime {
 
-// The file `restored` of a state directory: it says that a back-up was put there, and which
-// directories of the back-up have another path now. `yard backup --restore` writes it; each service
-// changes the paths in its own database once, when it opens it next.
+// The file `restored` of a state directory. It records that a backup was restored there, and which
+// of the backup's directories have moved. `yard backup --restore` writes it; each service updates
+// the paths in its own database once, when it opens it next.
 struct RestoredState {
   static constexpr std::string_view kFile = "restored";
 
-  std::string id;                                          // Each restoration has its own.
-  std::vector<std::pair<std::string, std::string>> moved;  // Directories: from, to.
+  std::string id;                                          // Unique to each restoration.
+  std::vector<std::pair<std::string, std::string>> moved;  // Directories: old path, new path.
 
-  // `path` where it is now: below the first directory of `moved` that it was in, or is.
+  // Returns the present path of `path`: replaces the first directory of `moved` that is or contains
+  // it.
   std::string Moved(const std::string& path) const;
   std::string Encode() const;
-  // DataLoss if the text is not one of Encode().
+  // Returns DataLoss if `text` was not written by Encode().
   static absl::StatusOr<RestoredState> Decode(std::string_view text);
-  // Nothing if the state directory has no such file.
+  // Returns null if the state directory has no such file.
   static absl::StatusOr<std::optional<RestoredState>> Read(const std::string& state_directory);
 };
 
-// Calls `apply` if a back-up was put into the directory of the database since the last call for
-// that database; in a transaction, which remembers that. A process that is killed meanwhile leaves
-// the database as it was. Failures of SQLite are its exceptions.
+// Calls `apply` if a backup was restored to the database's directory since the last call for that
+// database. Runs in a transaction, which also records the call, so that a killed process leaves the
+// database as it was. SQLite's failures are its exceptions.
 absl::Status ApplyRestored(SQLite::Database& database,
                            const std::function<void(const RestoredState&)>& apply);
 

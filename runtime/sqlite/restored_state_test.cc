@@ -22,7 +22,7 @@ class RestoredStateTest : public ::testing::Test {
   void Write(const std::string& text) const {
     ASSERT_EQ(WriteFileAtomically(folder_ + "/restored", text, 0600), absl::OkStatus());
   }
-  // How often the restoration was applied.
+  // Returns how often the restoration was applied.
   int Apply() const {
     SQLite::Database database(folder_ + "/x.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     int calls = 0;

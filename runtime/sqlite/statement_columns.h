@@ -12,7 +12,7 @@
 
 namespace runtime {
 
-// Words that hold no NUL byte, each followed by one.
+// Joins words, which must not contain NUL bytes, with a NUL after each.
 inline std::string JoinWords(const std::vector<std::string>& words) {
   std::string bytes;
   for (const std::string& word : words) bytes.append(word.c_str(), word.size() + 1);
@@ -29,7 +29,7 @@ inline std::vector<std::string> SplitWords(std::string_view bytes) {
   return words;
 }
 
-// Binds the parameters of a statement one after the other. Throws as SQLiteCpp does.
+// Binds the parameters of a statement in order. Throws SQLiteCpp's exceptions.
 class Binder {
  public:
   explicit Binder(SQLite::Statement& statement) : statement_(statement) {}
@@ -42,7 +42,7 @@ class Binder {
     return *this;
   }
   Binder& operator<<(const std::optional<double>& value) {
-    ++index_;  // A parameter that is not bound is NULL, as a NaN becomes.
+    ++index_;  // An unbound parameter is NULL, which SQLite also makes of a NaN.
     if (value) statement_.bind(index_, *value);
     return *this;
   }
@@ -57,7 +57,7 @@ class Binder {
   int index_ = 0;
 };
 
-// Reads the columns of a result one after the other.
+// Reads the columns of a result in order.
 class Reader {
  public:
   explicit Reader(SQLite::Statement& statement) : statement_(statement) {}

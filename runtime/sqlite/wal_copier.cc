@@ -11,12 +11,12 @@
 namespace runtime {
 namespace {
 
-// Pages of the log after which a copy is asked for: the number that SQLite itself uses.
+// Number of log pages after which a checkpoint is requested: SQLite's own default.
 constexpr int kPages = 1000;
-// From this size on the commit copies itself: commits are faster than the copies, or the thread
-// fails.
+// From this size on, commits run checkpoints themselves, because they outpace the thread or the
+// thread fails.
 constexpr int kMostPages = 8 * kPages;
-// To empty the log it waits so long for a commit to end.
+// How long emptying the log waits for a commit to end.
 constexpr int kBusyMs = 1000;
 
 }  // namespace
@@ -37,7 +37,7 @@ void WalCopier::Serve(SQLite::Database& database) {
   sqlite3_wal_hook(database.getHandle(), OnCommit, this);
 }
 
-// (That it cannot be done here either is not the commit's failure.)
+// (A failure of this checkpoint is not a failure of the commit.)
 int WalCopier::OnCommit(void* self, sqlite3* database, const char* name, int pages) {
   static_cast<WalCopier*>(self)->Note(pages);
   if (pages >= kMostPages) {
@@ -46,9 +46,9 @@ int WalCopier::OnCommit(void* self, sqlite3* database, const char* name, int pag
   return SQLITE_OK;
 }
 
-// Asks for a copy for each so many pages.
+// Requests a checkpoint each time the log has grown by kPages.
 void WalCopier::Note(int pages) {
-  if (pages < asked_at_) asked_at_ = 0;  // The log has begun anew.
+  if (pages < asked_at_) asked_at_ = 0;  // The log was restarted.
   if (pages < asked_at_ + kPages) return;
   asked_at_ = pages;
   Ask(false);
@@ -81,7 +81,7 @@ void WalCopier::Run() {
         database = std::make_unique<SQLite::Database>(path_, SQLite::OPEN_READWRITE, kBusyMs);
         database->exec("PRAGMA synchronous=NORMAL");
       }
-      // (The other one waits for nobody.)
+      // (A passive checkpoint never waits.)
       database->exec(asked == Asked::kEmpty ? "PRAGMA wal_checkpoint(TRUNCATE)"
                                             : "PRAGMA wal_checkpoint(PASSIVE)");
     } catch (const std::exception& error) {

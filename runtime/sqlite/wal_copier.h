@@ -13,22 +13,24 @@ struct sqlite3;
 
 namespace runtime {
 
-// Copies SQLite's write-ahead log into the database (a checkpoint, in its words) on a thread of its
-// own, through a connection of its own, because that waits for the disk: a thread that commits does
-// not. A thread that commits copies the log itself only if the copier falls far behind. Failures
-// are logged, once a minute; the copy is tried again, and the log grows meanwhile.
+// Copies SQLite's write-ahead log to the database (a checkpoint) on its own thread and connection,
+// because that waits for the disk and committing threads should not. A committing thread runs a
+// checkpoint itself only if the copier falls far behind. Failures are logged once a minute and
+// retried; meanwhile the log grows.
 class WalCopier {
  public:
-  // The database of that path need not be there yet.
+  // The database at `path` need not exist yet.
   explicit WalCopier(const std::string& path);
-  ~WalCopier();  // Waits for a copy that is under way.
+  ~WalCopier();  // Waits for a running checkpoint.
   WalCopier(const WalCopier&) = delete;
   WalCopier& operator=(const WalCopier&) = delete;
 
-  // From now on the commits of this connection (one, of one thread) are what it looks at, instead
-  // of SQLite itself. The connection ends before the copier does.
+  // Makes this connection's commits (one connection, used by one thread) request checkpoints of
+  // this copier instead of SQLite's automatic ones. The connection must be closed before the copier
+  // is destroyed.
   void Serve(SQLite::Database& database);
-  // Soon all of the log is copied and it is emptied: it still has what was deleted since.
+  // Soon copies the whole log and empties it, because it still contains data that was deleted
+  // since.
   void Empty();
 
  private:
@@ -40,13 +42,13 @@ class WalCopier {
   void Run();
 
   const std::string path_;
-  int asked_at_ = 0;  // Used by the thread that commits alone.
+  int asked_at_ = 0;  // Used by the committing thread only.
   Mutex mutex_;
   CondVar changed_;
   bool asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool empties_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  Thread thread_;  // Last: it begins at once.
+  Thread thread_;  // Last, because it starts at once.
 };
 
 }  // namespace runtime

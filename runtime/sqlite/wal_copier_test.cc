@@ -27,7 +27,7 @@ class WalCopierTest : public testing::Test {
     database_.exec("CREATE TABLE texts (text TEXT)");
   }
 
-  // Commits that many texts of a page.
+  // Commits `texts` texts, each the size of a page.
   void Write(int texts) {
     SQLite::Statement insert(database_, "INSERT INTO texts VALUES (?)");
     for (int i = 0; i < texts; ++i) {
@@ -48,7 +48,7 @@ class WalCopierTest : public testing::Test {
   }
 
   const std::string path_ = NewPath();
-  WalCopier copier_{path_};  // Before there is a database.
+  WalCopier copier_{path_};  // Constructed before the database exists.
   SQLite::Database database_{path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
 };
 
@@ -64,7 +64,7 @@ TEST_F(WalCopierTest, AFewPagesStayInTheLog) {
   EXPECT_LT(SizeOf(path_), kCopied);
 }
 
-// A page that is written again and again is in the log often, in the database once.
+// A page that is rewritten often is many times in the log, but once in the database.
 TEST_F(WalCopierTest, TheLogOfOneWhoNeverStopsIsBounded) {
   Write(1);
   for (int i = 0; i < 25'000; ++i) database_.exec("UPDATE texts SET text = 'y' || substr(text, 2)");
@@ -72,12 +72,12 @@ TEST_F(WalCopierTest, TheLogOfOneWhoNeverStopsIsBounded) {
 }
 
 TEST_F(WalCopierTest, ThatItCannotCopyFailsNoCommit) {
-  // As a process that copies it holds it, whatever happens to that.
+  // Holds the checkpoint lock, as a process that hangs during a checkpoint would.
   const UniqueFd file(open((path_ + "-shm").c_str(), O_RDWR | O_CLOEXEC));
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  lock.l_start = 121;  // SQLite's lock of those who copy.
+  lock.l_start = 121;  // SQLite's checkpoint lock (WAL_CKPT_LOCK).
   lock.l_len = 1;
   ASSERT_EQ(fcntl(file.get(), F_OFD_SETLK, &lock), 0);
   Write(9'000);
