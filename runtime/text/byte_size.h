@@ -6,7 +6,7 @@
 
 namespace runtime {
 
-// The largest unit of 1024 that leaves no rest: "512MiB", "1536MiB", "1000".
+// Formats `bytes` in the largest 1024-based unit that divides it: "512MiB", "1536MiB", "1000".
 inline std::string ByteSize(std::uint64_t bytes) {
   struct Unit {
     const char* name;

@@ -3,8 +3,8 @@
 
 namespace runtime {
 
-// A flag may be typed with hyphens: before a main() parses its words, "--log-level=debug" becomes
-// "--log_level=debug", in place. Values, and what stands behind "--", stay.
+// Lets users type flags with hyphens: changes "--log-level=debug" to "--log_level=debug", in place,
+// before main() parses its arguments. Leaves values, and arguments after "--", unchanged.
 void TakeHyphens(int argc, char** argv);
 
 }  // namespace runtime

@@ -6,8 +6,8 @@
 
 namespace runtime {
 
-// The word by which Python's JSON names a number that JSON lacks: "NaN", "Infinity", "-Infinity";
-// empty for a finite one. Where a reader may be strict, put it into quotes.
+// Returns the word that Python's JSON uses for a number that JSON lacks: "NaN", "Infinity",
+// "-Infinity"; empty for a finite number. Quote it for strict readers.
 inline std::string_view NotFiniteWord(double number) {
   if (std::isfinite(number)) return {};
   if (std::isnan(number)) return "NaN";

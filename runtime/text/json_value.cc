@@ -16,10 +16,10 @@
 namespace runtime {
 namespace {
 
-// A report line and an info file have about so many.
+// Typical number of members of a report line or an info file.
 constexpr std::size_t kUsualOutermostMembers = 8;
 
-// The four hexadecimal digits at the start of `text`.
+// Parses the four hexadecimal digits at the start of `text`.
 std::optional<std::uint32_t> Hex4(std::string_view text) {
   std::uint32_t code = 0;
   if (text.size() < 4) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::uint32_t> Hex4(std::string_view text) {
   return code;
 }
 
-// How many bytes at the begin of `text` stand for themselves in a string.
+// Returns the number of leading bytes of `text` that need no unescaping in a string.
 std::size_t PlainPrefix(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -36,7 +36,7 @@ std::size_t PlainPrefix(std::string_view text) {
   return static_cast<std::size_t>(at - text.data());
 }
 
-// Undoes the escapes of a string's inside, which the parser has checked.
+// Undoes the escapes of a string's content, which the parser has validated.
 std::string Unescape(std::string_view text, LoneSurrogates lone_surrogates) {
   if (text.find('\\') == text.npos) return std::string(text);
   std::string out;
@@ -69,7 +69,8 @@ std::string Unescape(std::string_view text, LoneSurrogates lone_surrogates) {
   return out;
 }
 
-// Few are compared with each other sooner than they are put into a table. False: perhaps.
+// For a few names, comparing all pairs is faster than building a table. False: duplicates are
+// possible.
 bool AreFewAndDiffer(const std::vector<std::pair<std::string, JsonValue>>& members) {
   constexpr std::size_t kFew = 16;
   if (members.size() > kFew) return false;
@@ -81,7 +82,7 @@ bool AreFewAndDiffer(const std::vector<std::pair<std::string, JsonValue>>& membe
   return true;
 }
 
-// Keeps the last of several members of one name, in its own place.
+// Removes all but the last member of each name; the last one keeps its position.
 void KeepLastOfEachName(std::vector<std::pair<std::string, JsonValue>>& members) {
   if (AreFewAndDiffer(members)) return;
   std::unordered_map<std::string_view, std::size_t> last;
@@ -319,8 +320,8 @@ class Parser {
   const JsonOptions options_;
   std::size_t at_ = 0;
   std::size_t values_ = 0;
-  // So much until here that CompactJson() writes otherwise: white space, escapes in names, members
-  // that do not count.
+  // Number of deviations from CompactJson() so far: white space, escapes in names, overridden
+  // members.
   std::size_t loose_ = 0;
   std::string problem_;
   std::size_t problem_at_ = 0;
@@ -400,7 +401,7 @@ std::vector<const std::pair<std::string, JsonValue>*> MembersByName(const JsonVa
   std::vector<const std::pair<std::string, JsonValue>*> members;
   members.reserve(object.members.size());
   for (const auto& member : object.members) members.push_back(&member);
-  // As bytes, which for UTF-8 is as code points.
+  // By bytes, which for UTF-8 is the order of code points.
   std::sort(members.begin(), members.end(),
             [](const auto* a, const auto* b) { return a->first < b->first; });
   return members;

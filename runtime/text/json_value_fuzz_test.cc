@@ -1,4 +1,4 @@
-// The parser answers or refuses any text, and can read again all that it accepts.
+// The parser accepts or rejects any text, and can parse again what it accepted.
 
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,7 @@ void Check(bool holds) {
   if (!holds) std::abort();
 }
 
-// The names of lone surrogates are written as U+FFFD, and may then be one.
+// Member names with lone surrogates become U+FFFD, and may then be equal.
 void CheckNames(std::string_view text) {
   const auto kept = runtime::ParseJson(text, {.lone_surrogates = runtime::LoneSurrogates::kKept});
   const auto replaced = runtime::ParseJson(text);

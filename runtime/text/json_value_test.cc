@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Writes `text` again; returns its error if it is not JSON.
+// Returns `text` parsed and rendered again, or the error if it is not JSON.
 std::string Again(const std::string& text) {
   const auto value = ParseJson(text);
   return value.ok() ? CompactJson(*value) : std::string(value.status().message());
@@ -105,7 +105,7 @@ TEST(JsonValueTest, ALoneSurrogateIsKeptOrReplaced) {
   }
 }
 
-// Names that are kept are two; as U+FFFD they are one, of which the last counts.
+// With surrogates kept, the names differ; replaced by U+FFFD they are equal, and the last counts.
 TEST(JsonValueTest, NamesThatDifferInALoneSurrogateAreTwoOnlyWhereItIsKept) {
   const std::string text = R"({"\ud83d":1,"\ude00":2,"\ud83d":3,"\ufffd":4})";
   const auto kept = ParseJson(text, {.lone_surrogates = LoneSurrogates::kKept});
@@ -123,7 +123,7 @@ TEST(JsonValueTest, NamesThatDifferInALoneSurrogateAreTwoOnlyWhereItIsKept) {
 }
 
 TEST(JsonValueTest, MembersByNameAreInTheOrderOfCodePoints) {
-  // By UTF-16 units the first of these would come last.
+  // In the order of UTF-16 units, the first of these would be last.
   const auto value = ParseJson(R"({"b":1,"\uff21":2,"\ud83d\ude00":3,"":4,"a":5})");
   ASSERT_TRUE(value.ok()) << value.status();
   std::vector<std::int64_t> order;
@@ -182,7 +182,7 @@ TEST(JsonValueTest, LimitsHold) {
   EXPECT_EQ(long_integer.status().message(), "expected an integer of at most 4 digits at byte 1");
 }
 
-// A compact text is taken as it is written; each other text has another reason not to be compact.
+// The first spelling is already compact; each other one is not, for a different reason.
 TEST(CompactJsonTest, IsOneFormOfEveryWriting) {
   const struct {
     const char* written;

@@ -24,11 +24,11 @@ TEST(NameSearchTest, FindsWhatIsMeant) {
   const struct {
     const char *name, *found;
   } kCases[] = {
-      {"second", "t-abxyz"},  // The live one, though another is newer.
+      {"second", "t-abxyz"},  // The live one, although another is newer.
       {"first", "t-rrrrr"},   // The newest.
       {"t-abc", "t-abcde"},
       {"t-abcde", "t-abcde"},
-      {"t-qq", "t-sssss"},  // A name is more than a prefix.
+      {"t-qq", "t-sssss"},  // A full name takes precedence over a prefix.
       {"t-ab", "FAILED_PRECONDITION: t-ab is ambiguous: t-abcde (first), t-abxyz (second)"},
       {"third", "NOT_FOUND: nothing is called so"},
       {"", "NOT_FOUND: nothing is called so"},

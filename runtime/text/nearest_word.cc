@@ -6,9 +6,9 @@
 namespace runtime {
 namespace {
 
-constexpr std::size_t kLongest = 200;  // Bytes; nobody types a longer word.
+constexpr std::size_t kLongest = 200;  // In bytes; nobody types a longer word.
 
-// How many letters to change, add, leave out or swap with the next one. For short words only.
+// Edit distance: letters to change, add, remove or swap with the next one. For short words only.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {

@@ -6,8 +6,9 @@
 
 namespace runtime {
 
-// The word of `words` that is nearest to `word`, if it is near enough to be meant (a third of its
-// letters is wrong at most, or one); the first if several are as near. Else empty. Any thread.
+// Returns the word of `words` nearest to `word`, if it is near enough to be the intended one (at
+// most one letter, or a third of the letters, is wrong); the first of equally near ones. Otherwise
+// empty. Any thread.
 std::string_view NearestWord(std::string_view word, const std::vector<std::string_view>& words);
 
 }  // namespace runtime

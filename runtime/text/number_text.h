@@ -5,13 +5,14 @@
 
 namespace runtime {
 
-// The shortest text that reads back as exactly `number`. A number that is not finite is "nan",
-// "inf" and
-// "-inf", which Python, NumPy, pandas and R read.
+// Neither function depends on the locale.
+//
+// Appends the shortest text that reads back as exactly `number`. Numbers that are not finite become
+// "nan", "inf" and "-inf", which Python, NumPy, pandas and R can read.
 void AppendNumber(double number, std::string* text);
 
-// The same as a JSON value: "NaN", "Infinity" and "-Infinity" as strings, and -0 with a fraction,
-// as readers take "-0" for the integer 0.
+// Appends the same as a JSON value: "NaN", "Infinity" and "-Infinity" as strings, and -0 with a
+// fraction, because readers take "-0" for the integer 0.
 void AppendJsonNumber(double number, std::string* text);
 
 }  // namespace runtime

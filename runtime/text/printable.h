@@ -6,15 +6,15 @@
 
 namespace runtime {
 
-// `text` with every control character (but tab) and every invalid UTF-8 byte as \xXX, so that a
-// name or a log line cannot drive the terminal of who reads it. Control are C0, DEL, C1, line and
-// paragraph separators, and what turns the direction of text around.
+// Returns `text` with every control character (except tab) and every invalid UTF-8 byte as \xXX, so
+// that a name or a log line cannot control the reader's terminal. Control characters are C0, DEL,
+// C1, line and paragraph separators, and characters that change the direction of text.
 std::string Printable(std::string_view text);
-// The same for several lines, whose ends stay.
+// The same for several lines; keeps the line ends.
 std::string PrintableLines(std::string_view text);
 
-// May `text` be shown to anybody as it is? False for what is not UTF-8 and for control characters,
-// tab and newline too. Empty text is fine.
+// True if `text` can be shown unchanged: it is UTF-8 without control characters, tab and newline
+// included. True for empty text.
 bool IsPrintable(std::string_view text);
 
 }  // namespace runtime

@@ -58,7 +58,7 @@ TEST(IsPrintableTest, RefusesWhatDrivesATerminal) {
   }
   EXPECT_FALSE(IsPrintable("\x7f"));
   EXPECT_FALSE(IsPrintable("\x1b]0;title\x07"));
-  for (int c = 0x80; c < 0xA0; ++c) {  // C1: CSI is one of them.
+  for (int c = 0x80; c < 0xA0; ++c) {  // C1 control characters, such as CSI.
     EXPECT_FALSE(IsPrintable("\xc2" + std::string(1, static_cast<char>(c)))) << c;
   }
   EXPECT_FALSE(IsPrintable("\u202e")) << "right to left";

@@ -16,7 +16,7 @@ template <typename T>
 T FromKernel() {
   T value;
   ssize_t got = -1;
-  // Up to 256 bytes come whole, once the kernel's pool is ready.
+  // The kernel returns up to 256 bytes completely, once its pool is ready.
   do {
     got = getrandom(&value, sizeof(value), 0);
   } while (got < 0 && errno == EINTR);
@@ -36,7 +36,7 @@ std::uint64_t RandomId() {
 }
 
 std::string RandomName(std::string_view prefix) {
-  // Bytes from here on would make the first letters likelier than the others.
+  // Bytes from here on would make the first letters more likely than the others.
   constexpr unsigned kFair = 256 / 26 * 26;
   std::string name(prefix);
   while (name.size() < prefix.size() + kNameLetters) {

@@ -7,11 +7,11 @@
 
 namespace runtime {
 
-// 64 random bits from the kernel; never 0. Any thread.
+// Returns 64 random bits from the kernel; never 0. Any thread.
 std::uint64_t RandomId();
-// `prefix` + 5 random letters a-z: "j-xkqbe". The caller checks that it is free.
+// Returns `prefix` + 5 random letters a-z: "j-xkqbe". The caller checks that it is unused.
 std::string RandomName(std::string_view prefix);
-// 32 random hexadecimal digits (128 bits): request ids, nonces.
+// Returns 32 random hexadecimal digits (128 bits): for request ids and nonces.
 std::string RandomHex128();
 
 }  // namespace runtime

@@ -6,8 +6,8 @@
 
 namespace runtime {
 
-// A word for a POSIX shell, which reads it back as `text`: as it is, or in quotes where it must be.
-// It holds the bytes of `text`: Printable() before a terminal.
+// Returns a word that a POSIX shell reads back as `text`, quoted if necessary. The word contains
+// the bytes of `text` unchanged: apply Printable() before showing it on a terminal.
 std::string ShellWord(std::string_view text);
 
 }  // namespace runtime

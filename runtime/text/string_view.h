@@ -7,8 +7,8 @@
 
 namespace runtime {
 
-// Debian builds Abseil with its own string_view, which is another type than the standard one.
-// Our headers use std::string_view; these two are the only place that converts.
+// Debian builds Abseil with its own string_view, which differs from the standard type. Our headers
+// use std::string_view; only these two functions convert.
 inline absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view Std(absl::string_view text) { return {text.data(), text.size()}; }
 

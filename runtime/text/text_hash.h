@@ -7,8 +7,8 @@
 
 namespace runtime {
 
-// For an unordered container of std::string that is asked with views, without a copy for it; with
-// std::equal_to<>.
+// Hash for an unordered container of std::string that allows look-ups by string_view without a
+// copy; use it with std::equal_to<>.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {

@@ -6,10 +6,10 @@
 namespace runtime {
 namespace {
 
-// The bytes that may follow a first byte: their number, and the bounds of the second byte; the
-// others are 0x80..0xBF. Table 3-7 of the Unicode standard.
+// The valid sequences for a first byte: their size and the bounds of the second byte; further bytes
+// are 0x80..0xBF. Table 3-7 of the Unicode standard.
 struct Sequence {
-  std::size_t size = 0;  // With the first byte; 0 if it cannot begin a character.
+  std::size_t size = 0;  // Includes the first byte; 0 if it cannot begin a character.
   std::uint8_t low = 0x80;
   std::uint8_t high = 0xBF;
 };
@@ -27,7 +27,7 @@ Sequence SequenceOf(std::uint8_t first) {
   return {0};
 }
 
-// How many bytes at the begin of `bytes` could be those of `sequence`, at least one.
+// Returns the number of leading bytes of `bytes` that match `sequence`, at least one.
 std::size_t Match(std::string_view bytes, const Sequence& sequence) {
   std::size_t matched = 1;
   while (matched < sequence.size && matched < bytes.size()) {

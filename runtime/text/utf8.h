@@ -16,8 +16,8 @@ struct Utf8Character {
   std::size_t bytes = 0;  // 0: not UTF-8.
 };
 
-// The first character of `text`, which is not empty. Strict: no overlong forms, nothing above
-// U+10FFFF; surrogates only if they are asked for (as Python's "surrogatepass").
+// Decodes the first character of `text`, which must not be empty. Strict: no overlong forms,
+// nothing above U+10FFFF; surrogates only on request (like Python's "surrogatepass").
 inline Utf8Character DecodeUtf8(std::string_view text, bool surrogates = false) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -35,21 +35,22 @@ inline Utf8Character DecodeUtf8(std::string_view text, bool surrogates = false) 
   return {code_point, bytes};
 }
 
-// How many bytes the first character of `text`, which is not empty, takes; 0: it is not UTF-8.
+// Returns the size in bytes of the first character of `text`, which must not be empty; 0 if it is
+// not UTF-8.
 inline std::size_t Utf8Bytes(std::string_view text) { return DecodeUtf8(text).bytes; }
 
-// Surrogates are written as they are.
+// Writes surrogates unchanged.
 void AppendUtf8(char32_t code_point, std::string& text);
 
 bool IsUtf8(std::string_view text);
-// `text` with U+FFFD for every byte that is not UTF-8.
+// Returns `text` with U+FFFD for every byte that is not UTF-8.
 std::string ValidUtf8(std::string_view text);
-// `text` with U+FFFD for every longest run of bytes that begins a character and does not end it,
-// and for every other byte that is not UTF-8: Unicode's practice, and Python's errors="replace".
+// Returns `text` with U+FFFD for every maximal prefix of an incomplete character and for every
+// other byte that is not UTF-8: Unicode's recommended practice, and Python's errors="replace".
 std::string LossyUtf8(std::string_view text);
 
-// Drives a terminal, or turns the direction of text around: C0, DEL, C1, line and paragraph
-// separators, bidirectional marks.
+// True for characters that control a terminal or change the direction of text: C0, DEL, C1, line
+// and paragraph separators, bidirectional marks.
 bool IsControl(char32_t code_point);
 
 }  // namespace runtime

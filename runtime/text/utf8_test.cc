@@ -25,14 +25,14 @@ TEST(LossyUtf8Test, TextStaysAsItIs) {
   EXPECT_EQ(LossyUtf8(std::string_view("a\0b", 3)), std::string_view("a\0b", 3));
 }
 
-// The expectations are Rust's, and CPython's of decode("utf-8", "replace").
+// The expected values are those of Rust, and of CPython's decode("utf-8", "replace").
 TEST(LossyUtf8Test, WhatIsNoCharacterBecomesAMark) {
   const struct {
     std::string_view bytes;
     std::string text;
   } kRows[] = {
       {"run\xFF", "run" + Marks(1)},
-      {"\x80\xBF", Marks(2)},            // Bytes that only go on.
+      {"\x80\xBF", Marks(2)},            // Continuation bytes only.
       {"a\xE4z", "a" + Marks(1) + "z"},  // Latin-1.
       {"\xC0\xAF", Marks(2)},            // Overlong forms.
       {"\xE0\x80\xAF", Marks(3)},        //
@@ -40,8 +40,8 @@ TEST(LossyUtf8Test, WhatIsNoCharacterBecomesAMark) {
       {"\xED\xA0\x80", Marks(3)},        // A surrogate.
       {"\xF4\x90\x80\x80", Marks(4)},    // Above U+10FFFF.
       {"\xF5\x80", Marks(2)},            //
-      {"\xE2\x82", Marks(1)},            // Cut at the end,
-      {"\xE2\x82z", Marks(1) + "z"},     // by another character,
+      {"\xE2\x82", Marks(1)},            // Cut off at the end,
+      {"\xE2\x82z", Marks(1) + "z"},     // or by another character,
       {"\xF0\x9F\x98", Marks(1)},        //
       {"\xF0\x9F\xF0\x9F\x98\x80", Marks(1) + "\xF0\x9F\x98\x80"},
       {"\xC3\xC3\xA4", Marks(1) + "\xC3\xA4"},
