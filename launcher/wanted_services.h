@@ -17,7 +17,7 @@ struct WantedServices {
   std::string trainer;      // Path of its program. Empty: our own.
   std::uint64_t slots = 0;  // For trials; 0: as many as the trainer chooses.
   // Flags of a service, without their dashes.
-  std::map<std::string, std::vector<std::string>> flags;
+  std::map<std::string, std::vector<std::string>> flags = {};
 };
 
 // Reads the file. Nothing if it is missing; nothing, and an error in the log, if it names no run
