@@ -42,32 +42,33 @@ std::string ListOfVerbs() {
          "over ssh.";
 }
 
-// Declares the options of the verb and those of every verb; their values go to `verb` and `line`.
+// Declares the options of the verb, and those common to all verbs; the values go to `verb` and
+// `line`.
 void Declare(CLI::App* app, Verb& verb, CommandLine* line) {
   OptionSet options(app);
   verb.Declare(options);
   app->add_flag("--json", line->json, "Print JSON, one object a line.");
-  app->add_flag("--utc", line->utc)->group("");  // The help of a verb fits on a screen.
+  app->add_flag("--utc", line->utc)->group("");  // Hidden, so that a verb's help fits on a screen.
   app->add_option("--color", line->color, "Default: auto.")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->option_text("auto|always|never");
-  // The help does not list --help: its reader has found the flag.
+  // The help omits --help, which its reader already knows.
   app->get_help_ptr()->group("");
 }
 
-// CLI11's own formatter, but for a verb list of our own.
+// CLI11's formatter, without its list of subcommands: ours has groups.
 class Formatter : public CLI::Formatter {
  public:
   std::string make_subcommands(const CLI::App*, CLI::AppFormatMode) const override { return ""; }
 };
 
-// "help" is `--help`, "help run" is `run --help`.
+// Translates "help" to `--help`, and "help run" to `run --help`.
 std::vector<std::string> HelpOf(std::vector<std::string> words) {
   if (words.size() == 1 || words[1] == "help") return {"--help"};
   return {words[1], "--help"};
 }
 
-// "; did you mean WORD?", or nothing.
+// Returns "; did you mean WORD?", or an empty string.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
   const std::vector<std::string_view> words(known.begin(), known.end());
   const std::string nearest(runtime::NearestWord(word, words));
@@ -90,7 +91,8 @@ std::vector<std::string> FlagsOf(const VerbEntry& entry) {
   return flags;
 }
 
-// "--max-restarts=1" is "--max_restarts=1"; what is no flag that way is as it was.
+// Turns "--max-restarts=1" into "--max_restarts=1" if that is a flag; else returns the word
+// unchanged.
 std::string WithUnderscores(const std::string& word, const std::vector<std::string>& flags) {
   if (!word.starts_with("--")) return word;
   const std::size_t end = std::min(word.find('='), word.size());
@@ -100,8 +102,8 @@ std::string WithUnderscores(const std::string& word, const std::vector<std::stri
   return is_one ? flag + word.substr(end) : word;
 }
 
-// Returns the words that the verb itself gets, its flags as they are declared; a program's words go
-// to `line`.
+// Returns the words for the verb itself, with flags in their declared spelling; moves a program's
+// words to `line`.
 std::vector<std::string> WordsOf(const VerbEntry& entry, std::vector<std::string> words,
                                  CommandLine* line) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -122,8 +124,8 @@ std::vector<std::string> WordsOf(const VerbEntry& entry, std::vector<std::string
   return words;
 }
 
-// Reports one of `words`, which the verb does not know: the first flag that was typed, else the
-// first word.
+// Reports one of `words`, all unknown to the verb: the first flag that was typed, else the first
+// word.
 int NotExpected(const VerbEntry* entry, const std::vector<std::string>& typed,
                 const std::vector<std::string>& words, std::ostream& err) {
   const auto end = std::find(typed.begin(), typed.end(), "--");
@@ -144,7 +146,7 @@ int NotExpected(const VerbEntry* entry, const std::vector<std::string>& typed,
     err << "; it goes before the verb: yard --at HOST" << name << "\n";
     return kUsage;
   }
-  // (Every short one is near to every other.)
+  // Short flags get no suggestion, because any two are similar.
   if (is_flag && word.starts_with("--") && entry != nullptr)
     err << DidYouMean(word, FlagsOf(*entry));
   if (entry != nullptr && entry->words == VerbEntry::Words::kProgram) {
@@ -176,13 +178,13 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
   }
   const std::vector<std::string> typed = words;
   try {
-    // CLI11 takes the words in reverse.
+    // CLI11 expects the words in reverse order.
     std::reverse(words.begin(), words.end());
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
     return NotExpected(entry, typed, app.remaining(true), err);
   } catch (const CLI::ParseError& error) {
-    // The message quotes words that were typed.
+    // The message quotes typed words, so it is made printable.
     std::ostringstream message;
     const int code = app.exit(error, out, message);
     err << runtime::PrintableLines(message.str());

@@ -17,24 +17,24 @@ struct CommandLine {
   bool json = false;
   bool utc = false;
   std::string color = "auto";
-  std::vector<std::string> rest;  // The words after "--".
+  std::vector<std::string> rest;  // Words after "--".
 };
 
-// Parses the words after the program's name. Without a verb it is `status`, with a hint of what
-// to do next. For --help, --version and errors of usage it prints and returns the exit code, with
+// Parses the words after the program's name. Without a verb, it is `status`, with a hint of the
+// next step. For --help, --version and usage errors, prints and returns the exit code, with
 // `line->verb` null.
 int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ostream& err,
                      CommandLine* line);
 
-// An option as a verb has declared it, for completion.
+// A declared option of a verb, for completion.
 struct DeclaredOption {
-  std::vector<std::string> flags;  // "-n", "--lines"; none: a positional.
-  std::string word;                // "lines"; of a positional the word that help shows.
-  std::string help;                // Empty: help does not list it.
+  std::vector<std::string> flags;  // "-n", "--lines"; empty for a positional.
+  std::string word;                // "lines"; for a positional, its word in the help.
+  std::string help;                // Empty if the help does not list it.
   bool takes_value = false;
-  bool repeats = false;  // A positional that takes all words that are left.
+  bool repeats = false;  // A positional that takes all remaining words.
 };
-// All of a verb, --help, --json, --utc and --color too; positionals in their order.
+// Returns all options of a verb, including --help, --json, --utc and --color; positionals in order.
 std::vector<DeclaredOption> OptionsOf(const VerbEntry& entry);
 
 }  // namespace yard

@@ -35,7 +35,7 @@ Parsed Parse(std::vector<std::string> words) {
   return parsed;
 }
 
-// The words of an example as a shell makes them; knows single quotes.
+// Splits an example into words like a shell; supports single quotes only.
 std::vector<std::string> Words(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
@@ -91,7 +91,7 @@ TEST_P(EveryVerbTest, TakesJsonAndColorAfterItsWords) {
 }
 
 TEST_P(EveryVerbTest, AnUnknownFlagIsAnErrorOfUsage) {
-  // Another program's words are behind the dashes only.
+  // Words of another program may only follow the dashes.
   const Parsed parsed = Parse({GetParam()->name, "--no-such-flag", "--"});
   EXPECT_EQ(parsed.code, kUsage);
   EXPECT_EQ(parsed.line.verb, nullptr);
@@ -191,7 +191,7 @@ TEST(CommandLineTest, AnotherMachineIsNamedBeforeTheVerb) {
   EXPECT_THAT(Parse({"--help"}).out, HasSubstr("yard --at HOST VERB"));
   EXPECT_EQ(Parse({"ps", "--at", "gpu1"}).err,
             "yard ps: no flag --at; it goes before the verb: yard --at HOST ps\n");
-  // main() has taken the first one off: a second one is never a machine.
+  // main() has removed a first --at; a second one never names a machine.
   EXPECT_EQ(Parse({"--at", "gpu1", "ps"}).code, kUsage);
 }
 

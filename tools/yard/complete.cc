@@ -16,7 +16,7 @@
 namespace yard {
 namespace {
 
-// A shell waits for it at each key: 100 ms are felt.
+// The shell waits at each keypress, and people notice 100 ms.
 constexpr absl::Duration kNamesTime = absl::Milliseconds(80);
 constexpr std::size_t kLongestNote = 60;
 
@@ -24,7 +24,7 @@ bool CanBeTyped(const std::string& text) {
   return !text.empty() && text.find('\t') == std::string::npos && runtime::Printable(text) == text;
 }
 
-// Whole characters, one line.
+// Returns one line, shortened to whole characters.
 std::string Note(const std::string& text) {
   const std::string printable = runtime::Printable(text);
   std::size_t end = 0;
@@ -70,7 +70,7 @@ int Complete(Context& context, const std::vector<std::string>& words) {
   if (!client.ok()) return kDone;
   for (const msg::NameT& name :
        LiveNames(**client, found.kinds, found.prefix, found.of, kNamesTime)) {
-    // (A name that begins so would be taken for a flag.)
+    // A name that begins with "-" would be read as a flag.
     if (found.before.empty() && name.name.starts_with('-')) continue;
     Print(context, found.before + name.name,
           name.note.empty() ? name.kind : name.kind + ", " + name.note);

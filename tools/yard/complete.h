@@ -8,13 +8,13 @@
 
 namespace yard {
 
-// Serves the scripts of `yard completion`, which call `yard completion complete -- WORD...`, where
+// Implements `yard completion complete -- WORD...`, which the scripts of `yard completion` call;
 // the last word is being typed.
 //
-// Prints what may stand there, a line each: the word, a tab, and what it is. Names come from the
-// services, for 80 ms in all; where the yard is down, no names come, and nothing is said or
-// started. Names that cannot be typed in a line (control characters, or not UTF-8) are left out.
-inline constexpr int kNothingOfOurs = 1;  // A path, or any word: the shell knows better.
+// Prints one candidate a line: the word, a tab, and a description. Names come from the services,
+// within 80 ms in all; if the yard is down, there are no names, no error, and nothing is started.
+// Omits names that cannot be typed (control characters, invalid UTF-8).
+inline constexpr int kNothingOfOurs = 1;  // A path or any word: the shell completes it.
 int Complete(Context& context, const std::vector<std::string>& words);
 
 }  // namespace yard

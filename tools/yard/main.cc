@@ -1,5 +1,5 @@
-// The command line: finds the verb, gives it a context, returns its exit code; or hands it to the
-// yard on another machine (at/at.h), or does what that has asked for (at/served.h).
+// The command line: finds the verb, gives it a context and returns its exit code; or forwards it to
+// a yard on another machine (at/at.h), or serves such a request (at/served.h).
 
 #include <signal.h>
 #include <stdlib.h>
@@ -48,14 +48,14 @@ extern char** environ;
 namespace yard {
 namespace {
 
-// Follows all calls of this command to the logs: $YARD_TRACE, so that a script can find its own
-// commands there, else a new one.
+// Returns the trace id of this command's calls in the logs: $YARD_TRACE, with which scripts can
+// find their own commands, else a new one.
 std::string TraceOfCommand() {
   const char* const trace = getenv("YARD_TRACE");
   return trace == nullptr || *trace == '\0' ? runtime::RandomHex128() : trace;
 }
 
-// The bus, made when the first verb asks for it.
+// The bus connection, created when a verb first asks for it.
 class Connection {
  public:
   explicit Connection(const Context* context) : context_(context) {}
@@ -98,7 +98,7 @@ void LookAtTerminal(Context& context, const std::string& color) {
                                         (no_color == nullptr || *no_color == '\0'));
 }
 
-// One thread takes SIGINT and SIGTERM for the whole process.
+// Starts a thread that receives SIGINT and SIGTERM for the whole process.
 void StartSignalThread(Interrupt* interrupt) {
   sigset_t set;
   sigemptyset(&set);
@@ -124,11 +124,11 @@ std::vector<std::string> Environment() {
 struct Origin {
   Interrupt* interrupt = nullptr;
   std::vector<std::string> environment;  // "NAME=value"
-  Caller* caller = nullptr;              // A yard on another machine, if it attends to this one.
-  std::string remote = {};               // The yard is one that --at has named; by its gate.
+  Caller* caller = nullptr;              // The caller on another machine; null for a local one.
+  std::string remote = {};               // Name of the yard behind a gate that --at selected.
 };
 
-// Runs `body` with the process's own streams, terminal and places.
+// Runs `body` with the process's own streams, terminal and directories.
 int WithContext(const CommandLine& line, const char* verb, const Origin& origin,
                 const std::function<int(Context&)>& body) {
   Context context;
@@ -151,7 +151,7 @@ int WithContext(const CommandLine& line, const char* verb, const Origin& origin,
   return body(context);
 }
 
-// Verbs that look at processes and files beside the bus.
+// Returns true for verbs that use local processes and files besides the bus.
 bool IsOfThisMachine(std::string_view verb) {
   constexpr std::string_view kVerbs[] = {"up",   "down", "config", "doctor",      "backup",
                                          "gate", "ui",   "import", "tensorboard", "pool"};
@@ -186,12 +186,13 @@ int RunVerb(const CommandLine& line, const Origin& origin) {
   });
 }
 
-// `yard completion complete -- WORD...`: a shell waits at a key, so no other verb is even made.
+// Handled before any verb is created, because a shell waits for it at each keypress.
 bool IsCompletion(const std::vector<std::string>& words) {
   return words.size() > 3 && words[0] == "completion" && words[1] == "complete" && words[2] == "--";
 }
 
-// Hosts for "--at HOST" and "--at=HOST" that is being typed; false: something else is.
+// Completes the host in "--at HOST" and "--at=HOST"; returns false if something else is being
+// typed.
 bool CompleteHost(Context& context, const std::vector<std::string>& words) {
   constexpr std::string_view kFlag = "--at", kWithValue = "--at=";
   const bool is_glued = words.size() == 1 && words[0].starts_with(kWithValue);
@@ -213,7 +214,7 @@ int CompleteLine(Context& context, std::vector<std::string> words) {
   const auto place = TakePlace(words, getenv("YARD_AT"));
   if (place.ok() && place->has_value() && !words.empty() && words[0] != "completion") {
     if (const std::optional<int> code = CompleteAt(context, **place, words)) return *code;
-    // The names of this machine's yard are not those of that one.
+    // The local yard's names would be wrong for another machine.
     context.client = [] { return absl::UnavailableError("another machine is meant"); };
   }
   return Complete(context, words);
@@ -233,7 +234,7 @@ int RunHere(const std::vector<std::string>& words, const Origin& origin) {
   return code;
 }
 
-// `yard --over_ssh ...`, which a yard on another machine has started by ssh.
+// Serves `yard --over_ssh ...`, which a yard on another machine starts through ssh.
 int Serve(const std::string& program, const std::vector<std::string>& words, Interrupt* interrupt) {
   const std::string_view what = words.size() > 1 ? std::string_view(words[1]) : "";
   if (what == kGreet) {
@@ -244,7 +245,7 @@ int Serve(const std::string& program, const std::vector<std::string>& words, Int
     HoldUntilStdinEnds();
     return kDone;
   }
-  // (A yard here that names yet another machine is not asked.)
+  // A request must not be forwarded to yet another machine.
   unsetenv("YARD_AT");
   auto request = TakeRequest(what == kRun && words.size() == 3 ? words[2] : "");
   if (!request.ok()) {
@@ -299,11 +300,11 @@ int Run(const std::string& program, std::vector<std::string> words, Interrupt* i
 }  // namespace yard
 
 int main(int argc, char** argv) {
-  // The log of the bus is for its developers; a person gets the verb's own words.
+  // glog's output is for developers of the bus; users get the verb's own messages.
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = getenv("YARD_VERBOSE") != nullptr ? google::GLOG_INFO : google::GLOG_FATAL;
   google::InitGoogleLogging(argv[0]);
-  // Never destroyed: the signal thread uses it until the process ends.
+  // Never destroyed, because the signal thread uses it until the process exits.
   auto* const interrupt = new yard::Interrupt([] { _exit(yard::kInterrupted); });
   yard::StartSignalThread(interrupt);
   const absl::Status entered = runtime::EnterCallersDirectory();

@@ -13,9 +13,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Values of a positional or of a flag of this name; an option in no row takes a path, or anything.
+// Values of a positional or flag with this name. Options without a row take a path or anything.
 struct Value {
-  std::string_view verb;  // The one verb that has the option; empty: all verbs.
+  std::string_view verb;  // The only verb with this option; empty for all verbs.
   std::string_view option;
   std::vector<std::string_view> kinds;
   std::vector<std::string_view> words = {};
@@ -76,7 +76,7 @@ const Value* ValueOf(std::string_view verb, std::string_view option) {
   return nullptr;
 }
 
-// The command as far as it is typed.
+// The command line typed so far.
 class Typed {
  public:
   Typed(const VerbEntry& verb, const Words& words) : verb_(verb), options_(OptionsOf(verb)) {
@@ -160,9 +160,9 @@ class Typed {
   const VerbEntry& verb_;
   const std::vector<DeclaredOption> options_;
   std::vector<std::string> positionals_;
-  const DeclaredOption* awaits_ = nullptr;  // A flag whose value comes next.
-  bool has_dashes_ = false;                 // Behind "--" is no flag.
-  bool is_others_ = false;                  // The words that come are a program's.
+  const DeclaredOption* awaits_ = nullptr;  // A flag that still needs its value.
+  bool has_dashes_ = false;                 // No flags follow "--".
+  bool is_others_ = false;                  // The next words belong to another program.
 };
 
 WhatMayFollow FirstWords(const std::string& word) {

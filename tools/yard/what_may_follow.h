@@ -7,27 +7,27 @@
 
 namespace yard {
 
-// The words that may stand where a person types.
+// The candidates for the word being typed.
 struct WhatMayFollow {
   struct Word {
-    std::string text;  // In place of the whole word that is typed.
-    std::string note;  // Describes the word, for shells that show it.
+    std::string text;  // Replaces the whole word being typed.
+    std::string note;  // Description, for shells that show it.
   };
-  std::vector<Word> words = {};  // All begin with what is typed.
+  std::vector<Word> words = {};  // All begin with the typed text.
 
-  // Kinds of Common.Names whose names may stand here ("trial", "run"), if they begin with `prefix`;
-  // of tags: of the run `of`. `before` ("--metric=") goes before each. "method" is none of those:
-  // the methods of the service `of`, which the schema has.
+  // Kinds of Common.Names whose names are candidates ("trial", "run"), if they begin with `prefix`;
+  // tags are those of the run `of`. Each gets the prefix `before` ("--metric="). "method" is no
+  // such kind, but stands for the methods of the service `of`, from the schema.
   std::vector<std::string_view> kinds = {};
   std::string prefix = {}, of = {}, before = {};
 
-  // A path, or a word of which the yard knows nothing.
+  // The word may be a path, or anything unknown to the yard.
   bool is_file = false;
 };
 
-// `words` are those behind "yard", without a shell's quotes; the last one is being typed and may be
-// empty. Verbs, then the flags and values of the verb; behind "--" the words are another program's.
-// Calls nobody.
+// Returns the candidates for the last of `words`, which may be empty; `words` are those after
+// "yard", unquoted. Candidates are verbs, then the flags and values of the verb; after "--", the
+// words are another program's. Makes no calls.
 WhatMayFollow WhatMayFollowWords(const std::vector<std::string>& words);
 
 }  // namespace yard

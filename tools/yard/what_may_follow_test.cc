@@ -105,7 +105,7 @@ TEST(WhatMayFollowTest, PathsAreTheShells) {
   EXPECT_FALSE(WhatMayFollowWords({"stop", ""}).is_file);
 }
 
-// Every verb, every word it may have: nothing is offered that does not begin as typed.
+// For every verb and any text, all candidates begin with the typed text.
 TEST(WhatMayFollowTest, EverythingBeginsAsTyped) {
   for (const VerbEntry& verb : Verbs()) {
     for (const std::string typed : {"", "-", "--", "--c", "a", "--color=n", "\xff", "--=", "=x"}) {
