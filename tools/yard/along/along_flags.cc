@@ -22,9 +22,9 @@
 namespace yard {
 namespace {
 
-constexpr std::size_t kNamed = 3;  // Links in a note.
+constexpr std::size_t kNamed = 3;  // Number of links named in a note.
 
-// Files, and the directory that they are in.
+// Files and the directory that contains them.
 struct Tree {
   std::string root;
   std::set<std::string> paths;
@@ -36,13 +36,13 @@ std::string RealPath(const std::string& path) {
   return error ? path : real.string();
 }
 
-// `path` below `root`, both real; empty: it is the root, or elsewhere.
+// Returns `path` relative to `root`, both real paths; empty if it is the root or outside of it.
 std::string Below(const std::string& root, const std::string& path) {
   const std::string begin = root == "/" ? root : root + "/";
   return absl::StartsWith(path, begin) ? path.substr(begin.size()) : "";
 }
 
-// Directories of the yard's own, which grow all the time.
+// Returns the yard's own directories, whose contents change all the time.
 std::vector<std::string> OwnDirectories(const Context& context) {
   std::vector<std::string> all = {RealPath(context.locations.state_directory)};
   const auto wanted = ReadWanted(context.locations);
@@ -134,7 +134,7 @@ absl::StatusOr<std::unique_ptr<msg::WorkT>> AlongFlags::Archive(
   work->sha256 = archive->sha256;
   work->bytes = archive->bytes;
   const std::string below = Below((*tree)->root, RealPath(directory));
-  // (A directory without files is not in the archive.)
+  // The archive omits directories without files.
   const auto first = (*tree)->paths.lower_bound(below + "/");
   if (first != (*tree)->paths.end() && absl::StartsWith(*first, below + "/")) {
     work->subdirectory = below;

@@ -13,23 +13,23 @@
 
 namespace yard {
 
-// Files that git does not know come along up to so many bytes together.
+// Limit of the total size, in bytes, of files that git does not track.
 inline constexpr std::uint64_t kMaxUntracked = std::uint64_t{256} << 20;
 
-// The flag --sync DIR, and the files that come along with a job or a trial to the nodes of a pool
-// (--at POOL). The object outlives the OptionSet that parses into it.
+// The flag --sync DIR, and the files that accompany a job or a trial to the nodes of a pool (--at
+// POOL). Must outlive the OptionSet that parses into it.
 class AlongFlags {
  public:
-  // Without a line of help.
+  // Declares the flag, hidden from the help.
   void Declare(OptionSet& options) { options.Hidden("--sync", sync_); }
-  // InvalidArgument: --sync without a pool.
+  // InvalidArgument for --sync without a pool.
   absl::Status Check(const std::string& pool) const;
 
-  // Writes the archive of the files for a program that starts in `directory`, to run in a pool:
-  // those of the work tree of git around it, as they are now, with those that git does not know and
-  // does not ignore; with --sync those below DIR. Null: nothing comes along, for the directory is
-  // in no work tree. The directories of runs and of the yard's state do not come along. A note
-  // about links that do not goes to context.err. Blocks.
+  // Writes the archive of the files that a program started in `directory` needs on a pool's nodes:
+  // the current files of the git work tree around it, tracked or untracked but not ignored; with
+  // --sync, the files below DIR. Returns null if there is nothing to copy, because the directory is
+  // in no work tree. Leaves out the directories of runs and of the yard's state. Prints a note
+  // about skipped links to context.err. Blocks.
   absl::StatusOr<std::unique_ptr<msg::WorkT>> Archive(const Context& context,
                                                       const std::string& directory) const;
 

@@ -1,4 +1,4 @@
-// Files that come along, from real work trees of git to what a node unpacks.
+// Tests accompanying files from real git work trees to the files that a node unpacks.
 
 #include "tools/yard/along/along_flags.h"
 
@@ -82,7 +82,7 @@ class AlongFlagsTest : public testing::Test {
   absl::StatusOr<std::unique_ptr<msg::WorkT>> Archive(const std::string& below = "") {
     return flags_.Archive(context_, folder_ + "/work" + below);
   }
-  // The files that a node would have.
+  // Returns the files that a node would have.
   std::vector<std::string> Unpacked(const msg::WorkT& work) {
     const std::string path = absl::StrCat(folder_, "/state/work/", work.sha256);
     const std::string bytes = runtime::ReadFile(path, 1 << 24).value_or("");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kShort = 64 << 10;
 constexpr std::size_t kMaxList = 64 << 20;
-constexpr int kMaxDepth = 8;  // Levels of submodules in submodules.
+constexpr int kMaxDepth = 8;  // Limit of nested submodules.
 constexpr char kSubmodule[] = "160000 ";
 
 class Lister {
@@ -25,7 +25,7 @@ class Lister {
   Lister(const std::vector<std::string>& environment, absl::Duration deadline)
       : environment_(environment), deadline_(deadline) {}
 
-  // Adds the files below `directory`, which is at `prefix` of the root.
+  // Adds the files below `directory`, whose path relative to the root is `prefix`.
   absl::Status Add(const std::string& directory, const std::string& prefix, int depth,
                    GitFiles* files) const {
     const auto known = List(directory, {"--cached", "--stage"});
@@ -33,7 +33,7 @@ class Lister {
     const auto others = List(directory, {"--others", "--exclude-standard"});
     if (!others.ok()) return others.status();
     for (const std::string& entry : *known) {
-      // "MODE HASH STAGE\tPATH"
+      // Format of an entry: "MODE HASH STAGE\tPATH".
       const std::size_t tab = entry.find('\t');
       if (tab == entry.npos) continue;
       const std::string path = entry.substr(tab + 1);
@@ -43,13 +43,13 @@ class Lister {
       }
       const std::string below = absl::StrCat(directory, "/", path);
       std::error_code error;
-      // (A submodule that was not fetched has no files.)
+      // A submodule that was not fetched has no files.
       if (depth >= kMaxDepth || !std::filesystem::exists(below + "/.git", error)) continue;
       auto added = Add(below, absl::StrCat(prefix, path, "/"), depth + 1, files);
       if (!added.ok()) return added;
     }
     for (const std::string& path : *others) {
-      // (A repository of its own ends with a slash.)
+      // Nested repositories end with a slash.
       if (!absl::EndsWith(path, "/")) files->untracked.insert(prefix + path);
     }
     return absl::OkStatus();

@@ -11,16 +11,17 @@
 
 namespace yard {
 
-// Files of a work tree of git. Files that were removed, or that git does not check out, may be
-// missing.
+// Files of a git work tree. Deleted files, and files that git does not check out, are listed but
+// missing on disk.
 struct GitFiles {
   std::string root;                 // Absolute.
-  std::set<std::string> tracked;    // Relative to the root; those of submodules, too.
-  std::set<std::string> untracked;  // Not known to git, and not ignored.
+  std::set<std::string> tracked;    // Relative to the root; including submodules.
+  std::set<std::string> untracked;  // Neither tracked nor ignored.
 };
 
-// Lists the files of the work tree that `directory` is in; nothing: it is in none. Nothing in the
-// repository names a program that runs (git_program.h). Unavailable: git does not say. Blocks.
+// Lists the files of the work tree that contains `directory`; nothing if there is no work tree
+// around it. Never runs a program that the repository names (git_program.h). Unavailable if git
+// gives no answer. Blocks.
 absl::StatusOr<std::optional<GitFiles>> ListGitFiles(const std::string& directory,
                                                      const std::vector<std::string>& environment,
                                                      absl::Duration deadline = absl::Seconds(30));

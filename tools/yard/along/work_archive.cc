@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t kMaxFiles = 500'000;
 constexpr std::size_t kMaxPath = 4000;
-constexpr std::size_t kNamed = 3;  // Files in an error.
+constexpr std::size_t kNamed = 3;  // Number of files named in an error.
 
 absl::Status Failed(const char* verb, const std::string& path) {
   return absl::UnavailableError(
@@ -48,8 +48,8 @@ std::optional<struct stat> Look(const std::string& path) {
   return about;
 }
 
-// As the reader (tar_reader.h) judges: only the first names of a target may lead upwards, and at
-// most to the root.
+// Returns true if a link's target leaves the archive, as the reader (tar_reader.h) decides it: only
+// the first components of a target may be "..", and at most up to the root.
 bool LeadsOut(const std::string& path, const std::string& target) {
   if (target.empty() || target[0] == '/') return true;
   auto depth = std::count(path.begin(), path.end(), '/');
@@ -65,7 +65,7 @@ bool LeadsOut(const std::string& path, const std::string& target) {
   return false;
 }
 
-// The archive as it is being written, STATE/work/.NAME; removed unless it is kept.
+// An archive being written, STATE/work/.NAME; deleted unless Keep() is called.
 class ArchiveFile {
  public:
   static absl::StatusOr<std::unique_ptr<ArchiveFile>> Make(const std::string& directory) {
@@ -91,7 +91,8 @@ class ArchiveFile {
     }
     return absl::OkStatus();
   }
-  // Gives it its name. (An archive of that name has the same bytes; the time of this one is new.)
+  // Renames the archive to its hash. An existing archive of that name has the same bytes; this one
+  // has a newer time.
   absl::StatusOr<WorkArchive> Keep() {
     WorkArchive archive{.sha256 = hash_.Finish(), .bytes = bytes_};
     if (archive.bytes > kMaxWorkBytes) {
