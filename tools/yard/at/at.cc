@@ -19,7 +19,7 @@
 namespace yard {
 namespace {
 
-constexpr absl::Duration kToComplete = absl::Milliseconds(500);  // A shell waits for it at a key.
+constexpr absl::Duration kToComplete = absl::Milliseconds(500);  // A shell waits at a keypress.
 constexpr std::size_t kLongestConfiguration = 1 << 20;
 constexpr std::size_t kMostHosts = 1000;
 

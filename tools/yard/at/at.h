@@ -10,22 +10,22 @@
 
 namespace yard {
 
-// A command line for the yard on another machine. Every verb runs there, as it would after a login,
-// with the streams, terminal and signals of here; `ui` and `tensorboard` also forward a port, and
-// stay. Returns its exit code; 255: no yard could be reached.
+// Runs a command line against the yard on another machine. The verb runs there, as after a login,
+// with this process's streams, terminal and signals; `ui` and `tensorboard` also forward a port,
+// and keep running. Returns the verb's exit code; 255 if no yard could be reached. Blocks.
 int RunAt(const Place& place, const std::vector<std::string>& words,
           const std::vector<std::string>& environment, Interrupt* interrupt);
 
-// True for words that are answered here, whatever --at says: help, and what a shell needs for
-// completion.
+// Returns true for words that are handled on this machine whatever --at says: help, and the
+// requests of shells for completion.
 bool IsAnsweredHere(const std::vector<std::string>& words);
 
-// Completion (complete.h) of `words`, with the names that the yard there knows. Nothing: no
-// connection is kept; none is opened at a key. Half a second at most.
+// Completes `words` (complete.h) with the names of the yard there. Returns nothing without an open
+// connection: a keypress never opens one. Blocks for at most half a second.
 std::optional<int> CompleteAt(Context& context, const Place& place,
                               const std::vector<std::string>& words);
 
-// Hosts that ~/.ssh/config names, without patterns. At most a thousand.
+// Returns the hosts named in ~/.ssh/config, without patterns. At most a thousand.
 std::vector<std::string> HostsOfSsh(const std::string& home);
 
 }  // namespace yard

@@ -19,7 +19,7 @@
 namespace yard {
 namespace {
 
-// One stream of the program, read to its end.
+// One output stream of the program, read until its end.
 class Stream {
  public:
   absl::StatusOr<runtime::UniqueFd> Open() {
@@ -30,8 +30,8 @@ class Stream {
   }
   bool is_open() const { return reader_.valid(); }
   int fd() const { return reader_.valid() ? reader_.get() : -1; }
-  // After poll() has said that there is something. The descriptor is closed at the end.
-  // False: more than the limit has come.
+  // Call when poll() reports data. Closes the descriptor at the end of the stream. Returns false if
+  // the output has exceeded `limit`.
   bool Read(std::string* text, std::size_t limit) {
     char buffer[16 << 10];
     const ssize_t count = read(reader_.get(), buffer, sizeof buffer);

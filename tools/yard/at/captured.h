@@ -10,30 +10,30 @@
 
 namespace yard {
 
-// The output of a program, and its end.
+// Output and exit of a program.
 struct Captured {
-  int code = 0;             // Exit code; 128 and the signal that has killed it.
-  std::string text;         // At most the limit; what comes after that is dropped.
-  std::string errors = {};  // As `text`, what it wrote to stderr, if that is kept.
-  bool is_cut = false;      // It was killed at the limit: CaptureOptions::ends_at_limit.
+  int code = 0;             // Exit code; 128 plus the signal if one killed it.
+  std::string text;         // Its stdout up to the limit; the rest is dropped.
+  std::string errors = {};  // Its stderr likewise, if that is kept.
+  bool is_cut = false;      // Killed at the limit (CaptureOptions::ends_at_limit).
 };
 struct CaptureOptions {
-  std::vector<std::string> environment = {};  // "NAME=value", complete.
-  std::string working_directory = {};         // Empty: this process's.
-  bool shows_stderr = true;                   // Else it goes nowhere, or is kept.
+  std::vector<std::string> environment = {};  // "NAME=value"; the complete environment.
+  std::string working_directory = {};         // If empty, that of this process.
+  bool shows_stderr = true;                   // If false, stderr is discarded or kept.
   bool keeps_stderr = false;
-  int input = -1;  // Descriptor that is its stdin; -1: it has none. Not owned.
-  // Descriptor at which it is killed when that becomes readable; -1: none. Not owned.
+  int input = -1;  // Descriptor for its stdin; -1 for none. Not owned.
+  // The program is killed once this descriptor is readable; -1 for none. Not owned.
   int cancel = -1;
-  // False: the program can ask at the terminal of this process, and Ctrl-C reaches it. True: it is
-  // killed with all that it has started.
+  // If true, a kill also reaches all processes that the program has started. If false, the program
+  // can prompt at the terminal of this process, and receives Ctrl-C.
   bool new_session = false;
-  std::size_t limit = 256 << 10;  // Bytes of each stream.
-  bool ends_at_limit = false;     // It is killed once `text` has more.
+  std::size_t limit = 256 << 10;  // Bytes kept of each stream.
+  bool ends_at_limit = false;     // Kills the program when stdout exceeds `limit`.
   absl::Duration timeout = absl::Seconds(30);
 };
-// Runs `argv` to its end. DeadlineExceeded: it was killed, for it had not ended in time. Cancelled:
-// it was killed because of `cancel`. Blocks.
+// Runs `argv` until it exits. DeadlineExceeded if it was killed after `timeout`; Cancelled if it
+// was killed because of `cancel`. Blocks.
 absl::StatusOr<Captured> Capture(const std::vector<std::string>& argv,
                                  const CaptureOptions& options);
 

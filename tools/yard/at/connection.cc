@@ -1,9 +1,9 @@
 // Invariants:
-// - The socket is ssh's: it is made when the connection stands, and goes with it. A socket that
-//   takes connections is a connection, dead or alive.
-// - The greeting's file is written after an answer over the connection that is there. Its time is
-//   that of its last use.
-// - Whoever opens a connection has the lock: a person is asked for one password, not for several.
+// - ssh owns the socket: creates it when the connection is up, and removes it at the end. A socket
+//   that accepts connections belongs to a connection, dead or alive.
+// - The greeting's file is written after an answer over the current connection. Its modification
+//   time is that of the last use.
+// - The lock is held while a connection is opened, so that the user enters the password only once.
 
 #include "tools/yard/at/connection.h"
 
@@ -36,18 +36,18 @@ namespace yard {
 namespace {
 
 constexpr absl::Duration kGreetingAge = absl::Minutes(1);
-constexpr absl::Duration kToOpen = absl::Minutes(3);    // A person may type a password.
-constexpr absl::Duration kToGreet = absl::Seconds(30);  // A login may read slow start files.
-constexpr absl::Duration kToAnswer = absl::Seconds(3);  // A connection that lives.
+constexpr absl::Duration kToOpen = absl::Minutes(3);    // The user may have to type a password.
+constexpr absl::Duration kToGreet = absl::Seconds(30);  // A login may run slow startup files.
+constexpr absl::Duration kToAnswer = absl::Seconds(3);  // Timeout of an open connection.
 constexpr absl::Duration kToClose = absl::Seconds(1);
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(50);
-constexpr absl::Duration kSilence = absl::Seconds(2);  // Then somebody who waits is told for whom.
+constexpr absl::Duration kSilence = absl::Seconds(2);  // Then a waiting user is told why.
 constexpr int kSshFailed = 255;
-// ssh makes the socket under a longer name and renames it.
+// ssh creates the socket with a longer name and renames it.
 constexpr std::size_t kLongestSocket = sizeof(sockaddr_un::sun_path) - 1 - 17;
 constexpr std::size_t kLongestGreeting = 64 << 10;
 
-// FNV-1a: the same in every process.
+// FNV-1a hash, the same in every process.
 std::string Digest(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -92,7 +92,7 @@ absl::Status Connection::Prepare() const {
 std::vector<std::string> Connection::Ssh(const std::vector<std::string>& options,
                                          const std::string& command) const {
   std::vector<std::string> words = ssh_;
-  // (ssh replaces %h and the like in the path.)
+  // ssh expands % sequences such as %h in this path.
   words.insert(words.end(), {"-S", absl::StrReplaceAll(socket_, {{"%", "%%"}})});
   for (const char* option : {"ConnectTimeout=15", "ServerAliveInterval=5", "ServerAliveCountMax=3",
                              "RemoteCommand=none", "PermitLocalCommand=no"}) {
@@ -141,7 +141,7 @@ std::optional<Greeting> Connection::KnownGreeting(absl::Duration max_age) const 
 }
 
 void Connection::Remember(const Greeting& greeting) const {
-  // (Without the file the next command asks again.)
+  // Without the file, the next command asks again.
   (void)runtime::WriteFileAtomically(greeting_file_, GreetingLine(greeting), 0600);
 }
 

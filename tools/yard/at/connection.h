@@ -14,52 +14,53 @@
 
 namespace yard {
 
-// A connection of ssh to another machine, which is kept for commands that follow: ssh's own
-// ControlMaster, in the background, with its socket in the runtime directory. It ends ten minutes
-// after the last command over it. Beside the socket is a file with the greeting of the yard there,
-// which is asked for anew once nobody has used it for a minute; so the first command after a pause
-// finds out whether the connection still lives, and what a login there now sets. Not thread safe.
+// An ssh connection to another machine that is kept open for later commands: ssh's own
+// ControlMaster in the background, with its socket in the runtime directory. It ends ten minutes
+// after the last command. A file beside the socket caches the greeting of the yard there, and is
+// refreshed when nobody has used it for a minute; so the first command after a pause notices a dead
+// connection, and changes to the login environment. Not thread-safe.
 class Connection {
  public:
   struct Options {
     Place place;
-    std::string directory;  // For sockets; made, 0700. Its directory must be ours too.
+    std::string directory;  // For sockets. Created with mode 0700, in a private directory.
     std::vector<std::string>
-        environment;              // "NAME=value"; $YARD_SSH is ssh with words of one's own.
-    std::ostream* err = nullptr;  // Warnings. Not owned.
-    // ssh may ask a person for a password, or whether a host is known.
+        environment;              // "NAME=value"; $YARD_SSH overrides "ssh" and its options.
+    std::ostream* err = nullptr;  // For warnings. Not owned.
+    // ssh may prompt the user for a password or an unknown host key.
     bool may_ask = true;
-    bool is_quiet = false;  // ssh's own words go nowhere.
+    bool is_quiet = false;  // Discards the messages of ssh.
   };
-  // Opens the connection, or takes the one that is kept. Blocks while ssh asks a person; at most
-  // three minutes. ssh's own words go to stderr. Unavailable: ssh cannot connect;
-  // FailedPrecondition: there is no yard that knows --at. The error names the host and the next
-  // step.
+  // Opens a connection, or reuses the kept one. Blocks for at most three minutes, while ssh
+  // prompts the user. ssh's messages go to stderr. Unavailable if ssh cannot connect;
+  // FailedPrecondition if there is no yard that supports --at. The error names the host and the
+  // next step.
   static absl::StatusOr<Connection> Open(const Options& options);
-  // The connection that is kept, without asking whether it lives; nothing if none is. Does not
-  // block.
+  // Returns the kept connection without checking that it is alive; nothing if there is no
+  // connection. Does not block.
   static std::optional<Connection> IfOpen(const Options& options);
 
   const Place& place() const { return options_.place; }
   const Greeting& greeting() const { return greeting_; }
-  // The words of ssh that runs `command` there, with more `options` of ssh; empty: none is run.
+  // Returns the command line of an ssh that runs `command` there, with additional ssh `options`. If
+  // `command` is empty, ssh runs nothing.
   std::vector<std::string> Ssh(const std::vector<std::string>& options,
                                const std::string& command) const;
-  // True if the connection takes a command within three seconds. Blocks.
+  // Returns true if the connection executes a command within three seconds. Blocks.
   bool Answers() const;
-  // The yard there is not where it was: the next command asks.
+  // Drops the cached greeting, so that the next command asks again where the yard there is.
   void ForgetGreeting() const;
-  // Makes the socket of the connection free for a new one.
+  // Closes the connection, so that its socket can be created anew.
   void Close() const;
 
  private:
   explicit Connection(const Options& options);
   absl::Status Prepare() const;
-  // True if the socket of a connection is there, of a dead one too.
+  // Returns true if a connection's socket exists; the connection may be dead.
   bool IsKept() const;
   std::optional<Greeting> KnownGreeting(absl::Duration max_age) const;
   void Remember(const Greeting& greeting) const;
-  // `is_kept`: over the connection that is there, which is known to be good if this returns OK.
+  // `is_kept`: uses the kept connection, which is known to work if this returns OK.
   absl::Status Greet(bool is_kept);
 
   Options options_;

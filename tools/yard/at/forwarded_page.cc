@@ -32,14 +32,14 @@
 namespace yard {
 namespace {
 
-constexpr absl::Duration kToShow = absl::Minutes(2);  // A TensorBoard may have to be started.
+constexpr absl::Duration kToShow = absl::Minutes(2);  // A TensorBoard may have to start first.
 constexpr absl::Duration kToForward = absl::Seconds(10);
 constexpr absl::Duration kFirstPause = absl::Seconds(1), kLongestPause = absl::Seconds(15);
 constexpr absl::Duration kIsWell =
-    absl::Minutes(1);  // A connection that has lived so long is a good one.
+    absl::Minutes(1);  // A connection that lasted this long was good, so the retry pause is reset.
 constexpr std::size_t kShownBytes = 200;
 
-// The words with which a verb prints JSON, and the key of the address in that JSON.
+// A verb's command line for JSON output, and the key of the address in that JSON.
 struct Shown {
   std::vector<std::string> words;
   const char* key;
@@ -61,7 +61,7 @@ bool Has(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// True if `text` has only letters, digits and characters of `others`.
+// Returns true if `text` has only letters, digits and characters of `others`.
 bool HasOnly(std::string_view text, std::string_view others) {
   return std::all_of(text.begin(), text.end(), [others](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -69,7 +69,7 @@ bool HasOnly(std::string_view text, std::string_view others) {
   });
 }
 
-// `wanted` if that port of 127.0.0.1 is free, else another free port; 0: no port is free.
+// Returns `wanted` if that port of 127.0.0.1 is free, else another free port; 0 if no port is free.
 int FreePort(int wanted) {
   for (const int port : {wanted, 0}) {
     const runtime::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -89,8 +89,8 @@ int FreePort(int wanted) {
   return 0;
 }
 
-// True if something answers at the port within seconds: a server of ssh that forwards nothing takes
-// the connection and closes it.
+// Returns true if the port answers within seconds. An ssh server that forbids forwarding accepts
+// the connection and then closes it.
 bool Answers(int port) {
   const runtime::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -108,7 +108,7 @@ bool Answers(int port) {
          recv(fd.get(), &byte, 1, 0) == 1;
 }
 
-// Ctrl-C as a descriptor that stays readable.
+// Delivers Ctrl-C as a descriptor, which then stays readable.
 class UntilInterrupt {
  public:
   explicit UntilInterrupt(Interrupt* interrupt)
@@ -122,7 +122,8 @@ class UntilInterrupt {
   UntilInterrupt(const UntilInterrupt&) = delete;
   UntilInterrupt& operator=(const UntilInterrupt&) = delete;
 
-  // Until `fd` (-1: none) is readable or the time is over. True: interrupted.
+  // Waits until `fd` (-1 for none) is readable or the timeout expires. Returns true after an
+  // interrupt.
   bool Wait(int fd, absl::Duration timeout) const {
     pollfd fds[] = {{.fd = event_.get(), .events = POLLIN, .revents = 0},
                     {.fd = fd, .events = POLLIN, .revents = 0}};
@@ -161,7 +162,7 @@ class ForwardedPort {
   const std::string forward_;
 };
 
-// A session that ends with the connection, and with the descriptor that is kept here.
+// A session that ends with the connection, or when the descriptor kept here is closed.
 struct Held {
   runtime::Subprocess session;
   runtime::UniqueFd open;
@@ -172,8 +173,8 @@ absl::StatusOr<Held> Hold(const Connection& connection,
   if (pipe2(fds, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
   const runtime::UniqueFd reader(fds[0]);
   runtime::UniqueFd writer(fds[1]);
-  // Over the kept connection alone, as it is the one that forwards: without it ssh would connect
-  // anew, and never tell that the port leads nowhere.
+  // Uses only the kept connection, which forwards the port. If ssh opened a new one instead, nobody
+  // would notice that the port leads nowhere.
   auto session = runtime::Subprocess::Start(
       {.argv = connection.Ssh(
            {"-T", "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=QUIET"},
@@ -191,7 +192,7 @@ int Failed(std::string_view verb, const absl::Status& status) {
   return kNoConnection;
 }
 
-// Shows the address of here; a person who looks at this terminal is told how it ends.
+// Shows the local address; on a terminal, also how to end the forwarding.
 void Show(const std::string& address, const std::vector<std::string>& words,
           const Connection::Options& options) {
   if (Has(words, "--json")) {
@@ -284,7 +285,7 @@ int ForwardPage(const Connection::Options& options, const std::vector<std::strin
     std::cerr << "yard " << verb << ": the connection to " << runtime::Printable(options.place.host)
               << " broke; connecting again" << std::endl;
     if (absl::Now() - begin > kIsWell) pause = kFirstPause;
-    again.is_quiet = false;  // ssh says once why it cannot connect.
+    again.is_quiet = false;  // ssh reports once why it cannot connect.
     for (bool is_told = false;;) {
       if (interrupted.Wait(-1, pause)) return kInterrupted;
       pause = std::min(2 * pause, kLongestPause);

@@ -10,22 +10,22 @@
 
 namespace yard {
 
-// True for `ui` and `tensorboard`, unless `words` ask for their help: they show an address.
+// Returns true for `ui` and `tensorboard`, which show an address, unless `words` ask for help.
 bool ShowsAddress(const std::vector<std::string>& words);
 
-// "http://127.0.0.1:7710/run/a#k=x" in its parts; all empty if it is not such an address, or has
-// characters that no yard writes into one: it goes into a file for a browser, and another machine
-// has sent it.
+// Splits "http://127.0.0.1:7710/run/a#k=x" into its parts. All are empty if it is no such address
+// or has characters that no yard generates: it comes from another machine, and goes into a file
+// that a browser opens.
 struct HttpAddress {
   std::string host, port;
-  std::string path;  // With its "/".
+  std::string path;  // Including its "/".
 };
 HttpAddress ParseHttpAddress(std::string_view text);
 
-// Runs the verb there, and makes the address that it prints one of this machine: a port of
-// 127.0.0.1, the same number if it is free, which ssh forwards. Prints it, and opens it as `yard
-// ui` does. Blocks until Ctrl-C (then 130); a connection that breaks is opened again, for as long
-// as it takes, and the port stays. The page needs its key here, too.
+// Runs the verb there and forwards the port of the address that it prints, by ssh, to 127.0.0.1: to
+// the same port if it is free. Prints the local address, and opens it as `yard ui` does. Blocks
+// until Ctrl-C, then returns 130. Reopens a broken connection for as long as it takes, with the
+// same port. The page needs its key here too.
 int ForwardPage(const Connection::Options& options, const std::vector<std::string>& words,
                 Interrupt* interrupt);
 

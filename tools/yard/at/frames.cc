@@ -7,7 +7,7 @@
 namespace yard {
 namespace {
 
-// A frame is its kind, two bytes of length (the higher one first), and the data.
+// A frame is its kind, its length as two bytes (big endian), and its data.
 constexpr std::size_t kHead = 3;
 
 bool IsKind(char kind) {

@@ -10,29 +10,29 @@
 
 namespace yard {
 
-// A frame of the stdin of a session without a terminal. ssh itself hands no signal on, so stdin has
-// the data for the verb's own stdin, their end, and interrupts. The end of the stream means that
-// the caller has gone.
+// A frame in the stdin of a session without a terminal. ssh forwards no signals, so stdin carries
+// the data for the verb's stdin, the end of that data, and interrupts. The end of the stream means
+// that the caller has exited.
 struct RemoteFrame {
   enum class Kind : char { kData = 'd', kEnd = 'e', kInterrupt = 'i' };
   Kind kind = Kind::kEnd;
-  std::string data = {};  // kData: 1 byte or more.
+  std::string data = {};  // For kData: at least 1 byte.
 };
 
 inline constexpr std::size_t kMaxFrameBytes = 32 << 10;
 
-// `data` has kMaxFrameBytes at most.
+// Encodes a frame. `data` has at most kMaxFrameBytes.
 std::string FrameBytes(RemoteFrame::Kind kind, std::string_view data = {});
 
-// Takes frames out of a stream.
+// Decodes frames from a stream.
 class FrameReader {
  public:
-  // Frames that are complete with `bytes`. InvalidArgument: these are no frames; nothing is read
-  // any more.
+  // Returns the frames that `bytes` complete. InvalidArgument if the stream is malformed; nothing
+  // is decoded after that.
   absl::StatusOr<std::vector<RemoteFrame>> Add(std::string_view bytes);
 
  private:
-  std::string rest_;  // The beginning of a frame.
+  std::string rest_;  // Incomplete frame at the end.
 };
 
 }  // namespace yard

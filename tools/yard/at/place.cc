@@ -11,11 +11,11 @@ namespace yard {
 namespace {
 
 constexpr std::string_view kFlag = "--at";
-// Characters that mean nothing to any shell.
+// Characters that no shell interprets.
 constexpr std::string_view kPlainPath =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+@~";
 
-// Start of the path in "HOST:/path" and "HOST:~/path"; npos: there is only a host.
+// Returns the start of the path in "HOST:/path" and "HOST:~/path"; npos if there is only a host.
 std::size_t PathIn(std::string_view text) {
   constexpr std::string_view kUri = "ssh://";
   const std::size_t from = text.starts_with(kUri) ? kUri.size() : 0;

@@ -10,22 +10,22 @@
 
 namespace yard {
 
-// A yard on another machine, as it is named after --at.
+// A yard on another machine, as given after --at.
 struct Place {
-  std::string host = {};     // As ssh takes it: a name, an alias, user@host, ssh://user@host:port.
-  std::string program = {};  // Path of yard there, absolute or below ~/; empty: it is looked for.
+  std::string host = {};     // As ssh takes it: name, alias, user@host, ssh://user@host:port.
+  std::string program = {};  // Path of yard there, absolute or in ~/; empty to search for it.
 };
 
-// True for a path that every shell takes as it is: letters, digits and -_./+@~.
+// Returns true for a path that no shell changes: letters, digits and -_./+@~.
 bool IsPlainPath(std::string_view path);
 
-// "HOST" or "HOST:/path/to/yard". InvalidArgument says what is wrong: no host, or one that ssh
-// would take for an option.
+// Parses "HOST" or "HOST:/path/to/yard". InvalidArgument explains the error: no host, or one that
+// ssh would read as an option.
 absl::StatusOr<Place> ParsePlace(std::string_view text);
 
-// Takes "--at HOST" or "--at=HOST" off the beginning of `words`. Nothing: this machine is meant,
-// because neither they nor `variable` (the value of $YARD_AT, which may be null) name another one;
-// `--at ''` names this one whatever the variable says. InvalidArgument as ParsePlace().
+// Removes "--at HOST" or "--at=HOST" from the beginning of `words`. Returns nothing for this
+// machine: neither the words nor `variable` (the value of $YARD_AT, may be null) name another one.
+// `--at ''` selects this machine whatever the variable says. InvalidArgument as ParsePlace().
 absl::StatusOr<std::optional<Place>> TakePlace(std::vector<std::string>& words,
                                                const char* variable);
 

@@ -12,15 +12,15 @@
 namespace yard {
 namespace {
 
-// Begins each line that our script prints.
+// Prefix of each line that our script prints.
 constexpr std::string_view kMark = "yard-at ";
 constexpr std::string_view kNone = "none", kOld = "old ";
-// Given in place of an empty word, which a shell would need quotes for.
+// Stands for an empty word, which a shell would need quotes for.
 constexpr std::string_view kNothing = "-";
 
-// By a login shell, if the account has one that takes -l beside -c: $1 for that shell, which hands
-// over to $2 for sh. $3 is what $2 works with. Until then stdout is kept from what start files
-// print.
+// Runs a script in a login shell, if the account's shell accepts -l with -c. That shell runs $1,
+// which hands over to the script $2 in sh, which uses the word $3. Until then, stdout is redirected
+// away from the output of startup files.
 constexpr std::string_view kByLogin =
     R"sh(YARD_AT_STEP=$2; YARD_AT_WORD=$3; export YARD_AT_STEP YARD_AT_WORD; exec 3>&1 >/dev/null; )sh"
     R"sh(case $SHELL in */bash|*/dash|*/sh|*/ksh|*/mksh|*/zsh|*/fish) exec "$SHELL" -l -c "$1";; esac; )sh"
@@ -40,14 +40,14 @@ std::string InSingleQuotes(std::string_view script) {
   return absl::StrCat("'", runtime::Absl(script), "'");
 }
 
-// `step` for sh in a login shell; it finds `word` in $w.
+// Returns a command that runs `step` in sh within a login shell; `step` finds `word` in $w.
 std::string ByLogin(std::string_view step, std::string_view word) {
   return absl::StrCat("exec sh -c ", InSingleQuotes(kByLogin), " sh ", InSingleQuotes(kHandOver),
                       " '", runtime::Absl(kBegin), runtime::Absl(step), "' ", "'",
                       runtime::Absl(word), "'");
 }
 
-// The words up to an empty one, which goes, too.
+// Removes the words up to the first empty one, and that too. Returns them without the empty one.
 std::vector<std::string> TakePart(std::vector<std::string>& words) {
   std::vector<std::string> part;
   std::size_t count = 0;

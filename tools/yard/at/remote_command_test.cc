@@ -70,7 +70,7 @@ TEST(RemoteCommandTest, ARequestComesBack) {
   EXPECT_EQ(ReadRequest("").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// Fish and csh change \ and ! also in single quotes.
+// Fish and csh interpret \ and ! even in single quotes.
 TEST(RemoteCommandTest, EveryShellReadsACommandAlike) {
   const Request request = {.words = {"logs", "it's \\ ! $(x)\n"}};
   for (const std::string& command :

@@ -31,8 +31,8 @@
 namespace yard {
 namespace {
 
-// These ask services and start nothing: they need no environment of a login, which may take
-// seconds.
+// Verbs that only call services and start no programs, so they need no login environment, which may
+// take seconds to set up.
 constexpr std::string_view kOnlyAsk[] = {
     "alerts", "call", "compare", "completion", "du",     "export",  "logs",
     "pause",  "plot", "ps",      "pub",        "resume", "restart", "rm",
@@ -41,7 +41,7 @@ constexpr std::string_view kOnlyAsk[] = {
 constexpr int kInterruptsUntilTheEnd = 3;
 constexpr int kProgramIsGone = 127;
 
-// The name of this machine's zone, for "TZ=": that of $TZ, else where /etc/localtime leads.
+// Returns this machine's time zone for "TZ=": $TZ, else the target of /etc/localtime.
 std::string Zone() {
   const char* const variable = getenv("TZ");
   if (variable != nullptr) return variable;
@@ -60,13 +60,13 @@ bool WantsStdin(const std::vector<std::string>& words) {
   return false;
 }
 
-// False in the background, too, where a terminal may not be read.
+// Also false for a background process, which may not read the terminal.
 bool HasTerminal() {
   return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1 &&
          tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-// Puts the terminal back as it was: an ssh that was killed leaves it raw.
+// Restores the terminal's mode: an ssh that was killed leaves the terminal raw.
 class TerminalMode {
  public:
   TerminalMode() : known_(tcgetattr(STDIN_FILENO, &mode_) == 0) {}
@@ -81,7 +81,7 @@ class TerminalMode {
   const bool known_;
 };
 
-// Counts the interrupts of a run, for poll().
+// Counts the interrupts during a run; provides a descriptor for poll().
 class Interrupts {
  public:
   explicit Interrupts(Interrupt* interrupt)
@@ -96,7 +96,7 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
 
   int fd() const { return event_.get(); }
-  // Number of interrupts since the last call.
+  // Returns the number of interrupts since the last call.
   int Take() const {
     std::uint64_t count = 0;
     return read(event_.get(), &count, sizeof count) == sizeof count ? static_cast<int>(count) : 0;
@@ -107,7 +107,7 @@ class Interrupts {
   const runtime::UniqueFd event_;
 };
 
-// A session of ssh that runs, and what this process gives it. One thread.
+// A running ssh session and the input that this process sends to it. One thread.
 class Session {
  public:
   Session(runtime::Subprocess child, runtime::UniqueFd frames, bool wants_stdin,
@@ -118,7 +118,7 @@ class Session {
     if (!wants_stdin) unsent_ = FrameBytes(RemoteFrame::Kind::kEnd);
   }
 
-  // The exit code; nothing: it was interrupted often enough.
+  // Returns the exit code; nothing if it was interrupted too often.
   std::optional<int> Finish() {
     for (;;) {
       const bool sends = !unsent_.empty() && frames_.valid();
@@ -140,14 +140,15 @@ class Session {
   }
 
  private:
-  // False: it is over here.
+  // Returns false if this process must give up the session.
   bool Interrupted() {
     for (int count = interrupts_.Take(); count > 0; --count) {
       ++interrupted_;
       if (frames_.valid()) {
         unsent_ += FrameBytes(RemoteFrame::Kind::kInterrupt);
       } else {
-        // (With a terminal Ctrl-C goes there as a key; this one was sent to this process.)
+        // In a terminal session, Ctrl-C reaches the verb as a key; this interrupt was a signal to
+        // this process.
         (void)child_.Signal(SIGTERM);
       }
     }
@@ -160,7 +161,7 @@ class Session {
   void Send() {
     const ssize_t count = write(frames_.get(), unsent_.data(), unsent_.size());
     if (count > 0) unsent_.erase(0, static_cast<std::size_t>(count));
-    // Its end comes with the end of ssh.
+    // The pipe is broken; the exit of ssh follows.
     if (count < 0 && errno != EAGAIN && errno != EINTR) {
       unsent_.clear();
       frames_.reset();
@@ -180,14 +181,14 @@ class Session {
   }
 
   runtime::Subprocess child_;
-  runtime::UniqueFd frames_;  // Stdin of ssh; invalid where that is the terminal.
+  runtime::UniqueFd frames_;  // Stdin of ssh; invalid if that is the terminal.
   const Interrupts interrupts_;
   int interrupted_ = 0;
   bool reads_stdin_ = false;
-  std::string unsent_;  // One frame of data at most, and interrupts.
+  std::string unsent_;  // At most one data frame, and interrupts.
 };
 
-// Ends this process as a write to a pipe would that nobody reads.
+// Ends this process as SIGPIPE does after a write to a closed pipe.
 [[noreturn]] void EndAsByBrokenPipe() {
   signal(SIGPIPE, SIG_DFL);
   raise(SIGPIPE);
@@ -211,7 +212,7 @@ int WithoutAnswer(const Connection& connection) {
   return kNoConnection;
 }
 
-// A path of here that was taken for one of there is the likeliest reason for "not found".
+// For "not found" errors: the likeliest cause is a local path used in place of a remote one.
 void HintAtFileOfHere(const Connection& connection, const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     std::error_code error;
@@ -246,7 +247,7 @@ absl::StatusOr<Captured> CaptureThere(const Connection& connection,
                                       const std::vector<std::string>& words,
                                       const CaptureOptions& options) {
   Request request = MakeRequest(connection, words, options.environment);
-  // (Nothing comes through stdin, and its end is no reason to end.)
+  // stdin is empty, and its end must not end the session, so no frames are used.
   request.in_terminal = true;
   const auto command = RunCommand(connection.greeting(), request, NeedsLogin(words));
   if (!command.ok()) return command.status();
@@ -285,7 +286,8 @@ int RunThere(const Connection& connection, const std::vector<std::string>& words
        .fds = {{request.in_terminal ? STDIN_FILENO : reader.get(), STDIN_FILENO},
                {STDOUT_FILENO, STDOUT_FILENO},
                {STDERR_FILENO, STDERR_FILENO}},
-       // (Ctrl-C shall not end ssh, but reach the verb. All questions of ssh have been asked.)
+       // Ctrl-C must reach the verb, not kill ssh. ssh needs no terminal: it has asked all its
+       // questions.
        .new_session = !request.in_terminal});
   if (!child.ok()) {
     std::cerr << "yard: " << child.status().message() << "\n";

@@ -11,26 +11,27 @@
 
 namespace yard {
 
-// Exit code when there is no answer of a yard: ssh's own, which no verb has.
+// Exit code if no yard answers: that of ssh, which no verb uses.
 inline constexpr int kNoConnection = 255;
 
-// A request of this process: who it is for, and the variables of here that count there: the zone of
-// the times that a person reads and types, NO_COLOR, YARD_TRACE, YARD_VERBOSE.
+// Makes a request from this process, with the local variables that matter there: the time zone for
+// times that people read and type, NO_COLOR, YARD_TRACE and YARD_VERBOSE.
 Request MakeRequest(const Connection& connection, std::vector<std::string> words,
                     const std::vector<std::string>& environment);
 
-// True if programs may get the environment of the verb, so that it needs that of a login. A verb
-// that this yard does not know is one.
+// Returns true if the verb may start programs, which need a login environment. Also true for verbs
+// that this yard does not know.
 bool NeedsLogin(const std::vector<std::string>& words);
 
-// Runs a verb there with the streams of this process, and returns its exit code. Where all three
-// are a terminal it has one there, with its size and keys. Otherwise Ctrl-C and SIGTERM here are an
-// interrupt there, and stdin goes along if a word is "-" or "--stdin". A third one ends it here.
-// 255, and stderr says more: the connection broke, or the yard there was killed.
+// Runs a verb there with this process's streams, and returns its exit code. If all three streams
+// are a terminal, the verb gets a terminal with the same size and the keys. Otherwise Ctrl-C and
+// SIGTERM are forwarded as interrupts (the third ends the session here), and stdin is forwarded if
+// a word is "-" or "--stdin". Returns 255, with details on stderr, if the connection broke or the
+// yard was killed.
 int RunThere(const Connection& connection, const std::vector<std::string>& words,
              const std::vector<std::string>& environment, Interrupt* interrupt);
 
-// Runs a verb there without a stdin; its stderr is that of this process if `shows_stderr`.
+// Runs a verb there without stdin; with `shows_stderr`, its stderr is that of this process.
 absl::StatusOr<Captured> CaptureThere(const Connection& connection,
                                       const std::vector<std::string>& words,
                                       const CaptureOptions& options);

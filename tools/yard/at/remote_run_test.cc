@@ -8,7 +8,7 @@
 namespace yard {
 namespace {
 
-// A verb whose programs would get a poor PATH without it.
+// Without a login environment, programs of these verbs would get a poor PATH.
 TEST(RemoteRunTest, WhatStartsProgramsNeedsALogin) {
   for (const char* verb : {"run", "sweep", "launch", "apply", "up", "tensorboard", "import"}) {
     EXPECT_TRUE(NeedsLogin({verb})) << verb;

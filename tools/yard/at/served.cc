@@ -24,7 +24,7 @@ extern char** environ;
 namespace yard {
 namespace {
 
-// Variables that say where a yard is, and where its configuration.
+// Variables with the locations of a yard and its configuration.
 constexpr const char* kLocations[] = {"YARD_STATE",     "YARD_REGISTRY",   "XDG_RUNTIME_DIR",
                                       "XDG_STATE_HOME", "XDG_CONFIG_HOME", "TMPDIR"};
 constexpr int kHungUp = 128 + SIGHUP;
@@ -35,7 +35,7 @@ void SetVariable(const std::string& entry) {
   setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
 }
 
-// A zone that this machine does not know would make all times UTC without a word.
+// With a time zone unknown to this machine, all times would silently be UTC.
 bool IsOfUse(const std::string& entry) {
   constexpr std::string_view kZone = "TZ=";
   absl::TimeZone zone;

@@ -14,16 +14,16 @@
 
 namespace yard {
 
-// The side of `yard --over_ssh`, which ssh has started on this machine for a yard on another one.
+// The remote end: `yard --over_ssh`, which ssh starts on this machine for a yard on another one.
 
-// Prints the greeting; `program` is the path by which this program was started.
+// Prints the greeting; `program` is the path with which this program was started.
 void PrintGreeting(const std::string& program, std::ostream& out);
 
-// Returns when stdin ends.
+// Blocks until stdin ends.
 void HoldUntilStdinEnds();
 
-// A request, and the environment in which it stands: locations are set for this process and all
-// that it starts, `personal` ones only for this process, after `environment` was read.
+// A request and its environment. Locations are set for this process and everything it starts;
+// `personal` variables only for this process, after `environment` was captured.
 struct ServedRequest {
   std::vector<std::string> words = {};
   std::vector<std::string> environment = {};  // "NAME=value", for programs.
@@ -31,14 +31,14 @@ struct ServedRequest {
 };
 absl::StatusOr<ServedRequest> TakeRequest(std::string_view word);
 
-// The caller on the other machine, as long as its stdin has frames: gives the verb a stdin of its
-// own, raises an interrupt when one comes, and ends this process with 129 (as SIGHUP would) once
-// the caller has gone. One for a process, never destroyed.
+// The caller on the other machine, who sends frames to our stdin: provides the verb's stdin, raises
+// interrupts, and ends this process with 129 (as SIGHUP would) once the caller is gone. One per
+// process, never destroyed.
 class Caller {
  public:
-  // Takes stdin over. The thread runs until the process ends.
+  // Takes over stdin. Its thread runs until the process exits.
   static absl::StatusOr<Caller*> Attend(Interrupt* interrupt);
-  // The verb goes on to its end also without a caller.
+  // Lets the verb run to its end even without a caller.
   void LetGoOn() { goes_on_ = true; }
 
  private:
@@ -46,11 +46,11 @@ class Caller {
       : frames_(std::move(frames)), verbs_stdin_(std::move(verbs_stdin)), interrupt_(interrupt) {}
   void Read();
   void Gone();
-  // False: the caller has gone.
+  // Returns false if the caller is gone.
   bool Write(std::string_view data);
 
-  runtime::UniqueFd frames_;       // The stdin that this process began with.
-  runtime::UniqueFd verbs_stdin_;  // Written to; closed at the end of data.
+  runtime::UniqueFd frames_;       // The original stdin of this process.
+  runtime::UniqueFd verbs_stdin_;  // Write end of the verb's stdin; closed at kEnd.
   Interrupt* const interrupt_;
   std::atomic<bool> goes_on_ = false;
 };

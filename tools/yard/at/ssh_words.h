@@ -7,13 +7,13 @@
 
 namespace yard {
 
-// The value of a variable of `environment` ("NAME=value" each); empty if it is not set.
+// Returns the value of a variable in `environment` ("NAME=value"); empty if unset.
 std::string EnvironmentValue(const std::vector<std::string>& environment, std::string_view name);
 
-// The first words of every ssh: $YARD_SSH, separated by spaces, else "ssh".
+// Returns the first words of every ssh command: $YARD_SSH split at spaces, else "ssh".
 std::vector<std::string> SshWords(const std::vector<std::string>& environment);
 
-// "ssh gpu1" as a person types it to try ssh; printable.
+// Returns "ssh gpu1", which a person may type to try ssh; printable.
 std::string TypedSsh(const std::vector<std::string>& ssh, std::string_view host);
 
 }  // namespace yard

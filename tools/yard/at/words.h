@@ -9,11 +9,11 @@
 
 namespace yard {
 
-// Words of any bytes as one word that every shell (sh, bash, zsh, fish, csh) takes as it is:
-// letters, digits and "-_./" stay, any other byte is %XX, and each word ends with a comma. Nothing
-// is lost: not empty words, newlines, or bytes that are no UTF-8.
+// Encodes words of any bytes as one word that every shell (sh, bash, zsh, fish, csh) leaves
+// unchanged: letters, digits and "-_./" stay, other bytes become %XX, and each word ends with a
+// comma. Lossless, also for empty words, newlines and invalid UTF-8.
 std::string EncodeWords(const std::vector<std::string>& words);
-// InvalidArgument if EncodeWords() cannot have made `text`.
+// InvalidArgument if `text` cannot be the result of EncodeWords().
 absl::StatusOr<std::vector<std::string>> DecodeWords(std::string_view text);
 
 }  // namespace yard
