@@ -26,9 +26,9 @@
 #include "runtime/text/random_id.h"
 #include "tools/yard/services/yard_state.h"
 
-// A back-up is made beside its place, in DIRECTORY.part, which has the file `unfinished` until it
-// is whole, and takes its place in one step. A restoration is copied into STATE/.restoring first,
-// and begins anew if it was killed.
+// A backup is written to DIRECTORY.part, which contains the file `unfinished` until it is complete,
+// and is then moved into place in one step. A restore first copies to STATE/.restoring, and starts
+// over if it was killed.
 
 namespace yard {
 namespace {
@@ -50,8 +50,8 @@ bool IsIn(const std::string& path, const std::string& directory) {
   return path == directory || path.starts_with(directory + "/");
 }
 
-// Files that nobody needs again, or that are made again: locks, logs, indexes, sessions, ports. And
-// the gate's keys: who may use a yard from elsewhere is no part of what it has done.
+// Returns true for files that are worthless or recreated: locks, logs, indexes, sessions, ports;
+// and for the gate's keys, because access from elsewhere is not part of a yard's data.
 bool IsOfNoUse(const std::string& name) {
   static const std::set<std::string> kNames = {"log",         "datamanager", "web.sessions",
                                                "web.port",    "restored",    ".restoring",
@@ -62,7 +62,7 @@ bool IsOfNoUse(const std::string& name) {
 
 class Copier {
  public:
-  // Files of such a name are copied without their content.
+  // Files with the name `empty` are copied without their content.
   explicit Copier(std::string empty = "") : empty_(std::move(empty)) {}
   const CopiedFiles& copied() const { return copied_; }
   void Add(std::uint64_t bytes) {
@@ -70,8 +70,8 @@ class Copier {
     copied_.bytes += bytes;
   }
 
-  // A file, a link as a link, or a directory with all that is in it but `left_out`. Files that go
-  // away meanwhile are not copied, and neither are sockets and pipes.
+  // Copies a file, a link (as a link), or a directory with its contents except `left_out`. Skips
+  // files that vanish meanwhile, sockets and pipes.
   absl::Status Copy(const fs::path& from, const fs::path& to,
                     const std::function<bool(const std::string& name)>& left_out = {}) {
     std::error_code error;
@@ -123,7 +123,7 @@ class Copier {
       if (absl::Status copied = Copy(entry->path(), to / name); !copied.ok()) return copied;
     }
     if (error) return Failed(error, absl::StrCat("reading ", from.string()));
-    // Last: it may be one that nobody may write to.
+    // The mode is set last, because it may forbid writing.
     if (chmod(to.c_str(), about.st_mode & 07777) != 0) {
       return absl::ErrnoToStatus(errno, absl::StrCat("changing the mode of ", to.string()));
     }
@@ -148,9 +148,9 @@ absl::Status RemoveAll(const std::string& directory) {
   return error ? Failed(error, absl::StrCat("removing ", directory)) : absl::OkStatus();
 }
 
-// ---- Making one
+// ---- Backup
 
-// An empty directory beside the place of the back-up.
+// Makes an empty directory next to the backup's final place.
 absl::StatusOr<std::string> MakePart(const std::string& directory) {
   std::error_code error;
   const bool is_there = fs::exists(fs::symlink_status(directory, error));
@@ -196,7 +196,7 @@ absl::Status CopyState(const std::string& state, const std::string& part, Copier
     if (!bytes.ok()) return bytes.status();
     copier->Add(*bytes);
   }
-  // The files of an attempt say that it was started, and must not be started again.
+  // Keep attempts' files: they record that the attempt was started and must not start again.
   if (absl::Status copied = copier->Copy(state + "/jobs", part + "/jobs"); !copied.ok()) {
     return copied;
   }
@@ -212,7 +212,7 @@ absl::Status CopyState(const std::string& state, const std::string& part, Copier
   return error ? Failed(error, absl::StrCat("reading ", state)) : absl::OkStatus();
 }
 
-// ---- Putting one back
+// ---- Restore
 
 struct About {
   std::string state, logdir;
@@ -244,7 +244,7 @@ absl::StatusOr<About> ReadAbout(const std::string& directory) {
   return about;
 }
 
-// Nobody starts a service while these are held.
+// While these locks are held, no service can start.
 absl::StatusOr<std::vector<runtime::UniqueFd>> LockServices(const std::string& state) {
   std::vector<runtime::UniqueFd> locks;
   for (const std::string_view service : kAllServices) {
@@ -266,12 +266,12 @@ bool HasState(const std::string& state) {
          fs::exists(state + "/jobs", error);
 }
 
-// All that a back-up would have, and the rest of the databases.
+// Moves aside everything that a backup would contain, and the rest of the databases.
 absl::StatusOr<std::string> MoveAside(const std::string& state, absl::Time now) {
   const std::string name_of_now = absl::StrCat(
       state, "/replaced-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::LocalTimeZone()));
   std::error_code error;
-  // (Another one may be of the same second.)
+  // Another one may have been made in the same second.
   std::string aside = name_of_now;
   for (int i = 2; fs::exists(fs::symlink_status(aside, error)); ++i) {
     aside = absl::StrCat(name_of_now, ".", i);
@@ -291,7 +291,7 @@ absl::StatusOr<std::string> MoveAside(const std::string& state, absl::Time now) 
   return aside;
 }
 
-// The first run of the back-up whose name is taken.
+// AlreadyExists for the first run of the backup whose name is taken in `logdir`.
 absl::Status CheckRunsAreFree(const std::string& runs, const std::string& logdir) {
   std::error_code error;
   for (fs::directory_iterator entry(runs, error), end; !error && entry != end;
@@ -305,7 +305,7 @@ absl::Status CheckRunsAreFree(const std::string& runs, const std::string& logdir
   return absl::OkStatus();
 }
 
-// The settings of the yard that was copied, as those of the last one.
+// Restores the copied yard's settings as those of the last yard.
 absl::Status RestoreWanted(const std::string& from, const runtime::Locations& to,
                            const std::string& logdir) {
   runtime::Locations there;
@@ -329,7 +329,7 @@ runtime::RestoredState MovesOf(const About& about, const std::string& state,
   if (!about.logdir.empty() && about.logdir != logdir) {
     restored.moved.emplace_back(about.logdir, logdir);
   }
-  // The inner one first.
+  // Nested paths come before their parents.
   std::sort(restored.moved.begin(), restored.moved.end(),
             [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   return restored;
@@ -413,7 +413,7 @@ absl::StatusOr<Restored> Restore(const runtime::Locations& locations,
   const std::string work = state + "/.restoring";
   if (absl::Status removed = RemoveAll(work); !removed.ok()) return removed;
   if (absl::Status made = runtime::MakeDirectories(work, 0700); !made.ok()) return made;
-  // (The marks of attempts are those of processes of the yard that was copied.)
+  // "started" marks of attempts name processes of the original yard, so their content is dropped.
   Copier copier("started");
   if (about->with_runs) {
     if (absl::Status made = runtime::MakeDirectories(restored.logdir, 0755); !made.ok()) {
@@ -449,7 +449,7 @@ absl::StatusOr<Restored> Restore(const runtime::Locations& locations,
       !written.ok()) {
     return written;
   }
-  // Databases last: without them nothing of it counts.
+  // Databases are moved last: without them, nothing of the restore counts.
   std::stable_partition(names.begin(), names.end(),
                         [](const std::string& name) { return !name.ends_with(".db"); });
   for (const std::string& name : names) {
