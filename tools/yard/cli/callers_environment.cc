@@ -9,9 +9,9 @@
 namespace yard {
 namespace {
 
-// Every task has the first one.
+// Every task has this variable.
 constexpr std::string_view kMark = "YARD_SOCKET=";
-// Names of what the launcher has set for a task, besides those below.
+// Lists further variables that the launcher has set for a task.
 constexpr std::string_view kNames = "YARD_VARIABLES=";
 constexpr const char* kOfTasks[] = {
     "YARD_SOCKET",     "YARD_FD",        "YARD_VARIABLES", "YARD_READY_FD",

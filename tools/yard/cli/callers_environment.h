@@ -6,9 +6,9 @@
 
 namespace yard {
 
-// The environment that a program gets from its caller, "NAME=value" each: all of it, but for what a
-// yard has set for the caller where that is a task itself. Variables that are told to one rank of a
-// cluster (RANK, TF_CONFIG, where to write its error) or to one trial do not belong to another one.
+// Returns the environment ("NAME=value") that a program inherits from the caller, without the
+// variables that a yard has set for the caller, if that is itself a task. Variables of one rank of
+// a cluster (RANK, TF_CONFIG, its error file) or of one trial must not leak into another.
 std::vector<std::string> CallersEnvironment(const std::vector<std::string>& environment);
 
 }  // namespace yard

@@ -8,12 +8,12 @@
 
 namespace yard {
 
-// The path that was typed for `option`, as seen from the caller's directory: absolute, without "."
-// and ".." and a slash at its end. Touches no file. Any thread.
+// Returns the path typed for `option`, resolved from the caller's directory: absolute, without ".",
+// ".." or a trailing slash. Touches no file. Any thread.
 //
-// InvalidArgument: it begins with "~". A shell expands that only at the beginning of a word, so
-// `--logdir=~/runs` brings it here, where it would be a directory of that name; a job file refuses
-// it too. (Ray Tune expands it.) Or it is no path of this machine (runtime/file/local_path.h).
+// InvalidArgument if it begins with "~": a shell expands "~" only at the beginning of a word, so
+// `--logdir=~/runs` arrives unexpanded and would name a directory "~". Job files refuse it too.
+// (Ray Tune expands it.) Also InvalidArgument if it is no local path (runtime/file/local_path.h).
 absl::StatusOr<std::string> CallersPath(std::string_view option, std::string_view path,
                                         std::string_view working_directory);
 

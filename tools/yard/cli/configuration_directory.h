@@ -6,9 +6,9 @@
 
 namespace yard {
 
-// Where this user keeps what is of the yard and is typed or chosen by hand:
-// $XDG_CONFIG_HOME/trainyard, else ~/.config/trainyard; empty if the environment ("NAME=value")
-// names neither. Touches no file.
+// Returns the directory of this user's files for the yard that are written or chosen by hand:
+// $XDG_CONFIG_HOME/trainyard, else ~/.config/trainyard; empty if the environment ("NAME=value") has
+// neither variable. Touches no file.
 std::string ConfigurationDirectory(const std::vector<std::string>& environment);
 
 }  // namespace yard

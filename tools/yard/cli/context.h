@@ -17,31 +17,32 @@
 
 namespace yard {
 
-// Everything that a verb may touch: tests give it strings and fakes, main() the real things.
+// All dependencies of a verb: tests pass strings and fakes, main() passes the real ones.
 struct Context {
-  std::ostream* out = nullptr;  // Data.
-  std::ostream* err = nullptr;  // Everything else.
-  int in = 0;                   // A descriptor: stdin. Not owned.
+  std::ostream* out = nullptr;  // Stream for data.
+  std::ostream* err = nullptr;  // Stream for everything else.
+  int in = 0;                   // File descriptor of stdin. Not owned.
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   bool color = false;  // Decided from --color, NO_COLOR, TERM and the terminal.
-  int width = 80;      // Size of the terminal, in columns and rows.
+  int width = 80;      // Size of the terminal in columns and rows.
   int height = 24;
   bool json = false;  // --json
   bool utc = false;   // --utc
-  // Time zone of the times that people read and type.
+  // Time zone of times that people read and type.
   absl::TimeZone zone() const { return utc ? absl::UTCTimeZone() : absl::LocalTimeZone(); }
-  // Columns that a table on `out` has; 0: any number.
+  // Width of tables on `out` in columns; 0 for unlimited.
   int out_width() const { return out_is_terminal ? width : 0; }
 
-  std::vector<std::string> rest;         // The words after "--".
+  std::vector<std::string> rest;         // Words after "--".
   std::vector<std::string> environment;  // "NAME=value"
   std::string working_directory;
   runtime::Locations locations;
   runtime::Clock* clock = runtime::Clock::Real();
   Interrupt* interrupt = nullptr;
 
-  // The process's place on the bus, made at first use: a verb that calls nobody pays nothing.
+  // The process's bus node and client, created at first use, so verbs without calls do not pay for
+  // them.
   std::function<absl::StatusOr<bus::Node*>()> node;
   std::function<absl::StatusOr<bus::Client*>()> client;
 };

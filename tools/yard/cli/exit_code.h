@@ -8,7 +8,7 @@ namespace yard {
 // Exit codes of the command line, the same for every verb.
 enum ExitCode : int {
   kDone = 0,
-  kFailed = 1,  // The thing failed.
+  kFailed = 1,  // The operation failed.
   kUsage = 2,
   kNotFound = 3,     // Not found, or ambiguous.
   kUnreachable = 4,  // A service is not reachable.
@@ -17,7 +17,7 @@ enum ExitCode : int {
   kInterrupted = 130,
 };
 
-// The exit code for what a call returned.
+// Maps the status of a call to an exit code.
 int ExitCodeOf(const absl::Status& status);
 
 }  // namespace yard

@@ -8,20 +8,20 @@
 
 namespace yard {
 
-// Ctrl-C, as a verb sees it. Any thread.
+// Delivers Ctrl-C to verbs. Any thread.
 class Interrupt {
  public:
-  // `otherwise` runs for an interrupt that no verb handles (it ends the process with 130).
+  // `otherwise` handles interrupts without a handler of a verb (it ends the process with 130).
   explicit Interrupt(std::function<void()> otherwise) : otherwise_(std::move(otherwise)) {}
 
-  // Runs `handler` for each interrupt from now on, on the thread that waits for signals; it may
-  // block, but must not call this. Empty: back to the default. Waits for a handler that runs.
+  // Runs `handler` for each later interrupt, on the signal thread; it may block, but must not call
+  // this object. An empty handler restores the default. Blocks while a handler runs.
   void Handle(std::function<void()> handler) {
     runtime::MutexLock lock(mutex_);
     while (running_) idle_.Wait(mutex_);
     handler_ = std::move(handler);
   }
-  // An interrupt has come.
+  // Runs the current handler. Called by the signal thread.
   void Raise() {
     std::function<void()> handler;
     {

@@ -26,7 +26,7 @@ std::string Quoted(std::string_view text) {
                       is_long ? "...\"" : "\"");
 }
 
-// Describes a value that somebody has written, in words.
+// Describes a value of the file in words.
 std::string Describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -195,7 +195,7 @@ bool NodeReader::Decimal(const YamlNode& node, double least, double most, double
   double number = 0;
   const char* const end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, number);
-  const bool in_range = number >= least && number <= most;  // Not a number is not.
+  const bool in_range = number >= least && number <= most;  // False for NaN.
   if (node.quoted || error != std::errc() || stop != end || !in_range) {
     Expected(node, form);
     return false;

@@ -13,33 +13,33 @@
 
 namespace yard {
 
-// A key that a map may have, what the reference says of it, and how its value gets into a Target.
+// A key of a map: its documentation, and how its value is read into a Target.
 template <typename Target>
 struct NodeKey {
   std::string_view name;
   std::string_view type;      // How it is written, in a word or two.
-  std::string_view fallback;  // The value where the key is not there.
+  std::string_view fallback;  // The value if the key is missing.
   std::string_view meaning;   // A sentence or two in Markdown.
   void (*read)(class NodeReader& in, const YamlNode& value, Target* target);
 };
 
-// Gets values of a kind out of a tree, and collects what is wrong: all of it is told at once. A
-// value that is wrong leaves the target as it was, and the result false.
+// Reads typed values from a YAML tree and collects the errors, so that all are reported together.
+// On a wrong value, methods return false and leave the target unchanged.
 class NodeReader {
  public:
-  // `source` is what errors begin with: a file, or a flag. Relative paths begin in `directory`.
+  // Errors begin with `source`: a file, or a flag. Relative paths are resolved from `directory`.
   NodeReader(std::string source, std::string directory)
       : source_(std::move(source)), directory_(std::move(directory)) {}
 
-  // "SOURCE:LINE:COLUMN: KEY.KEY: what"
+  // Adds an error: "SOURCE:LINE:COLUMN: KEY.KEY: what".
   void Wrong(const YamlNode& at, std::string_view what);
-  // InvalidArgument with a line for each place, in their order, at most 20.
+  // Returns InvalidArgument with one line for each error, in their order, at most 20.
   absl::Status status() const;
 
-  // Reads a map whose keys are all of these; an unknown one is told with its nearest neighbour.
+  // Reads a map with these keys; reports an unknown key together with the nearest known one.
   template <typename Target>
   void Keys(const YamlNode& map, std::span<const NodeKey<Target>> known, Target* target);
-  // Errors of what `read` reads are told under `key`.
+  // Reports errors inside `read` under `key`.
   template <typename Read>
   void Under(const std::string& key, const Read& read) {
     path_.push_back(key);
@@ -47,10 +47,12 @@ class NodeReader {
     path_.pop_back();
   }
 
+  // Check the kind of the node; `expected` describes in the error what should be there.
   bool IsMap(const YamlNode& node, std::string_view expected);
   bool IsList(const YamlNode& node, std::string_view expected);
-  // Numbers and true are texts as well: they are taken as they are written.
+  // Accepts numbers and booleans as text too, as they are written.
   bool Text(const YamlNode& node, std::string* value);
+  // Reads a path and makes it absolute. It must not be empty or begin with "~".
   bool Path(const YamlNode& node, std::string* value);
   bool Bool(const YamlNode& node, bool* value);
   template <typename Number>
@@ -60,7 +62,7 @@ class NodeReader {
     *value = static_cast<Number>(number);
     return true;
   }
-  // In milliseconds, rounded up.
+  // Reads a time in milliseconds, rounded up.
   template <typename Number>
   bool Time(const YamlNode& node, std::uint64_t most, Number* value) {
     std::uint64_t number = 0;
@@ -68,18 +70,22 @@ class NodeReader {
     *value = static_cast<Number>(number);
     return true;
   }
+  // Reads a size in bytes (ParseSize).
   bool Size(const YamlNode& node, std::uint64_t* value);
+  // Reads a number from `least` to `most`, both included.
   bool Decimal(const YamlNode& node, double least, double most, double* value);
+  // Reads one of `words`; sets `value` to its index.
   bool OneOf(const YamlNode& node, std::span<const std::string_view> words, std::size_t* value);
+  // Reads a list of texts.
   bool Texts(const YamlNode& node, std::vector<std::string>* values);
-  // Texts by name, as "NAME=value" in the map's order.
+  // Reads a map of texts as "NAME=value", in the order of the map.
   bool Assignments(const YamlNode& node, std::vector<std::string>* values);
 
  private:
   bool WholeNumber(const YamlNode& node, std::uint64_t least, std::uint64_t most,
                    std::uint64_t* value);
   bool Milliseconds(const YamlNode& node, std::uint64_t most, std::uint64_t* value);
-  // The text of a value that must have this form.
+  // Returns the text of a scalar; reports an error that names `form` otherwise.
   const std::string* Scalar(const YamlNode& node, std::string_view form);
   void Expected(const YamlNode& node, std::string_view form);
   void Unknown(const YamlNode& key, const std::vector<std::string_view>& known);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kLongest = 1e9;
 
-// Returns what is wrong with a number of seconds; empty if nothing is. NaN fails both comparisons.
+// Returns an error for a number of seconds; empty if it is valid. NaN fails both comparisons.
 std::string IsTime(const std::string& text) {
   double seconds = -1;
   if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kLongest) return "";
@@ -41,11 +41,11 @@ void OptionSet::Add(const char* name, std::uint64_t& value, const char* help) {
 void OptionSet::Add(const char* name, std::vector<std::string>& values, const char* help,
                     Need need) {
   auto* const option = app_->add_option(name, values, help)->required(need == Need::kRequired);
-  // (Else "[a,b]" would be two values.)
+  // CLI11 would otherwise split "[a,b]" into two values.
   if (name[0] == '-') option->expected(1)->take_all()->allow_extra_args(false);
 }
 
-// An option without a group is not in the help.
+// CLI11 omits options without a group from the help.
 void OptionSet::HiddenFlag(const std::string& name, bool& value) {
   app_->add_flag(name, value)->group("");
 }

@@ -10,21 +10,22 @@
 
 namespace yard {
 
-// When the events of `yard pub --rate` are due: event i, counted from 0, at start + i / rate. So
-// one that is late delays none that follow, and the mean rate is exact. Times are those of a
-// monotonic clock. Pure.
+// Computes when events of `yard pub --rate` are due: event i, from 0, at start + i / rate. So a
+// late event does not delay later ones, and the mean rate is exact. Times are from a monotonic
+// clock. Pure.
 class PublishPace {
  public:
-  // Events that are due within this time go in one request.
+  // Events due within this time share a request.
   static constexpr absl::Duration kTogether = absl::Milliseconds(1);
 
-  // `rate` is in events a second; 0: everything is due at once.
+  // `rate` is in events per second; 0 makes everything due at once.
   PublishPace(double rate, absl::Duration start) : rate_(rate), start_(start) {}
 
+  // Returns the time at which event `event`, counted from 0, is due.
   absl::Duration TimeOf(std::uint64_t event) const {
     return rate_ > 0 ? start_ + absl::Seconds(static_cast<double>(event) / rate_) : start_;
   }
-  // How many events are due at `now`, all together.
+  // Returns the total number of events that are due at `now`.
   std::uint64_t DueBy(absl::Duration now) const {
     if (rate_ <= 0) return std::numeric_limits<std::uint64_t>::max();
     const double passed = absl::ToDoubleSeconds(now - start_ + kTogether);

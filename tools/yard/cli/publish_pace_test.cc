@@ -19,7 +19,7 @@ TEST(PublishPaceTest, AThousandAtOneKilohertzTakeASecond) {
   EXPECT_EQ(pace.DueBy(kStart + absl::Microseconds(998'500)), 1000u);
 }
 
-// A caller that sleeps until an event's time finds the event due, at any rate.
+// If a caller sleeps until an event's time, the event is due then, at any rate.
 TEST(PublishPaceTest, AnEventIsDueAtItsTime) {
   for (const double rate : {0.001, 0.3, 1.0, 7.0, 999.9, 1e4, 1e6}) {
     const PublishPace pace(rate, kStart);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kWildcards = "*>";
 
-// Takes the first level off `rest`.
+// Removes the first level from `rest` and returns it.
 std::string_view TakeLevel(std::string_view* rest) {
   const std::size_t end = rest->find('/');
   const std::string_view level = rest->substr(0, end);

@@ -9,23 +9,24 @@
 
 namespace yard {
 
-// Pattern of the topics that `yard sub` prints. Without a wildcard: all that begin so ("m/",
-// "m/exp"). Else level by level: `*` is any one level, `>`, at the end, one or more of them, and
-// there is no beginning that is enough: "m/*/loss" (the "/" at its end may be left out) is
-// m/exp-1/loss/ and not m/exp-1/loss/top5/. As subjects of NATS, whose levels end with a dot. Any
-// thread.
+// Pattern of the topics that `yard sub` prints. Without a wildcard, it matches all topics that
+// begin with it ("m/", "m/exp"). With wildcards, it must match the whole topic level by level: `*`
+// is any one level, and a final `>` is one or more levels. "m/*/loss" (with or without a final "/")
+// matches m/exp-1/loss/ but not m/exp-1/loss/top5/. Like NATS subjects, whose levels end with a
+// dot. Any thread.
 class TopicPattern {
  public:
-  // InvalidArgument: a wildcard inside a level, or something behind a `>`.
+  // InvalidArgument if a wildcard is only part of a level, or if anything follows a `>`.
   static absl::StatusOr<TopicPattern> Parse(std::string_view text);
 
+  // Returns true if the pattern matches this topic.
   bool Matches(std::string_view topic) const;
-  // Every topic that it matches begins so: what the hub is asked for.
+  // The common prefix of all topics that it matches; the hub is asked for this.
   const std::string& prefix() const { return prefix_; }
 
  private:
   std::string prefix_;
-  std::vector<std::string> levels_;  // Empty: the prefix is all.
+  std::vector<std::string> levels_;  // If empty, the prefix is the whole pattern.
   bool open_ = false;                // More levels may follow.
 };
 

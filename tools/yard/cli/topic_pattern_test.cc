@@ -17,13 +17,13 @@ TEST(TopicPatternTest, MatchesAsItSays) {
     bool matches;
   };
   const Row rows[] = {
-      // Beginnings.
+      // Prefixes.
       {"", "t/a/", true},
       {"t/", "t/a/", true},
       {"t/", "m/a/", false},
       {"m/exp", "m/exp-10/loss/", true},
       {"m/exp/", "m/exp-10/loss/", false},
-      // One level.
+      // `*`: one level.
       {"m/*/loss/", "m/a/loss/", true},
       {"m/*/loss", "m/a/loss/", true},
       {"m/*/loss", "m/a/loss/top5/", false},
@@ -35,7 +35,7 @@ TEST(TopicPatternTest, MatchesAsItSays) {
       {"*/a", "t/a/", true},
       {"t/*/", "t/a/", true},
       {"t/*/", "t/", false},
-      // The rest.
+      // `>`: all remaining levels.
       {">", "t/", true},
       {">", "t/a/b/", true},
       {"t/>", "t/a/", true},

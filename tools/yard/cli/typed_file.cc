@@ -17,7 +17,7 @@
 namespace yard {
 namespace {
 
-// Waits for a pipe.
+// Blocks if the file is a pipe.
 absl::StatusOr<std::string> ReadText(int fd, const std::string& path, std::size_t most) {
   std::string text;
   std::array<char, 16 * 1024> chunk;

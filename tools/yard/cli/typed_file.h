@@ -8,17 +8,17 @@
 
 namespace yard {
 
-// A file that was named on the command line, as a text.
+// The text of a file named on the command line.
 struct TypedFile {
   std::string text;
   std::string name;       // Name of the file in errors: as typed, or "stdin".
-  std::string directory;  // Directory in which relative paths of the text begin.
+  std::string directory;  // Directory for relative paths in the text.
 };
 
-// Reads `file` as seen from `working_directory`; "-" is standard input. Relative paths in a file
-// begin in its directory, those of standard input and of a pipe in `working_directory`. The text
-// has `most` + 1 bytes at most, so that a caller with a limit notices a longer file. Blocks.
-// NotFound and the like name the path.
+// Reads `file`, resolved from `working_directory`; "-" is standard input. Relative paths in a file
+// are resolved from the file's directory, those in standard input and pipes from
+// `working_directory`. Returns at most `most` + 1 bytes, so that a caller with a limit notices a
+// longer file. Blocks. Errors such as NotFound name the path.
 absl::StatusOr<TypedFile> ReadTypedFile(const std::string& file,
                                         const std::string& working_directory, std::size_t most);
 

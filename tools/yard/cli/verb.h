@@ -10,11 +10,13 @@
 
 namespace yard {
 
-// One verb of the command line: its options, and what it does with them.
+// A verb of the command line: its options and its action.
 class Verb {
  public:
   virtual ~Verb() = default;
+  // Declares the options, whose values are in members of the verb.
   virtual void Declare(OptionSet& options) = 0;
+  // Runs the verb with the parsed options, and returns the exit code. May block.
   virtual int Run(Context& context) = 0;
 };
 
@@ -23,14 +25,14 @@ struct VerbEntry {
   const char* name;
   const char* summary;  // One line, at most 60 characters.
   std::array<const char*, 2> examples;
-  // The yard must be up: if it is wanted and its launcher is dead, it is started first.
+  // If the yard is wanted and its launcher is dead, the launcher is started before the verb runs.
   bool needs_yard;
   std::unique_ptr<Verb> (*make)();
-  // Meaning of the words behind "--": more words of the verb that are no flags, or those of a
-  // program. kAllWords: so are all words after the verb, unless there is a "--".
+  // Meaning of the words after "--": further positional words of the verb, or the command line of a
+  // program. With kAllWords, all words after the verb are the program's unless there is a "--".
   enum class Words { kOwn, kProgram, kAllWords };
   Words words = Words::kOwn;
-  // The verb changes something, and goes on to its end also when nobody reads its output any more.
+  // The verb changes something, so it runs to its end even if the reader of its output has gone.
   bool goes_on = false;
 };
 }  // namespace yard
