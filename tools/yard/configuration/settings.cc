@@ -12,7 +12,7 @@ namespace {
 
 std::string NameOf(const std::string& flag) { return flag.substr(0, flag.find('=')); }
 
-// By name.
+// Returns the flags' values by name.
 std::map<std::string, std::string> ByName(const std::vector<std::string>& flags) {
   std::map<std::string, std::string> values;
   for (const std::string& flag : flags) {
@@ -22,7 +22,7 @@ std::map<std::string, std::string> ByName(const std::vector<std::string>& flags)
   return values;
 }
 
-// All flags of a service, those of the data manager's own list first.
+// Returns all flags of a service; for the data manager, those of its own list first.
 std::vector<std::string> AllFlags(const Wanted& wanted, const std::string& service) {
   std::vector<std::string> flags;
   if (service == "datamanager") flags = wanted.datamanager;
@@ -72,7 +72,7 @@ std::map<std::string, std::string> SettingsOf(const Wanted& wanted) {
   for (const std::string_view service : kAllServices) {
     flags[std::string(service)] = ByName(AllFlags(wanted, std::string(service)));
   }
-  // A flag that all of them have is one setting.
+  // A flag with the same value in all services is one setting.
   for (const FlagKey& key : FlagKeys()) {
     if (!key.service.empty()) continue;
     const std::string name(key.key);
@@ -129,7 +129,8 @@ Wanted Over(Wanted base, const Wanted& over) {
     *flags = LastOfEach(*flags);
   };
   if (!over.datamanager.empty()) add(over.datamanager, &base.datamanager);
-  // If both lists of the data manager have a name, the one in `flags` counts.
+  // If a name is in both lists of the data manager, the one in `flags` would win, so it is removed
+  // there.
   if (const auto shared = base.flags.find("datamanager"); shared != base.flags.end()) {
     for (const std::string& flag : over.datamanager) {
       std::erase_if(shared->second,

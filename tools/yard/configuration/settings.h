@@ -12,32 +12,32 @@
 namespace yard {
 
 // The settings of a yard by their keys in a configuration file: "slots", "keep_trials",
-// "services.datamanager.cache_mb". A Wanted is what the services understand of them.
+// "services.datamanager.cache_mb". A Wanted holds the same settings as services use them.
 
-// A key at the top of a configuration file that is a flag of a service.
+// A top-level key of a configuration file that sets a service's flag.
 struct FlagKey {
   std::string_view key;      // The flag has the same name.
-  std::string_view service;  // Empty: of every service.
+  std::string_view service;  // Empty if it sets the flag of every service.
 };
-// All of them.
+// Returns all such keys.
 const std::vector<FlagKey>& FlagKeys();
 
-// The key of the flag `name` of a service: its own at the top of the file, else
+// Returns the key for flag `name` of a service: its top-level key, else
 // "services.SERVICE.NAME".
 std::string KeyOfFlag(std::string_view service, std::string_view name);
 
-// The settings that `wanted` has, as texts: of a service's flag its value, of a list of resources
-// "gpu=0,1 slots=4". A setting that nobody has made is missing.
+// Returns the settings of `wanted` as text: the value of a service's flag, "gpu=0,1 slots=4" for a
+// list of resources. Settings that were not made are absent.
 std::map<std::string, std::string> SettingsOf(const Wanted& wanted);
 
-// The keys whose settings differ.
+// Returns the keys whose settings differ.
 std::set<std::string> DifferentSettings(const Wanted& a, const Wanted& b);
 
-// `over` replaces the settings of `base` that it has itself; of a service's flags those of the same
-// name. Origins and the file are those of `base`.
+// Replaces the settings of `base` by those that `over` has, for services' flags by name. Keeps the
+// origins and the file of `base`.
 Wanted Over(Wanted base, const Wanted& over);
 
-// "NAME=VALUE" flags, each name once: the last one counts.
+// Returns the "NAME=VALUE" flags with each name once; the last value wins.
 std::vector<std::string> LastOfEach(const std::vector<std::string>& flags);
 
 }  // namespace yard

@@ -39,8 +39,8 @@ constexpr std::uint64_t kLongestTime = 100ULL * 365 * 86400 * 1000;
 constexpr std::uint64_t kLastPort = 65'535;
 constexpr std::uint64_t kMostFiles = 10'000;
 
-// The part of a file that was read so far. Its wanted.flags have what `services` says after what is
-// said of all.
+// The settings read so far. In wanted.flags, those from `services` follow those for all services,
+// so that they win.
 struct Draft {
   Wanted wanted;
   EngineWish engine = {};
@@ -53,7 +53,7 @@ void Note(const YamlNode& node, std::string_view key, Draft* draft) {
   draft->places[std::string(key)] = PlaceOf(node);
 }
 
-// A flag of the service that the table of settings names for `key`.
+// Adds the flag that the table of settings assigns to `key`, for its service or for all.
 void SetFlag(const YamlNode& node, std::string_view key, const std::string& value, Draft* draft) {
   for (const FlagKey& one : FlagKeys()) {
     if (one.key != key) continue;
@@ -80,7 +80,7 @@ void ReadSlots(NodeReader& in, const YamlNode& node, Draft* draft) {
   if (in.Whole(node, 1, kMostSlots, &draft->wanted.slots)) Note(node, "slots", draft);
 }
 
-// "gpu=0,1", as `yard up --resources` takes it; empty if it is none, which is said.
+// Returns "gpu=0,1", the form of `yard up --resources`; empty after an error, which is reported.
 std::string ResourceText(NodeReader& in, const std::string& name, const YamlNode& node) {
   if (node.kind != Kind::kList) {
     std::uint32_t amount = 0;
@@ -103,7 +103,7 @@ std::string ResourceText(NodeReader& in, const std::string& name, const YamlNode
     in.Wrong(node, "a member is a word without a comma");
     return "";
   }
-  // (A set of one member has a comma, so that it is no amount.)
+  // A set with one member gets a comma, to differ from an amount.
   return absl::StrCat(name, "=", absl::StrJoin(members, ","), members.size() == 1 ? "," : "");
 }
 
@@ -200,7 +200,7 @@ void ReadLogFiles(NodeReader& in, const YamlNode& node, Draft* draft) {
   if (!text.empty()) SetFlag(node, "log_files", text, draft);
 }
 
-// A command line for a shell: a text as it is, or words, each of which the shell reads as one.
+// Reads a shell command: text is taken unchanged, a list becomes quoted words.
 void ReadNotifyCommand(NodeReader& in, const YamlNode& node, Draft* draft) {
   std::vector<std::string> words;
   std::string line;
@@ -247,7 +247,7 @@ void ReadDiskFloor(NodeReader& in, const YamlNode& node, Draft* draft) {
   if (in.Size(node, &size)) SetFlag(node, "disk_floor", FormatSize(size), draft);
 }
 
-// The value of any flag as its service reads it. False: it is none, which is said.
+// Reads a flag's value in the service's format. Returns false after an error, which is reported.
 bool FlagText(NodeReader& in, const YamlNode& node, std::string* text) {
   if (node.kind != Kind::kList) return in.Text(node, text);
   std::vector<std::string> texts;
@@ -261,7 +261,7 @@ bool IsFlagName(const std::string& name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
-// Why a flag is no key below `services`; empty if it is one.
+// Returns why a flag may not stand under `services`; empty if it may.
 std::string NotBelowServices(std::string_view service, const std::string& name) {
   if (name == "listen" || name == "supervisor" || name == "check_flags" || name == "flagfile") {
     return "the yard itself decides about this flag";
@@ -296,7 +296,7 @@ void ReadService(NodeReader& in, const YamlNode& node, const std::string& servic
   }
 }
 
-// Read after all other keys: it says more of single services than they do.
+// Read after all other keys, because it overrides them for single services.
 void ReadServices(NodeReader& in, const YamlNode& node, Draft* draft) {
   if (!in.IsMap(node, "a map from services to their flags: {datamanager: {cache_mb: 512}}")) return;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
@@ -365,7 +365,7 @@ constexpr NodeKey<Draft> kKeys[] = {
      ReadLater},
 };
 
-// The origins of the settings, as a Wanted keeps them.
+// Returns the origins of the settings, in the format of Wanted.
 std::map<std::string, std::string> OriginsOf(const SettingsFile& file) {
   std::map<std::string, std::string> origins;
   for (const auto& [key, value] : SettingsOf(file.wanted)) {
@@ -376,7 +376,7 @@ std::map<std::string, std::string> OriginsOf(const SettingsFile& file) {
   return origins;
 }
 
-// The key of the flag of a service that an error of the service is about; empty: none is named.
+// Returns the key of the flag that a service's error is about; empty if none is recognised.
 std::string KeyInError(const std::string& error, const SettingsFile& file) {
   for (const std::string_view name : kAllServices) {
     const std::string service(name);
@@ -417,7 +417,7 @@ std::vector<SettingKey> SettingKeys() {
 
 absl::StatusOr<SettingsFile> ParseSettings(std::string_view text, const std::string& file,
                                            const std::string& directory) {
-  // (A file in which every line is a comment asks for nothing.)
+  // A file with comments only is valid and sets nothing.
   const bool is_empty = text.size() <= kMaxYamlBytes && HasNoYaml(text);
   auto root = is_empty ? YamlNode() : ParseYaml(text, file);
   if (!root.ok()) return root.status();
@@ -431,7 +431,7 @@ absl::StatusOr<SettingsFile> ParseSettings(std::string_view text, const std::str
   }
   if (absl::Status status = in.status(); !status.ok()) return status;
   for (auto& [service, flags] : draft.wanted.flags) flags = LastOfEach(flags);
-  // A flag of the data manager's own list that all services have, too, counts in its own list.
+  // If a flag common to all services is also in the data manager's own list, the latter wins.
   auto& shared = draft.wanted.flags["datamanager"];
   std::erase_if(shared, [&](const std::string& flag) {
     const std::string name = flag.substr(0, flag.find('=') + 1);

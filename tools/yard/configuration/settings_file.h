@@ -16,47 +16,48 @@
 namespace yard {
 
 // The configuration file of a yard, yard.yaml: docs/configuration.md. `yard up` and `yard config`
-// read it; services know no file, they get flags.
+// read it; services read no file and get flags instead.
 
 struct SettingsFile {
-  std::string path;  // Absolute; as typed where the file has none ("stdin").
-  // Without a logdir where the file has none. Its `file` and `origins` are set.
+  std::string path;  // Absolute path; as typed for stdin.
+  // Its logdir is empty if the file has none. Its `file` and `origins` are set.
   Wanted wanted;
-  // Where jobs run, and what of Slurm they get: for verbs, which read it each time.
+  // Default engine and Slurm settings of jobs, for verbs, which read them each time.
   EngineWish engine = {};
-  // Where each setting stands, by its key: "LINE:COLUMN".
+  // Position of each setting by key: "LINE:COLUMN".
   std::map<std::string, std::string> places;
 };
 
-// Reads the settings of a file's text, YAML or JSON. Relative paths in it begin in `directory`.
-// InvalidArgument has a line for each thing that is wrong: "FILE:LINE:COLUMN: KEY: what". Asks no
-// service and touches no file.
+// Parses a file's text, YAML or JSON. Relative paths are resolved from `directory`.
+// InvalidArgument has one line for each error: "FILE:LINE:COLUMN: KEY: what". Calls no service and
+// touches no file.
 absl::StatusOr<SettingsFile> ParseSettings(std::string_view text, const std::string& file,
                                            const std::string& directory);
 
-// The same from a file, found from the caller's directory. Blocks. NotFound and the like name the
+// The same, from a file found from the caller's directory. Blocks. Errors such as NotFound name the
 // path.
 absl::StatusOr<SettingsFile> ReadSettings(const Context& context, const std::string& file);
 
-// $XDG_CONFIG_HOME/trainyard/yard.yaml, else ~/.config/trainyard/yard.yaml; empty if the
-// environment names neither.
+// Returns $XDG_CONFIG_HOME/trainyard/yard.yaml, else ~/.config/trainyard/yard.yaml; empty if the
+// environment has neither variable.
 std::string StandardSettingsPath(const std::vector<std::string>& environment);
 
-// `file` if it is not empty, else the standard file if there is one.
+// Reads `file`, or if that is empty the standard file; nothing if that does not exist.
 absl::StatusOr<std::optional<SettingsFile>> FindSettings(const Context& context,
                                                          const std::string& file);
 
-// Asks the programs of the services whether they take what the file says, and looks for the program
-// of `trainer`. Blocks for some seconds at most. InvalidArgument as of ParseSettings().
+// Runs the services' programs to check the file's flags, and checks that the `trainer` program
+// exists. Blocks for some seconds at most. InvalidArgument as from ParseSettings().
 absl::Status CheckSettings(const Context& context, const SettingsFile& file);
-// Adds to an error of CheckServiceFlags() the place where the file has set the flag, if it has.
+// Prefixes an error of CheckServiceFlags() with the position of the flag in the file, if it is
+// there.
 absl::Status AtItsPlace(const SettingsFile& file, const absl::Status& wrong);
 
-// A key of a configuration file, described for its writer.
+// Documentation of a key of a configuration file.
 struct SettingKey {
   std::string_view name, type, fallback, meaning;
 };
-// Those at the top of the file, in the order of the reference.
+// Returns the top-level keys, in the order of the reference.
 std::vector<SettingKey> SettingKeys();
 
 }  // namespace yard

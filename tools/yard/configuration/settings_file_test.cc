@@ -81,7 +81,7 @@ TEST(SettingsFileTest, EveryKeyIsASetting) {
           Pair("min_free", "5%"), Pair("keep_jobs", "20"), Pair("keep_jobs_for", "172800s"),
           Pair("page", "off"), Pair("metrics_port", "9464"), Pair("notify", "notify-send 'a b'"),
           Pair("alerts", "loss>10,grad>=100"), Pair("disk_floor", "2GiB"),
-          // (One service has another one.)
+          // One service overrides the level of all.
           Pair("services.registry.log_level", "debug"),
           Pair("services.launcher.log_level", "debug"),
           Pair("services.datamanager.log_level", "error"),
@@ -91,7 +91,7 @@ TEST(SettingsFileTest, EveryKeyIsASetting) {
           Pair("services.datamanager.cache_mb", "512"),
           Pair("services.datamanager.reload_interval", "1s"), Pair("services.web.port", "7711"),
           Pair("services.web.address", "127.0.0.1,::1")));
-  // The reference has all of them.
+  // This file has every key of the reference.
   for (const SettingKey& key : SettingKeys()) {
     EXPECT_THAT(absl::StrCat("\n", kEverything),
                 HasSubstr(absl::StrCat("\n", std::string(key.name), ":")));

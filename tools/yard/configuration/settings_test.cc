@@ -48,7 +48,7 @@ TEST(SettingsTest, AFlagThatOnlySomeServicesHaveIsOneOfEach) {
 TEST(SettingsTest, TheOtherSettingsAreNamed) {
   Wanted other = Full();
   EXPECT_THAT(DifferentSettings(Full(), other), IsEmpty());
-  other.origins["slots"] = "a.yaml:3";  // Where it comes from is no difference.
+  other.origins["slots"] = "a.yaml:3";  // The origin is not part of the comparison.
   EXPECT_THAT(DifferentSettings(Full(), other), IsEmpty());
   other.slots = 0;
   other.datamanager = {"cache_mb=1", "index_bytes=0"};
@@ -69,7 +69,7 @@ TEST(SettingsTest, FlagsWinOverAFileOneByOne) {
   EXPECT_EQ(settings.at("services.datamanager.log_level"), "error");
   EXPECT_EQ(settings.at("services.datamanager.cache_mb"), "512");
   EXPECT_EQ(settings.at("resources"), "gpu=0,1 slots=4");
-  // Each flag is there once.
+  // Each flag appears once.
   EXPECT_THAT(Over(Full(), flags).flags.at("web"),
               UnorderedElementsAre("log_level=debug", "port=1"));
 }

@@ -15,7 +15,7 @@ namespace yard {
 namespace {
 
 constexpr char kName[] = "trainyard.service";
-// Variables that say where a yard is: the unit's yard is that of the shell that has enabled it.
+// Variables that locate a yard: the unit starts the yard of the shell that enabled it.
 constexpr std::string_view kPlaces[] = {"XDG_CONFIG_HOME",
                                         "XDG_STATE_HOME",
                                         "XDG_RUNTIME_DIR",
@@ -32,7 +32,7 @@ std::string ValueOf(const std::vector<std::string>& environment, std::string_vie
   return "";
 }
 
-// A word of a unit file, which systemd reads back as `text`.
+// Quotes a word of a unit file so that systemd reads `text` back.
 std::string UnitWord(std::string_view text, bool of_command) {
   std::string word = "\"";
   for (const char c : text) {
@@ -121,7 +121,7 @@ absl::Status InstallUserUnit(const UserUnit& unit) {
       !written.ok()) {
     return written;
   }
-  // As `systemctl --user enable` makes it.
+  // The same link as that of `systemctl --user enable`.
   const std::string target = "../" + std::string(kName);
   if (std::filesystem::read_symlink(unit.link, error) == target) return absl::OkStatus();
   (void)unlink(unit.link.c_str());

@@ -9,21 +9,21 @@
 
 namespace yard {
 
-// The systemd user unit that runs `yard up FILE` when its user's systemd starts.
+// A systemd user unit that runs `yard up FILE` when the user's systemd starts.
 struct UserUnit {
   std::string path;  // .../systemd/user/trainyard.service
-  std::string link;  // By which systemd starts it: .../default.target.wants/trainyard.service
+  std::string link;  // Enables it: .../default.target.wants/trainyard.service
   std::string text;
 };
 
-// `yard` and `file` are absolute paths; `environment` is the caller's, of which the variables that
-// say where the yard is go into the unit. InvalidArgument where a path or a variable has a line
-// break, or nothing says where the units of a user are.
+// Makes the unit. `yard` and `file` are absolute paths; variables of `environment` (the caller's)
+// that locate a yard are copied into it. InvalidArgument if a path or a variable contains a line
+// break, or if the directory of the user's units is unknown.
 absl::StatusOr<UserUnit> MakeUserUnit(const std::string& yard, const std::string& file,
                                       const std::vector<std::string>& environment);
 
-// Writes the unit and the link; the unit of before, if there is one, is replaced.
-// FailedPrecondition if systemd starts the services one by one already (trainyard.target).
+// Writes the unit and its link, and replaces an earlier unit. FailedPrecondition if systemd already
+// starts the services individually (trainyard.target).
 absl::Status InstallUserUnit(const UserUnit& unit);
 
 }  // namespace yard

@@ -54,7 +54,7 @@ TEST_F(UserUnitTest, ItIsEnabledWithoutSystemd) {
   for (int time = 0; time < 2; ++time) {
     ASSERT_TRUE(InstallUserUnit(*unit).ok());
     EXPECT_EQ(*runtime::ReadFile(unit->path, 1 << 16), unit->text);
-    EXPECT_EQ(*runtime::ReadFile(unit->link, 1 << 16), unit->text);  // The link leads there.
+    EXPECT_EQ(*runtime::ReadFile(unit->link, 1 << 16), unit->text);  // The link points to it.
     EXPECT_TRUE(std::filesystem::is_symlink(unit->link));
   }
 }
