@@ -16,7 +16,7 @@
 namespace yard {
 namespace {
 
-// Limit of a record: a message, its topic and time.
+// Limit of a record in bytes: a message with its topic and time.
 constexpr std::uint64_t kMaxPayloadBytes = (16 << 20) + 4096;
 constexpr std::size_t kReadBytes = 1 << 18;
 

@@ -14,27 +14,28 @@
 
 namespace yard {
 
-// Events as they were heard, in a file: what `yard sub --dump` writes and `yard pub --replay`
-// reads.
+// Received events in a file, written by `yard sub --dump` and read by `yard pub
+// --replay`.
 //
-// Records as of an event file (eventlog/record.h), so that each is checked and a file that was cut
-// off in one is whole up to there. The first holds kDumpFormat, each other one an event: u64 when
-// it was heard (microseconds since 1970, little endian), its topic, a newline, its message.
+// Records have the format of an event file (eventlog/record.h), so each is checksummed, and a
+// truncated file is valid up to its last complete record. The first record holds kDumpFormat, each
+// other one an event: u64 time of receipt (microseconds since 1970, little endian), topic, newline,
+// message.
 inline constexpr std::string_view kDumpFormat = "trainyard events 1\n";
 
 struct DumpedEvent {
   std::int64_t heard_us = 0;
   std::string topic;
-  std::string message;  // An Envelope, not verified.
+  std::string message;  // A serialized Envelope, not verified.
 };
 
-// One thread. Each event is given to the kernel at once: a killed process loses none.
+// One thread. Each event is written to the kernel at once, so a killed process loses none.
 class EventDumpWriter {
  public:
-  // Makes the file, of mode 0600, which will have at most `max_bytes`. AlreadyExists: it is there.
+  // Creates the file with mode 0600 and a limit of `max_bytes`. AlreadyExists if the file exists.
   static absl::StatusOr<std::unique_ptr<EventDumpWriter>> Create(const std::string& path,
                                                                  std::uint64_t max_bytes);
-  // ResourceExhausted: it would be longer than it may be, and stays as it is.
+  // ResourceExhausted if the file would exceed its limit; the file stays unchanged.
   absl::Status Add(std::int64_t heard_us, std::string_view topic, std::string_view message);
 
   std::uint64_t bytes() const { return bytes_; }
@@ -55,27 +56,27 @@ class EventDumpWriter {
 // One thread.
 class EventDumpReader {
  public:
-  // InvalidArgument: not such a file.
+  // InvalidArgument if the file is no event dump.
   static absl::StatusOr<std::unique_ptr<EventDumpReader>> Open(const std::string& path);
-  // Nothing: that was the last one. DataLoss: what is wrong at which byte.
+  // Returns the next event; nothing at the end. DataLoss names the damage and its byte offset.
   absl::StatusOr<std::optional<DumpedEvent>> Next();
-  // The last record is not whole: the writer was killed in it.
+  // True if the last record is incomplete, because the writer was killed.
   bool torn() const { return torn_; }
 
  private:
   EventDumpReader(std::string path, runtime::UniqueFd file)
       : path_(std::move(path)), file_(std::move(file)) {}
-  // The payload of the next record, valid until the next call; nothing at the end.
+  // Returns the next record's payload, valid until the next call; nothing at the end.
   absl::StatusOr<std::optional<std::string_view>> NextRecord();
-  // False: the end of the file.
+  // Returns false at the end of the file.
   absl::StatusOr<bool> Read();
   absl::Status Damaged(std::string_view what) const;
 
   const std::string path_;
   const runtime::UniqueFd file_;
   std::string buffer_;
-  std::size_t begin_ = 0;     // Bytes before it were given out.
-  std::uint64_t offset_ = 0;  // Place of `begin_` in the file.
+  std::size_t begin_ = 0;     // Bytes before it were already returned.
+  std::uint64_t offset_ = 0;  // File offset of `begin_`.
   bool torn_ = false;
 };
 

@@ -30,7 +30,7 @@ class EventDumpTest : public ::testing::Test {
     EXPECT_EQ((*writer)->bytes(), std::filesystem::file_size(path_));
     return (*writer)->bytes();
   }
-  // "TIME TOPIC MESSAGE" of each, then "torn" or what is wrong.
+  // Returns "TIME TOPIC MESSAGE" for each event, then "torn" or the error.
   std::vector<std::string> Read() const {
     const auto reader = EventDumpReader::Open(path_);
     if (!reader.ok()) return {std::string(reader.status().message())};
@@ -68,7 +68,7 @@ TEST_F(EventDumpTest, ManyEventsAreReadPieceByPiece) {
   EXPECT_EQ(Read().size(), 3000u);
 }
 
-// Whichever byte is the last one that a killed writer has got out.
+// Truncates the file at every byte at which a writer may have been killed.
 TEST_F(EventDumpTest, AFileThatEndsInARecordIsWholeUpToIt) {
   Write({{1, "e/a/", "first"}});
   const auto one = std::filesystem::file_size(path_);

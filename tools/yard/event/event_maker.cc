@@ -30,7 +30,7 @@ absl::Status CheckJson(const std::string& text) {
   try {
     const auto parsed = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    // Format: "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const std::string what = error.what();
     return absl::InvalidArgumentError(
         absl::StrCat("not JSON: ", what.substr(what.find("] ") + 2), "; --raw sends any text"));

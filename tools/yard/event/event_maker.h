@@ -12,27 +12,27 @@
 
 namespace yard {
 
-// Makes the events of one topic out of texts, for `yard pub`. Any thread.
+// Makes the events of one topic from texts, for `yard pub`. Any thread.
 class EventMaker {
  public:
   struct Options {
     std::string topic;
-    bool raw = false;  // Text is sent as it is; `type` is not looked at.
-    // A message of the bus ("TrialEvent") that JSON is made to; empty: JSON is sent as it is.
+    bool raw = false;  // Publishes text unchanged; `type` is ignored.
+    // Message type ("TrialEvent") that JSON is converted to; if empty, JSON is published as it is.
     std::string type = {};
     const MessageJson* messages = nullptr;  // Not owned; needed with a type.
   };
   explicit EventMaker(Options options) : options_(std::move(options)) {}
 
-  // InvalidArgument with line and column for what is not JSON, or not of the type; NotFound for a
-  // type that does not exist, with the one that may be meant.
+  // InvalidArgument, with line and column, for invalid JSON or JSON that does not fit the type;
+  // NotFound for an unknown type, with the nearest known one.
   absl::StatusOr<std::unique_ptr<msg::NewEventT>> Make(const std::string& text) const;
 
  private:
   const Options options_;
 };
 
-// InvalidArgument: no JSON, with its place.
+// InvalidArgument, with the position, if `text` is not JSON.
 absl::Status CheckJson(const std::string& text);
 
 }  // namespace yard

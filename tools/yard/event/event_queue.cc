@@ -5,7 +5,7 @@
 namespace yard {
 
 bool EventQueue::HasRoom(const Item& item) const {
-  // An item that is too big alone still goes through an empty queue.
+  // An item above the limit still passes through an empty queue.
   if (items_.empty()) return true;
   return items_.size() < options_.max_items &&
          bytes_ + item.topic.size() + item.text.size() <= options_.max_bytes;
@@ -14,7 +14,8 @@ bool EventQueue::HasRoom(const Item& item) const {
 void EventQueue::Add(Item item) {
   runtime::MutexLock lock(mutex_);
   if (closed_) return;
-  // After a drop nothing is taken until all before it is printed, so that the loss has one place.
+  // After a drop, nothing is accepted until the queue is drained, so that the loss has one
+  // position.
   if (dropped_ > 0 || !HasRoom(item)) {
     if (!item.is_loss || item.lost_events > 0) dropped_ += item.is_loss ? item.lost_events : 1;
     return;

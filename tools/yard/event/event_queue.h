@@ -13,20 +13,20 @@
 
 namespace yard {
 
-// Queue between the bus thread, which must not wait for a slow terminal, and the thread that
-// prints. An item without room is dropped and counted, and the loss is told in its place. Any
-// thread.
+// A bounded queue from the bus thread, which must not block on a slow terminal, to the printing
+// thread. Items above the limits are dropped and counted, and the loss is reported in their place.
+// Any thread.
 class EventQueue {
  public:
   struct Item {
     std::string topic = {};
-    std::string text = {};      // The text to print, or to keep.
+    std::string text = {};      // Text to print or to keep.
     std::int64_t heard_us = 0;  // Microseconds since 1970.
     std::uint64_t source = 0;   // From the event's head.
     std::uint64_t seq = 0;
     bool is_notice = false;         // `text` is about the events, and goes to stderr.
-    bool is_loss = false;           // Instead: events of `topic` (empty: any) are missing,
-    std::uint64_t lost_events = 0;  // so many; 0: nobody knows.
+    bool is_loss = false;           // A loss instead: events of `topic` (empty: any) are missing,
+    std::uint64_t lost_events = 0;  // this many; 0 if unknown.
   };
   struct Options {
     std::size_t max_items = 10'000;
@@ -35,13 +35,16 @@ class EventQueue {
   };
   explicit EventQueue(Options options) : options_(options) {}
 
+  // Queues an item, or drops and counts it if there is no room. Never blocks.
   void Add(Item item);
-  // Is less than half of it used?
+  // Returns true if less than half of the capacity is used.
   bool HasHalf() const;
-  // Wakes Take(); what is still in the queue is not given out any more.
+  // Wakes Take(), and discards the queued items.
   void Close();
+  // Returns true after Close().
   bool closed() const;
-  // Nothing: closed, or `deadline` (of the clock's Monotonic()) has come.
+  // Returns the next item; blocks. Nothing if the queue is closed, or at `deadline` (of the clock's
+  // Monotonic()).
   std::optional<Item> Take(absl::Duration deadline);
 
  private:

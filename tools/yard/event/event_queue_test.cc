@@ -10,7 +10,7 @@
 namespace yard {
 namespace {
 
-const absl::Duration kNow = absl::ZeroDuration();  // Long past on any clock.
+const absl::Duration kNow = absl::ZeroDuration();  // In the past for any clock.
 const absl::Duration kNever = absl::InfiniteDuration();
 
 EventQueue::Item Event(std::string text) { return {.topic = "e/", .text = std::move(text)}; }
@@ -43,7 +43,7 @@ TEST(EventQueueTest, TellsADropWhereItHappened) {
   EventQueue queue({.max_items = 2});
   for (const char* text : {"1", "2", "3", "4"}) queue.Add(Event(text));
   EXPECT_EQ(queue.Take(kNow)->text, "1");
-  queue.Add(Event("5"));  // Has room, but comes after the hole.
+  queue.Add(Event("5"));  // Fits, but comes after a dropped item.
   EXPECT_EQ(queue.Take(kNow)->text, "2");
   const auto loss = queue.Take(kNow);
   ASSERT_TRUE(loss.has_value());

@@ -28,7 +28,7 @@ absl::StatusOr<std::optional<EventReplay::Event>> EventReplay::Next() {
 }
 
 absl::StatusOr<EventReplay::Event> EventReplay::EventOf(const DumpedEvent& dumped) {
-  // (A copy that begins where a message may.)
+  // Copied, because a message must be aligned.
   const std::vector<std::uint8_t> message(dumped.message.begin(), dumped.message.end());
   const auto received = bus::Receive(message, message.size());
   if (!received.ok()) return received.status();
@@ -50,7 +50,7 @@ absl::StatusOr<EventReplay::Event> EventReplay::EventOf(const DumpedEvent& dumpe
       result.event->payload_type = envelope.payload_type()->str();
     }
   }
-  // Events from an owner's record were all heard at once, so the time of sending counts.
+  // Events from an owner's record were received together, so the time of sending is used if known.
   const bool has_time = envelope.head() != nullptr && envelope.head()->sent_us() != 0;
   result.due = DueOf(has_time ? envelope.head()->sent_us() : dumped.heard_us);
   return result;
@@ -61,7 +61,7 @@ absl::Duration EventReplay::DueOf(std::int64_t time_us) {
   if (events_ == 0) first_us_ = time_us;
   if (options_.speed <= 0) return absl::ZeroDuration();
   const absl::Duration behind = absl::FromUnixMicros(time_us) - absl::FromUnixMicros(first_us_);
-  // In the order of the file, also where a clock was set back.
+  // Due times never decrease, even if a clock was set back during the recording.
   last_due_ = std::max(last_due_, behind / options_.speed);
   return last_due_;
 }

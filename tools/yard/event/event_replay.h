@@ -14,27 +14,29 @@
 
 namespace yard {
 
-// The events of a dump, to be published again, each with its time. One thread.
+// Reads the events of a dump for publishing them again, each with its due time. One thread.
 class EventReplay {
  public:
   struct Options {
     std::string path = {};
-    // Put before each topic: "e/again/" makes "e/again/t/t-abcde/" of "t/t-abcde/". Empty: they
-    // keep theirs.
+    // Prefix of each topic: "e/again/" turns "t/t-abcde/" into "e/again/t/t-abcde/". If empty,
+    // topics stay unchanged.
     std::string root = {};
-    double speed = 1;  // Pace as a factor of the original one; 0: all at once.
-    double rate = 0;   // Instead: events a second.
+    double speed = 1;  // Factor of the original pace; 0 publishes all at once.
+    double rate = 0;   // If set, events per second instead of `speed`.
   };
   struct Event {
     std::unique_ptr<msg::NewEventT> event;
-    absl::Duration due;  // After the first.
+    absl::Duration due;  // Relative to the first event.
   };
+  // Opens the dump; errors of EventDumpReader::Open().
   static absl::StatusOr<EventReplay> Open(Options options);
 
-  // Nothing: that was the last one. PermissionDenied: its topic has an owner, and there is no root.
-  // InvalidArgument: it is no message of the bus. DataLoss: see event_dump.h. All say which one.
+  // Returns the next event; nothing at the end. PermissionDenied if its topic has an owner and
+  // there is no root; InvalidArgument if it is no bus message; DataLoss as in event_dump.h. Errors
+  // name the event.
   absl::StatusOr<std::optional<Event>> Next();
-  // The last one was not whole.
+  // True if the last event is incomplete.
   bool torn() const { return reader_->torn(); }
 
  private:

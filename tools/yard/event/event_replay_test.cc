@@ -26,7 +26,7 @@ class EventReplayTest : public ::testing::Test {
     ASSERT_EQ(writer.status(), absl::OkStatus());
     writer_ = *std::move(writer);
   }
-  // Adds an event with a payload; `sent_us` 0: the event has no head.
+  // Adds an event with a payload; without a head if `sent_us` is 0.
   void Add(const std::string& topic, std::int64_t sent_us, std::int64_t heard_us = 0) {
     msg::EnvelopeT event;
     if (sent_us != 0) event.head = std::make_unique<msg::Head>(1, 1, 1, sent_us);
@@ -38,7 +38,7 @@ class EventReplayTest : public ::testing::Test {
                               builder.GetBufferPointer() + builder.GetSize());
     ASSERT_EQ(writer_->Add(heard_us, topic, message), absl::OkStatus());
   }
-  // "TOPIC DUE" of each, then what is wrong.
+  // Returns "TOPIC DUE" for each event, then the error.
   std::vector<std::string> Replay(EventReplay::Options options) const {
     options.path = path_;
     auto replay = EventReplay::Open(options);

@@ -19,13 +19,14 @@ namespace {
 
 constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
 
-// An event from an owner's record may have no head.
+// Returns the head with a time of sending; null for an event from an owner's record, which may lack
+// it.
 const msg::Head* SentHead(const msg::Envelope& event) {
   const msg::Head* const head = event.head();
   return head == nullptr || head->sent_us() == 0 ? nullptr : head;
 }
 
-// "2026-05-02T12:30:05.000000Z +300us": when it was sent, and how long it was on its way.
+// Returns "2026-05-02T12:30:05.000000Z +300us": the time of sending and the latency.
 std::string Stamp(const msg::Envelope& event, absl::Time heard, absl::TimeZone zone) {
   const msg::Head* const head = SentHead(event);
   if (head == nullptr) return absl::StrCat(LocalTime(absl::ToUnixMicros(heard), zone), " recorded");
@@ -34,7 +35,7 @@ std::string Stamp(const msg::Envelope& event, absl::Time heard, absl::TimeZone z
                       absl::FormatDuration(absl::Trunc(way, absl::Microseconds(1))));
 }
 
-// "trial.state" and so on: the places of the objects in `value`.
+// Adds the paths of the members of `value`, such as "trial.state".
 void AddPlacesOf(const nlohmann::json& value, const std::string& before,
                  std::vector<std::string>* places) {
   constexpr std::size_t kMost = 200;
@@ -49,13 +50,13 @@ void AddPlacesOf(const nlohmann::json& value, const std::string& before,
   }
 }
 
-// Text as it is, if it is the value of a field; all else as JSON.
+// Returns a string field's value without quotes, and everything else as JSON.
 std::string Shown(const nlohmann::json& value, bool is_field) {
   if (is_field && value.is_string()) return runtime::Printable(value.get<std::string>());
   return runtime::Printable(value.dump(-1, ' ', false, kReplace));
 }
 
-// The place that may have been meant by one that is not there; empty if nothing is near.
+// Returns the existing path most similar to one that is missing; empty if none is similar.
 std::string MeantBy(const std::string& place, const nlohmann::json& body) {
   std::vector<std::string> places;
   AddPlacesOf(body, "", &places);
@@ -67,7 +68,7 @@ std::string MeantBy(const std::string& place, const nlohmann::json& body) {
 
 }  // namespace
 
-// Finds the places of a filter that no event has had.
+// Finds paths of a filter that no event has had.
 class EventView::Places {
  public:
   Places(const JsonFilter& filter, std::function<void(std::string line)> tell)
@@ -92,7 +93,7 @@ class EventView::Places {
     if (!are_enough) return;
     for (std::string& line : Take()) tell_(std::move(line));
   }
-  // Each once.
+  // Returns each missing path once.
   std::vector<std::string> Take() {
     std::vector<std::string> lines;
     runtime::MutexLock lock(mutex_);
@@ -108,7 +109,7 @@ class EventView::Places {
   }
 
  private:
-  static constexpr int kEnough = 10;  // Events; some have what others have not.
+  static constexpr int kEnough = 10;  // Events to wait for, since not every event has every path.
 
   const std::function<void(std::string line)> tell_;
   runtime::Mutex mutex_;

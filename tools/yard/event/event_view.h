@@ -19,7 +19,7 @@
 
 namespace yard {
 
-// Selects the events that `yard sub` prints, and renders them. Any thread.
+// Selects and formats the events that `yard sub` prints. Any thread.
 class EventView {
  public:
   struct Options {
@@ -27,29 +27,31 @@ class EventView {
     std::vector<std::string> fields;
     std::string filter;
     bool json = false;
-    bool for_terminal = false;                  // JSON that cannot drive one.
-    bool timestamps = false;                    // When it was sent, and how long it was on its way.
-    absl::TimeZone zone = absl::UTCTimeZone();  // Zone of times that are no JSON.
-    // Gets a line for each place of the filter that none of the first events has had. On the
-    // thread that brings an event.
+    bool for_terminal = false;                  // Escapes what could control a terminal.
+    bool timestamps = false;                    // Adds the time of sending and the latency.
+    absl::TimeZone zone = absl::UTCTimeZone();  // Time zone of times outside of JSON.
+    // Called with a line for each path of the filter that none of the first events has had. Runs on
+    // the thread that passes in events.
     std::function<void(std::string line)> on_missing = {};
   };
-  // InvalidArgument: what is wrong with one of them.
+  // InvalidArgument names the wrong option and its error.
   static absl::StatusOr<EventView> Make(const Options& options);
 
+  // Returns the topic prefixes to subscribe to.
   std::vector<std::string> Prefixes() const;
-  // The topic of a loss may be a beginning of topics.
+  // Returns true if the topic matches; the topic of a loss may be only a prefix of matching topics.
   bool Wants(std::string_view topic) const;
-  // Is the event to be kept as it is?
+  // Returns true if the event matches, for recording it unchanged.
   bool Passes(const MessageJson& messages, std::string_view topic,
               const msg::Envelope& event) const;
-  // "TOPIC  {...}", or one object with everything about the event; with a field its value alone,
-  // or instead of the body; with several, their values with tabs between them, or as an object; an
-  // event that has none of the fields is not wanted. Nothing: it is not wanted. An event with
-  // several results has a line for each.
+  // Formats an event: "TOPIC  {...}", or with JSON one object with everything about it. With one
+  // field, returns its value alone (or in place of the body); with several, their values separated
+  // by tabs, or as an object. Returns nothing for events that do not match or have none of the
+  // fields. An event with several results has one line for each.
   std::vector<std::string> LinesOf(const MessageJson& messages, std::string_view topic,
                                    const msg::Envelope& event, absl::Time heard) const;
-  // The same lines, if they have not been told: no more events come.
+  // Returns the lines about missing paths that on_missing has not reported; call after the last
+  // event.
   std::vector<std::string> Missing() const;
 
  private:
@@ -58,7 +60,7 @@ class EventView {
   bool Matches(std::string_view topic) const;
   std::optional<std::string> LineOf(std::string_view topic, const msg::Envelope& event,
                                     absl::Time heard, nlohmann::json body) const;
-  // Nothing: the body has none of the fields.
+  // Returns nothing if the body has none of the fields.
   std::optional<nlohmann::json> FieldsOf(const nlohmann::json& body) const;
   std::string Text(std::string_view topic, const msg::Envelope& event, absl::Time heard,
                    const nlohmann::json& body) const;
@@ -67,12 +69,12 @@ class EventView {
 
   std::vector<TopicPattern> patterns_;
   struct Field {
-    std::string text;  // As it was asked for.
+    std::string text;  // As typed.
     JsonPath place;
   };
   std::vector<Field> fields_;
   std::unique_ptr<JsonFilter> filter_;
-  std::shared_ptr<Places> places_;  // Places of the filter.
+  std::shared_ptr<Places> places_;  // Paths of the filter.
   bool json_ = false;
   bool for_terminal_ = false;
   bool timestamps_ = false;

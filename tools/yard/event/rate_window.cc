@@ -28,7 +28,7 @@ RateWindow::Report RateWindow::Describe(absl::Duration now) {
   report.mean_bytes = bytes / count;
   const double passed = absl::ToDoubleSeconds(events_.back().at - events_.front().at);
   if (passed > 0) {
-    // The time that has passed begins with the first event, which does not count.
+    // The measured time begins with the first event, so that event itself is not counted.
     report.hz = (count - 1) / passed;
     report.bytes_per_second = (bytes - static_cast<double>(events_.front().bytes)) / passed;
     DescribeIntervals(&report);
@@ -60,7 +60,7 @@ void RateWindow::DescribeDelays(Report* report) const {
   }
   if (delays.empty()) return;
   std::sort(delays.begin(), delays.end());
-  // The nearest rank: one of the values, never one between two.
+  // Nearest-rank percentile: always an actual value, never interpolated.
   const auto rank = [&](std::size_t percent) {
     return delays[(delays.size() * percent + 99) / 100 - 1];
   };

@@ -12,18 +12,20 @@
 
 namespace yard {
 
-// WholeLines that come in time: what waits for its rest for too long is given out by a thread of
-// its own. Any thread may call any method.
+// WholeLines with a timeout: a thread passes on incomplete lines that have waited too long.
+// Thread-safe.
 class TimelyLines {
  public:
-  // `take` as that of WholeLines, `flush` after each line or many; one call at a time.
+  // `take` as in WholeLines; `flush` is called after one or more lines. Calls are serialized.
   TimelyLines(WholeLines::Take take, std::function<void()> flush,
               runtime::Clock* clock = runtime::Clock::Real());
   ~TimelyLines();
   TimelyLines(const TimelyLines&) = delete;
   TimelyLines& operator=(const TimelyLines&) = delete;
 
+  // Adds a part of the output; passes on the lines that it completes.
   void Add(const msg::LogsReplyT& part);
+  // Passes on all incomplete lines.
   void Finish();
 
  private:
