@@ -20,7 +20,7 @@ constexpr std::size_t kLines = 20;
 constexpr std::size_t kLongestLine = 500;
 constexpr std::size_t kNames = 16;
 
-// "worker-0" of "j-abcde/worker-0".
+// Returns "worker-0" for the task "j-abcde/worker-0".
 std::string ShortName(const msg::TaskT& task) { return task.id.substr(task.id.find('/') + 1); }
 
 bool IsBad(msg::TaskState state) {
@@ -34,7 +34,7 @@ const msg::TaskT* FindTask(const msg::JobT& job, const std::string& name) {
   return nullptr;
 }
 
-// A launcher that says nothing of it: the bad task that ended first.
+// Fallback for a launcher that reports no failure: returns the bad task that ended first.
 const msg::TaskT* FirstBad(const msg::JobT& job) {
   const msg::TaskT* first = nullptr;
   const auto end = [](const msg::TaskT& task) {
@@ -74,7 +74,7 @@ std::string Names(const std::vector<std::string>& names) {
   return text;
 }
 
-// "worker-1: exit code 3", once for the first.
+// Returns the headline of the failure, for example "j-abcde FAILED: worker-1: exit code 3".
 std::string Headline(const msg::JobT& job, const msg::TaskT* culprit) {
   std::string text = job.id;
   if (!job.name.empty() && job.name != job.id) absl::StrAppend(&text, " ", job.name);
@@ -100,7 +100,7 @@ std::string When(const msg::JobT& job, const msg::AttemptT* attempt) {
   return text;
 }
 
-// Failed too, by themselves.
+// Returns the tasks that failed by themselves, besides the culprit.
 std::vector<std::string> Others(const msg::JobT& job, const msg::TaskT* culprit) {
   std::vector<std::string> others;
   for (const auto& task : job.tasks) {

@@ -7,20 +7,20 @@
 
 namespace yard {
 
-// The end of a job, as a person and as a script see it. Pure.
+// Describes the end of a job for people and for scripts. Pure.
 
-// Ended, and neither well nor because somebody asked it to stop.
+// Returns true if the job failed or was lost, and nobody had asked it to stop.
 bool HasFailed(const msg::JobT& job);
 
-// The last text that is printed about a job that failed, with all that is needed to find the cause:
-// the task that failed first and why, its last lines and where its log is; apart from it the tasks
-// that were ended because of it, and those that failed as well. Whole lines, nothing in them drives
-// a terminal. Empty for a job that has not failed.
+// Returns the text printed last about a failed job, with everything needed to find the cause: the
+// task that failed first and why, its last lines and its log file; then the tasks that were ended
+// as a consequence, and those that also failed. Whole lines, without control characters. Empty for
+// a job that has not failed.
 std::string FailureBlock(const msg::JobT& job);
 
-// A script's view of a job that has ended: 0 if it ended well or was stopped; else the exit code of
-// the task that failed first, 128 and the signal's number if it was killed, as shells have it; 127
-// and 126 if its program was not there or could not be executed; 5 if the job's time was over; 1
+// Returns the exit code for scripts: 0 if the job ended well or was stopped; otherwise that of the
+// task that failed first: its exit code, or 128 plus the signal's number, as in shells; 127 if its
+// program was not found and 126 if it could not be executed; 5 if the job exceeded its run time; 1
 // if nothing is known.
 int JobExitCode(const msg::JobT& job);
 

@@ -32,7 +32,7 @@ msg::AttemptT& AddTask(msg::JobT* job, const std::string& name, msg::TaskState s
   return *job->tasks.back()->attempts.back();
 }
 
-// worker-1 of three tasks has failed with exit code 3.
+// Returns a job of three tasks of which worker-1 has failed with exit code 3.
 msg::JobT FailedJob() {
   msg::JobT job;
   job.id = "j-abcde";

@@ -20,17 +20,17 @@
 namespace yard {
 namespace {
 
-constexpr absl::Duration kNames = absl::Seconds(1);  // For names that may have been meant.
+constexpr absl::Duration kNames = absl::Seconds(1);  // Timeout for suggestions of similar names.
 constexpr absl::Duration kPause = absl::Milliseconds(100);
-// A yard that is neither wanted nor there for so long was taken down.
+// A yard that is neither wanted nor running for this long was taken down.
 constexpr absl::Duration kGone = absl::Seconds(5);
 
-// Whether a broken stream is worth another try.
+// Returns true if a broken stream is worth a retry.
 bool Broke(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDataLoss(status);
 }
 
-// One outage after another of a followed service.
+// Handles the outages of a followed service, one after another.
 class Outage {
  public:
   Outage(Context& context, absl::Duration timeout, const Say& say)
@@ -41,8 +41,8 @@ class Outage {
   absl::Duration Left() const { return deadline_ - context_.clock->Monotonic(); }
   void Over() { since_ = absl::InfiniteDuration(); }
 
-  // After a break: says so once, starts what has to be started, waits a moment. An error if there
-  // is no point in going on.
+  // Call after a stream has broken: reports the outage once, starts the yard if needed, and waits
+  // briefly. Returns an error if retrying is pointless.
   absl::Status Next(const char* what, const absl::Status& why) {
     const absl::Duration now = context_.clock->Monotonic();
     if (since_ == absl::InfiniteDuration()) {
@@ -84,7 +84,7 @@ absl::StatusOr<msg::SweepT> FindSweep(bus::Client& client, const std::string& na
   msg::SweepsRequestT request;
   request.sweep = name;
   auto reply = client.Call<rpc::Trainer::Sweeps>(request, Patient());
-  // An older trainer has none.
+  // An older trainer has no sweeps.
   if (absl::IsUnimplemented(reply.status())) return absl::NotFoundError("no sweeps");
   if (!reply.ok()) return reply.status();
   if (reply->sweeps.empty()) return absl::NotFoundError(absl::StrCat("no sweep ", name));
@@ -126,7 +126,7 @@ bool IsLive(const Thing& thing) {
                        : !HasEnded(thing.job->state);
 }
 
-// This decides for one kind; the place of a task does not matter.
+// Looks up one kind of thing; ignores the task part of a job's name.
 absl::StatusOr<Thing> FindOfKind(bus::Client& client, const std::string& name, char kind) {
   if (kind == 't') return AsThing(FindTrial(client, name), &Thing::trial);
   if (kind == 's') return AsThing(FindSweep(client, name), &Thing::sweep);
@@ -134,8 +134,8 @@ absl::StatusOr<Thing> FindOfKind(bus::Client& client, const std::string& name, c
   return AsThing(FindJob(client, is_id ? name.substr(0, name.find('/')) : name), &Thing::job);
 }
 
-// This function decides what a name is: of those that have it, the first one, or the first that
-// lives.
+// Defines the meaning of a name: the first live thing that has it, in the order trial, sweep, job;
+// else the first ended one.
 absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name, Prefer prefer) {
   auto client = context.client();
   if (!client.ok()) return client.status();
@@ -144,7 +144,7 @@ absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name,
     auto thing = FindOfKind(**client, name, kind);
     if (thing.ok() && (prefer == Prefer::kTrial || IsLive(*thing))) return thing;
     if (thing.ok() && !ended) ended = *std::move(thing);
-    // (A caller that has found something does not hear that another service is away.)
+    // Once something was found, an unavailable service is no error.
     if (!thing.ok() && !absl::IsNotFound(thing.status()) && !ended) {
       return AsLookup(thing.status());
     }
@@ -163,7 +163,7 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefe
   std::vector<std::string> names;
   for (const msg::NameT& known :
        LiveNames(**client, {"trial", "sweep", "job", "run"}, "", "", kNames)) {
-    // A number in a name may be spelled otherwise than it was typed.
+    // The name may contain a number that was typed in another spelling.
     const bool is_other = known.name != name && known.kind != "run";
     if (is_other && WithPlainNumbers(known.name) == WithPlainNumbers(name)) {
       auto same = FindThingCalled(context, known.name, prefer);
@@ -289,7 +289,7 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
     outage.Over();
     for (msg::LogsRequestT& missed : positions.Missed(part)) {
       missed.errors_only = request.errors_only;
-      // Output that is removed by now is missing.
+      // Output that the launcher has deleted meanwhile is skipped.
       (void)(*client)->Stream<rpc::Launcher::Logs>(missed, give, {});
     }
     return give(part);
@@ -302,7 +302,7 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
     }
     if (!Broke(end.status())) return AsLookup(end.status());
     positions.Broke();
-    // The last lines that were asked for are known by their offset from here on.
+    // The requested last lines are known by offset now, so the new stream starts from there.
     if (some) request.last_lines = -1;
     if (absl::Status next = outage.Next("launcher", end.status()); !next.ok()) return next;
   }
@@ -337,7 +337,7 @@ absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name
   auto thing = FindThing(context, job);
   if (!thing.ok()) return thing.status();
   if (thing->trial.has_value() && HasEnded(thing->trial->state)) {
-    // A job that has ended too is what is meant.
+    // The ended trial may hide an ended job of the same name, which is meant here.
     auto client = context.client();
     if (!client.ok()) return client.status();
     if (auto ended = FindJob(**client, job); ended.ok()) {

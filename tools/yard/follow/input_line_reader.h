@@ -10,32 +10,33 @@
 
 namespace yard {
 
-// Lines of a file descriptor, which is not owned. One thread.
+// Reads lines from a file descriptor, which it does not own. One thread.
 class InputLineReader {
  public:
-  // A line has at most `max_bytes`.
+  // `max_bytes` is the limit of a line.
   InputLineReader(int fd, std::size_t max_bytes) : fd_(fd), max_bytes_(max_bytes) {}
   InputLineReader(const InputLineReader&) = delete;
   InputLineReader& operator=(const InputLineReader&) = delete;
 
-  // The next line without its "\n"; the last one needs none. Nothing: there are no more. Waits for
-  // it. InvalidArgument: too long, with its number; Unknown: what the kernel says.
+  // Returns the next line without its "\n", which the last line may lack; nothing at the end of
+  // input. Blocks. InvalidArgument, with the line number, if it is too long; Unknown for errors of
+  // the kernel.
   absl::StatusOr<std::optional<std::string>> Next();
-  // All that is left, whatever is in it; InvalidArgument if that is over `max_bytes`.
+  // Returns all remaining bytes; InvalidArgument if they exceed `max_bytes`. Blocks.
   absl::StatusOr<std::string> Rest();
-  // Next() would not wait.
+  // Returns true if Next() would not block.
   bool HasLine() const { return buffer_.find('\n', begin_) != std::string::npos; }
-  // Number of the line that Next() gave last, from 1.
+  // Number of the line that Next() returned last, from 1.
   std::uint64_t number() const { return number_; }
 
  private:
-  // False: the end.
+  // Returns false at the end of input.
   absl::StatusOr<bool> Read();
 
   const int fd_;
   const std::size_t max_bytes_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // Bytes before it were given out.
+  std::size_t begin_ = 0;  // Bytes before it were already returned.
   std::uint64_t number_ = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace yard {
 namespace {
 
-// Shared with the callbacks, which may come after a caller that has stopped waiting.
+// Shared with the callbacks, which may run after the caller has stopped waiting.
 struct Answers {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -53,7 +53,7 @@ std::vector<msg::NameT> LiveNames(bus::Client& client, const std::vector<std::st
                                      },
                                      {.timeout = timeout, .service = ServiceWith(kinds[i])});
   }
-  // The calls end by themselves; this is for a bus that does not.
+  // The calls time out by themselves; this guards against a bus that is stuck.
   runtime::MutexLock lock(answers->mutex);
   while (answers->missing > 0) {
     if (!answers->changed.WaitWithTimeout(answers->mutex, 2 * timeout)) break;

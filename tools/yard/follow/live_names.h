@@ -11,9 +11,9 @@
 
 namespace yard {
 
-// Names of these kinds that begin with `prefix` (of tags: of the run `of`), from the services that
-// have them, asked all at once. Blocks for `timeout` at most: what has not answered by then, or not
-// well, is left out. Each name once, in the order of the kinds.
+// Returns the names of these kinds that begin with `prefix` (for tags: of the run `of`), by calling
+// the services that have them in parallel. Blocks for at most `timeout`; skips services that fail
+// or have not answered by then. Each name once, in the order of the kinds.
 std::vector<msg::NameT> LiveNames(bus::Client& client, const std::vector<std::string_view>& kinds,
                                   const std::string& prefix, const std::string& of,
                                   absl::Duration timeout);

@@ -16,12 +16,13 @@
 
 namespace yard {
 
-// The terminal of something that is followed: what it says, and one live line below that, where
-// stderr is a terminal. Any thread.
+// Terminal output of a followed thing: scrolling text and, if stderr is a terminal, one live line
+// below it. Any thread.
 class LiveScreen {
  public:
   explicit LiveScreen(Context& context) : context_(context), live_(context.err_is_terminal) {}
 
+  // Prints output of the followed program, unchanged.
   void Output(msg::LogStream stream, std::string_view bytes) {
     runtime::MutexLock lock(mutex_);
     Clear();
@@ -33,7 +34,7 @@ class LiveScreen {
     at_line_start_ = bytes.empty() || bytes.back() == '\n';
     Draw();
   }
-  // A line of our own.
+  // Prints a message of this program, not of the followed one.
   void Say(const std::string& text) {
     runtime::MutexLock lock(mutex_);
     Clear();
@@ -42,21 +43,23 @@ class LiveScreen {
     at_line_start_ = true;
     Draw();
   }
+  // Prints a JSON object on stdout.
   void Object(const nlohmann::json& object) {
     runtime::MutexLock lock(mutex_);
     PrintJson(context_, object);
   }
+  // Replaces the live line; an empty one removes it.
   void SetLine(const std::string& line) {
     runtime::MutexLock lock(mutex_);
     Clear();
     line_ = runtime::Printable(line);
     Draw();
   }
-  // Removes the live line; nothing is drawn any more.
+  // Removes the live line, and draws it no more.
   void Close() {
     runtime::MutexLock lock(mutex_);
     Clear();
-    // The next text begins a line of its own, where somebody reads both.
+    // On a terminal, the next text starts on a new line.
     if (!at_line_start_ && live_) *context_.err << std::endl;
     live_ = false;
   }
@@ -67,7 +70,7 @@ class LiveScreen {
     drawn_ = false;
   }
   void Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    // In the middle of the program's own line there is no place for ours.
+    // While the program's line is incomplete, the live line cannot be drawn.
     if (!live_ || line_.empty() || !at_line_start_) return;
     *context_.err << FitText(line_, std::max(context_.width - 1, 10)) << std::flush;
     drawn_ = true;

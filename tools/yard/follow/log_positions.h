@@ -11,20 +11,20 @@
 
 namespace yard {
 
-// How far the output of a job's tasks is known, so that a stream of it that broke can begin anew
-// without a byte missing or told twice. Pure; one thread.
+// Tracks how much of a job's output has been received, so that a broken stream can be resumed
+// without losing or repeating a byte. Pure; one thread.
 class LogPositions {
  public:
-  // How many bytes at the front of the part are known already (all: its size). From now on the
-  // whole part is known. Attempts come oldest first: one that is older than all that are
-  // remembered (the last 100) counts as known.
+  // Records the part as received. Returns how many bytes at its front were already known (its size
+  // if all). Attempts arrive oldest first; only the last 100 are remembered, and an older one
+  // counts as known.
   std::size_t Take(const msg::LogsReplyT& part);
 
-  // The stream broke; the next one begins with the current attempts, or with the oldest again.
+  // Call when the stream broke; the next one starts with the current attempts or with the oldest.
   void Broke();
-  // Requests to make before the first part of a new stream is taken: for the rest of the attempt
-  // that was known, and those between, which have ended meanwhile (at most 100). Empty for other
-  // parts.
+  // Returns the requests to make before the first part of a new stream is taken: for the rest of
+  // the last known attempt, and for attempts in between, which have ended meanwhile (at most 100).
+  // Empty for later parts.
   std::vector<msg::LogsRequestT> Missed(const msg::LogsReplyT& part);
 
  private:
@@ -34,7 +34,7 @@ class LogPositions {
   };
   struct Place {
     std::map<std::uint32_t, Ends> attempts;
-    bool is_current = true;  // Known without a hole up to what came last.
+    bool is_current = true;  // Received without a gap up to the newest part.
   };
   std::map<std::string, Place> places_;
 };

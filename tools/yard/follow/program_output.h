@@ -9,9 +9,9 @@
 
 namespace yard {
 
-// The output of `argv`, at most `limit` bytes of it (then it is killed); nothing if it does not
-// start, fails, or has not ended by the deadline. For a program that asks nothing and whose errors
-// nobody reads; Capture() (tools/yard/at/captured.h) does the rest. Blocks.
+// The output of a program that never prompts and whose stderr is discarded; Capture()
+// (tools/yard/at/captured.h) covers all other programs. `ok` is false if the program did not start,
+// failed, or had not ended by the deadline. At `limit` bytes it is killed (`is_cut`). Blocks.
 struct ProgramOutput {
   bool ok = false;
   bool is_cut = false;

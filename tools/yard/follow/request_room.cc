@@ -10,7 +10,7 @@
 namespace yard {
 namespace {
 
-constexpr std::size_t kAround = 9;  // Bytes that a text in a message takes beside its own.
+constexpr std::size_t kAround = 9;  // Overhead of a string in a message.
 
 std::size_t BytesOf(const std::vector<std::string>& words) {
   std::size_t bytes = 0;

@@ -9,11 +9,11 @@
 
 namespace yard {
 
-// Bytes that a request to a service has, of the mebibyte of a message, for a person's words.
+// Part of a request's 1 MiB, in bytes, that user-supplied strings may take.
 inline constexpr std::size_t kRequestRoom = 1008 << 10;
 
-// InvalidArgument says which of them is the largest, and of an environment which variable is: they
-// do not fit into one request together.
+// InvalidArgument if these do not fit into one request together; it names the largest of them, and
+// for an environment the variable.
 absl::Status CheckRoom(const std::vector<std::string>& environment,
                        const std::vector<std::string>& argv, const std::string& config);
 

@@ -44,7 +44,7 @@ bool Selection::IsOne(std::string_view word) {
 }
 
 absl::StatusOr<Selection> Selection::Parse(std::string_view text) {
-  // (A label may be KEY=VALUE.)
+  // '=' is not an operator here, because a label may be KEY=VALUE.
   runtime::QueryText in("selection", text, "&|()\"'");
   auto root = runtime::ParseQuery<Condition>(&in, [&](Condition& condition) {
     const std::size_t start = in.at();

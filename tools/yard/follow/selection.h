@@ -13,15 +13,16 @@
 
 namespace yard {
 
-// Trials that are chosen by what is said of them: "label:night", "state:failed & !label:keep",
-// "name:lr-*". Connectives are those of every query (runtime/query/query_tree.h).
+// Selects trials by their properties: "label:night", "state:failed & !label:keep", "name:lr-*".
+// Operators are those of every query (runtime/query/query_tree.h).
 class Selection {
  public:
-  // True if a word that names a thing is meant as a selection.
+  // Returns true if a word is a selection rather than a name.
   static bool IsOne(std::string_view word);
-  // InvalidArgument shows where the text is wrong, and names the nearest word.
+  // InvalidArgument shows the position of the error, and suggests the nearest word.
   static absl::StatusOr<Selection> Parse(std::string_view text);
 
+  // Returns true if the trial matches.
   bool Has(const msg::TrialT& trial) const;
 
  private:
@@ -35,9 +36,9 @@ class Selection {
   runtime::QueryNode<Condition> root_;
 };
 
-// `words` with the ids of the trials, oldest first, in the place of each selection: those of which
-// it is true and which `fits`. Each word once. NotFound: a selection has no such trial; `what` says
-// which would have fit: "no trial that has not ended".
+// Replaces each selection in `words` by the ids of its trials, oldest first: those that match it
+// and that `fits` accepts. Each word appears once. NotFound if a selection has no such trial; the
+// error says that it selects `what`: "no trial that has not ended".
 absl::StatusOr<std::vector<std::string>> ExpandSelections(
     Context& context, const std::vector<std::string>& words,
     const std::function<bool(const msg::TrialT&)>& fits, std::string_view what);

@@ -11,7 +11,7 @@
 namespace yard {
 
 void PrintJson(Context& context, const nlohmann::json& json) {
-  // On a terminal all that is not ASCII is escaped: some of it commands the terminal.
+  // On a terminal, non-ASCII characters are escaped, because some control the terminal.
   const bool ascii = context.out_is_terminal;
   *context.out << bus::ExactJson(json).dump(-1, ' ', ascii,
                                             nlohmann::json::error_handler_t::replace)

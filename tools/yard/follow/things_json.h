@@ -10,7 +10,7 @@
 
 namespace yard {
 
-// JSON that `--json` prints for a trial, a sweep and a job.
+// The JSON that `--json` prints for trials, sweeps and jobs.
 using bus::MetricNumbers;
 using bus::MetricsToJson;
 using bus::NumberToJson;
@@ -19,9 +19,9 @@ using bus::TextOrNull;
 using bus::TimeToJson;
 using bus::ToJson;
 
-// One line on `out`; invalid UTF-8 is replaced, an integer beyond 2^53 is a string.
+// Prints one line on `out`. Replaces invalid UTF-8; integers beyond 2^53 become strings.
 void PrintJson(Context& context, const nlohmann::json& json);
-// "loss 0.0811  accuracy 0.974": the first few metrics for a line.
+// Returns the first `limit` metrics for a line: "loss 0.0811  accuracy 0.974".
 std::string MetricsLine(const std::string& metrics, std::size_t limit = 4);
 
 }  // namespace yard
