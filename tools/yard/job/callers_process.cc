@@ -33,7 +33,7 @@ msg::CallersProcessT CallersProcess() {
   msg::CallersProcessT process;
   process.umask = 0022;
   process.nice = getpriority(PRIO_PROCESS, 0);
-  // umask(2) cannot tell it without setting it.
+  // umask(2) cannot read the mask without changing it.
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     const std::string key = line.substr(0, line.find(':'));

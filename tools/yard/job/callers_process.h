@@ -5,9 +5,9 @@
 
 namespace yard {
 
-// Properties that this process has from the shell that has started it, besides its environment:
-// umask, niceness, processors, limits. A program that it asks the yard to run gets the same, as it
-// would from nohup, at or srun. Any thread.
+// Returns the properties that this process inherited from its shell, besides the environment:
+// umask, niceness, CPU affinity and limits. A program that the yard runs for it gets the same ones,
+// as it would from nohup, at or srun. Any thread.
 msg::CallersProcessT CallersProcess();
 
 }  // namespace yard

@@ -32,7 +32,7 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr std::size_t kMostSaid = 64 << 10;
 
-// A service's program that looks at its flags.
+// A service's program that checks its flags.
 class Check {
  public:
   static absl::StatusOr<Check> Start(const Context& context, std::string service,
@@ -61,7 +61,7 @@ class Check {
     const std::vector<std::string> lines =
         absl::StrSplit(absl::StripTrailingAsciiWhitespace(said), '\n');
     absl::string_view line = lines.back();
-    // The line begins with the name of the service.
+    // The error line begins with the name of the service.
     const bool is_its =
         absl::ConsumePrefix(&line, absl::StrCat(service_.substr(0, service_.find(' ')), ": "));
     const std::string why = runtime::Printable(runtime::Std(line));
@@ -77,7 +77,7 @@ class Check {
   Check(std::string service, runtime::Subprocess process, runtime::UniqueFd output)
       : service_(std::move(service)), process_(std::move(process)), output_(std::move(output)) {}
 
-  // Until it has closed its output.
+  // Reads until the program closes its output.
   std::string Read(absl::Time deadline) const {
     std::string said;
     while (said.size() < kMostSaid) {

@@ -7,9 +7,9 @@
 
 namespace yard {
 
-// Asks the program of each service that `wanted` has flags for whether it takes them; none of them
-// begins to serve. Blocks until all have said so, for some seconds at most. InvalidArgument names
-// the service and its flag, FailedPrecondition a --trainer that is none.
+// Runs each service's program that has flags in `wanted`, to check these flags without serving.
+// Blocks until all have answered, for some seconds at most. InvalidArgument names the service and
+// its flag; FailedPrecondition if the --trainer is not a trainer.
 absl::Status CheckServiceFlags(const Context& context, const Wanted& wanted);
 
 }  // namespace yard

@@ -19,9 +19,9 @@
 namespace yard {
 namespace {
 
-// One document of a file.
+// A document of a file with several.
 struct Document {
-  // As many empty lines as there are before it, so that its places are those of the file.
+  // Preceded by as many empty lines as come before it, so that positions are those of the file.
   std::string text;
   int first_line = 1;
 };
@@ -49,7 +49,7 @@ std::vector<Document> Split(std::string_view text) {
   return documents;
 }
 
-// The order of keys means nothing, but for that of the task types, which is the order of the ranks.
+// Ignores the order of keys, except that of task types, which determines the ranks.
 std::string Applied(const msg::JobSpecT& spec) {
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   nlohmann::json job =
@@ -85,7 +85,7 @@ class Reader {
     jobs_.push_back({std::move(name), *std::move(draft), std::move(applied)});
   }
 
-  // In the order in which they start.
+  // Returns the jobs in the order in which they start.
   absl::StatusOr<std::vector<FleetJob>> Jobs() {
     if (errors_.empty() && jobs_.empty()) Add(absl::StrCat(file_, ":1:1: the file has no job"));
     std::vector<FleetJob> ordered;
@@ -113,7 +113,7 @@ class Reader {
   void Add(std::string error) { errors_.push_back(std::move(error)); }
 
   static int LineOf(const Document& document) {
-    // (The line of the separator, or the one behind it.)
+    // Returns the line of the separator, or the first line with content after it.
     int line = document.first_line;
     std::string_view text = document.text;
     text.remove_prefix(static_cast<std::size_t>(line - 1));
@@ -137,7 +137,7 @@ class Reader {
 
   const std::string file_, directory_;
   std::vector<FleetJob> jobs_;
-  std::map<std::string, int> lines_;  // The line of each name.
+  std::map<std::string, int> lines_;  // Line of each name.
   std::vector<std::string> errors_;
 };
 

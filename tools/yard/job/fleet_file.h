@@ -10,34 +10,35 @@
 
 namespace yard {
 
-// Jobs that a file keeps: job files (job_file.h) one after the other, separated by lines `---`,
-// each with a name.
+// A fleet: the jobs that one file defines, as job files (job_file.h) with names, separated by lines
+// `---`.
 
 struct FleetJob {
   std::string name;
   JobDraft draft;
-  // The job as the file has it, as JSON: equal texts are equal jobs. It has nothing of the
+  // Canonical JSON of the job in the file: equal texts mean equal jobs. Contains nothing of the
   // caller's environment.
   std::string applied;
 };
 
 struct Fleet {
-  std::string path;  // Absolute: the file is what a fleet is known by.
-  // In the order in which they start: behind those of the file that they start after, else as in
-  // the file.
+  std::string path;  // Absolute path, which identifies the fleet.
+  // In the order in which they start: a job follows those in the file that it starts after;
+  // otherwise in the order of the file.
   std::vector<FleetJob> jobs;
 };
 
-// Jobs of a fleet at most.
+// Limit of jobs in a fleet.
 inline constexpr std::size_t kMaxFleet = 200;
 
-// Reads a file's text. Relative paths in it begin in `directory`, where jobs without `cwd` run,
-// too. InvalidArgument has a line for each thing that is wrong: "FILE:LINE:COLUMN: KEY: what".
+// Parses a file's text. Relative paths are resolved from `directory`, which is also the working
+// directory of jobs without `cwd`. InvalidArgument has one line for each error: "FILE:LINE:COLUMN:
+// KEY: what".
 absl::StatusOr<Fleet> ParseFleet(std::string_view text, const std::string& file,
                                  const std::string& directory);
 
 // The same from a file, found from `working_directory`. Blocks. InvalidArgument for standard input;
-// NotFound and the like name the path.
+// errors such as NotFound name the path.
 absl::StatusOr<Fleet> ReadFleet(const std::string& file, const std::string& working_directory);
 
 }  // namespace yard

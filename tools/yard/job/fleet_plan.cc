@@ -15,14 +15,14 @@ namespace {
 
 using Action = FleetStep::Action;
 
-constexpr std::size_t kMostNamed = 5;  // Keys in which a job differs.
+constexpr std::size_t kMostNamed = 5;  // Number of differing keys that are named.
 
 bool HasEnded(const msg::JobT& job) {
   return job.state == msg::TaskState::Exited || job.state == msg::TaskState::Failed ||
          job.state == msg::TaskState::Lost;
 }
 
-// The live job of each name, else the newest.
+// Returns for each name its live job, else its newest.
 std::map<std::string, const msg::JobT*> ByName(const std::vector<const msg::JobT*>& jobs) {
   std::map<std::string, const msg::JobT*> by_name;
   for (const msg::JobT* const job : jobs) {
@@ -36,7 +36,7 @@ std::map<std::string, const msg::JobT*> ByName(const std::vector<const msg::JobT
   return by_name;
 }
 
-// The step for a job of this file that is in the yard.
+// Returns the step for a job of the file that exists in the yard.
 FleetStep StepOf(FleetJob& wanted, const msg::JobT& known) {
   FleetStep step{.name = wanted.name, .id = known.id, .job = &wanted};
   const bool changed = known.applied != wanted.applied;

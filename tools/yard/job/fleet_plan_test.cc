@@ -22,7 +22,7 @@ class FleetPlanTest : public ::testing::Test {
   FleetPlanTest() { Read("name: a\ncommand: [x]\n---\nname: b\ncommand: [x]\n"); }
 
   void Read(const std::string& text) { fleet_ = ParseFleet(text, kPath, "/f").value(); }
-  // A job of the yard, as it was applied from that text.
+  // Adds a job to the yard, as applied from this text.
   msg::JobT& Job(const std::string& name, TaskState state, const std::string& text = "",
                  const std::string& from = kPath) {
     jobs_.push_back(std::make_unique<msg::JobT>());
@@ -43,7 +43,7 @@ class FleetPlanTest : public ::testing::Test {
     for (const auto& job : jobs_) known.push_back(job.get());
     return PlanFleet(fleet_, known, prune, [](const std::string& path) { return path != "/gone"; });
   }
-  // "a start is new", each.
+  // Returns steps like "a start is new".
   std::vector<std::string> Plan(bool prune = false) {
     const auto steps = Make(prune);
     EXPECT_TRUE(steps.ok()) << steps.status();
@@ -107,7 +107,7 @@ TEST_F(FleetPlanTest, AJobOfSomebodyElseIsNotTouched) {
   EXPECT_THAT(std::string(Make().status().message()), HasSubstr("no file keeps it"));
   jobs_[0]->applied_from = "/other/fleet.yaml";
   EXPECT_THAT(std::string(Make().status().message()), HasSubstr("/other/fleet.yaml keeps it"));
-  // An ended one is in nobody's way, and a file that was moved away keeps nothing.
+  // An ended job does not block a name, and a file that no longer exists owns no jobs.
   jobs_[0]->state = TaskState::Exited;
   EXPECT_THAT(Plan(), ElementsAre("a start is new", "b start is new"));
   jobs_[0]->state = TaskState::Running;

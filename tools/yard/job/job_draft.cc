@@ -20,7 +20,7 @@ constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
 
 using Groups = std::map<std::string, const msg::TaskGroupT*>;
 
-// The types that wait for each other in a circle through `type`, it at both ends; else empty.
+// Finds a cycle of start_after through `type`, which is at both ends of the result; empty if none.
 class Circle {
  public:
   explicit Circle(const Groups& groups) : groups_(groups) {}
@@ -32,7 +32,7 @@ class Circle {
   }
 
  private:
-  // Extends the path from `from` to `to`.
+  // Extends the path from `from` to `to`; returns false if there is no way.
   bool Find(const std::string& from, const std::string& to) {
     const auto group = groups_.find(from);
     if (group == groups_.end() || !seen_.insert(from).second) return false;

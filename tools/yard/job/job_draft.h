@@ -12,42 +12,42 @@
 
 namespace yard {
 
-// A job as a file and flags have it so far.
+// A job as built so far from a file and flags.
 struct JobDraft {
-  // `environment` is only what they add to the caller's; paths are absolute; each group has its
+  // `environment` has only additions to the caller's; paths are absolute; each group has a
   // `count`.
   msg::JobSpecT spec;
-  EngineWish engine = {};  // `engine` and `slurm`.
-  // The job's keys that were given: a default is another thing.
+  EngineWish engine = {};  // The keys `engine` and `slurm`.
+  // Keys of the job that were given explicitly, to tell them from defaults.
   std::set<std::string> given;
 };
 
-// Tasks of a job at most, all types together.
+// Limit of a job's tasks, over all types.
 inline constexpr std::uint32_t kMaxTasks = 1000;
 
-// Something about the task types that does not fit together.
+// An inconsistency of the task types.
 struct TaskProblem {
   std::string type;
-  std::string key;  // "addresses", "start_after", ...; empty: the type as such.
+  std::string key;  // "addresses", "start_after", ...; empty for the type itself.
   std::string what;
 };
-// At most one chief and kMaxTasks tasks; as many addresses as tasks, all different; start_after
-// names types that there are, in an order that can be. Pure.
+// Checks: at most one chief and kMaxTasks tasks; as many addresses as tasks, all different;
+// start_after names existing types, without a cycle. Pure.
 std::vector<TaskProblem> CheckTasks(const msg::JobSpecT& spec);
 
-// "worker-0" would be a task's name as well as a type's; types are part of paths and topics.
-// Empty if `type` is good, else what is wrong.
+// Returns an error for `type`; empty if it is valid. Types are parts of paths and topics;
+// "worker-0" is refused because it could also be a task's name.
 std::string CheckTaskType(const std::string& type);
 
-// The job as it is sent to the launcher: `environment` and `directory` are the caller's, and the
-// draft's environment comes on top. A limit of restarts without a policy means on-failure, a policy
-// without a limit has none. InvalidArgument for what CheckTasks() finds, and where there is no
-// program to run.
+// Completes a draft into the request for the launcher. `environment` and `directory` are the
+// caller's; the draft's variables override them. A limit of restarts without a policy implies
+// on-failure; a policy without a limit has no limit. InvalidArgument for errors of CheckTasks(),
+// and if there is no program to run.
 absl::StatusOr<msg::JobSpecT> CompleteJob(JobDraft draft,
                                           const std::vector<std::string>& environment,
                                           const std::string& directory);
 
-// `over` replaces variables of `base` and adds new ones. The order is that of `base`.
+// Replaces variables of `base` by those of `over` and appends new ones. Keeps the order of `base`.
 std::vector<std::string> Overlay(const std::vector<std::string>& base,
                                  const std::vector<std::string>& over);
 

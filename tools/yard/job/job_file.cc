@@ -26,7 +26,7 @@ using Spec = msg::JobSpecT;
 
 constexpr std::size_t kLongestName = 128;
 constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-// A century.
+// A hundred years, in milliseconds.
 constexpr std::uint64_t kLongestTime = 100ULL * 365 * 86400 * 1000;
 constexpr std::uint64_t kLeastRotateSize = 64 * 1024;
 
@@ -60,7 +60,7 @@ void ReadStopSignal(NodeReader& in, const YamlNode& node, Spec* spec) {
   spec->stop_signal = *signal;
 }
 
-// On the wire 0 stands for the default, and no time at all is not to be had.
+// In the message, 0 means the default grace, so a grace of zero becomes 1 ms.
 void ReadStopGrace(NodeReader& in, const YamlNode& node, Spec* spec) {
   if (in.Time(node, kMax32, &spec->stop_grace_ms) && spec->stop_grace_ms == 0) {
     spec->stop_grace_ms = 1;
@@ -101,14 +101,14 @@ void ReadLabels(NodeReader& in, const YamlNode& node, Spec* spec) {
   }
 }
 
-// `program` with `args`, and `command`, are read together, after the others; so are keys of task
-// types that the job has for all of them.
+// `program` with `args`, and `command`, are read together, after the other keys; so are keys that
+// the job sets for all its task types.
 void ReadLater(NodeReader&, const YamlNode&, Spec*) {}
 
 constexpr std::string_view kOfEveryType[] = {"ready_pattern", "ready_fd", "resources", "limits",
                                              "memory",        "cpus",     "processes"};
 
-// Nobody has asked for a cluster: it is one task.
+// Without `tasks`, the job is a single task.
 void AddOnlyTask(Spec* spec) {
   auto worker = std::make_unique<msg::TaskGroupT>();
   worker->type = "worker";
@@ -134,7 +134,7 @@ void ReadForEveryType(NodeReader& in, const YamlNode& root, Spec* spec) {
         if (key.name != name) continue;
         in.Under(std::string(name), [&] { key.read(in, *value, group.get()); });
       }
-      if (!in.status().ok()) break;  // All types would say the same.
+      if (!in.status().ok()) break;  // Stop at the first error: all types would repeat it.
       if (group->ready_pattern.empty() || group->ready_fd == 0) continue;
       in.Wrong(*value, "a task is ready by ready_pattern or ready_fd, not both");
       break;
@@ -167,7 +167,7 @@ void ReadNumber(NodeReader& in, const YamlNode& node, Spec* spec) {
   in.Whole(node, 0, kMax32, &(spec->*field));
 }
 
-// On the wire 0 stands for the default.
+// In the message, 0 means the default, so a delay of zero becomes 1 ms.
 template <std::uint32_t Spec::*field>
 void ReadDelay(NodeReader& in, const YamlNode& node, Spec* spec) {
   constexpr std::uint64_t kLongestDelay = 24ULL * 3600 * 1000;
@@ -192,7 +192,7 @@ void ReadAfter(NodeReader& in, const YamlNode& node, Spec* spec) {
   }
 }
 
-// Things of a job that exclude each other.
+// Checks for keys of a job that exclude each other.
 void CheckTogether(NodeReader& in, const YamlNode& root, const Spec& spec) {
   if (spec.autostart && spec.daemon) {
     in.Wrong(*root.Find("autostart"),
@@ -312,7 +312,7 @@ void ReadEngine(NodeReader& in, const YamlNode& root, EngineWish* engine) {
   }
 }
 
-// The value of a flag as a file would have it. Nothing: a name without a value.
+// Converts a flag's values to a file's node. Returns nothing if a name has no value.
 std::optional<YamlNode> NodeOfFlag(const std::string& key, const std::vector<std::string>& values,
                                    NodeReader* in) {
   const bool is_map = key == "environment" || key == "labels" || key == "resources" ||

@@ -11,34 +11,34 @@
 
 namespace yard {
 
-// The keys of a job file: docs/job_file_reference.md. Re-imagines the constructor of TensorFlow's
-// multi-process runner and its cluster specs, with positions for all that is wrong.
+// Reads job files, whose keys docs/job_file_reference.md lists. Re-imagines the constructor of
+// TensorFlow's multi-process runner and its cluster specs, with positions in all errors.
 
-// Reads a job from a file's text, YAML or JSON. Relative paths in it begin in `directory`.
-// InvalidArgument has a line for each thing that is wrong: "FILE:LINE:COLUMN: KEY: what".
+// Parses a job file's text, YAML or JSON. Relative paths are resolved from `directory`.
+// InvalidArgument has one line for each error: "FILE:LINE:COLUMN: KEY: what".
 absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file,
                                   const std::string& directory);
 
-// The same from a file, found from `working_directory`; its relative paths begin where it is.
-// Relative paths in standard input ("-") and in a pipe begin in `working_directory`. Blocks.
-// NotFound and the like name the path.
+// The same from a file, found from `working_directory`; its relative paths are resolved from its
+// own directory, those in standard input ("-") and pipes from `working_directory`. Blocks. Errors
+// such as NotFound name the path.
 absl::StatusOr<JobDraft> ReadJob(const std::string& file, const std::string& working_directory);
 
-// Sets one key of the job, as a file would: `value` is a text, with `=` between name and value
-// where the key takes a map, and more than one then. The value replaces the draft's; names of a map
-// are added to it. InvalidArgument begins with "--KEY: ".
+// Sets one key of the job as a file would. Each value is text; for a key that takes a map it is
+// NAME=VALUE, and there may be several. A value replaces that of the draft; names are added to its
+// map. InvalidArgument messages begin with "--KEY: ".
 absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& values,
                        const std::string& directory, JobDraft* draft);
 // The same for a key of every task type.
 absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& values,
                         const std::string& directory, JobDraft* draft);
 
-// A key of a job file, described for its writer.
+// Documentation of a key of a job file.
 struct JobKey {
-  bool of_task_type = false;  // Below `tasks`; else of the job.
+  bool of_task_type = false;  // A key under `tasks`; else of the job.
   std::string_view name, type, fallback, meaning;
 };
-// All of them, those of the job first.
+// Returns all keys, those of the job first.
 std::vector<JobKey> JobKeys();
 
 }  // namespace yard

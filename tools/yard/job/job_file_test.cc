@@ -33,7 +33,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-// Every key there is.
+// A file with every key.
 constexpr char kEverything[] = R"(name: first
 program: python3
 args: [train.py, --lr, 0.1, --fast, true]
@@ -103,7 +103,7 @@ std::vector<std::string> Errors(const std::string& text) {
   return absl::StrSplit(std::string(draft.status().message()), '\n');
 }
 
-// The one thing that is wrong.
+// Returns the only error.
 std::string Error(const std::string& text) {
   const auto errors = Errors(text);
   EXPECT_EQ(errors.size(), 1U) << errors[1];
@@ -157,7 +157,7 @@ TEST(JobFileTest, KeysOfTaskTypesAreForAllThatSayNothingElse) {
   EXPECT_EQ(worker.resources.at(0)->amount, 1U);
   EXPECT_EQ(worker.control_limits->processes, 100U);
   EXPECT_EQ(last.ready_pattern, "") << "it has a ready_fd";
-  // Without task types there is one task, and no cluster.
+  // Without task types, the job is a single task and no cluster.
   const msg::JobSpecT alone = Job("command: [x]\nresources: {gpu: 1}\n");
   ASSERT_EQ(alone.groups.size(), 1U);
   EXPECT_EQ(alone.task_type, "worker");
@@ -409,7 +409,7 @@ TEST(JobFileTest, AValueInAnErrorCannotDriveTheTerminalAndIsShort) {
   EXPECT_LT(error.size(), 200U);
 }
 
-// ---- back to a file
+// ---- Back to a file
 
 TEST(JobJsonTest, AJobComesBackFromItsJson) {
   const msg::JobSpecT job = Job(kEverything);
@@ -421,7 +421,7 @@ TEST(JobJsonTest, AJobComesBackFromItsJson) {
   EXPECT_EQ(again.groups[1]->control_limits->milli_cpus, 500U);
   EXPECT_TRUE(again.release_ports);
   EXPECT_EQ(again.max_run_time_ms, job.max_run_time_ms);
-  // Each key but `program` and `args`, which are `command` now.
+  // All keys, with `program` and `args` merged into `command`.
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json.size(), 30U) << text;
 }
@@ -440,7 +440,7 @@ TEST(JobJsonTest, ValuesOfTheEnvironmentAreHidden) {
   EXPECT_THAT(JobToJson(job, Secrets::kShown).dump(), HasSubstr("geheim=1"));
 }
 
-// ---- files
+// ---- Files
 
 class ReadJobTest : public ::testing::Test {
  protected:
@@ -485,7 +485,7 @@ TEST_F(ReadJobTest, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(std::string(big.status().message()), HasSubstr("big: larger than 1 MiB"));
 }
 
-// ---- flags
+// ---- Flags
 
 TEST(SetJobKeyTest, ReplacesValuesAndAddsToMaps) {
   auto draft = ParseJob("max_run_time: 1h\nenvironment: {A: 1, B: 2}\nlabels: {x: 1}", "f", "/");
@@ -527,7 +527,7 @@ TEST(SetJobKeyTest, KeysOfTasksAreForEachTypeOrForOneWorker) {
   EXPECT_EQ(empty.spec.groups[0]->control_limits->memory_bytes, 1U << 30);
 }
 
-// ---- hostile files
+// ---- Hostile files
 
 TEST(JobFileTest, ChangesAnywhereGiveAJobOrErrorsWithPlaces) {
   std::vector<std::string> words = {

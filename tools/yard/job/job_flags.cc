@@ -10,7 +10,7 @@
 namespace yard {
 namespace {
 
-// The flags that help only names.
+// Flags that the help only names, without lines of their own.
 constexpr const char* kValues[] = {
     "rpc_layer",      "grpc_fail_fast",      "max_run_time", "stop_signal",     "stop_grace",
     "restart_window", "log_directory",       "log_limit",    "log_rotate_size", "log_rotate_files",

@@ -13,16 +13,16 @@
 
 namespace yard {
 
-// A job as flags: the keys of a job file by the same names, and a count for each task type. The
-// object outlives the OptionSet that parses into it.
+// A job as flags: the keys of a job file under the same names, and a count for each task type. Must
+// outlive the OptionSet that parses into it.
 class JobFlags {
  public:
-  // Help has a line for the flags that most need, and names the others.
+  // The help has lines for the flags that most users need, and names the others.
   void Declare(OptionSet& options);
 
-  // Sets what was given over `draft`; what was not stays. Task types come in the order of the
-  // draft, then chief, worker, ps, evaluator, then those of --task; 0 takes one away. Relative
-  // paths begin in `working_directory`. InvalidArgument begins with the flag.
+  // Overrides `draft` by the given flags. Task types come in the draft's order, then chief, worker,
+  // ps, evaluator, then those of --task; a count of 0 removes a type. Relative paths are resolved
+  // from `working_directory`. InvalidArgument messages begin with the flag.
   absl::Status Apply(const std::string& working_directory, JobDraft* draft) const;
 
  private:
@@ -30,7 +30,7 @@ class JobFlags {
 
   TaskCountFlags counts_;
   TaskResourceFlags resources_;
-  // By key; what was not given is empty.
+  // By key; empty if not given.
   std::map<std::string, std::string> values_;
   std::map<std::string, std::vector<std::string>> assignments_;
 };

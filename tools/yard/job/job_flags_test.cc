@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The job that the flags make of a file, as JSON.
+// Returns, as JSON, the job that results from the flags over a file.
 absl::StatusOr<std::string> Applied(std::vector<std::string> words,
                                     const std::string& file = "{}") {
   CLI::App app;

@@ -22,7 +22,7 @@ std::string Time(std::uint64_t milliseconds) {
   return FormatTime(absl::Milliseconds(static_cast<std::int64_t>(milliseconds)));
 }
 
-// Only what says something.
+// Omits empty values.
 void Put(Json* json, const char* key, const std::string& value) {
   if (!value.empty()) (*json)[key] = value;
 }

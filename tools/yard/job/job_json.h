@@ -9,14 +9,14 @@
 
 namespace yard {
 
-// Values of the environment, which may be secrets.
+// Whether to show the values of environment variables, which may be secrets.
 enum class Secrets { kHidden, kShown };
 
-// A job as a job file in JSON: what ParseJob() reads gives the same job again, but for hidden
-// values. Keys that have their default are left out.
+// Returns a job as a job file in JSON. ParseJob() restores the same job from it, except for hidden
+// values. Omits keys with their default value.
 nlohmann::ordered_json JobToJson(const msg::JobSpecT& spec, Secrets secrets);
 
-// Those keys of a task type that say what each task needs and may use: resources, limits, memory,
+// Adds the keys of a task type about each task's resources and limits: resources, limits, memory,
 // cpus, processes. `control` may be null.
 void PutResources(const std::vector<std::unique_ptr<msg::ResourceRequestT>>& resources,
                   const std::vector<std::unique_ptr<msg::ProcessLimitT>>& limits,

@@ -9,8 +9,9 @@
 
 namespace yard {
 
-// Reads a liveness probe: one of `command`, `tcp`, `http` and `heartbeat`, and `period`, `timeout`,
-// `failures`, `start_delay`. Errors are told to `in`; then the probe stays as it was.
+// Reads a liveness probe: one of `command`, `tcp`, `http` and `heartbeat`, with `period`,
+// `timeout`, `failures`, `start_delay`. Reports errors to `in`, and then leaves the probe
+// unchanged.
 void ReadProbe(NodeReader& in, const YamlNode& node, std::unique_ptr<msg::ProbeT>* probe);
 
 }  // namespace yard

@@ -10,24 +10,24 @@
 
 namespace yard {
 
-// How many tasks of each type, as `launch` and `run` are told: --chief, --worker, --ps, --evaluator
-// and --task TYPE=N. The object outlives the OptionSet that parses into it.
+// Flags of `launch` and `run` with the number of tasks of each type: --chief, --worker, --ps,
+// --evaluator and --task TYPE=N. Must outlive the OptionSet that parses into it.
 class TaskCountFlags {
  public:
-  // Help has a line for those that most need.
+  // Declares the flags; the help has lines for those that most users need.
   void Declare(OptionSet& options);
-  // Help has none.
+  // Declares the flags, all hidden from the help.
   void DeclareHidden(OptionSet& options);
-  // Sets --task ("task") if no count was given. False: it is another flag.
+  // Sets --task ("task") unless a count was given. Returns false for other flags.
   bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
 
   struct Count {
     std::string type;
     std::uint32_t count = 0;
   };
-  // The counts that were given: chief, worker, ps, evaluator, then those of --task, in the order of
-  // the command line. A type may come again, and a count may be 0. InvalidArgument begins with the
-  // flag.
+  // Returns the given counts: chief, worker, ps, evaluator, then those of --task in the order of
+  // the command line. A type may appear twice, and a count may be 0. InvalidArgument messages begin
+  // with the flag.
   absl::StatusOr<std::vector<Count>> Counts() const;
 
  private:

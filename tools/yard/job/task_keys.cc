@@ -24,11 +24,11 @@ using Kind = YamlNode::Kind;
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-// 0 to 2 are the program's own, 3 is the report channel.
+// Descriptors 0 to 2 are the program's own, 3 is the report channel.
 constexpr std::uint64_t kFirstReadyFd = 4;
 constexpr std::uint64_t kLastReadyFd = 255;
 
-// setrlimit(2), and which of them are bytes.
+// Names of setrlimit(2) limits, and which of them are in bytes.
 struct LimitName {
   std::string_view name;
   bool is_size;
@@ -47,7 +47,7 @@ bool IsName(const std::string& name) {
              std::string::npos;
 }
 
-// HOST:PORT; an IPv6 address is in brackets.
+// Returns true for HOST:PORT; an IPv6 address must be in brackets.
 bool IsAddress(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return false;
@@ -144,7 +144,8 @@ void ReadLimit(NodeReader& in, const YamlNode& node, const LimitName& name, Grou
   limit->name = std::string(name.name);
   limit->soft = *soft;
   limit->hard = *hard;
-  // The first is told as SIGXCPU, the second as a SIGKILL that could come from anybody.
+  // Exceeding the soft limit sends SIGXCPU, which identifies the cause; the hard limit sends
+  // SIGKILL, which does not. So the hard limit is one second higher.
   const bool is_told = name.name == "cpu" && colon == std::string::npos && *soft < kUnlimited;
   if (is_told) ++limit->hard;
   group->process_limits.push_back(std::move(limit));
@@ -205,7 +206,7 @@ void ReadEnvironment(NodeReader& in, const YamlNode& node, Group* group) {
   if (in.Assignments(node, &added)) group->environment = Overlay(group->environment, added);
 }
 
-// Read together, after the others.
+// These keys are read together, after the others.
 void ReadLater(NodeReader&, const YamlNode&, Group*) {}
 
 constexpr NodeKey<Group> kTaskKeys[] = {
@@ -300,7 +301,7 @@ void ReadTasks(NodeReader& in, const YamlNode& tasks, msg::JobSpecT* spec) {
     in.Under(type, [&] { ReadGroup(in, tasks.items[i], group.get()); });
     if (group->count > 0) spec->groups.push_back(std::move(group));
   }
-  if (!in.status().ok()) return;  // Errors that follow from these need not be told.
+  if (!in.status().ok()) return;  // Skip errors that would only follow from these.
   if (spec->groups.empty()) return in.Wrong(tasks, "expected a task type with at least one task");
   TellProblems(in, tasks, *spec);
 }

@@ -11,16 +11,16 @@
 
 namespace yard {
 
-// The part of a job file under `tasks:`. Errors are told to `in`.
+// Reads the part of a job file under `tasks:`. Errors are reported to `in`.
 
-// The keys of a task type: docs/job_file_reference.md.
+// Returns the keys of a task type: docs/job_file_reference.md.
 std::span<const NodeKey<msg::TaskGroupT>> TaskKeys();
 
-// A map from task type to how many there are, to their addresses, or to a map of TaskKeys(); in its
-// order. Checks also what CheckTasks() does.
+// Reads a map from task types to their counts, addresses, or maps of TaskKeys(); keeps its order.
+// Also checks everything that CheckTasks() does.
 void ReadTasks(NodeReader& in, const YamlNode& tasks, msg::JobSpecT* spec);
 
-// `command`, or `program` with `args`, of a job or of a task type.
+// Reads `command`, or `program` with `args`, of a job or of a task type.
 void ReadCommand(NodeReader& in, const YamlNode& map, std::vector<std::string>* argv);
 
 }  // namespace yard

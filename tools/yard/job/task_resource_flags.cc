@@ -44,7 +44,7 @@ absl::Status TaskResourceFlags::Apply(JobDraft* draft) const {
   }
   for (const auto& [key, values] : all) {
     if (values.empty()) continue;
-    // (None of these keys holds a path.)
+    // None of these keys has a path, so no directory is needed.
     const absl::Status status = SetTaskKey(key, values, /*directory=*/"", draft);
     if (!status.ok()) return status;
   }

@@ -11,17 +11,17 @@
 
 namespace yard {
 
-// Flags of `launch` and `run` that say what each task needs and may use: --resources and --limits,
-// which take NAME=VALUE and may come again, --memory, --cpus and --processes. They are the keys of
-// a task type in a job file (docs/jobs.md). The object outlives the OptionSet that parses into it.
+// Flags of `launch` and `run` for each task's resources and limits: --resources and --limits
+// (NAME=VALUE, repeatable), --memory, --cpus and --processes. They equal the keys of a task type in
+// a job file (docs/jobs.md). Must outlive the OptionSet that parses into it.
 class TaskResourceFlags {
  public:
-  // Help has no lines for them.
+  // Declares the flags, hidden from the help.
   void DeclareHidden(OptionSet& options);
-  // Sets a flag, named without its dashes, that was not given. False: it is none of these.
+  // Sets a flag, named without dashes, unless it was given. Returns false for any other name.
   bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
-  // Sets what was given for every task type of the draft; one without types gets a worker, if
-  // anything was. InvalidArgument begins with the flag.
+  // Sets the given values for every task type of the draft; a draft without types gets a worker, if
+  // any flag was given. InvalidArgument messages begin with the flag.
   absl::Status Apply(JobDraft* draft) const;
 
  private:

@@ -16,7 +16,7 @@ std::string PathVariable() {
   return path == nullptr ? "/usr/bin:/bin" : path;
 }
 
-// Names of processes and functions are words of strangers.
+// Escapes names of processes and functions, which are untrusted text.
 std::string PrintableLines(const std::string& text) {
   std::string lines;
   for (const auto line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {

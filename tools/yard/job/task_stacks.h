@@ -11,16 +11,16 @@
 
 namespace yard {
 
-// Where the processes of a job's tasks are now (process_stacks.h). They are asked by this program:
-// it must run on their machine, in their pid namespace and as their user.
+// Stack traces of a task's processes (process_stacks.h). This program reads them itself, so it must
+// run on the same machine, in the same PID namespace and as the same user.
 struct TaskStacks {
   std::string task;  // "j-abcde/worker-0"
   std::vector<runtime::ProcessStacks> processes;
-  std::string note;  // Why there are no processes; empty if there are.
+  std::string note;  // Why there are no processes; else empty.
 };
 
-// The tasks that run, in the order of their ranks; `only` is the id of one of them, or empty.
-// FailedPrecondition: none of them runs. Blocks for seconds.
+// Returns the running tasks in the order of their ranks; `only` is the id of one of them, or empty
+// for all. FailedPrecondition if no task runs. Blocks for seconds.
 absl::StatusOr<std::vector<TaskStacks>> StacksOfJob(const msg::JobT& job, const std::string& only);
 
 std::string StacksText(const std::vector<TaskStacks>& tasks);
