@@ -35,7 +35,7 @@ std::optional<double> NumberOf(const json& value) {
   return std::nullopt;
 }
 
-// Nothing for lists and objects.
+// Returns nothing for lists and objects.
 std::optional<std::string> TextOf(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_structured()) return std::nullopt;
@@ -43,9 +43,9 @@ std::optional<std::string> TextOf(const json& value) {
 }
 
 struct Condition {
-  std::string text = {};  // Text of the place.
+  std::string text = {};  // Text of the path.
   std::optional<JsonPath> place = {};
-  // Nothing of these two: it is there, and is something.
+  // With neither of the next two, the condition is that the value exists and is truthy.
   std::optional<Comparison> comparison = {};
   std::shared_ptr<const RE2> pattern = {};
   std::string value = {};
@@ -73,7 +73,7 @@ bool Matches(const Condition& condition, const json& value) {
   return condition.place->AnyOf(value, [&](const json& found) { return Holds(condition, found); });
 }
 
-// Reads conditions. A method returns false when it has noted an error.
+// Parses conditions. Methods return false after they have recorded an error.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_("filter", text, "<>=!&|()~\"'") {}

@@ -12,28 +12,28 @@
 
 namespace yard {
 
-// Selects JSON objects: `row.step>10 & !(state=Failed | metrics.loss~nan)`. Connectives, words and
+// Selects JSON objects: `row.step>10 & !(state=Failed | metrics.loss~nan)`. Operators, words and
 // limits are those of every query (runtime/query/query_tree.h and query_text.h):
 //
 //   condition = PLACE [OP VALUE]     OP = < <= > >= = != ~
 //
-// "==" is the same as "=". PLACE: see json_path.h; alone it holds if it is there and is not false,
-// null, 0 or "". A VALUE with a "~" stands in quotes, too.
+// "==" equals "=". PLACE is a path (json_path.h); alone, it holds if the value exists and is not
+// false, null, 0 or "". A VALUE that contains "~" needs quotes too.
 //
-// Two numbers are compared as numbers (also one that stands in a string, as 64-bit integers and NaN
-// do in messages). Else only =, != and ~ can hold: of the text of a string or of `true`, `false`
-// and `null`. ~ is a regular expression (RE2) that matches somewhere in the text. A place that is
-// not there makes a condition false, also one with !=. A condition of a place with [*] holds if it
-// holds of one of the elements.
+// Numbers are compared as numbers, also if a string contains one (as messages have for 64-bit
+// integers and NaN). Otherwise only =, != and ~ can hold, and compare with the text of a string or
+// of `true`, `false` and `null`. ~ is an RE2 pattern that matches anywhere in the text. If the path
+// does not exist, the condition is false, also with !=. A condition on a path with [*] holds if it
+// holds for any element.
 class JsonFilter : public runtime::QueryLimits {
  public:
-  // InvalidArgument has three lines: "filter, column 6: expected ..." (in characters, from 1), the
-  // text, and a "^" below that column.
+  // InvalidArgument has three lines: "filter, column 6: expected ..." (columns in characters, from
+  // 1), the text, and a "^" below that column.
   static absl::StatusOr<std::unique_ptr<JsonFilter>> Parse(std::string_view text);
   virtual ~JsonFilter() = default;
   // Any thread.
   virtual bool Matches(const nlohmann::json& value) const = 0;
-  // Adds the places that it looks at, as they are written.
+  // Adds the paths that the filter uses, as typed.
   virtual void AddPlaces(std::set<std::string>* places) const = 0;
 };
 

@@ -46,7 +46,7 @@ TEST(JsonFilterTest, HoldsOrDoesNot) {
       {"list[1].a=\"x y\"", true},
       {"list[0]=1", true},
       {"list=1", false},
-      // Inside text, and of any element.
+      // Paths into JSON strings, and any element.
       {"metrics.loss>10", true},
       {"metrics.loss<10", false},
       {"metrics.acc=nan", true},
@@ -59,7 +59,7 @@ TEST(JsonFilterTest, HoldsOrDoesNot) {
       {"yes=true", true},
       {"no=false", true},
       {"none=null", true},
-      // Alone.
+      // A path alone.
       {"yes", true},
       {"state", true},
       {"list", true},
@@ -67,12 +67,12 @@ TEST(JsonFilterTest, HoldsOrDoesNot) {
       {"none", false},
       {"zero", false},
       {"empty", false},
-      // Places that are not there.
+      // Missing paths.
       {"nothing", false},
       {"nothing=1", false},
       {"nothing!=1", false},
       {"!nothing", true},
-      // Together.
+      // Combinations.
       {"yes & state=Failed", true},
       {"yes && no", false},
       {"no | yes", true},

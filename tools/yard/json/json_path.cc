@@ -11,17 +11,17 @@
 namespace yard {
 namespace {
 
-// True for a byte of a name without quotes.
+// Returns true for a byte that needs no quotes in a name.
 bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '/' || c == '$';
 }
 
-// Not structured if the text is not that of an object or a list.
+// Parses the text if it is an object or a list; otherwise returns a value that is neither.
 nlohmann::json InsideOf(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return nullptr;
-  // (Metrics and parameters may have NaN, which JSON does not.)
+  // Metrics and parameters may contain NaN, which is not valid JSON.
   if (text[first] == '{') return bus::MetricsToJson(text);
   return text[first] == '[' ? bus::ParseExactJson(text) : nlohmann::json();
 }

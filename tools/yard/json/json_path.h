@@ -14,24 +14,25 @@
 
 namespace yard {
 
-// A place in a JSON value: `row.step`, `steps[0]`, `metrics["eval.loss"]`; with `values[*]`, the
-// places of all elements of a list. A text that is itself a JSON object or list is read as that
-// when the path goes on into it: `row.metrics.loss`. Any thread.
+// A path into a JSON value: `row.step`, `steps[0]`, `metrics["eval.loss"]`; `values[*]` stands for
+// all elements of a list. If the path continues into a string that is itself a JSON object or list,
+// the string is parsed: `row.metrics.loss`. Any thread.
 class JsonPath {
  public:
-  // Takes a path off the beginning of `text`; what follows it is not looked at. InvalidArgument
-  // says at which of its bytes there is no path.
+  // Removes a path from the beginning of `text`, and ignores what follows. InvalidArgument names
+  // the byte where no path can continue.
   static absl::StatusOr<JsonPath> Take(std::string_view* text);
-  // The whole of it.
+  // Parses the whole text as a path.
   static absl::StatusOr<JsonPath> Parse(std::string_view text);
 
-  // Calls `visit` with the value at each such place, until it returns true. False: it has returned
-  // true for none, or there is no such place.
+  // Calls `visit` with the value at each place of the path until it returns true. Returns false if
+  // `visit` never did, or the path does not exist.
   bool AnyOf(const nlohmann::json& value,
              const std::function<bool(const nlohmann::json&)>& visit) const;
+  // Returns true if the path exists in `value`.
   bool IsIn(const nlohmann::json& value) const;
-  // The value at that place; of a path with [*], the list of all values. Nothing if there is no
-  // such place.
+  // Returns the value at the path; for a path with [*], the list of all values. Nothing if the path
+  // does not exist.
   std::optional<nlohmann::json> Find(const nlohmann::json& value) const;
 
  private:

@@ -19,7 +19,7 @@ TEST(JsonPathTest, FindsPlaces) {
       "s": "x", "broken": "{\"a\": "})");
   struct Row {
     const char* path;
-    const char* found;  // Null: nothing.
+    const char* found;  // Null if nothing is found.
   };
   const Row rows[] = {
       {"a.b[0]", "1"},
@@ -41,7 +41,7 @@ TEST(JsonPathTest, FindsPlaces) {
       {"a.b[*].c", "[2]"},
       {"a[*]", nullptr},
       {"a.b[*].d", nullptr},
-      // Text that is JSON, with what a program may report.
+      // Strings that contain JSON, as programs report it.
       {"t.loss", "\"NaN\""},
       {"t.list[1]", "8"},
       {"t.list[*]", "[7,8]"},

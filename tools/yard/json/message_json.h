@@ -12,29 +12,29 @@
 
 namespace yard {
 
-// Messages as JSON and back, by reflection over the shipped binary schema
-// (bus/schema/envelope.bfbs): any message of any service, without code for it here.
+// Converts messages to JSON and back, by reflection over the shipped binary schema
+// (bus/schema/envelope.bfbs): any message of any service, without code for each.
 class MessageJson {
  public:
-  // Errors: as MessageSchema::Load().
+  // Errors as those of MessageSchema::Load().
   static absl::StatusOr<std::unique_ptr<MessageJson>> Load();
 
-  // The body of a verified envelope as an object that any JSON reader accepts: NaN and the
-  // infinities as the strings "NaN", "Infinity", "-Infinity", integers beyond 2^53 as
-  // strings too (also in a JSON payload), invalid UTF-8 replaced, states by their words
-  // (bus/json/state_names.h), other enums by name, [ubyte] as base64
-  // or as text where it is UTF-8. With payload instead of a body: {"payload": ..., "payload_type":
+  // Returns the body of a verified envelope as an object that every JSON parser accepts:
+  // NaN and infinities as the strings "NaN", "Infinity", "-Infinity"; integers beyond
+  // 2^53 as strings (also inside a JSON payload); invalid UTF-8 replaced; states as their
+  // words (bus/json/state_names.h), other enums by name; [ubyte] as text if it is UTF-8,
+  // else as base64. A payload in place of a body becomes {"payload": ..., "payload_type":
   // ...}.
   nlohmann::json ToJson(const msg::Envelope& envelope) const;
   // The same for an unpacked message.
   nlohmann::json ToJson(const msg::EnvelopeT& envelope) const;
 
-  // An envelope whose body is table `type` ("JobsRequest") from relaxed JSON (unquoted names,
-  // trailing commas). InvalidArgument gives line and column, and the known fields for an unknown
-  // one.
+  // Returns an envelope whose body is table `type` ("JobsRequest"), from relaxed JSON (unquoted
+  // names, trailing commas). InvalidArgument has line and column, and for an unknown field the
+  // known ones.
   absl::StatusOr<msg::EnvelopeT> FromJson(std::string_view type, std::string_view json) const;
 
-  // The methods of the services.
+  // Schema of the messages, with the services' methods.
   const MessageSchema& schema() const { return *schema_; }
 
  private:

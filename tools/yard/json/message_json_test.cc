@@ -242,7 +242,7 @@ TEST_F(MessageJsonTest, AWrongValueIsToldWhatItsFieldIs) {
        "expected [, found string constant; runs is [string]"},
       {"ReadScalarsRequest", "{columns: 3, selection: 5}", "; selection is Selection"},
       {"PublishRequest", "{payload: \"abc\"}", "payload is [ubyte]: a list of bytes is written"},
-      // The member of the message's union is chosen by the type that is asked for.
+      // The requested type determines the member of the message's union.
       {"JobsRequest", "{body_type: \"Event\"}", "line 1, column 2: unknown field \"body_type\""},
   };
   for (const auto& [type, text, says] : kCases) {

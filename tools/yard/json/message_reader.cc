@@ -1,5 +1,5 @@
 #if defined(__GNUC__) && !defined(__clang__)
-// With the sanitizers on, GCC takes FlatBuffers' key comparison for an over-read of its table type.
+// With the sanitizers, GCC reports a false over-read in FlatBuffers' key comparison.
 #pragma GCC diagnostic ignored "-Wstringop-overread"
 #endif
 
@@ -22,9 +22,9 @@
 #include "re2/re2.h"
 #include "runtime/text/string_view.h"
 
-// The parser of FlatBuffers reads the JSON. It knows neither the words of states nor what a person
-// needs to be told of a mistake, so that both are done here, from its error: first a state's word
-// is replaced by the schema's name and the text is read again, and what is left is explained.
+// FlatBuffers' parser reads the JSON. It knows neither the words for states nor how to explain a
+// mistake, so both start from its error: a state's word is replaced by the schema's name and the
+// text is parsed again; any other error is rewritten for people.
 
 namespace yard {
 namespace {
@@ -33,24 +33,23 @@ using flatbuffers::Table;
 using reflection::BaseType;
 
 constexpr std::size_t kMaxTextBytes = 1 << 20;
-// Words for states in one text: each costs a parse.
+// Limit of states given by words in one text, because each costs a parse.
 constexpr int kMaxStates = 100;
 
-// Where a JSON text stands at `offset`: the names of the objects around it.
+// A position in a JSON text, with the names of the enclosing objects.
 struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
   std::vector<std::string> path;
 };
 
-// Walks over relaxed JSON up to the first `name:` whose name is not a field there, by the
-// parser's own rules for what a name is.
+// Scans relaxed JSON for names of fields, by the same rules as the parser.
 class NameScan {
  public:
   explicit NameScan(std::string_view text) : text_(text) {}
-  std::size_t at() const { return at_; }  // The byte behind what was read.
+  std::size_t at() const { return at_; }  // Offset after the scanned text.
 
-  // The next name before a colon, with its place; false at the end.
+  // Finds the next name before a colon, with its position; returns false at the end.
   bool Next(std::string* name, Place* place) {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -107,7 +106,7 @@ class NameScan {
     place.line += static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
     const std::size_t newline = before.rfind('\n');
     place.column += newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
-    // The outermost object has no name.
+    // The outermost object has no name, so it is left out.
     if (path_.size() > 1) place.path.assign(path_.begin() + 1, path_.end());
     return place;
   }
@@ -117,16 +116,16 @@ class NameScan {
   std::size_t name_at_ = 0;
   std::string name_;
   std::vector<std::string> path_;
-  // Lists that are open: the objects around each, and its name, which all its objects have.
+  // Open lists: the size of path_ at each, and its name, which all its objects share.
   std::vector<std::pair<std::size_t, std::string>> lists_;
 };
 
-// Errors of the parser, in terms of the schema.
+// Explains the parser's errors in terms of the schema.
 class Mistakes {
  public:
   explicit Mistakes(const MessageSchema& schema) : schema_(schema) {}
 
-  // `error` is the parser's "LINE: COLUMN: error: WORDS".
+  // `error` has the parser's format, "LINE: COLUMN: error: WORDS".
   std::string Explain(std::string_view text, const reflection::Object& type,
                       const std::string& error) const {
     std::size_t line = 0;
@@ -152,8 +151,8 @@ class Mistakes {
                         IsOfValue(words) ? Wanted(FieldAt(text, type, line, column)) : "");
   }
 
-  // The parser knows states by the schema's names alone. Puts that name in the place of the word of
-  // ToJson(), if such a word is what `error` is about.
+  // If `error` is about a word that ToJson() uses for a state, replaces it in `text` by the
+  // schema's name, the only one that the parser knows. Returns true if it did.
   bool SpellState(const reflection::Object& type, const std::string& error,
                   std::string* text) const {
     std::size_t line = 0, column = 0;
@@ -177,7 +176,7 @@ class Mistakes {
       const std::size_t end = begin + strlen(state);
       const bool is_whole =
           end == text->size() || !absl::ascii_isalnum(static_cast<unsigned char>((*text)[end]));
-      // ("stopped" begins "stopped early".)
+      // "stopped" is also the beginning of "stopped early".
       if (!is_whole || text->compare(end, 6, " early") == 0) continue;
       text->replace(begin, strlen(state), name);
       return true;
@@ -186,7 +185,7 @@ class Mistakes {
   }
 
  private:
-  // The table that `path` leads to from `type`; null if it leads nowhere.
+  // Returns the table at `path` from `type`; null if the path does not exist.
   const reflection::Object* Follow(const reflection::Object& type,
                                    const std::vector<std::string>& path) const {
     const reflection::Object* at = &type;
@@ -200,7 +199,7 @@ class Mistakes {
     return at;
   }
 
-  // Whether what the parser says is that a value does not suit its field.
+  // Returns true if the parser's error is about a value of the wrong type.
   static bool IsOfValue(std::string_view words) {
     for (const char* start :
          {kNoNumber, "unknown enum value", "Cannot assign token", "invalid number",
@@ -209,8 +208,8 @@ class Mistakes {
     }
     return false;
   }
-  // The field with the last name that ends before a place; null where no field has such a name.
-  // `after_name`: the byte behind that name.
+  // Returns the field whose name ends last before a position; null if that name is not a field.
+  // Sets `after_name` to the offset after the name.
   const reflection::Field* FieldAt(std::string_view text, const reflection::Object& type,
                                    std::size_t line, std::size_t column,
                                    std::size_t* after_name = nullptr) const {
@@ -226,7 +225,7 @@ class Mistakes {
     }
     return field;
   }
-  // "; ranks is [uint]", "; state is JobState: Running, Exited"
+  // Returns "; ranks is [uint]", or "; state is JobState: Running, Exited".
   std::string Wanted(const reflection::Field* field) const {
     if (field == nullptr) return "";
     const reflection::Type& type = *field->type();
@@ -258,7 +257,7 @@ class Mistakes {
     return words;
   }
 
-  // The parser's message about a word or a string where a number belongs.
+  // The parser's error for a word or string in the place of a number.
   static constexpr const char* kNoNumber = "enum values need to be qualified by an enum type";
 
   const MessageSchema& schema_;

@@ -9,7 +9,7 @@
 
 namespace yard {
 
-// An envelope from relaxed JSON; what that may be and the errors stand at MessageJson::FromJson().
+// Parses an envelope from relaxed JSON; MessageJson::FromJson() describes the format and errors.
 absl::StatusOr<msg::EnvelopeT> ReadJson(const MessageSchema& schema, std::string_view type,
                                         std::string_view text);
 

@@ -1,5 +1,5 @@
 #if defined(__GNUC__) && !defined(__clang__)
-// With the sanitizers on, GCC takes FlatBuffers' key comparison for an over-read of its table type.
+// With the sanitizers, GCC reports a false over-read in FlatBuffers' key comparison.
 #pragma GCC diagnostic ignored "-Wstringop-overread"
 #endif
 
@@ -25,7 +25,7 @@ namespace {
 using reflection::BaseType;
 
 constexpr std::size_t kMaxSchemaBytes = 4 << 20;
-// Its methods are those of every service.
+// Pseudo-service whose methods every service has.
 constexpr std::string_view kCommon = "common";
 
 const char* BaseName(BaseType type) {
@@ -94,11 +94,11 @@ MessageSchema::MessageSchema(std::string bytes)
     const std::string name = absl::AsciiStrToLower(runtime::Absl(LastName(service->name())));
     if (name != kCommon) services_.push_back(name);
   }
-  // These have the methods of every service, and no schema.
+  // These services have the common methods only, and no schema.
   services_.insert(services_.end(), {"web", "gate"});
 }
 
-// The library's unions are this program's own.
+// Checks that the file's unions are the same as those of this program.
 absl::Status MessageSchema::Check() const {
   const auto* body = schema_.root_table() == nullptr
                          ? nullptr
@@ -143,7 +143,7 @@ absl::StatusOr<MessageSchema::Method> MessageSchema::FindMethod(std::string_view
                                           absl::StrJoin(names, ", ")));
 }
 
-// A view that lives as long as this object; empty for the methods of every service.
+// Returns a view that lives as long as this object; empty for the common methods.
 std::string_view MessageSchema::OwnedName(std::string_view service) const {
   const auto found = std::find(services_.begin(), services_.end(), service);
   return found == services_.end() ? std::string_view() : std::string_view(*found);

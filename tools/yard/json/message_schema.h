@@ -15,12 +15,12 @@
 
 namespace yard {
 
-// The shipped binary schema (bus/schema/envelope.bfbs): the tables of all messages, and the methods
+// The shipped binary schema (bus/schema/envelope.bfbs): the tables of all messages and the methods
 // of all services. Any thread.
 class MessageSchema {
  public:
-  // Loads the schema (runtime::FindDataFile). NotFound says where it was looked for; Internal: the
-  // file is not the schema of this program.
+  // Loads the schema (runtime::FindDataFile). NotFound says where it searched; Internal if the file
+  // does not match this program.
   static absl::StatusOr<std::unique_ptr<MessageSchema>> Load();
   MessageSchema(const MessageSchema&) = delete;
   MessageSchema& operator=(const MessageSchema&) = delete;
@@ -32,27 +32,28 @@ class MessageSchema {
     std::string comment;
     std::vector<std::string> request_fields;  // "job: string"
   };
-  // Methods of `service` ("launcher") and those of every service, in the schema's order.
+  // Returns the methods of `service` ("launcher") and the common ones, in the schema's order.
   std::vector<Method> Methods(std::string_view service) const;
-  // NotFound names the methods there are.
+  // NotFound lists the existing methods.
   absl::StatusOr<Method> FindMethod(std::string_view service, std::string_view method) const;
-  // "registry", "launcher", ...
+  // Returns "registry", "launcher", ...
   const std::vector<std::string>& Services() const { return services_; }
 
-  // The file's bytes.
+  // Returns the bytes of the file.
   const std::string& bytes() const { return bytes_; }
-  // The table of a message, by its name ("JobsRequest"); null: no such table.
+  // Returns the table of a message ("JobsRequest"); null if it does not exist.
   const reflection::Object* TableNamed(std::string_view name) const;
-  // By the index in a reflection::Type, which must be that of a table or an enum.
+  // Look up by the index in a reflection::Type, which must be a table or an enum.
   const reflection::Object& TableAt(int index) const;
   const reflection::Enum& EnumAt(int index) const;
-  // The member of an enum or union; null: the type has none of that value.
+  // Returns the member of an enum or union; null if the type has no such value.
   const reflection::EnumVal* Member(const reflection::Type& type, std::int64_t value) const;
-  // The word for a state (bus/json/state_names.h), the schema's name for a member of another enum.
+  // Returns the word for a state (bus/json/state_names.h), or the schema's name of any other enum
+  // member.
   std::string WordOf(const reflection::Type& type, const reflection::EnumVal& member) const;
-  // "uint", "[string]", "JobState".
+  // Returns "uint", "[string]", "JobState".
   std::string TypeName(const reflection::Type& type) const;
-  // "ranks: [uint]", in the schema's order.
+  // Returns "ranks: [uint]" and so on, in the schema's order.
   std::vector<std::string> Fields(const reflection::Object& table) const;
 
  private:
@@ -67,7 +68,7 @@ class MessageSchema {
   std::vector<std::string> services_;
 };
 
-// "msg.JobsRequest" -> "JobsRequest"
+// Turns "msg.JobsRequest" into "JobsRequest".
 std::string_view LastName(const flatbuffers::String* full);
 
 }  // namespace yard

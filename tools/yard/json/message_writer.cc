@@ -1,5 +1,5 @@
 #if defined(__GNUC__) && !defined(__clang__)
-// With the sanitizers on, GCC takes FlatBuffers' key comparison for an over-read of its table type.
+// With the sanitizers, GCC reports a false over-read in FlatBuffers' key comparison.
 #pragma GCC diagnostic ignored "-Wstringop-overread"
 #endif
 
@@ -26,7 +26,7 @@ using flatbuffers::Table;
 using nlohmann::json;
 using reflection::BaseType;
 
-// Deeper JSON of a user stays text: readers and printers of it recurse.
+// Deeper user JSON stays a string, because parsers and printers recurse.
 constexpr int kMaxDepth = 100;
 
 json Real(double value) {
@@ -34,7 +34,7 @@ json Real(double value) {
   return value;
 }
 
-// The number that a float stands for: the shortest decimal one that reads back as that float.
+// Returns the double whose shortest decimal form is that of the float.
 double Shortest(float value) {
   char text[32];
   const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
@@ -74,7 +74,7 @@ json Payload(std::string_view bytes, std::string_view type) {
   return Bytes(bytes);
 }
 
-// Reads tables of the schema.
+// Converts tables of the schema to JSON.
 class Walk {
  public:
   explicit Walk(const MessageSchema& schema) : schema_(schema) {}
@@ -89,7 +89,7 @@ class Walk {
   }
 
  private:
-  // Null: leave it out.
+  // Returns null to omit the field.
   json Field(const Table& table, const reflection::Object& parent,
              const reflection::Field& field) const {
     const reflection::Type& type = *field.type();

@@ -7,7 +7,7 @@
 
 namespace yard {
 
-// The body of a verified envelope as JSON; what that looks like stands at MessageJson::ToJson().
+// Converts the body of a verified envelope to JSON; MessageJson::ToJson() describes the format.
 nlohmann::json WriteJson(const MessageSchema& schema, const msg::Envelope& envelope);
 
 }  // namespace yard
