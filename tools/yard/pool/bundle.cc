@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostLibraries = 200;
 
-// A copy of the T at `offset`; false: `bytes` ends before.
+// Copies the T at `offset` to `value`; returns false if `bytes` ends before.
 template <typename T>
 bool ReadAt(std::string_view bytes, std::size_t offset, T* value) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof *value) return false;
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Library>> ReadLibraryList(std::string_view output) {
   for (const absl::string_view line : absl::StrSplit(runtime::Absl(output), '\n')) {
     const std::pair<std::string, std::string> sides =
         absl::StrSplit(absl::StripAsciiWhitespace(line), absl::MaxSplits(" => ", 1));
-    // (Without an arrow it is the loader, or what the kernel brings.)
+    // A line without an arrow is the loader, or a library of the kernel (vDSO).
     if (sides.second.empty()) continue;
     if (!sides.second.starts_with('/')) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -105,7 +105,7 @@ absl::StatusOr<Bundle> ReadBundle(const std::string& node_program,
                                                       *loader, " --list ends with ", listed->code));
   }
   for (const Library& library : *libraries) {
-    // (The loader may stand in the list as a library, too.)
+    // The list may contain the loader as a library.
     if (std::filesystem::path(*loader).filename() == library.name) continue;
     if (absl::Status added = add("lib/" + library.name, library.path); !added.ok()) return added;
   }

@@ -10,33 +10,33 @@
 
 namespace yard {
 
-// The files that a host needs to run yard-node: the node and the shim, the shared libraries of the
-// node and their loader, all as they are on this machine. So nothing of the host is needed but its
-// kernel. The node runs as `ld.so --library-path lib yard-node --library_path=lib`.
+// The files that a host needs to run yard-node: the node and the shim, the node's shared libraries
+// and their loader, as on this machine. So only the host's kernel matters. The node runs as `ld.so
+// --library-path lib yard-node --library_path=lib`.
 struct Bundle {
   struct File {
-    std::string name;  // Below the bundle's directory: "yard-node", "lib/libglog.so.0".
+    std::string name;  // Relative to the bundle: "yard-node", "lib/libglog.so.0".
     std::string content;
   };
   std::vector<File> files;
-  // SHA-256 of all names and contents.
+  // SHA-256 of all names, sizes and contents.
   std::string digest;
 };
 
 inline constexpr char kBundleLoader[] = "ld.so";
-inline constexpr std::size_t kMaxBundleBytes = 1 << 30;  // Programs with symbols are large.
+inline constexpr std::size_t kMaxBundleBytes = 1 << 30;  // Programs with debug symbols are large.
 
-// Reads all of them. FailedPrecondition: a library of the node is missing here.
+// Reads all files of a bundle. FailedPrecondition if a library of the node is missing here. Blocks.
 absl::StatusOr<Bundle> ReadBundle(const std::string& node_program, const std::string& shim_program);
 
-// Path of the loader that an ELF program of 64 bits names; NotFound if it is linked statically.
+// Returns the loader's path in a 64-bit ELF program; NotFound if it is statically linked.
 absl::StatusOr<std::string> LoaderOf(std::string_view program_bytes);
 
-// A library of a program.
+// A shared library of a program.
 struct Library {
   std::string name, path;
 };
-// The output of `ld.so --list PROGRAM`, without the loader itself and what the kernel brings.
+// Parses the output of `ld.so --list PROGRAM`, without the loader and the kernel's library.
 absl::StatusOr<std::vector<Library>> ReadLibraryList(std::string_view output);
 
 }  // namespace yard

@@ -70,7 +70,7 @@ TEST(BundleTest, DamagedProgramsAreRefused) {
   EXPECT_FALSE(LoaderOf("#!/bin/sh\n" + std::string(100, ' ')).ok());
 }
 
-// A root directory with the bundle, /proc and /dev/null, and nothing else.
+// A root directory that contains only the bundle, /proc and /dev/null.
 class EmptyRoot {
  public:
   EmptyRoot() {
@@ -92,7 +92,7 @@ class EmptyRoot {
     }
     return runtime::WriteFileAtomically(root_ + "/dev/null", "", 0600);
   }
-  // `words` run in it, in namespaces of their own, and end with them.
+  // Runs `words` inside it, in their own namespaces, which end with them.
   runtime::Subprocess Run(const std::vector<std::string>& words) const {
     std::vector<std::string> argv = {
         "unshare",
@@ -131,10 +131,10 @@ TEST(BundleTest, NeedsNothingOfAHostButItsKernel) {
   const auto hello = launcher.Welcome();
   ASSERT_TRUE(hello.has_value());
   EXPECT_FALSE(hello->version.empty());
-// (The shim of a sanitizer's build is not static, and needs a loader and libraries of the host.)
+// In sanitizer builds the shim is not static, and would need the host's loader and libraries.
 #if !defined(RUNTIME_ADDRESS_SANITIZER) && !defined(RUNTIME_THREAD_SANITIZER)
   const launcher::ShimSpec spec{
-      .argv = {"/ld.so", "--version"},  // The only other program that is there.
+      .argv = {"/ld.so", "--version"},  // The only other program in there.
       .environment = {"PATH=/"},
       .working_directory = "/"};
   launcher.Send({.kind = launcher::NodeOrder::Kind::kStart, .attempt = "a", .spec = spec.Encode()});

@@ -1,8 +1,8 @@
 // Invariants:
-// - Every ssh is a connection of its own (no ControlMaster of a user's configuration), may ask
-//   nobody, and ends with this process: its stdin does.
-// - The node there is started by the script of the session that forwards its sockets, and by
-//   nothing else.
+// - Every ssh opens a connection of its own (no ControlMaster of the user's configuration), never
+//   prompts, and exits with this process, because its stdin ends.
+// - Only the script of the session that forwards the node's sockets starts the node.
+//   No other script and no other process does.
 
 #include "tools/yard/pool/host_keeper.h"
 
@@ -35,18 +35,18 @@
 namespace yard {
 namespace {
 
-constexpr absl::Duration kToPrepare = absl::Seconds(60);  // A login may read slow start files.
+constexpr absl::Duration kToPrepare = absl::Seconds(60);  // A login may run slow startup files.
 constexpr absl::Duration kToCopy = absl::Minutes(15);     // Some ten megabytes.
 constexpr absl::Duration kToStart = absl::Seconds(120);
-constexpr absl::Duration kToReach = absl::Seconds(6);  // A host where the node is to be removed.
+constexpr absl::Duration kToReach = absl::Seconds(6);  // Host whose node is to be removed.
 constexpr absl::Duration kToRemove = absl::Seconds(45);
 constexpr absl::Duration kBetweenLooks = absl::Seconds(5);
 constexpr absl::Duration kToEnd = absl::Seconds(2);
-constexpr absl::Duration kIsWell = absl::Seconds(10);  // A connection that has lived so long.
+constexpr absl::Duration kIsWell = absl::Seconds(10);  // Then the retry pause is reset.
 constexpr int kSshFailed = 255;
 constexpr std::size_t kMostKept = 64 << 10;
 
-// The last line of text, printable.
+// Returns the last line of text, printable.
 std::string LastLine(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   const std::size_t end = text.rfind('\n');
@@ -58,7 +58,7 @@ std::string ThisMachine() {
   return uname(&name) == 0 ? absl::StrCat(name.sysname, " ", name.machine) : "";
 }
 
-// A file of memory, to be read from its beginning.
+// Returns a file in memory with this content, positioned at its beginning.
 absl::StatusOr<runtime::UniqueFd> InMemory(std::string_view script, std::string_view payload) {
   runtime::UniqueFd file(memfd_create("pool", MFD_CLOEXEC));
   if (!file.valid()) return absl::ErrnoToStatus(errno, "cannot make a file of memory");
@@ -69,13 +69,13 @@ absl::StatusOr<runtime::UniqueFd> InMemory(std::string_view script, std::string_
   return file;
 }
 
-// True if it is readable within `timeout`.
+// Returns true if the descriptor is readable within `timeout`.
 bool IsReadable(int fd, absl::Duration timeout) {
   pollfd ready = {.fd = fd, .events = POLLIN, .revents = 0};
   return poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(timeout))) > 0;
 }
 
-// A session that forwards the sockets, and whose script watches the node.
+// An ssh session that forwards the sockets, and whose script monitors the node.
 class Session {
  public:
   static absl::StatusOr<Session> Start(const std::vector<std::string>& argv,
@@ -101,7 +101,7 @@ class Session {
     session.in_ = std::move(ends[1]);
     session.out_ = std::move(ends[2]);
     session.err_ = std::move(ends[4]);
-    // (It is shorter than a pipe's room: this does not block.)
+    // The script fits into a pipe's buffer, so this does not block.
     const std::string line = absl::StrCat(std::string(script), "\n");
     (void)!write(session.in_.get(), line.data(), line.size());
     for (const int fd : {session.in_.get(), session.out_.get(), session.err_.get()}) {
@@ -119,7 +119,8 @@ class Session {
     (void)process_->Wait(kToEnd);
   }
 
-  // The first answer; an error if the session ends before, or `stop` is readable (Cancelled).
+  // Returns the first answer; an error if the session ends first, or Cancelled if `stop` is
+  // readable.
   absl::StatusOr<std::string> Answer(int stop, absl::Duration timeout) {
     const absl::Time until = absl::Now() + timeout;
     for (;;) {
@@ -132,14 +133,14 @@ class Session {
       if (Wait(stop, until - absl::Now())) return absl::CancelledError("it shall stop");
     }
   }
-  // Asks the script to look; a line that finds no room is left out, as others are on the way.
+  // Asks the script to check the node. Drops the request if the pipe is full of earlier ones.
   void Ask() { (void)!write(in_.get(), "\n", 1); }
 
  private:
   explicit Session(runtime::Subprocess process)
       : process_(std::make_unique<runtime::Subprocess>(std::move(process))) {}
 
-  // Reads what comes. True: `stop` is readable.
+  // Reads the available output. Returns true if `stop` is readable.
   bool Wait(int stop, absl::Duration timeout) {
     std::array<pollfd, 3> ready = {
         {{.fd = out_.valid() ? out_.get() : -1, .events = POLLIN, .revents = 0},
@@ -166,7 +167,7 @@ class Session {
     return last.empty() ? "the connection has ended" : last;
   }
 
-  std::unique_ptr<runtime::Subprocess> process_;  // Null after a move.
+  std::unique_ptr<runtime::Subprocess> process_;  // Null if moved from.
   runtime::UniqueFd in_, out_, err_;
   std::string text_, errors_;
 };
@@ -178,7 +179,7 @@ class Keeper : public HostKeeper {
 
   void Run() override {
     absl::Duration pause = options_.first_pause;
-    std::string why;  // Why it was away last: that is still so while it tries again.
+    std::string why;  // Reason of the last outage, reported while it reconnects.
     while (!IsStopped(absl::ZeroDuration())) {
       Say(HostState::Phase::kConnecting, why);
       const absl::Time begin = absl::Now();
@@ -213,7 +214,7 @@ class Keeper : public HostKeeper {
     return words;
   }
 
-  // An error of ssh, or of the shell there, that names the host and the next step.
+  // Returns the error for a failure of ssh or of the shell there, with the host and the next step.
   absl::Status Unreachable(const std::string& cause) const {
     const std::string host = runtime::Printable(options_.host.address);
     std::string next = absl::StrCat(TypedSsh(ssh_, options_.host.address), " true");
@@ -230,7 +231,7 @@ class Keeper : public HostKeeper {
         absl::StrCat(runtime::Printable(options_.host.address), ": ", cause));
   }
 
-  // The output of a script that is run to its end.
+  // Runs a script to its end and returns its output.
   absl::StatusOr<std::string> RunScript(const std::string& script, std::string_view payload,
                                         absl::Duration timeout, int stop) const {
     const auto input = InMemory(script, payload);
@@ -281,7 +282,7 @@ class Keeper : public HostKeeper {
     return OfHost(absl::StrCat("cannot copy yard-node: ", answer.value_or("")));
   }
 
-  // Connects, and holds the connection until it breaks.
+  // Connects, and maintains the connection until it breaks.
   absl::Status KeepOnce() {
     const auto sockets = options_.set_node();
     if (!sockets.ok()) return sockets.status();
@@ -315,7 +316,8 @@ class Keeper : public HostKeeper {
     for (;;) {
       const auto answer = session->Answer(options_.stop, kBetweenLooks);
       if (absl::IsCancelled(answer.status())) {
-        // While it is connected, so that the ends of its attempts are heard.
+        // Leaves while still connected, so that the launcher receives the ends of the node's
+        // attempts.
         LeaveBy(/*is_there=*/true);
         return answer.status();
       }
@@ -331,7 +333,7 @@ class Keeper : public HostKeeper {
     if (!has_left_) LeaveBy(/*is_there=*/false);
   }
 
-  // `is_there`: the host has answered a moment ago.
+  // `is_there`: the host has just answered, so it is not probed first.
   void LeaveBy(bool is_there) {
     has_left_ = true;
     Say(HostState::Phase::kLeaving);

@@ -15,36 +15,37 @@
 
 namespace yard {
 
-// Keeps a node running on another host, and the connection of ssh over which it reaches the
-// launcher and the trainer of here. The node outlives the connection, and this process: the next
-// keeper of the host takes it over.
+// Keeps a node running on another host, and the ssh connection through which it reaches the local
+// launcher and trainer. The node outlives the connection and this process: the next keeper of the
+// host takes it over.
 //
-// No port is opened: ssh forwards two unix sockets, which are in a private directory there.
+// Opens no port: ssh forwards two unix sockets, located in a private directory on the host.
 class HostKeeper {
  public:
-  // Paths of unix sockets of this machine.
+  // Paths of unix sockets on this machine.
   struct Sockets {
     std::string launcher, trainer;
   };
   struct Options {
     PoolHost host;
-    std::string key;  // Part of the name of its directory there (host_scripts.h).
-    // "NAME=value"; $YARD_SSH is ssh with words of one's own.
+    std::string key;  // Suffix of its directory's name there (host_scripts.h).
+    // "NAME=value"; $YARD_SSH overrides "ssh" and its options.
     std::vector<std::string> environment;
     std::function<absl::StatusOr<Bundle>()> read_bundle;
-    // Makes sure that the launcher knows the node. Blocks.
+    // Registers the node at the launcher unless it is known. Blocks.
     std::function<absl::StatusOr<Sockets>()> set_node;
-    // Is told each change.
+    // Reports each change of the state.
     std::function<void(const HostState&)> say;
-    // A descriptor that becomes readable when the node shall be stopped. Not owned.
+    // A descriptor whose readability requests to stop the node. Not owned.
     int stop = -1;
     absl::Duration first_pause = absl::Milliseconds(500), longest_pause = absl::Seconds(15);
   };
   static std::unique_ptr<HostKeeper> Create(Options options);
   virtual ~HostKeeper() = default;
 
-  // Blocks until `stop`: then the node there is stopped, and its directory removed. Takes 50 s at
-  // most after that, and 10 s if the host is away: it keeps them, as the last HostState says.
+  // Blocks until `stop`; then stops the node and removes its directory. That takes at most 50 s, or
+  // 10 s if the host is away, in which case node and directory remain, as the last HostState
+  // reports.
   virtual void Run() = 0;
 };
 

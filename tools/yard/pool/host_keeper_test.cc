@@ -1,4 +1,5 @@
-// The keeper of a host with the real yard-node, where ssh is a script that runs commands here.
+// Tests the keeper of a host with the real yard-node; `ssh` is a script that runs commands on this
+// machine.
 
 #include "tools/yard/pool/host_keeper.h"
 
@@ -45,8 +46,8 @@ using Phase = HostState::Phase;
 constexpr absl::Duration kDeadline = absl::Seconds(60);
 constexpr char kKey[] = "0123456789ab";
 
-// Runs the command in $HOME below the test's directory, forwards a socket by a symbolic link, and
-// cannot connect while the file `down` is there.
+// Runs the command with $HOME below the test's directory, forwards a socket by a symbolic link, and
+// fails to connect while the file `down` exists.
 constexpr char kSsh[] = R"(#!/bin/sh
 f=${0%/*}
 while [ $# -gt 0 ]; do
@@ -68,7 +69,7 @@ std::string TemporaryFolder() {
   return mkdtemp(name);
 }
 
-// A keeper that runs.
+// A running keeper.
 class Kept {
  public:
   Kept(const std::string& folder, const std::string& launcher_socket) {
@@ -97,7 +98,7 @@ class Kept {
   }
   ~Kept() { (void)Stop(); }
 
-  // The last state that it has said, when it has ended.
+  // Stops the keeper, and returns its last state.
   HostState Stop() {
     const std::uint64_t one = 1;
     EXPECT_EQ(write(stop_.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
@@ -105,8 +106,8 @@ class Kept {
     runtime::MutexLock lock(mutex_);
     return states_.back();
   }
-  // The state that has this phase, when it is the newest; the phases since the last call are
-  // `phases` then.
+  // Waits until the newest state has this phase, and returns it; sets `phases` to the phases since
+  // the last call.
   HostState Await(Phase phase, std::vector<Phase>* phases = nullptr) {
     const absl::Time deadline = absl::Now() + kDeadline;
     runtime::MutexLock lock(mutex_);
@@ -150,7 +151,7 @@ class HostKeeperTest : public testing::Test {
     kept_ = std::make_unique<Kept>(folder_, folder_ + "/launcher");
     return *kept_;
   }
-  // The process id of the stub of the node that runs.
+  // Returns the pid of the running node's stub.
   pid_t NodePid() const {
     int pid = 0;
     EXPECT_TRUE(
@@ -242,7 +243,7 @@ TEST_F(HostKeeperTest, WhatIsLeftOnAHostThatIsAwayIsSaid) {
   EXPECT_EQ(left.phase, Phase::kLeft);
   EXPECT_THAT(left.why,
               AllOf(HasSubstr(absl::StrCat("yard-", kKey)), HasSubstr("may be left on a")));
-  // (The next keeper removes it.)
+  // The next keeper removes it.
   MendCable();
   Kept next(folder_, folder_ + "/launcher");
   next.Await(Phase::kConnected);
@@ -251,7 +252,7 @@ TEST_F(HostKeeperTest, WhatIsLeftOnAHostThatIsAwayIsSaid) {
 }
 
 TEST_F(HostKeeperTest, AFullDiskIsNamed) {
-  // (A directory that a copy cannot be moved over.)
+  // A directory that cannot be replaced by the copied bundle simulates a full disk.
   std::filesystem::create_directory(directory());
   std::filesystem::permissions(directory(), std::filesystem::perms::owner_all);
   const auto bundle = ReadBundle(runtime::FindBinary("launcher/node/yard-node").value_or(""),

@@ -10,22 +10,23 @@
 
 namespace yard {
 
-// A host of a pool, as it was typed.
+// A host of a pool, as typed.
 struct PoolHost {
   std::string address;  // As ssh takes it: "gpu1", "ann@gpu1", "ssh://ann@gpu1:2222".
-  std::string node;     // Name of its node, which comes of the address: "gpu1".
+  std::string node;     // Name of its node, derived from the address: "gpu1".
 
   bool operator==(const PoolHost&) const = default;
 };
 
-// InvalidArgument: ssh would take it for an option, or nothing is left of it for a name.
+// InvalidArgument if ssh would read the address as an option, or if no name can be derived from it.
 absl::StatusOr<PoolHost> ParsePoolHost(std::string_view address);
 
-// "a,b": at most 1000, each once. InvalidArgument names two hosts whose nodes have the same name.
+// Parses "a,b": at most 1000 hosts, each once. InvalidArgument names two hosts whose nodes would
+// have the same name.
 absl::StatusOr<std::vector<PoolHost>> ParsePoolHosts(std::string_view text);
 
-// A pool's name: [a-z0-9.-], at most 32 of them, the first one a letter or a digit; no word that
-// `yard pool` takes for something else. InvalidArgument says what is wrong.
+// Checks a pool's name: at most 32 of [a-z0-9.-], beginning with a letter or a digit, and no word
+// that `yard pool` uses as a command. InvalidArgument explains the error.
 absl::Status CheckPoolName(std::string_view name);
 
 }  // namespace yard

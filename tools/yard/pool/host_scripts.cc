@@ -20,22 +20,22 @@ namespace {
 
 constexpr std::string_view kAnswer = "yard-pool: ";
 constexpr std::size_t kKeyDigits = 12, kDigestDigits = 16;
-// Sockets of attempts are below the directory, and a path of a socket has 107 bytes.
+// Sockets of attempts are below the directory, and a socket's path is limited to 107 bytes.
 constexpr char kLongestDirectory[] = "48";
 
-// A function of each script: a private directory of this user.
+// Shell functions of every script; `own` checks for a private directory of this user.
 constexpr char kOwn[] =
     "umask 077; say() { echo \"yard-pool: $*\"; }; "
     "own() { set -- \"$1\" $(ls -ldn \"$1\" 2>/dev/null); "
     "case $2 in drwx------*) test \"$4\" = \"$(id -u)\";; *) false;; esac; }; ";
 
-// A directory that is there already. (Only paths that no shell changes are taken.)
+// Finds an existing directory. Skips paths with characters that a shell interprets.
 constexpr char kFind[] =
     "d=; for b in \"$TMPDIR\" /tmp /var/tmp \"$HOME\"; do "
     "case $b in *[!A-Za-z0-9/._+@-]*) continue;; /*) ;; *) continue;; esac; "
     "p=${b%/}/yard-$k; if own \"$p\"; then d=$p; break; fi; done; ";
 
-// True if a node runs in $d; its pid is $p then.
+// Defines `runs`, which is true if a node runs in $d, and then sets $p to its pid.
 constexpr char kRuns[] =
     "runs() { p=; { read -r p < \"$d/n/lock\"; } 2>/dev/null; "
     "case $p in \"\"|*[!0-9]*) p=; return 1;; esac; "
@@ -113,8 +113,8 @@ std::string PayloadOf(const Bundle& bundle) {
   return payload;
 }
 
-// (A connection that breaks ends stdin early: the length tells. The zeros at the end of each file
-// mean nothing in a program or a library.)
+// A connection that breaks ends stdin early, so the script checks the length. The zero padding
+// after each file is harmless in programs and libraries.
 std::string CopyScript(const std::string& directory, const Bundle& bundle) {
   std::string parts;
   std::size_t blocks = 0;
@@ -154,7 +154,7 @@ std::string HoldScript(const std::string& directory, const std::string& digest) 
       "if test $i -gt 100; then say failed yard-node does not start: $(tail -n 3 \"$d/log\"); "
       "exit 0; fi; pause; done; fi; "
       "say up $p; while read -r l; do runs || { say ended; exit 0; }; "
-      // (Cleaners of temporary directories take old files.)
+      // Touched, because cleaners of temporary directories delete old files.
       "touch -c \"$d\"/b-*/* \"$d\"/b-*/lib/* \"$d\"/n/* 2>/dev/null; done");
 }
 

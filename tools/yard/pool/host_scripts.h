@@ -12,56 +12,56 @@
 
 namespace yard {
 
-// Scripts for the POSIX shell of a host, and its answers. A script is one line. It comes as
-// the first line of stdin, so that the login shell there, whatever it is, has only kReadScript to
-// read. An answer is a line that begins with "yard-pool: "; other lines are what start files of the
-// shell print.
+// Scripts for a host's POSIX shell, and their answers. A script is one line, sent as the first
+// line of stdin, so that the login shell, whichever it is, only has to run kReadScript. An
+// answer is a line that begins with "yard-pool: "; other lines are output of the shell's startup
+// files.
 //
-// The directory of a node on its host is BASE/yard-KEY, 0700, where BASE is the first of $TMPDIR,
-// /tmp, /var/tmp and $HOME where programs can run. In it:
-//   b-DIGEST/       a bundle; it is there only as a whole
-//   n/              the folder of yard-node (launcher/node/); n/lock names the process of its stub
+// A node's directory on its host is BASE/yard-KEY (mode 0700), where BASE is the first of $TMPDIR,
+// /tmp, /var/tmp and $HOME that allows programs to run. It contains:
+//   b-DIGEST/       a bundle; it appears atomically
+//   n/              the folder of yard-node (launcher/node/); n/lock has the pid of its stub
 //   l, t            the forwarded sockets of the launcher and of the trainer
-//   log, log.old    what yard-node says
+//   log, log.old    the output of yard-node
 inline constexpr char kReadScript[] = "exec sh -c 'IFS= read -r s && eval \"$s\"'";
 
-// A name for the directory that no other node has.
+// Returns a key for the directory's name that is unique to this node.
 std::string KeyOfNode(const std::string& state_directory, const std::string& node);
 
-// Finds the directory, or makes it, and removes forwarded sockets of an earlier connection. Changes
-// nothing else if a node runs there. `digest`, `files`: those of the bundle.
+// Finds or makes the directory, and removes the forwarded sockets of an earlier connection. Changes
+// nothing else if a node runs there. Uses the digest and the file names of `bundle`.
 std::string PrepareScript(const std::string& key, const Bundle& bundle);
 struct Prepared {
-  std::string machine;    // As `uname -s -m` says it: "Linux x86_64".
-  std::string directory;  // A plain path.
+  std::string machine;    // Output of `uname -s -m`: "Linux x86_64".
+  std::string directory;  // A path that no shell changes.
   bool has_bundle = false;
-  std::int64_t pid = 0;  // The process id of the node that runs there; 0 if no node runs.
+  std::int64_t pid = 0;  // Pid of the node that runs there; 0 if none runs.
 };
-// Unavailable: the answer is that nothing can be there, and why. NotFound: there is no answer.
+// Unavailable if the host has no usable directory, with the reason. NotFound without an answer.
 absl::StatusOr<Prepared> ReadPrepared(std::string_view output);
 
-// Takes the bundle from stdin, behind the script, and answers kCopied. Removes other bundles.
-// The payload has every file at a multiple of kPayloadBlock.
+// Reads the bundle from stdin after the script, answers kCopied, and removes other bundles. In the
+// payload, every file begins at a multiple of kPayloadBlock.
 inline constexpr std::size_t kPayloadBlock = 64 << 10;
 inline constexpr char kCopied[] = "copied";
 std::string CopyScript(const std::string& directory, const Bundle& bundle);
 std::string PayloadOf(const Bundle& bundle);
 
-// Starts the node unless it runs, and answers kUp and its pid, or kCannot and why. Then it looks
-// for each line that comes whether the node still runs, and answers kEnded if it does not. Ends
-// with stdin; the node does not.
+// Starts the node unless it runs, and answers kUp and its pid, or kCannot and the reason. Then
+// checks for each input line that the node still runs, and answers kEnded if it does not. The
+// script ends with stdin; the node keeps running.
 inline constexpr char kUp[] = "up", kCannot[] = "failed", kEnded[] = "ended";
 std::string HoldScript(const std::string& directory, const std::string& digest);
 
-// Does nothing but answer.
+// Only answers, to test the connection.
 std::string HelloScript();
 
-// Stops the node there with SIGTERM, waits for its end, removes the directory, and answers
-// kRemoved; or kCannot and why.
+// Stops the node with SIGTERM, waits for its end, removes the directory, and answers kRemoved; or
+// kCannot and the reason.
 inline constexpr char kRemoved[] = "removed";
 std::string RemoveScript(const std::string& key);
 
-// The first answer in the output: "up 123" for kUp. Nothing if no answer has come yet.
+// Returns the first answer in the output: "up 123" for kUp. Nothing if none has arrived yet.
 std::optional<std::string> AnswerIn(std::string_view output);
 
 }  // namespace yard

@@ -27,7 +27,7 @@ class HostScriptsTest : public testing::TestWithParam<std::string> {
  protected:
   ~HostScriptsTest() override { std::filesystem::remove_all(home_); }
 
-  // Its output; `payload` comes behind it.
+  // Returns the script's output; `payload` follows the script in stdin.
   std::string Run(const std::string& script, const std::string& payload = "",
                   const std::string& temporary = "") const {
     EXPECT_EQ(script.find('\n'), script.npos);
@@ -140,7 +140,7 @@ TEST_P(HostScriptsTest, WithoutForwardedSocketsNoNodeIsStarted) {
               HasSubstr("AllowStreamLocalForwarding"));
 }
 
-// Login shells. The scripts themselves run in sh.
+// The parameter is the login shell. The scripts themselves run in sh.
 INSTANTIATE_TEST_SUITE_P(Shells, HostScriptsTest, testing::Values("sh", "bash"),
                          [](const auto& info) { return info.param; });
 

@@ -9,12 +9,12 @@
 
 namespace yard {
 
-// How far the connection to a host of a pool is, as the task that keeps it says it, and `yard pool`
-// reads it: the file RUNTIME/pool/NODE.
+// State of the connection to a host of a pool, written by the task that keeps the connection and
+// read by `yard pool`: the file RUNTIME/pool/NODE.
 struct HostState {
   enum class Phase { kConnecting, kCopying, kConnected, kAway, kLeaving, kLeft };
   Phase phase = Phase::kConnecting;
-  // kAway: why, and the next step. kLeft: what could not be removed there; empty: all was.
+  // kAway: the reason and the next step. kLeft: the error of the removal; empty if all was removed.
   std::string why = {};
 
   bool operator==(const HostState&) const = default;
@@ -25,7 +25,7 @@ std::string_view NameOfPhase(HostState::Phase phase);
 
 absl::Status WriteHostState(const std::string& runtime_directory, const std::string& node,
                             const HostState& state);
-// NotFound: no task has said anything. DataLoss: the file is damaged.
+// NotFound if no task has written a state. DataLoss if the file is damaged.
 absl::StatusOr<HostState> ReadHostState(const std::string& runtime_directory,
                                         const std::string& node);
 void RemoveHostState(const std::string& runtime_directory, const std::string& node);

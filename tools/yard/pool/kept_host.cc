@@ -31,7 +31,7 @@ absl::StatusOr<Bundle> ReadOwnBundle() {
   return ReadBundle(*node, *shim);
 }
 
-// The launcher knows the node; what was set of it since stays as it is.
+// Registers the node at the launcher; keeps the properties that were changed since it was added.
 absl::StatusOr<HostKeeper::Sockets> SetOwnNode(Context& context, const KeptHost& kept) {
   const auto nodes = AllNodes(context);
   if (!nodes.ok()) return nodes.status();

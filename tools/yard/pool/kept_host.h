@@ -8,9 +8,9 @@
 
 namespace yard {
 
-// `yard --keep_host ...`: the task of a job of pool_jobs.h. Runs until an interrupt. Returns the
-// exit code. The launcher keeps the node then, as `yard down` may have ended the task: so tasks of
-// the pool wait for it, and what was set of it stays. `yard pool` removes nodes.
+// `yard --keep_host ...`, the program of a task of pool_jobs.h. Runs until an interrupt. Returns
+// the exit code. The node stays registered afterwards, because `yard down` may have ended the task:
+// so tasks of the pool wait for the node, and its properties stay. Only `yard pool` removes nodes.
 int KeepHost(Context& context, const std::vector<std::string>& words);
 
 }  // namespace yard

@@ -10,10 +10,11 @@
 
 namespace yard {
 
-// NotFound: no node is in this pool. The error names the pools that there are, the nearest first.
+// NotFound if the pool has no node. The error lists the existing pools, the nearest name first.
 absl::Status CheckPool(const std::string& pool, const std::vector<msg::NodeT>& nodes);
 
-// The same for the yard's nodes now; OK for an empty name. Verbs call it before they make anything.
+// The same, with the yard's current nodes; OK for an empty name. Verbs call it before they make
+// anything.
 absl::Status CheckPool(Context& context, const std::string& pool);
 
 }  // namespace yard

@@ -17,7 +17,7 @@ namespace yard {
 namespace {
 
 constexpr char kPoolLabel[] = "pool", kHostLabel[] = "host";
-constexpr std::uint32_t kGraceMs = 60'000;  // Longer than HostKeeper needs to leave.
+constexpr std::uint32_t kGraceMs = 60'000;  // Exceeds the time that HostKeeper needs to leave.
 constexpr std::uint64_t kLogBytes = 1 << 20;
 
 std::unique_ptr<msg::KeyValueT> Label(const std::string& key, const std::string& value) {
@@ -118,7 +118,7 @@ absl::StatusOr<msg::SetNodeReplyT> SetNode(Context& context, const msg::NodeT& n
   request.slots = node.slots;
   request.draining = node.draining;
   request.allocation = node.allocation;
-  // (A node that was never connected has the words of whoever has set it.)
+  // Until its first connection, a node shows the reason given by the process that registered it.
   if (node.host.empty()) request.why = node.why;
   return (*client)->Call<rpc::Launcher::SetNode>(request, Patient());
 }

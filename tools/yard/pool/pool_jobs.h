@@ -14,38 +14,38 @@
 
 namespace yard {
 
-// The jobs of pools. Each host has a job of its own, so that a pool changes and nothing happens to
-// the hosts that stay. Its one task is `yard --keep_host ...` (host_keeper.h).
+// The jobs of pools. Each host has its own job, so that a change of the pool does not disturb the
+// hosts that stay. Its only task is `yard --keep_host ...` (host_keeper.h).
 
-// First word of the task's command line.
+// First argument of the task's program.
 inline constexpr char kKeepHost[] = "--keep_host";
 
 struct KeptHost {
   std::string pool;
   PoolHost host;
-  std::uint32_t slots = 0;  // 0: as many as the host has processors.
+  std::uint32_t slots = 0;  // 0 for the host's number of processors.
 };
-// `yard --keep_host POOL ADDRESS SLOTS`, and back. InvalidArgument: it is none.
+// Formats and parses `yard --keep_host POOL ADDRESS SLOTS`. InvalidArgument for other words.
 std::vector<std::string> KeepHostWords(const KeptHost& kept);
 absl::StatusOr<KeptHost> ReadKeepHostWords(const std::vector<std::string>& words);
 
-// `program`: path of yard. `environment`: the caller's.
+// `program` is the path of yard; `environment` is the caller's.
 msg::JobSpecT JobOfHost(const KeptHost& kept, const std::string& program,
                         const std::vector<std::string>& environment);
 
-// A job that keeps a host.
+// A job that keeps a host connected.
 struct HostJob {
   std::string id;
   std::string pool;
   PoolHost host;
 };
-// Nothing: the job is another one.
+// Returns nothing for any other job.
 std::optional<HostJob> HostOfJob(const msg::JobT& job);
 
-// Calls of the launcher. They wait for one that is being restarted.
+// Call the launcher, and wait for one that is being restarted. Block.
 absl::StatusOr<std::vector<msg::NodeT>> AllNodes(Context& context);
 absl::StatusOr<std::vector<HostJob>> AllHostJobs(Context& context);
-// Adds it, or changes it: its name, pool, address, slots and `draining` count.
+// Adds or changes a node: its name, pool, address, slots and `draining` are used.
 absl::StatusOr<msg::SetNodeReplyT> SetNode(Context& context, const msg::NodeT& node);
 absl::Status RemoveNode(Context& context, const std::string& node, bool force);
 

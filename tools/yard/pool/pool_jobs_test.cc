@@ -18,7 +18,7 @@ using ::testing::Not;
 
 const KeptHost kHost = {.pool = "lab", .host = {.address = "ann@gpu1", .node = "gpu1"}, .slots = 3};
 
-// The job that the launcher makes of a spec.
+// Returns the job that the launcher makes from a spec.
 msg::JobT JobOf(const msg::JobSpecT& spec) {
   msg::JobT job;
   job.id = "j-abcde";

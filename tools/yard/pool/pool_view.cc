@@ -60,7 +60,7 @@ std::string NodeTable(const std::vector<msg::NodeT>& nodes, absl::Time now, int 
   Table table({"POOL", "NAME", "HOST", "STATE", ">SINCE", ">SLOTS", ">CPUS", ">MEMORY", ">GPUS",
                "VERSION", "WHY"});
   for (const msg::NodeT& node : nodes) {
-    // It has said nothing of its host yet.
+    // A node without a host name has never connected.
     const bool is_known = !node.host.empty();
     table.AddRow(
         {node.pool, node.name, node.address.empty() ? node.host : node.address,

@@ -13,14 +13,14 @@ namespace yard {
 // "connected", "away", "draining"
 std::string NameOfNodeState(msg::NodeState state);
 
-// True for a node that runs the programs of another version than this one: it was started before an
-// upgrade.
+// Returns true if the node runs programs of another version than this one, because it was started
+// before an upgrade.
 bool IsOutdated(const msg::NodeT& node);
 
-// A node as `yard pool --json` prints it.
+// Returns a node as `yard pool --json` prints it.
 nlohmann::json NodeToJson(const msg::NodeT& node);
 
-// The table that `yard pool` prints, `width` columns wide; 0: any number.
+// Returns the table that `yard pool` prints, `width` columns wide; 0 for unlimited.
 std::string NodeTable(const std::vector<msg::NodeT>& nodes, absl::Time now, int width);
 
 }  // namespace yard
