@@ -61,7 +61,7 @@ absl::StatusOr<bus::CurvePair> Remotes::OwnKey() const {
 
 absl::Status Remotes::Add(const std::string& name, const bus::AccessFile& access) const {
   if (absl::Status good = CheckName(name); !good.ok()) return good;
-  // (It makes the directory.)
+  // This also creates the directory.
   if (const auto own = OwnKey(); !own.ok()) return own.status();
   absl::Status written = bus::WriteAccessFile(PathOf(name), access);
   if (!absl::IsAlreadyExists(written)) return written;

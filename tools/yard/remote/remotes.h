@@ -11,31 +11,33 @@
 
 namespace yard {
 
-// A yard elsewhere that `yard --at NAME` reaches by its gate.
+// A yard on another machine that `yard --at NAME` reaches through its gate.
 struct Remote {
   std::string name = {};
-  std::string path = {};  // Its access file, for YARD_REGISTRY=gate:PATH.
+  std::string path = {};  // Access file, for YARD_REGISTRY=gate:PATH.
   bus::AccessFile access = {};
 };
 
-// The remotes of this user, and the one key by which they know this machine: files in
-// CONFIG/trainyard/remotes (0700), `own.key` and NAME.yard-key, all 0600. Each change is one rename
-// or removal. Every method may block for the disk, and every error names the path or the remote.
+// The remotes of this user, and the one key that identifies this machine to them: files in
+// CONFIG/trainyard/remotes (mode 0700), `own.key` and NAME.yard-key, all with mode 0600. Each
+// change is a single rename or removal. Every method may block on the disk, and every error names
+// the path or the remote.
 class Remotes {
  public:
-  // $XDG_CONFIG_HOME/trainyard/remotes, else ~/.config/trainyard/remotes; of an environment that
-  // names neither there are no remotes, and none can be added.
+  // Uses $XDG_CONFIG_HOME/trainyard/remotes, else ~/.config/trainyard/remotes. If the environment
+  // has neither variable, there are no remotes and none can be added.
   static Remotes Of(const std::vector<std::string>& environment);
   explicit Remotes(std::string directory) : directory_(std::move(directory)) {}
 
-  // The key of this machine, made when it is asked for the first time.
+  // Returns the key of this machine; creates it at the first call.
   absl::StatusOr<bus::CurvePair> OwnKey() const;
-  // AlreadyExists; InvalidArgument: a name that no file can have.
+  // AlreadyExists if the name is taken; InvalidArgument if it cannot be a file's name.
   absl::Status Add(const std::string& name, const bus::AccessFile& access) const;
-  // NotFound names those that there are.
+  // NotFound lists the existing remotes.
   absl::StatusOr<Remote> Find(const std::string& name) const;
+  // NotFound lists the existing remotes.
   absl::Status Remove(const std::string& name) const;
-  // Their names, sorted.
+  // Returns the names, sorted.
   std::vector<std::string> Names() const;
 
   // InvalidArgument unless `name` has 1 to 64 of [A-Za-z0-9._-] and begins with a letter or digit.
@@ -45,7 +47,7 @@ class Remotes {
   std::string PathOf(const std::string& name) const;
   absl::Status NoSuch(const std::string& name) const;
 
-  std::string directory_;  // Empty: no remote can be kept.
+  std::string directory_;  // Empty if no remote can be stored.
 };
 
 }  // namespace yard
