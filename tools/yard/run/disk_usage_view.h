@@ -8,8 +8,8 @@
 
 namespace yard {
 
-// Prints the room that runs take, as a table of the `most` largest (0: all) with a line about the
-// disk below it; or, with --json, as an object on one line.
+// Prints the disk usage of runs: a table of the `most` largest (0 for all) and a line about the
+// disk; or with --json an object on one line.
 void ShowDiskUsage(Context& context, const msg::DiskUsageReplyT& usage, std::size_t most = 0);
 
 }  // namespace yard

@@ -8,9 +8,9 @@
 
 namespace yard {
 
-// Policy for steps that were written again, as flags name it: "raw" (every point), "last" (of each
-// step the last one), "tensorboard", "tensorboard-v1", "tensorboard-v2", "rust", "mindinsight" (as
-// those readers do it). InvalidArgument lists them.
+// Parses a policy for steps that were written more than once: "raw" keeps every point, "last" the
+// last point of each step; "tensorboard", "tensorboard-v1", "tensorboard-v2", "rust" and
+// "mindinsight" do as those readers. InvalidArgument lists them.
 absl::StatusOr<msg::Overlap> ParseOverlap(const std::string& name);
 
 }  // namespace yard

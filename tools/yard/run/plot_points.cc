@@ -70,7 +70,7 @@ std::vector<PlotColumn> ColumnsOf(std::span<const double> xs, std::span<const do
     high = std::max(high, x);
     ++points;
   }
-  // (Halves keep the width of huge ranges finite.)
+  // Halving the operands keeps the width of huge ranges finite.
   const double width = high / 2 - low / 2;
   const bool each = points <= most || !(width > 0);
   std::vector<PlotColumn> columns;

@@ -17,7 +17,7 @@ using ::testing::NanSensitiveDoubleEq;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The values of runtime/smoother_test.cc.
+// The same values as in runtime/smoother_test.cc.
 TEST(PlotPointsTest, CurvesAreSmoothedAsOnThePage) {
   const std::vector<double> values = {1, 0.5, 2, -1, 0.25};
   const auto near = [](double value) { return DoubleNear(value, 1e-6); };
@@ -55,7 +55,7 @@ TEST(PlotPointsTest, NeighboursComeIntoOneColumn) {
   EXPECT_EQ(two[0].max, 5);
   EXPECT_EQ(two[1].last, 7);
   EXPECT_EQ(two[1].max, 9);
-  // All at one place, and nothing at all.
+  // All points at one x, and no points.
   const std::vector<double> same = {3, 3, 3}, of_same = {1, 2, 3};
   EXPECT_EQ(ColumnsOf(same, of_same, 2).size(), 3u);
   EXPECT_THAT(ColumnsOf({}, {}, 5), IsEmpty());

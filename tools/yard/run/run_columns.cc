@@ -44,7 +44,7 @@ std::string CellText(const json& cell, const RunColumn& column, absl::Time now) 
   return cell.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A text for each row. Fractions of one column are written alike.
+// Returns the text of each row's cell. Fractions in a column have the same number of digits.
 std::vector<std::string> CellTexts(std::span<const RunRow> rows, const RunColumn& column,
                                    absl::Time now, bool* is_number) {
   std::vector<std::string> texts;
@@ -65,7 +65,7 @@ std::vector<std::string> CellTexts(std::span<const RunRow> rows, const RunColumn
   return texts;
 }
 
-// In double quotes, as queries have names of any letters.
+// Returns the name in double quotes, as queries require for names with arbitrary characters.
 std::string Quoted(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
@@ -98,7 +98,7 @@ std::string ColumnsTable(std::span<const RunRow> rows, std::span<const RunColumn
   std::vector<std::vector<std::string>> cells(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) cells[i].push_back(rows[i].run->name);
   for (const RunColumn& column : columns) {
-    if (column.name == "run" && column.kind == RunColumn::Kind::kField) continue;  // The first one.
+    if (column.name == "run" && column.kind == RunColumn::Kind::kField) continue;  // Already first.
     bool is_number = true;
     std::vector<std::string> texts = CellTexts(rows, column, now, &is_number);
     headers.push_back(absl::StrCat(is_number ? ">" : "", column.text));

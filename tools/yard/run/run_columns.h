@@ -13,18 +13,18 @@ namespace yard {
 
 // The table of `yard runs --columns ... --sort ...`. Pure functions; any thread.
 
-// "config.lr,val/acc,state", and what is sorted by ("-val/acc", or nothing), which is a column too.
-// "state" is that of the run's trial. InvalidArgument: a column without a name.
+// Parses "config.lr,val/acc,state", and adds the column to sort by ("-val/acc", or empty). "state"
+// is that of the run's trial. InvalidArgument for a column without a name.
 absl::StatusOr<std::vector<bus::RunColumn>> ParseColumns(const std::string& list,
                                                          const std::string& sort);
 
-// A line for each run: its name and its columns. "-" is what it does not have, or what is not known
-// yet. Numbers have as many digits as it takes to tell them apart.
+// Returns a line for each run: its name and its columns. "-" stands for values that are missing or
+// not known yet. Numbers have as many digits as needed to tell them apart.
 std::string ColumnsTable(std::span<const bus::RunRow> rows, std::span<const bus::RunColumn> columns,
                          absl::Time now, int width = 0);
 
-// A query for the metrics and parameters that none of the rows has, as they may be misspelled. It
-// is empty if all are there.
+// Returns a query for the metrics and parameters that no row has, because they may be misspelled.
+// Empty if every column has a value.
 std::string QueryForMissing(std::span<const bus::RunRow> rows,
                             std::span<const bus::RunColumn> columns);
 

@@ -19,11 +19,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxNested = 256;  // Lists and objects in a value that is taken apart.
-constexpr std::size_t kShownEnd = 14;    // Characters of a long value at either end.
+constexpr std::size_t kMaxNested = 256;  // Limit of nested lists and objects in a parsed value.
+constexpr std::size_t kShownEnd = 14;    // Characters kept at either end of a long value.
 constexpr char kAbsent[] = "-";
 
-// A text that is no JSON, or too deep to walk through, is a string.
+// Parses JSON; invalid JSON, or JSON that is too deep for recursion, becomes a string.
 json Parse(const std::string& text) {
   const auto nested =
       std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; });
@@ -73,19 +73,19 @@ std::optional<std::string> MetricValue(const ComparedRun& run, const std::string
   return text;
 }
 
-// Text for people.
+// ---- Text for people.
 
-// Characters.
+// Number of UTF-8 characters.
 std::size_t Width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-// That a terminal gives it.
+// Width in terminal columns.
 std::size_t Columns(std::string_view text) { return static_cast<std::size_t>(TextWidth(text)); }
 
-// The first or last `count` characters of `text`, which has more.
+// Return the first or last `count` characters of `text`, which has more.
 std::string_view First(std::string_view text, std::size_t count) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < count; ++i) end += runtime::Utf8Bytes(text.substr(end));
@@ -96,7 +96,7 @@ std::string_view Last(std::string_view text, std::size_t count) {
   return text.substr(First(text, Width(text) - count).size());
 }
 
-// A string as it is, unless it looks like something else.
+// Returns a string without quotes, unless it would look like another JSON value.
 std::string Exact(const std::optional<std::string>& value) {
   if (!value.has_value()) return kAbsent;
   const json parsed = Parse(*value);
@@ -116,7 +116,7 @@ std::string Short(const std::optional<std::string>& value) {
   return std::string(First(text, kShownEnd)) + "..." + std::string(Last(text, kShownEnd));
 }
 
-// One for each run. Short ones, if they tell apart as much as exact ones.
+// Returns one cell for each run: short forms if they distinguish as many values as the exact forms.
 std::vector<std::string> Cells(const Values& values) {
   std::vector<std::string> exact, shortened;
   for (const auto& value : values) {
@@ -168,17 +168,17 @@ RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all) {
 
 namespace {
 
-// A column of a table, for each of its rows a cell.
+// A column of a table, with a cell for each row.
 struct Column {
   std::string header;
   std::vector<std::string> cells;
 };
 
-// A line for each of the names behind the first one, which is a header; as many blocks of columns
-// as it takes.
+// Formats a table whose first column is `names` (the first of them a header), in as many blocks of
+// columns as the width requires.
 std::string Blocks(std::vector<std::string> names, std::span<const Column> columns,
                    std::size_t width) {
-  // A name that is longer is cut, or pushes its own row to the right.
+  // A longer name is cut, or pushes only its own row to the right.
   const std::size_t most = width > 0 ? std::max<std::size_t>(width / 2, 20) : 100;
   std::size_t name_width = 0;
   for (std::string& name : names) {
@@ -238,7 +238,7 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
 
 namespace {
 
-// Numbers by size, then everything else by its text; a run without the parameter comes last.
+// Sorts numbers by value, then everything else as text; runs without the parameter come last.
 bool IsBefore(const std::optional<std::string>& a, const std::optional<std::string>& b) {
   if (!a.has_value() || !b.has_value()) return a.has_value() && !b.has_value();
   const json x = Parse(*a), y = Parse(*b);

@@ -131,7 +131,7 @@ TEST(RunComparisonTest, ValuesAreComparedByWhatTheyMean) {
       {"null", "\"null\"", false},
       {R"({"a":1,"b":[2]})", R"({ "b": [2.0], "a": 1 })", true},
       {R"([1,2])", R"([2,1])", false},
-      {"NaN", "NaN", true},  // No JSON: a string.
+      {"NaN", "NaN", true},  // Not JSON: a string.
       {"NaN", "\"NaN\"", true},
       {"\xff", "\xfe", false},
       {deep.c_str(), deep.c_str(), true},
@@ -203,7 +203,7 @@ TEST(RunComparisonTest, RunsThatDoNotFitComeInABlockBelow) {
     runs.push_back(RunOf(name, {{"x", "\"" + std::string(name) + "\""}}));
   }
   const RunComparison comparison = CompareRuns(runs, false);
-  // "config.x  one  two  three"
+  // The widest line is "config.x  one  two  three".
   EXPECT_EQ(ComparisonTable(comparison, 25),
             "          one  two  three\n"
             "config.x  one  two  three\n");

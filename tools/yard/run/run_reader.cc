@@ -26,7 +26,7 @@ constexpr std::uint32_t kPage = 1000;
 
 bool RunReader::JoinScan(bus::Client& client, const absl::Status& why) {
   const auto status = client.Call<rpc::Datamanager::DataStatus>({});
-  if (!status.ok()) return false;  // The data manager is not there, or older: `why` has the cause.
+  if (!status.ok()) return false;  // The data manager is down or older: `why` has the cause.
   if (status->state == msg::ManagerState::Done || status->state == msg::ManagerState::Invalid) {
     return true;  // The scan has ended meanwhile.
   }
@@ -51,7 +51,7 @@ absl::Status RunReader::Runs(msg::RunsRequestT request,
     request.limit = limit == 0 ? kPage : std::min(limit - given, kPage);
     auto page = Call<rpc::Datamanager::Runs>(request);
     if (!page.ok()) return AsLookup(page.status());
-    // (A data manager of before there were pages gives all.)
+    // A data manager without paging returns all runs at once.
     if (limit > 0 && page->runs.size() > limit - given) page->runs.resize(limit - given);
     given += static_cast<std::uint32_t>(page->runs.size());
     on_page(*page);
@@ -81,7 +81,7 @@ std::vector<std::string> RunReader::WhatIsUnknown(const std::string& query) {
   msg::NamesRequestT request;
   request.kind = "unknown";
   request.of = query;
-  // (An older data manager has no such names.)
+  // An older data manager does not support this kind of names.
   const auto unknown =
       (*client)->Call<rpc::Common::Names>(request, {.timeout = kNames, .service = "datamanager"});
   if (!unknown.ok()) return {};
@@ -104,7 +104,7 @@ absl::StatusOr<msg::RunT> RunReader::Run(const std::string& name) {
     if (!thing.ok() || !thing->trial.has_value()) return reply.status();
     request.run = std::filesystem::path(thing->trial->log_directory).filename().string();
     reply = Call<rpc::Datamanager::Runs>(request);
-    // A trial that began a moment ago has a run that the data manager has not looked for yet.
+    // The data manager may not have found the run of a trial that has just begun.
     const auto client = context_.client();
     if (absl::IsNotFound(reply.status()) && client.ok() && Reload(**client)) {
       reply = Call<rpc::Datamanager::Runs>(request);

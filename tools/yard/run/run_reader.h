@@ -18,24 +18,24 @@
 
 namespace yard {
 
-// How a verb asks the data manager for runs. On the verb's thread; every call blocks. Until the
-// first scan of the run directory has ended the data manager cannot answer: the reader joins that
-// scan, for at most a minute, and says so once on stderr. Errors: those of the data manager; a name
-// that fits several things is NotFound, as everywhere.
+// Reads runs from the data manager for a verb. Use it on the verb's thread; every call blocks. The
+// data manager answers only after its first scan of the run directory: this class waits for that
+// scan, at most a minute, and reports so once on stderr. Errors are those of the data manager; an
+// ambiguous name is NotFound, as everywhere.
 class RunReader {
  public:
-  // `verb`: whose notices these are. The context outlives the reader.
+  // Notices are printed in the name of `verb`. The context must outlive the reader.
   RunReader(Context& context, const char* verb) : context_(context), verb_(verb) {}
 
   template <typename M>
   absl::StatusOr<typename M::ReplyT> Call(const typename M::RequestT& request) {
     return WhenScanned([&](bus::Client& client) { return client.Call<M>(request, Patient()); });
   }
-  // `on_part` gets the end of the answer, too.
+  // `on_part` also receives the final part.
   template <typename M>
   absl::Status Stream(const typename M::RequestT& request,
                       const std::function<bool(const typename M::ReplyT& part)>& on_part) {
-    bool has_begun = false;  // Then it is not asked again: nothing may come twice.
+    bool has_begun = false;  // After this, no retry: parts must not repeat.
     auto end = WhenScanned(
         [&](bus::Client& client) {
           return client.Stream<M>(
@@ -52,28 +52,29 @@ class RunReader {
     return absl::OkStatus();
   }
 
-  // The runs that `request` is about, page by page; at most `request.limit` of them, if that is
-  // not 0. `on_page` gets each page.
+  // Reads the runs that `request` selects and passes each page to `on_page`; at most
+  // `request.limit` runs, unless that is 0.
   absl::Status Runs(msg::RunsRequestT request,
                     const std::function<void(const msg::RunsReplyT& page)>& on_page);
-  // A run by its name, a unique prefix of it, or the trial that wrote it.
+  // Returns a run by its name, a unique prefix of it, or the trial that wrote it.
   absl::StatusOr<msg::RunT> Run(const std::string& name);
-  // The names of the runs of `names` (each as for Run()) and of those that `query`, unless it is
-  // empty, is true of, the newest first; each once. At most `most`: ResourceExhausted. NotFound if
-  // no run is among them.
+  // Returns the names of the runs in `names` (each as for Run()) and of those that match `query`,
+  // unless it is empty; the newest first, each once. ResourceExhausted if there are more than
+  // `most`; NotFound if no run matches.
   absl::StatusOr<std::vector<std::string>> Names(const std::vector<std::string>& names,
                                                  const std::string& query, std::size_t most);
-  // A pattern for RunsRequest: the names that begin so.
+  // Returns a pattern for RunsRequest that matches names with this prefix.
   static std::string PatternOf(const std::string& beginning);
-  // The names of a query that no run has, and what may have been meant: "no run has los; did you
-  // mean loss?". Text of names is printable. Empty, too, if the data manager does not say.
+  // Returns a sentence for each name in the query that no run has, with a suggestion: "no run has
+  // los; did you mean loss?". Printable. Empty if all are known, or if the data manager does not
+  // answer.
   std::vector<std::string> WhatIsUnknown(const std::string& query);
-  // All tags of a run whose names `pattern` (empty: any) finds, from all pages; the first `most`
-  // of them (`total` says how many there are).
+  // Returns a run's tags that match `pattern` (empty: all), from all pages; only the first `most`
+  // of them (`total` has their number).
   absl::StatusOr<msg::TagsReplyT> Tags(const std::string& run, const std::string& pattern = "",
                                        std::size_t most = std::numeric_limits<std::size_t>::max());
-  // The parts that cannot be had of runs (by their whole names): "run a is not whole: cannot open
-  // ...". A sentence for each run of which something is missing, printable.
+  // Returns a printable sentence for each of the runs (by their whole names) that is not entirely
+  // readable: "run a is not whole: cannot open ...".
   absl::StatusOr<std::vector<std::string>> Losses(const std::vector<std::string>& runs);
 
  private:
@@ -89,18 +90,18 @@ class RunReader {
     }
     return ask(**client);
   }
-  // True: the first scan was under way, and has ended. `why` has its progress.
+  // Waits for the first scan. Returns true if it was running and has ended. `why` has its progress.
   bool JoinScan(bus::Client& client, const absl::Status& why);
-  // The data manager looks for new runs now. False: it has not within a minute.
+  // Makes the data manager look for new runs now. Returns false if it takes more than a minute.
   static bool Reload(bus::Client& client);
 
   Context& context_;
   const char* const verb_;
 };
 
-// Notice on stderr about runs that a query could not be asked of yet; empty for none.
+// Notice for stderr about runs for which a query could not be decided yet; empty for 0.
 std::string UndecidedNotice(std::uint64_t undecided);
-// The same about one that cannot be read (`why`, DataLoss, names it) while others can.
+// The same about a run that cannot be read (`why`, DataLoss, names it) while others can.
 std::string UnreadableNotice(const absl::Status& why);
 // The same about a run that is still being read.
 std::string IncompleteNotice(const std::string& run);

@@ -31,12 +31,12 @@ void AddLine(std::string_view key, std::string_view value, std::string* text) {
 
 std::string Share(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "100 %";
-  // Rounded down: 100 % is all of it.
+  // Rounded down, so that 100 % means all of it.
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   return absl::StrCat(part >= whole ? 100 : std::min(99, static_cast<int>(percent)), " %");
 }
 
-// "3 bad payload, 120 bytes skipped, at 4096 to 9000: text"
+// Returns "3 bad payload, 120 bytes skipped, at 4096 to 9000: text".
 std::string FaultLine(const msg::FaultT& fault) {
   const std::string kind = WordsOf(msg::EnumNameFaultKind(fault.kind));
   std::string line = absl::StrCat(fault.count, " ", kind);
@@ -51,7 +51,7 @@ std::string FaultLine(const msg::FaultT& fault) {
   return line;
 }
 
-// Something of the file is left out for it.
+// Returns true if the fault makes a part of the file unreadable.
 bool IsDamage(msg::FaultKind kind) {
   switch (kind) {
     case msg::FaultKind::BadPayload:
@@ -66,7 +66,7 @@ bool IsDamage(msg::FaultKind kind) {
   }
 }
 
-// The first line of the note, or the part of it that fits.
+// Returns the first line of the note, shortened to the column.
 std::string NoteCell(const std::string& note) {
   const std::size_t end = std::min(note.find('\n'), note.size());
   std::string line = FitText(runtime::Printable(note.substr(0, end)), kNoteWidth);
@@ -169,7 +169,7 @@ std::string FilesText(const msg::FilesReplyT& files, int width) {
   std::string text = table.ToString(width);
   for (const auto& file : files.files) {
     for (const auto& fault : file->faults) {
-      if (fault->kind == msg::FaultKind::UnfinishedTail) continue;  // A line of its own, below.
+      if (fault->kind == msg::FaultKind::UnfinishedTail) continue;  // Shown below.
       AddLine("fault", absl::StrCat(file->name, ": ", FaultLine(*fault)), &text);
     }
     if (file->tail_bytes > 0) {

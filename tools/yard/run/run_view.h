@@ -12,26 +12,26 @@
 
 namespace yard {
 
-// How a terminal shows runs, their tags and their files. Text from names and files is made
-// Printable(). `width` of a table: of the terminal, or 0 (Table::ToString). Pure functions; any
-// thread.
+// Formats runs, their tags and their files for a terminal. Text from names and files is made
+// Printable(). A table's `width` is that of the terminal, or 0 (Table::ToString). Pure functions;
+// any thread.
 
-// A line for each run: what is not known yet is "-". There are columns for names,
-// labels, notes (their first lines) and bad records if any run has some.
+// Returns a line for each run, with "-" for unknown values. Columns for names, labels, notes (their
+// first lines) and bad records appear only if some run has a value.
 std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now,
                      int width = 0);
-// Lines that begin with a key of ten columns, as in `yard show`.
+// Returns lines with a key of ten columns, as in `yard show`.
 std::string RunText(const msg::RunT& run, absl::TimeZone zone = absl::UTCTimeZone());
-// A line for each tag; there is a column for plugins if any tag is no scalar.
+// Returns a line for each tag; with a column for plugins if some tag is not a scalar.
 std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags, int width = 0);
-// A line for each file, then one for each kind of fault.
+// Returns a line for each file, then one for each kind of fault.
 std::string FilesText(const msg::FilesReplyT& files, int width = 0);
 
-// A line for each kind of fault that costs records or values of a file, or makes it none; at most
-// `most`, and one that says how many there are beside those.
+// Returns a line for each kind of fault that loses records or values of a file, or makes the file
+// unusable; at most `most`, and one with the number of the others.
 std::string DamageText(const msg::FilesReplyT& files, std::size_t most);
 
-// JSON that `--json` prints.
+// The JSON that `--json` prints.
 using bus::FaultsToJson;
 using bus::FileToJson;
 using bus::RunToJson;
