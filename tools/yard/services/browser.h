@@ -6,12 +6,12 @@
 
 namespace yard {
 
-// True if `environment` ("NAME=value") names a screen, on which a browser could open.
+// Returns true if `environment` ("NAME=value") names a display on which a browser can open.
 bool HasScreen(const std::vector<std::string>& environment);
 
-// Opens an address in a browser, by a file in `directory` (0700) that leads there: everybody may
-// read the words of a process, and the address may hold a key. False: no browser could be started.
-// Blocks for a few seconds at most.
+// Opens an address in a browser, by way of a redirecting file in `directory` (mode 0700): the
+// address may hold a key, and every user can read a process's command line. Returns false if no
+// browser could be started. Blocks for a few seconds at most.
 bool OpenInBrowser(const std::string& directory, const std::vector<std::string>& environment,
                    const std::string& address);
 

@@ -11,7 +11,7 @@
 namespace yard {
 namespace {
 
-// A call that nobody answers does not say why.
+// Finds the cause of an unanswered call, whose status does not tell it.
 std::string WhyItIsSilent(const Context& context, const absl::Status& status) {
   if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return "";
   for (const std::string_view service : kAllServices) {
@@ -27,7 +27,7 @@ int Fail(Context& context, const char* verb, const absl::Status& status) {
   if (const std::string why = WhyItIsSilent(context, status); !why.empty()) {
     *context.err << "yard " << verb << ": " << runtime::Printable(why) << "\n";
   }
-  // Several lines where it quotes a log.
+  // The message has several lines if it quotes a log.
   std::string_view text(status.message().data(), status.message().size());
   if (text.ends_with('\n')) text.remove_suffix(1);
   *context.err << "yard " << verb << ": " << runtime::PrintableLines(text) << "\n";

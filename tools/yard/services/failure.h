@@ -6,8 +6,8 @@
 
 namespace yard {
 
-// Prints "yard VERB: message", before it why a service is silent if that is known, and returns
-// ExitCodeOf(status).
+// Prints "yard VERB: message", preceded by the reason why a service is silent, if one is known.
+// Returns ExitCodeOf(status).
 int Fail(Context& context, const char* verb, const absl::Status& status);
 
 }  // namespace yard

@@ -30,7 +30,8 @@ constexpr char kPort[] = "7711";
 constexpr char kAddress[] = "127.0.0.1";
 constexpr std::size_t kMostAddresses = 16;
 
-// The value of a flag of the gate, as this yard is, or was, started with.
+// Returns the value of a flag of the gate, from the settings of the running yard, else of the last
+// one.
 std::string GateFlag(const runtime::Locations& locations, const std::string& name,
                      const std::string& fallback) {
   std::optional<Wanted> wanted;
@@ -67,7 +68,8 @@ std::string AddressOf(std::string host, const std::string& port) {
   return absl::StrCat("tcp://", host, ":", port);
 }
 
-// The addresses of all network interfaces that are up, without loopback and link-local ones.
+// Returns the addresses of all network interfaces that are up, without loopback and link-local
+// ones.
 std::vector<std::string> OwnAddresses() {
   std::vector<std::string> addresses;
   ifaddrs* list = nullptr;

@@ -12,20 +12,21 @@
 
 namespace yard {
 
-// The gate of this yard: where it is, and its own key.
+// Address and key of this yard's gate.
 
-// Name of this host.
+// Returns the name of this host.
 std::string OwnHostName();
 
-// Where clients of this yard find its gate: "tcp://HOST:PORT".
+// Returns the address at which this host's clients reach the gate: "tcp://HOST:PORT".
 std::string AddressOfGate(const runtime::Locations& locations);
 
-// All addresses at which other hosts may find it: this host's name and the addresses of its
-// network interfaces, where the gate serves on all of them; else those that it serves on.
-// FailedPrecondition, with the line to type: it serves on this host alone.
+// Returns all addresses at which other hosts may reach the gate: if it listens on all interfaces,
+// this host's name and its interface addresses; otherwise those on which it listens.
+// FailedPrecondition, with the command to run, if it listens only on loopback.
 absl::StatusOr<std::vector<std::string>> AddressesOfGate(const runtime::Locations& locations);
 
-// The key that the gate has. For a new one the launcher starts the gate, which is waited for.
+// Returns the gate's key; makes it at the first call. The launcher then starts the gate; blocks
+// until the gate is ready.
 absl::StatusOr<bus::CurvePair> EnsureGateKey(const Context& context, const bus::KeyFolder& folder);
 
 }  // namespace yard

@@ -22,7 +22,7 @@ constexpr std::uint64_t kBadBytes = 100 * kMiB;
 constexpr std::uint64_t kBadInodes = 1000;
 constexpr double kWarnShare = 0.05;
 constexpr std::uint64_t kEnoughFiles = 4096;
-// Clocks of one machine; more than what setting it softly moves.
+// Tolerance between clocks of one machine: more than NTP's gradual adjustment shifts them.
 constexpr absl::Duration kClockSlack = absl::Seconds(5);
 constexpr std::size_t kNamed = 8;
 
@@ -44,7 +44,7 @@ double Share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// At most kNamed of them.
+// Joins at most kNamed names.
 std::string Names(std::vector<std::string> names, const char* between) {
   const std::size_t count = names.size();
   if (count > kNamed) names.resize(kNamed);
@@ -74,7 +74,7 @@ bool LauncherRuns(const DoctorFacts& facts) {
   return launcher != nullptr && Runs(*launcher);
 }
 
-// For one that does not do its work.
+// Returns the command that restarts a service that does not work.
 std::string Restart(const ServiceFacts& service, pid_t pid) {
   if (service.lease && service.lease->external) {
     return absl::StrCat("restart ", service.name, " with what supervises it");
@@ -86,7 +86,7 @@ std::string Restart(const ServiceFacts& service, pid_t pid) {
   return absl::StrCat("kill -9 ", pid, " && yard up");
 }
 
-// How to get a better way to kill than by process group alone.
+// Fix for a machine that can kill tasks by process group only.
 constexpr char kFixOfGroup[] =
     "mount /proc, or give the launcher a control group of its own: systemd-run --user --scope "
     "-p Delegate=yes yard up";
@@ -155,7 +155,7 @@ std::string FixOfDrops(const std::string& counter) {
   return "see docs: the bus drops what nobody reads in time; look for a client that hangs";
 }
 
-// Running trials and jobs go on.
+// The upgrade keeps running trials and jobs.
 std::string FixOfOutdated(const ServiceFacts& service) {
   return service.lease->external ? Restart(service, service.holder) : "yard up --upgrade";
 }

@@ -51,7 +51,8 @@ bool Exists(const std::string& path) {
   return lstat(path.c_str(), &status) == 0;
 }
 
-// Sorted; nothing if there is no such directory. Sets `more` if there are more than kMaxSockets.
+// Returns the sorted sockets; empty if the directory does not exist. Sets `more` if there are more
+// than kMaxSockets.
 std::vector<std::string> SocketsIn(const std::string& directory, bool* more) {
   std::vector<std::string> sockets;
   std::error_code error;
@@ -68,7 +69,7 @@ std::vector<std::string> SocketsIn(const std::string& directory, bool* more) {
   return sockets;
 }
 
-// The control sockets tell of the task sockets too, which only tasks should connect to.
+// Probes only control sockets and infers the task sockets, to which only tasks should connect.
 void LookAtTaskSockets(const std::string& directory, LeftoverFacts* facts) {
   constexpr std::string_view kControl = ".ctl";
   for (const std::string& path : SocketsIn(directory, &facts->more_sockets)) {
@@ -83,8 +84,8 @@ void LookAtTaskSockets(const std::string& directory, LeftoverFacts* facts) {
   }
 }
 
-// The attempt that this process is the shim of: "STATE/jobs/j-abcde/worker-0.1"; empty if it is
-// none of this state. ("yard-shim FOLDER" is how it is seen.)
+// Returns the attempt's folder if this process is a shim of this state directory:
+// "STATE/jobs/j-abcde/worker-0.1"; otherwise empty. Its command line is "yard-shim FOLDER".
 std::string FolderOfShim(const std::string& process, const std::string& jobs) {
   const auto words = runtime::ReadFile(process + "/cmdline", kSmallFile);
   constexpr std::string_view kShim("yard-shim\0", 10);
@@ -108,10 +109,10 @@ void LookForUnreachableShims(const runtime::Locations& locations, LeftoverFacts*
   }
 }
 
-// The process id in a lock file, whether or not the file is locked; 0 if the file has none.
+// Returns the process id in a lock file, whether or not it is locked; 0 if the file contains none.
 pid_t PidIn(const std::string& path) {
   struct stat status = {};
-  // (Opening a pipe would wait.)
+  // Opening a FIFO would block.
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
   const auto text = runtime::ReadFile(path, kSmallFile);
   pid_t pid = 0;
@@ -119,7 +120,7 @@ pid_t PidIn(const std::string& path) {
   return std::max(pid, 0);
 }
 
-// A file is there that is no SQLite database, by its first bytes.
+// Returns true if the file exists and its first bytes are not those of an SQLite database.
 bool IsNoDatabase(const std::string& path) {
   constexpr std::string_view kBegins("SQLite format 3\0", 16);
   struct stat status = {};
@@ -192,7 +193,7 @@ LeftoverFacts LookForLeftovers(const runtime::Locations& locations) {
       facts.locks.push_back(lock);
     const std::string ready =
         absl::StrCat(locations.runtime_directory, "/", std::string(service), ".ready");
-    // (A service that serves has only lost its lock.)
+    // If a process still listens, the service has only lost its lock.
     if (Exists(ready) && Probe(SocketPath(locations, service), SOCK_STREAM) != Listening::kYes)
       facts.ready_files.push_back(ready);
   }
@@ -213,7 +214,7 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
   if (facts.holder != 0) {
     facts.suspended = IsSuspended(facts.holder);
     facts.lost_socket = HasLostItsSocket(locations, service);
-    // The service may be one that ends again in a moment.
+    // A running service may be in a crash loop, so its last error is reported too.
     const LastWords words = LastWordsOf(locations, service);
     facts.cause = words.cause;
     facts.next_step = NextStepFor(words.cause, locations, service);

@@ -14,25 +14,25 @@
 
 namespace yard {
 
-// What this machine shows of a yard, for health.h. Nothing is changed, started or waited for; only
-// sockets are connected to, and left at once, to learn whether somebody listens.
+// Collects the facts about a yard on this machine, for health.h. Changes, starts and waits for
+// nothing. To find out whether a socket has a listener, connects to it and closes at once.
 
 DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string variable);
 
-// Space of the file systems that hold these places ({"state", PATH}), each once. A place that is
-// not there yet is where its nearest parent is.
+// Returns the space of the file systems that hold these places ({"state", PATH}), each once. A
+// place that does not exist yet counts for the file system of its nearest existing parent.
 std::vector<SpaceFacts> LookAtSpace(const std::vector<std::pair<std::string, std::string>>& places);
 
-// Locks, ready files, sockets of the services and of the tasks' shims.
+// Finds stale locks, ready files, service sockets and shim sockets.
 LeftoverFacts LookForLeftovers(const runtime::Locations& locations);
 
-// The part of it that needs no answer of anybody.
+// Returns the facts about a service that need no call.
 ServiceFacts LookAtService(const runtime::Locations& locations, const std::string& service);
 
 std::uint64_t HardFileLimit();
-// Label paths of the programs that `yard up` and the launcher need and that are not there.
+// Returns the Bazel labels of programs that `yard up` and the launcher need but that are missing.
 std::vector<std::string> MissingPrograms();
-// Versions of all libraries that tell them.
+// Returns the versions of all libraries that report one.
 std::vector<LibraryFacts> LoadedLibraries();
 
 }  // namespace yard

@@ -41,7 +41,7 @@ class HealthFactsTest : public ::testing::Test {
   }
   ~HealthFactsTest() override { std::filesystem::remove_all(directory_); }
 
-  // A socket's file; it is listened at for as long as the descriptor is open.
+  // Creates a socket file with a listener, for as long as the descriptor is open.
   static runtime::UniqueFd Listen(const std::string& path, int type = SOCK_STREAM) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
@@ -81,7 +81,7 @@ TEST_F(HealthFactsTest, OneFileSystemIsMeasuredOnce) {
 }
 
 TEST_F(HealthFactsTest, TellsWhatAKilledServiceLeavesBehind) {
-  Write("trainer.lock", "999999999\n");  // (Over the largest pid.)
+  Write("trainer.lock", "999999999\n");  // Above the largest pid.
   Write("trainer.ready", "999999999\n");
   Write("launcher.lock", std::to_string(getpid()));  // Alive, but it does not hold the lock.
   Listen(directory_ + "/trainer");
@@ -121,7 +121,7 @@ TEST_F(HealthFactsTest, WhatADeadServiceSaidLastIsFound) {
   EXPECT_EQ(LookAtService(locations_, "trainer").last_line, "");
 }
 
-// Nobody has tried to start it since then.
+// Nothing has tried to start the service since the damage.
 TEST_F(HealthFactsTest, ADatabaseThatIsNoneIsFoundWithTheRemedy) {
   const std::string database = locations_.state_directory + "/launcher.db";
   std::filesystem::create_directories(locations_.state_directory);

@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kGiB = 1 << 30;
 
-// ---- directories
+// ---- Directories
 
 DirectoryFacts Directory(mode_t mode = S_IFDIR | 0700) {
   return {.check = "state directory",
@@ -106,7 +106,7 @@ TEST(CheckDirectoryTest, ALinkAFileAndAStrangersAreNotTrusted) {
   }
 }
 
-// ---- space
+// ---- Space
 
 Level Bytes(std::uint64_t free, std::uint64_t total) {
   return CheckSpace({.used_by = {"state"}, .path = "/", .free_bytes = free, .total_bytes = total})
@@ -145,7 +145,7 @@ TEST(CheckSpaceTest, CountsInodesWhereThereIsALimit) {
   EXPECT_THAT(CheckSpace(facts), SizeIs(1));
 }
 
-// ---- the rest of the machine
+// ---- Other parts of the machine
 
 TEST(CheckFileLimitTest, WarnsUnder4096) {
   EXPECT_EQ(CheckFileLimit(4095).level, Level::kWarn);
@@ -175,7 +175,7 @@ TEST(CheckProgramsTest, NamesWhatIsMissing) {
   EXPECT_THAT(CheckPrograms({"trainer", "yard-shim"}).found, HasSubstr("trainer, yard-shim"));
 }
 
-// ---- leftovers
+// ---- Leftovers
 
 TEST(CheckLeftoversTest, WhatACleanStopLeavesIsHarmless) {
   EXPECT_EQ(CheckLeftovers({})[0].found, "none");
@@ -204,7 +204,7 @@ TEST(CheckLeftoversTest, ManySocketsMakeNoLongLine) {
   EXPECT_THAT(findings[0].found, HasSubstr("10000 sockets or more"));
 }
 
-// ---- the yard
+// ---- The yard
 
 ServiceFacts Service(const std::string& name, pid_t holder = 100) {
   ServiceFacts facts;
@@ -228,7 +228,7 @@ class CheckYardTest : public ::testing::Test {
     facts_.services = {Service("registry"), Service("launcher"), Service("trainer")};
   }
   ServiceFacts& trainer() { return facts_.services[2]; }
-  // The one finding that is not ok.
+  // Returns the only finding that is not ok.
   Finding TheOne() {
     Findings wrong;
     for (Finding& finding : CheckYard(facts_)) {
@@ -334,7 +334,7 @@ TEST_F(CheckYardTest, OneWhoseProgramWasReplacedIsRestarted) {
   EXPECT_EQ(TheOne().fix, "restart trainer with what supervises it");
 }
 
-// Its number is that of somebody else here, or of nobody.
+// In this namespace, its pid belongs to another process or to none.
 TEST_F(CheckYardTest, OneOfAnotherPidNamespaceIsNotKilledByItsNumber) {
   trainer().stats->status = absl::DeadlineExceededError("late");
   trainer().lease->elsewhere = true;
@@ -377,7 +377,7 @@ TEST_F(CheckYardTest, ARegistrationInTheFutureIsNoted) {
   EXPECT_EQ(TheOne().level, Level::kWarn);
 }
 
-// ---- how tasks are killed
+// ---- Kill modes
 
 TEST(CheckKillModesTest, TheOneThatTasksGetIsMarkedAndOthersSayWhyNot) {
   const Findings findings = CheckKillModes({{"cgroup2", false, "no place for groups"},

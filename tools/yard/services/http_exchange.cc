@@ -21,7 +21,7 @@ constexpr std::size_t kMostAnswer = 64 << 10;
 
 absl::Status Failed(int error) { return absl::UnavailableError(strerror(error)); }
 
-// The socket never blocks: each wait is here.
+// Waits for the events; all waiting is here, because the socket is non-blocking.
 absl::Status Await(int fd, short events, absl::Time deadline) {
   pollfd waiting = {.fd = fd, .events = events, .revents = 0};
   while (true) {
@@ -57,7 +57,7 @@ absl::Status Send(int fd, std::string_view request, absl::Time deadline) {
   return absl::OkStatus();
 }
 
-// Until the other side has said all.
+// Reads until the peer closes the connection.
 absl::StatusOr<std::string> Receive(int fd, absl::Time deadline) {
   std::string text;
   char buffer[4096];

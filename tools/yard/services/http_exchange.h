@@ -13,12 +13,12 @@ namespace yard {
 
 struct HttpAnswer {
   int status = 0;
-  nlohmann::json body;  // An object.
+  nlohmann::json body;  // A JSON object.
 };
 
-// Sends a request of HTTP/1.0 to a stream socket of this machine and reads the answer, whose body
-// is JSON and has 64 KiB at most. Blocks for `patience` at most, however slowly the other side
-// answers. Unavailable: it does not answer, or not with HTTP and JSON.
+// Sends an HTTP/1.0 request to a local stream socket and returns the answer, whose body is a JSON
+// object of at most 64 KiB. Blocks for at most `patience`, however slowly the peer sends.
+// Unavailable if there is no answer, or one that is not HTTP with JSON.
 absl::StatusOr<HttpAnswer> ExchangeHttp(const sockaddr* address, socklen_t size,
                                         std::string_view request, absl::Duration patience);
 

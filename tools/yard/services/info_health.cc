@@ -25,9 +25,9 @@ namespace {
 
 constexpr char kCheck[] = "info files";
 constexpr std::size_t kMostEntries = 10'000;
-constexpr std::size_t kLargestFile = 64 << 10;  // As much as the registry reads.
+constexpr std::size_t kLargestFile = 64 << 10;  // The same limit as the registry's.
 
-// As Python's tempfile does it, but that nothing is written to try.
+// Chooses the directory like Python's tempfile, but without a test write.
 std::string TemporaryDirectory(const std::vector<std::string>& environment) {
   for (const std::string_view variable : {"TMPDIR=", "TEMP=", "TMP="}) {
     for (const std::string& entry : environment) {
@@ -39,7 +39,7 @@ std::string TemporaryDirectory(const std::vector<std::string>& environment) {
   return "/tmp";
 }
 
-// Why it is no info file that we could use; empty if it is one, with `tool` set.
+// Returns why the file is unusable as an info file; empty if it is usable, with `tool` set.
 std::string ReadTool(int fd, const struct stat& about, ToolFacts* tool) {
   if (!S_ISREG(about.st_mode)) return "is no regular file";
   if (about.st_size > static_cast<off_t>(kLargestFile)) return "is too large";
@@ -73,7 +73,7 @@ std::string ReadTool(int fd, const struct stat& about, ToolFacts* tool) {
 
 void LookAtEntry(int directory, const char* name, const ProcessRuns& runs, InfoFacts* facts) {
   struct stat about = {};
-  if (fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return;  // Gone meanwhile.
+  if (fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return;  // Removed meanwhile.
   if (about.st_uid != geteuid()) {
     ++facts->others;
     return;
@@ -84,7 +84,7 @@ void LookAtEntry(int directory, const char* name, const ProcessRuns& runs, InfoF
     facts->unusable.push_back(path);
   };
   if (S_ISLNK(about.st_mode)) return unusable("is a symbolic link");
-  // Not blocking: it may be a FIFO.
+  // O_NONBLOCK, because the file may be a FIFO.
   const runtime::UniqueFd fd(
       openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid()) {
@@ -155,7 +155,7 @@ Findings CheckInfos(const InfoFacts& facts) {
            ""}};
 }
 
-// (A process of another user has got the number of ours: ours is gone.)
+// EPERM means that another user's process has reused the id, so ours has ended.
 bool OwnProcessRuns(pid_t pid) { return kill(pid, 0) == 0; }
 
 InfoFacts LookAtInfos(const std::vector<std::string>& environment, const ProcessRuns& runs) {

@@ -24,7 +24,7 @@ TEST(InfoHealthTest, FactsLeadToFindings) {
   struct Case {
     InfoFacts facts;
     Level level;
-    std::string found, fix;  // Parts of them.
+    std::string found, fix;  // Substrings.
   };
   const std::vector<Case> cases = {
       {{.path = "/t/i", .error = ENOENT}, Level::kOk, "none: /t/i is not there", ""},
@@ -139,13 +139,13 @@ TEST_F(LookAtInfosTest, WhateverLiesThereIsLookedAtWithoutTrust) {
   std::filesystem::create_directory(two);
   EXPECT_EQ(Look().reason, "is no regular file");
   std::filesystem::remove(two);
-  ASSERT_EQ(mkfifo(two.c_str(), 0600), 0);  // Nobody will ever write to it.
+  ASSERT_EQ(mkfifo(two.c_str(), 0600), 0);  // A FIFO that never gets a writer.
   EXPECT_EQ(Look().reason, "is no regular file");
 }
 
 TEST(OwnProcessRunsTest, OfThisOneAndNotOfOneThatCannotBe) {
   EXPECT_TRUE(OwnProcessRuns(getpid()));
-  EXPECT_FALSE(OwnProcessRuns(1 << 22));  // The kernel's largest is one less.
+  EXPECT_FALSE(OwnProcessRuns(1 << 22));  // Above the kernel's largest pid.
 }
 
 }  // namespace

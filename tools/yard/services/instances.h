@@ -12,10 +12,10 @@
 
 namespace yard {
 
-// Running tools of this user: those whose info files are in the caller's temporary directory or in
-// one that the registry knows.
+// Returns the running tools of this user whose info files are in the caller's temporary directory,
+// or in one that the registry knows.
 absl::StatusOr<std::vector<std::unique_ptr<msg::InstanceT>>> RunningInstances(Context& context);
-// "logdir /runs", or "db sqlite:x".
+// Returns "logdir /runs", or "db sqlite:x".
 std::string DataSource(const msg::InstanceInfoT& info);
 nlohmann::json ToJson(const msg::InstanceT& instance);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kPage = 500;
 
-// Appends a page of leases. True if there are more behind it.
+// Appends a page of leases. Returns true if more pages follow.
 absl::StatusOr<bool> ReadPage(bus::Client& client, const msg::ListRequestT& request,
                               absl::Time deadline, Leases* leases) {
   const absl::Duration left = deadline - absl::Now();

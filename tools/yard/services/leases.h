@@ -13,12 +13,12 @@ namespace yard {
 
 using Leases = std::vector<std::unique_ptr<msg::LeaseT>>;
 
-// Everything that is registered, oldest first, asked for a page at a time. Blocks, for at most
-// `timeout` altogether.
+// Returns all leases, oldest first, read page by page. Blocks, for at most `timeout`
+// altogether.
 absl::StatusOr<Leases> AllLeases(bus::Client& client, absl::Duration timeout);
 
-// The oldest lease of each of the yard's services (yard_state.h) that is registered; no more than
-// that is read, however much is registered. Blocks as AllLeases().
+// Returns the oldest lease of each registered service of the yard (yard_state.h). Reads only those,
+// however many leases exist. Blocks as AllLeases().
 absl::StatusOr<Leases> ServiceLeases(bus::Client& client, absl::Duration timeout);
 
 }  // namespace yard

@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 
 constexpr absl::Duration kLong = absl::Seconds(20);
 
-// A registry with leases of the given names, which notes how many it has told.
+// A registry with leases of the given names; counts how many it has sent.
 class LeasesTest : public ::testing::Test {
  protected:
   LeasesTest()

@@ -75,7 +75,8 @@ Findings CheckMemory(const MemoryFacts& facts) {
     return findings;
   }
   const std::uint64_t used = facts.swap_total - std::min(facts.swap_free, facts.swap_total);
-  // Memory that nobody needs may well lie there; where little else is left, programs wait for it.
+  // Swap may hold memory that nobody needs; it is a problem only if it or the memory is nearly
+  // full.
   const bool full = facts.swap_total - used < facts.swap_total / 10;
   const bool thrashes = used > facts.swap_total / 2 && facts.available < facts.total / 10;
   findings.push_back(Of(full || thrashes ? Level::kWarn : Level::kOk, "swap",

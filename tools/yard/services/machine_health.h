@@ -11,27 +11,27 @@
 
 namespace yard {
 
-// More rules of `yard doctor` (health.h): what this machine gives a yard, and what a yard has piled
-// up.
+// More rules of `yard doctor` (health.h): about this machine's resources, and about what a yard
+// accumulates.
 
-// Limits of inotify for a user, by which the data manager hears of new data; 0: not told.
+// A user's inotify limits, which the data manager needs to notice new data; 0 if unknown.
 struct WatchFacts {
   std::uint64_t watches = 0;
   std::uint64_t instances = 0;
 };
 Finding CheckWatches(const WatchFacts& facts);
 
-struct MemoryFacts {  // In bytes; a total of 0: not told, or no swap.
+struct MemoryFacts {  // In bytes. A total of 0 means unknown, or no swap.
   std::uint64_t total = 0, available = 0;
   std::uint64_t swap_total = 0, swap_free = 0;
 };
-// A finding about memory and one about swap.
+// Returns one finding about memory and one about swap.
 Findings CheckMemory(const MemoryFacts& facts);
 
-// Processes that a user may have; all ones: any number.
+// `limit` is the number of processes that a user may have; all ones if unlimited.
 Finding CheckProcessLimit(std::uint64_t limit);
 
-// The sockets of tasks lie below it, and a socket's path has at most 107 bytes.
+// Task sockets are below this directory, and a socket's path may have at most 107 bytes.
 Finding CheckSocketPaths(const std::string& runtime_directory);
 
 struct LogFacts {
@@ -42,27 +42,28 @@ Finding CheckLogs(const LogFacts& facts);
 
 struct TrialFacts {
   std::uint64_t running = 0, waiting = 0;
-  std::string first = {}, reason = {};  // The first trial that waits: its id, and for what.
+  std::string first = {}, reason = {};  // The first waiting trial: its id and why it waits.
 };
 Finding CheckTrials(const TrialFacts& facts);
 
-// A trial or a job that can never start, as the yard has not what it asks for.
+// A trial or a job that can never start, because it requests more than the yard has.
 struct StuckFacts {
   std::string id, why;
 };
 Findings CheckStuck(const std::vector<StuckFacts>& stuck);
 
-// Shims of jobs that the launcher has never heard of: its database was lost or replaced, and their
-// tasks belong to nobody. No finding if `strays` is empty.
+// `strays` are shims of jobs unknown to the launcher: its database was lost or replaced, so nobody
+// controls their tasks. No finding if `strays` is empty.
 Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays);
-// Shims without a control socket. No finding if `shims` is empty.
+// `shims` have no control socket. No finding if `shims` is empty.
 Findings CheckUnreachableShims(const std::vector<LeftoverFacts::Shim>& shims);
 
-// A proxy is in the way of programs of this machine that speak gRPC (tensorboard_environment.h):
-// TensorBoard reads its runs by Python then, and does not say so. Nothing if none is.
+// Warns about a proxy that intercepts gRPC between programs of this machine
+// (tensorboard_environment.h): TensorBoard then silently reads its runs in Python. No finding if
+// there is no such proxy.
 Findings CheckProxy(bool hides_localhost);
 
-// ---- What the machine shows. `read` is for a file of /proc.
+// ---- Facts of the machine. `read` reads a file of /proc.
 
 using FileReader = std::function<std::optional<std::string>(const std::string& path)>;
 std::optional<std::string> ReadProcFile(const std::string& path);

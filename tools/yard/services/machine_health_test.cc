@@ -22,7 +22,7 @@ constexpr std::uint64_t kGiB = 1 << 30;
 struct Case {
   Finding finding;
   Level level;
-  std::string found;  // A part of it.
+  std::string found;  // Substring.
   std::string fix;
 };
 
@@ -124,7 +124,7 @@ TEST(MachineHealthTest, ReadsWhatTheKernelSays) {
   const FileReader nothing = [](const std::string&) { return std::nullopt; };
   EXPECT_EQ(LookAtMemory(nothing).total, 0u);
   EXPECT_EQ(LookAtWatches(nothing).watches, 0u);
-  // This machine has some.
+  // This machine itself reports values.
   EXPECT_GT(LookAtMemory().total, kMiB);
   EXPECT_GT(LookAtWatches().watches, 0u);
   EXPECT_GT(ProcessLimit(), 0u);

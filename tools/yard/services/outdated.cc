@@ -9,7 +9,7 @@ namespace yard {
 
 bool RunsAnotherProgram(pid_t pid, const std::string& program) {
   struct stat running = {}, installed = {};
-  // The kernel follows this to the file itself, also if it has no name any more.
+  // The kernel resolves this link to the file itself, even if it was deleted.
   if (stat(absl::StrCat("/proc/", pid, "/exe").c_str(), &running) != 0 ||
       stat(program.c_str(), &installed) != 0) {
     return false;

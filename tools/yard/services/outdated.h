@@ -11,15 +11,15 @@
 
 namespace yard {
 
-// True if the process runs another file than `program`: that was replaced (by an upgrade, say)
-// after the process was started, or it is of another installation. False if it cannot be told.
+// Returns true if the process runs another file than `program`: the program was replaced after the
+// start (by an upgrade, say), or belongs to another installation. False if that is unknown.
 bool RunsAnotherProgram(pid_t pid, const std::string& program);
 
-// Path of what would be started as `service` now; empty if it is not found.
+// Returns the path of the program that `service` would be started with; empty if it is not found.
 std::string ProgramOf(const std::string& service, const Wanted& wanted);
 
-// The services that run another program than would be started now, the launcher first: it is
-// what starts the others. Not those that are somebody else's to restart (--supervisor=external).
+// Returns the services that run another program than would be started now, the launcher first,
+// because it starts the others. Excludes those with another supervisor (--supervisor=external).
 std::vector<std::string> OutdatedServices(const runtime::Locations& locations,
                                           const Wanted& wanted);
 

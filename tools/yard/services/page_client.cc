@@ -22,7 +22,7 @@ absl::Status NotThere(const std::string& why) {
   return absl::UnavailableError(absl::StrCat("the web service does not answer: ", why));
 }
 
-// Posts to the socket of the web service, where it knows its caller.
+// Posts to the web service's unix socket, where the service knows the caller's user id.
 absl::StatusOr<HttpAnswer> Post(const runtime::Locations& locations, const std::string& target) {
   const std::string path = locations.runtime_directory + "/http";
   sockaddr_un address = {};

@@ -8,16 +8,18 @@
 
 namespace yard {
 
-// Where the page is served: "http://127.0.0.1:7710/"; empty while it is off, or web does not run.
+// Returns the page's address: "http://127.0.0.1:7710/"; empty if the page is off or web does not
+// run.
 std::string PageAddress(const runtime::Locations& locations);
 
-// The same with a new key, with which a browser may use it: "http://127.0.0.1:7710/#k=...". `path`
-// of the page ("run/a%2Fb"); empty: its beginning. Good once, and for a minute. Blocks for a few
-// seconds at most. Unavailable: web is not there; FailedPrecondition: the page is off.
+// Returns that address with a new key for a browser: "http://127.0.0.1:7710/#k=...". `path` is a
+// path of the page ("run/a%2Fb"), or empty for its start. The key is valid once, and for a minute.
+// Blocks for a few seconds at most. Unavailable if web does not run; FailedPrecondition if the page
+// is off.
 absl::StatusOr<std::string> AddressWithKey(const runtime::Locations& locations,
                                            const std::string& path);
 
-// A run's place in the page: each byte that is no letter, digit, or one of "-_.~" is escaped.
+// Returns the path of a run in the page: escapes every byte except letters, digits and "-_.~".
 std::string PathOfRun(const std::string& run);
 
 }  // namespace yard

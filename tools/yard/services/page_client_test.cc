@@ -32,7 +32,7 @@ class PageClientTest : public testing::Test {
   }
   ~PageClientTest() override { std::filesystem::remove_all(locations_.runtime_directory); }
 
-  // Gives `answer` to a caller, whose request is in request_ when the thread has ended.
+  // Sends `answer` to one caller; its request is in request_ once the thread has ended.
   runtime::Thread Answer(const std::string& answer) {
     const std::string path = locations_.runtime_directory + "/http";
     sockaddr_un address = {};

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kSmallFile = 64 << 10;
 constexpr std::uint64_t kKilled = std::uint64_t{1} << (SIGKILL - 1);
 
-// 'R', 'S', 'T', 'Z', ...; 0: there is no such process.
+// Returns 'R', 'S', 'T', 'Z', ...; 0 if the process does not exist.
 char StateOf(pid_t pid) {
   const auto stat = runtime::ReadFile(absl::StrCat("/proc/", pid, "/stat"), kSmallFile);
   if (!stat.ok()) return 0;
@@ -99,7 +99,8 @@ absl::StatusOr<ServicePlace> PlaceOf(pid_t pid, std::string_view service,
 std::optional<OwnProcess> OwnProcess::Hold(pid_t pid, const std::function<bool(pid_t)>& is_it) {
   if (pid <= 0 || pid == getpid()) return std::nullopt;
   runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  // (Asked once it is held: until it has ended nobody else is given the number.)
+  // Checked after the pidfd is open: the kernel cannot reuse the id of a process that has not
+  // ended.
   if (!pidfd.valid() || !is_it(pid)) return std::nullopt;
   return OwnProcess(pid, std::move(pidfd));
 }

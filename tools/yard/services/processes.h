@@ -15,37 +15,40 @@
 
 namespace yard {
 
-// Facts that this machine shows of processes and of the sockets that they serve. Nothing here
-// blocks, but OwnProcess::AwaitEnd().
+// Facts about processes on this machine and about the sockets on which they listen. Nothing blocks,
+// except OwnProcess::AwaitEnd().
 
 enum class Listening { kNo, kYes, kUnknown };
-// Whether somebody listens at the unix socket `path`, of a type as of socket(2), and who.
+// Returns whether a process listens on the unix socket `path`, and sets `peer` to its id. `type` as
+// in socket(2).
 Listening Probe(const std::string& path, int type, pid_t* peer = nullptr);
 
-// By a signal, not by a debugger.
+// Returns true if a signal has stopped the process, not a debugger.
 bool IsSuspended(pid_t pid);
-// True for a process that was killed, or is a zombie: it releases all that it holds in a moment.
+// Returns true if the process was killed or is a zombie, so that it will soon release its
+// resources.
 bool IsEnding(pid_t pid);
 
-// Where a service that runs as `pid` has its sockets, by the lock there that it holds.
+// Runtime directory of the service process `pid`, derived from the lock file that it has open.
 struct ServicePlace {
   std::string directory;
-  bool lock_is_gone = false;  // The file was removed.
+  bool lock_is_gone = false;  // The lock file was deleted.
 };
-// NotFound: nothing tells, as the process has ended, or is not ours to look at, or is none of this
-// state's.
+// NotFound if the directory is unknown: the process has ended, is not ours to examine, or does not
+// belong to this state directory.
 absl::StatusOr<ServicePlace> PlaceOf(pid_t pid, std::string_view service,
                                      const std::string& state_directory);
 
-// One process, held by a pidfd, so that a signal never meets a stranger who was given its number.
+// A process held by a pidfd, so that a signal never reaches another process with a reused id.
 class OwnProcess {
  public:
-  // Nothing if it has ended, is this process itself, or is not the one that `is_it` knows.
+  // Returns nothing if the process has ended, is this process itself, or fails the check `is_it`.
   static std::optional<OwnProcess> Hold(pid_t pid, const std::function<bool(pid_t)>& is_it);
 
   pid_t pid() const { return pid_; }
+  // Sends a signal. Does nothing if the process has ended.
   void Signal(int signal) const;
-  // False if it still runs after `timeout`.
+  // Blocks. Returns false if the process still runs after `timeout`.
   bool AwaitEnd(absl::Duration timeout) const;
 
  private:

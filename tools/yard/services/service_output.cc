@@ -26,7 +26,7 @@ std::string OneLine(std::string_view text, std::size_t limit) {
   return runtime::Printable(text.substr(0, std::min(text.size(), limit)));
 }
 
-// Without what glog writes before a message: level, time, thread, place.
+// Returns the line without glog's prefix: level, time, thread and source location.
 std::string_view WithoutPlace(std::string_view line) {
   const bool is_logged = line.size() > 1 && std::string_view("IWEF").find(line[0]) != line.npos &&
                          absl::ascii_isdigit(static_cast<unsigned char>(line[1]));

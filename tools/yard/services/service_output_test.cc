@@ -56,7 +56,7 @@ TEST(LastWordsTest, AreThoseSinceAPlaceInTheFile) {
   const auto end = OutputEnd(locations, "trainer");
   EXPECT_NE(LastWordsOf(locations, "trainer").cause, "");
   EXPECT_EQ(LastWordsOf(locations, "trainer", end).text(), "");
-  // A file that is shorter than that place is a new one.
+  // If the file is shorter than that offset, it is a new file.
   EXPECT_NE(LastWordsOf(locations, "trainer", end + 1).cause, "");
   std::filesystem::remove_all(locations.state_directory);
 }

@@ -27,7 +27,7 @@ std::vector<ServiceRow> ServiceRows(const Context& context, const absl::StatusOr
                    .pid = pid,
                    .since_us = lease->registered_us,
                    .endpoint = lease->endpoints.empty() ? "" : lease->endpoints.front()};
-    // The first of a service's copies is the yard's own.
+    // Instance "0" of a service is the yard's own.
     const auto services = rows.begin() + static_cast<std::ptrdiff_t>(own.size());
     const auto known = std::find_if(rows.begin(), services, [&](const ServiceRow& r) {
       return r.service == row.service && row.instance == "0";

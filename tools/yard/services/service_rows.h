@@ -12,19 +12,19 @@
 
 namespace yard {
 
-// A service as a person sees it.
+// A service as it is shown to people.
 struct ServiceRow {
   std::string service = "", instance = "";
   std::string state = "";  // "up", "suspect", "starting", "down", "unknown".
-  int pid = 0;             // 0: unknown.
+  int pid = 0;             // 0 if unknown.
   std::int64_t since_us = 0;
   std::uint32_t restarts = 0;
   std::string endpoint = "";
 };
 
-// The services of a yard first, whether they are there or not, then what else is registered.
+// Returns the services of the yard, running or not, followed by everything else that is registered.
 std::vector<ServiceRow> ServiceRows(const Context& context, const absl::StatusOr<Leases>& leases);
-// Adds what the launcher says of those that it keeps alive.
+// Adds the launcher's restart counts of the services that it supervises.
 void AddRestarts(const msg::ServicesReplyT& kept, std::vector<ServiceRow>* rows);
 
 }  // namespace yard

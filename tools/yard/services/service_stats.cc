@@ -11,7 +11,7 @@
 namespace yard {
 namespace {
 
-// Shared with the callbacks, which may come after a caller that has stopped waiting.
+// Shared with the callbacks, which may run after the caller has stopped waiting.
 struct Answers {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -32,7 +32,7 @@ std::map<std::string, absl::StatusOr<msg::StatsReplyT>> AskForStats(
                                      },
                                      {.timeout = timeout, .service = service});
   }
-  // The calls end by themselves; this is for a bus that does not.
+  // The calls time out by themselves; this guards against a bus that is stuck.
   const absl::Duration longest = 2 * timeout;
   runtime::MutexLock lock(answers->mutex);
   while (answers->known.size() < services.size()) {

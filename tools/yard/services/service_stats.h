@@ -12,8 +12,8 @@
 
 namespace yard {
 
-// Asks these services for their Stats, all at once, each with this deadline. Blocks. Every name is
-// in the answer.
+// Calls Stats of these services in parallel, each with this timeout. Blocks. The result has an
+// entry for every name.
 std::map<std::string, absl::StatusOr<msg::StatsReplyT>> AskForStats(
     bus::Client& client, const std::vector<std::string>& services, absl::Duration timeout);
 

@@ -8,18 +8,18 @@
 
 namespace yard {
 
-// A rule of `yard doctor` (health.h): GPUs that the yards of several users give to their trials.
+// A rule of `yard doctor` (health.h) about GPUs that the yards of several users share.
 struct SharedGpusFacts {
-  bool has_gpus = false;            // The yard gives GPUs to tasks.
-  std::string directory;            // Directory of the locks; empty: the launcher has found none.
-  std::string problem;              // Why the launcher cannot use it, or all of it; empty: it can.
-  std::vector<std::string> others;  // Other users who have a yard on this machine now.
+  bool has_gpus = false;            // This yard assigns GPUs to tasks.
+  std::string directory;            // Directory of the locks; empty if the launcher found none.
+  std::string problem;              // Why the launcher cannot use it fully; empty if it can.
+  std::vector<std::string> others;  // Other users with a running yard on this machine.
 };
-// No finding for a yard without GPUs, or that is alone on the machine.
+// Returns no finding for a yard without GPUs, or for one that is alone on the machine.
 Findings CheckSharedGpus(const SharedGpusFacts& facts);
 
-// The users other than this one whose launcher, registry and trainer run on this machine, as
-// `proc` shows them; by name, at most `most` of them.
+// Returns the names of other users whose launcher, registry and trainer run on this machine
+// according to `proc`, sorted, at most `most` of them.
 std::vector<std::string> OthersWithAYard(const std::string& proc = "/proc", std::size_t most = 5);
 
 }  // namespace yard

@@ -36,14 +36,14 @@ bool IsAmount(const std::string& text) {
   return error == std::errc() && stop == end && amount >= 1 && amount <= kMostAmount;
 }
 
-// "0-7"
+// Returns true for a range like "0-7".
 bool IsSpan(const std::string& text) {
   const std::size_t dash = text.find('-');
   return dash != std::string::npos && dash > 0 && dash + 1 < text.size() &&
          text.find_first_not_of("0123456789-") == std::string::npos;
 }
 
-// Returns what is wrong with the members of a set; empty if nothing is.
+// Returns an error message for the members of a set; empty if they are valid.
 std::string WrongMembers(const std::string& value) {
   std::vector<std::string> members = absl::StrSplit(value, ',');
   if (members.size() > 1 && members.back().empty()) members.pop_back();

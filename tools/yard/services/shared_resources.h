@@ -8,10 +8,10 @@
 
 namespace yard {
 
-// Checks the resources that the tasks of a yard share, as they are written behind `up --resources`:
-// "slots=4" is an amount, "gpu=0,1" a set (also "gpu=0", and "disk=a," with one member).
-// InvalidArgument says what is wrong with the first wrong one; the launcher, which reads them, has
-// the same rules.
+// Checks the shared resources of a yard as typed after `up --resources`: "slots=4" is an
+// amount, "gpu=0,1" a set (as are "gpu=0", and "disk=a," with one member).
+// InvalidArgument describes the first error. The launcher, which parses them, has the
+// same rules.
 absl::Status CheckSharedResources(const std::vector<std::string>& resources);
 
 }  // namespace yard

@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kSmallFile = 64 << 10;
 constexpr std::size_t kLongestPacket = 64 << 10;
 constexpr std::string_view kExited = "phase 6\nexited\n";
-// For a shim to leave once its task is over, and for a killed tree to be gone.
+// Time for a shim to exit after its task has ended, and for a killed process tree to vanish.
 constexpr absl::Duration kToLeave = absl::Seconds(1);
 constexpr absl::Duration kRound = absl::Milliseconds(20);
 
@@ -55,7 +55,7 @@ pid_t ParentOf(pid_t pid) {
   return absl::SimpleAtoi(rest.substr(0, rest.find(' ')), &parent) ? parent : 0;
 }
 
-// The folder of its attempt, if that is a shim's command line; else empty.
+// Returns the folder of the attempt if the process is a shim by its command line; otherwise empty.
 std::string FolderOf(pid_t pid) {
   constexpr std::string_view kShim("yard-shim\0", 10);
   const auto words = runtime::ReadFile(absl::StrCat("/proc/", pid, "/cmdline"), kSmallFile);
@@ -67,7 +67,7 @@ std::string JobsFolder(const runtime::Locations& locations) {
   return locations.state_directory + "/jobs/";
 }
 
-// All that come from `root`, without itself.
+// Returns all descendants of `root`, without itself.
 std::vector<pid_t> DescendantsOf(pid_t root) {
   std::multimap<pid_t, pid_t> children;
   for (const pid_t pid : Processes()) children.emplace(ParentOf(pid), pid);
@@ -111,7 +111,7 @@ class Connection {
   void Send(const std::string& request) const {
     (void)send(fd_.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  // False: the task is not over by then, or the shim has ended.
+  // Returns false if the task has not ended by the deadline, or the shim has exited.
   bool AwaitExited(absl::Time deadline) const {
     std::string packet(kLongestPacket, '\0');
     for (;;) {
@@ -134,8 +134,8 @@ class Connection {
   runtime::UniqueFd fd_;
 };
 
-// Kills the shim's descendants first: the shim inherits, and kills, the processes that they
-// started.
+// Kills the shim's descendants first: the shim is their subreaper, so it inherits and kills the
+// processes that they leave behind.
 void Kill(const OwnProcess& shim) {
   const absl::Time deadline = absl::Now() + kToLeave;
   do {
@@ -173,7 +173,7 @@ std::vector<ShimProcess> ShimsOf(const runtime::Locations& locations) {
   }
   std::vector<ShimProcess> shims;
   for (const auto& [pid, shim] : found) {
-    // (The first process of a namespace is a copy of its shim for a moment.)
+    // A forked child has its shim's command line until it execs, so children of shims are skipped.
     if (!found.contains(ParentOf(pid))) shims.push_back(shim);
   }
   return shims;
@@ -199,15 +199,15 @@ void EndShims(const std::vector<ShimProcess>& shims, absl::Duration grace, absl:
     process->Signal(SIGCONT);
     all.push_back({&shim, *std::move(process), Connection(shim.control)});
     all.back().connection.Send(Request("stop", SIGTERM, grace));
-    // A shim tells of changes unasked; the task of this one may be over already.
+    // A shim reports only changes by itself, and its task may have ended already.
     all.back().connection.Send(Request("state", 0, absl::ZeroDuration()));
   }
   for (const Ending& one : all) {
     bool left = one.connection.valid() && one.connection.AwaitExited(deadline);
     if (left) {
       one.connection.Send(Request("acknowledge", 0, absl::ZeroDuration()));
-      // The shim has written down how the task ended. It would hold reports that nobody takes for
-      // longer.
+      // The shim has recorded the task's exit, so it may be killed: it would otherwise keep waiting
+      // for someone to take its reports.
       if (!one.process.AwaitEnd(kToLeave)) one.process.Signal(SIGKILL);
       (void)one.process.AwaitEnd(kToLeave);
     } else if (!one.process.AwaitEnd(absl::ZeroDuration())) {

@@ -12,22 +12,22 @@
 
 namespace yard {
 
-// The shims of a yard's attempts, found and ended without a launcher (docs/launcher.md has what
-// they understand).
+// Finds and ends the shims of a yard's attempts without a launcher (docs/launcher.md describes
+// their protocol).
 
 struct ShimProcess {
   std::string task;  // "j-abcde.worker-0.1"
   pid_t pid = 0;
-  std::string control;  // The path of its control socket, which may be gone.
+  std::string control;  // Path of its control socket, which may have been deleted.
 };
-// All that run attempts of this state, by what /proc shows of their command lines: also those whose
-// sockets were removed.
+// Returns all shims that run attempts of this state directory, by their command lines in /proc;
+// also those whose sockets were deleted.
 std::vector<ShimProcess> ShimsOf(const runtime::Locations& locations);
-// True if the shim serves its control socket.
+// Returns true if the shim listens on its control socket.
 bool IsReachable(const ShimProcess& shim);
 
-// Has each shim stop its task as `yard stop` does, with that grace, and leave; what is left after
-// `timeout` is killed, task and shim. `ended` is called for each. Blocks.
+// Makes each shim stop its task as `yard stop` does, with this grace period, and exit. Kills the
+// tasks and shims that are left after `timeout`. Calls `ended` for each. Blocks.
 void EndShims(const std::vector<ShimProcess>& shims, absl::Duration grace, absl::Duration timeout,
               const std::function<void(const ShimProcess& shim, bool killed)>& ended);
 

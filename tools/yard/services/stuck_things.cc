@@ -8,7 +8,7 @@
 namespace yard {
 
 std::vector<StuckFacts> StuckThings(const msg::JobsReplyT& live) {
-  constexpr std::string_view kNever = "cannot start: ";  // (launcher/share/resources.h)
+  constexpr std::string_view kNever = "cannot start: ";  // As in launcher/share/resources.h.
   std::vector<StuckFacts> stuck;
   for (const auto& job : live.jobs) {
     if (job->state != msg::TaskState::Pending || !job->reason.starts_with(kNever)) continue;

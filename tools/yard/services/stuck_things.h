@@ -10,10 +10,10 @@
 
 namespace yard {
 
-// The trials and jobs that can never start, as the launcher says: the yard was started again with
-// less than they ask for.
+// Returns the trials and jobs that can never start according to the launcher, because the yard was
+// restarted with fewer resources than they request.
 std::vector<StuckFacts> StuckThings(const msg::JobsReplyT& live);
-// Asks the launcher; nothing if it does not answer within `timeout`. Blocks.
+// Asks the launcher; returns nothing if it does not answer within `timeout`. Blocks.
 std::vector<StuckFacts> AskForStuckThings(bus::Client& client, absl::Duration timeout);
 
 }  // namespace yard

@@ -10,7 +10,7 @@ namespace {
 constexpr char kDataServer[] = "TENSORBOARD_DATA_SERVER_BINARY";
 constexpr char kExceptions[] = "no_grpc_proxy";
 
-// The last of the name counts, as in a shell. Empty is as good as none.
+// As in a shell, the last entry of a name counts. Empty values count as unset.
 std::string ValueOf(const std::vector<std::string>& environment, const std::string& name) {
   std::string value;
   for (const std::string& entry : environment) {
@@ -25,7 +25,7 @@ void Set(const std::string& name, const std::string& value, std::vector<std::str
   environment->push_back(absl::StrCat(name, "=", value));
 }
 
-// True if a variable is set that gRPC looks at for a connection that is not encrypted.
+// Returns true if a proxy variable is set that gRPC uses for unencrypted connections.
 bool HasProxy(const std::vector<std::string>& environment) {
   for (const char* name : {"grpc_proxy", "https_proxy", "http_proxy"}) {
     if (!ValueOf(environment, name).empty()) return true;
@@ -40,7 +40,7 @@ bool HasLocalhost(const std::string& exceptions) {
   return false;
 }
 
-// The first of the two that is set counts alone.
+// gRPC uses only the first of the two variables that is set.
 std::string ExceptionsOf(const std::vector<std::string>& environment) {
   const std::string grpcs = ValueOf(environment, kExceptions);
   return grpcs.empty() ? ValueOf(environment, "no_proxy") : grpcs;

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 TEST(TensorBoardEnvironmentTest, NamesOurServer) {
   EXPECT_THAT(TensorBoardEnvironment({"A=b"}, "/x/server"),
               ElementsAre("A=b", "TENSORBOARD_DATA_SERVER_BINARY=/x/server"));
-  // To TensorBoard an empty one is none.
+  // TensorBoard treats an empty value as unset.
   EXPECT_THAT(TensorBoardEnvironment({"TENSORBOARD_DATA_SERVER_BINARY="}, "/x/server"),
               ElementsAre("TENSORBOARD_DATA_SERVER_BINARY=/x/server"));
   EXPECT_THAT(TensorBoardEnvironment({}, ""), IsEmpty());

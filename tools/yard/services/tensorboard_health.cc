@@ -27,7 +27,7 @@ constexpr std::size_t kMostEnvironment = 4 << 20;  // Bytes.
 constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr std::string_view kOurs = "/yard-data-server";
 
-// Empty if it has ended meanwhile.
+// Returns the environment of the process; empty if it has ended.
 std::vector<std::string> EnvironmentOf(pid_t pid) {
   const auto text = runtime::ReadFile(absl::StrCat("/proc/", pid, "/environ"), kMostEnvironment);
   if (!text.ok()) return {};

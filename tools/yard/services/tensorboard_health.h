@@ -9,20 +9,20 @@
 
 namespace yard {
 
-// A rule of `yard doctor` (health.h): TensorBoards of this user that were told to read by our data
-// server and read by Python, to which TensorBoard falls back without a word.
+// A rule of `yard doctor` (health.h): finds TensorBoards of this user that should read through our
+// data server, but have silently fallen back to reading in Python.
 
 struct FallbackFacts {
   ToolFacts tool;
-  bool proxy = false;  // Its gRPC looks for the server through a proxy.
+  bool proxy = false;  // Its gRPC connects to the server through a proxy.
 };
 Findings CheckFallbacks(const std::vector<FallbackFacts>& fallbacks);
 
-// Asks each of the first 8 TensorBoards whose environment names our data server how it reads. A
-// TensorBoard that does not answer within a second is left out.
+// Asks the first 8 TensorBoards whose environment names our data server how they read their data.
+// Skips those that do not answer within a second. Blocks.
 std::vector<FallbackFacts> LookForFallbacks(const std::vector<ToolFacts>& tools);
 
-// The same of one, whose environment ("NAME=value" each) is given.
+// The same for one tool, with its environment ("NAME=value").
 bool HasFallenBack(const ToolFacts& tool, const std::vector<std::string>& environment);
 
 }  // namespace yard

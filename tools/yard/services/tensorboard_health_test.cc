@@ -26,7 +26,7 @@ using ::testing::StartsWith;
 const std::vector<std::string> kOurServer = {
     "PATH=/bin", "TENSORBOARD_DATA_SERVER_BINARY=/usr/libexec/yard-data-server"};
 
-// Answers one request as TensorBoard would.
+// Answers one request like TensorBoard.
 class FakeTensorBoard {
  public:
   explicit FakeTensorBoard(const std::string& answer) : answer_(answer) {
@@ -41,7 +41,7 @@ class FakeTensorBoard {
     port_ = ntohs(address.sin_port);
   }
 
-  // Whether a TensorBoard with this answer has fallen back.
+  // Returns true if a TensorBoard with this answer counts as fallen back.
   bool HasFallenBack() {
     runtime::Thread thread("answer", [this] {
       const runtime::UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -86,7 +86,7 @@ TEST(TensorBoardHealthTest, AnAnswerThatDoesNotSayItIsNoFallback) {
 
 TEST(TensorBoardHealthTest, ATensorBoardWithAServerOfItsOwnIsNotAsked) {
   EXPECT_FALSE(HasFallenBack({.pid = 1, .port = 1}, {"PATH=/bin"}));
-  // This process was not told to read by ours either.
+  // The environment of this process does not name our server either.
   EXPECT_THAT(LookForFallbacks({{.pid = getpid(), .port = 1}}), IsEmpty());
 }
 

@@ -10,7 +10,7 @@
 namespace yard {
 namespace {
 
-// More than a service's --stop_grace.
+// Exceeds the --stop_grace of a service.
 constexpr absl::Duration kLeave = absl::Seconds(60);
 
 absl::Status AskToStop(Context& context, const std::string& service, const std::string& reason) {
@@ -37,7 +37,7 @@ absl::Status RestartService(Context& context, const Wanted& wanted, const std::s
                         absl::StrCat(service, " (pid ", before, ") has not stopped",
                                      asked.ok() ? "" : absl::StrCat(": ", asked.message())));
   }
-  // The launcher restarts the other services, and nobody restarts the launcher.
+  // The launcher restarts the other services, but nothing restarts the launcher.
   if (service == "launcher" && HolderOf(context.locations, service) == 0) {
     auto started = StartService(context, service, wanted);
     if (!started.ok()) return started.status();

@@ -13,17 +13,17 @@
 
 namespace yard {
 
-// Restarts, one by one, the services that run another program than is installed now
-// (outdated.h), those of another supervisor excepted; `restarted` is told of each. Tasks stay with
-// their shims, which wait for the services and resend, so what runs goes on. Each service is
-// asked to stop and has `timeout` to become ready again. Blocks; the first error ends it: the
-// service's name, why, and what its successor said.
+// Restarts, one by one, the services that run another program than is installed now (outdated.h),
+// except those with another supervisor; calls `restarted` after each. Tasks continue: their shims
+// wait for the services and resend. Each service is asked to stop, and has `timeout` to become
+// ready again. Blocks; stops at the first error, which names the service, the cause, and its
+// successor's output.
 absl::Status RestartOutdated(
     Context& context, const Wanted& wanted, absl::Duration timeout,
     const std::function<void(const std::string& service, pid_t before, pid_t now)>& restarted);
 
-// Restarts one service, which is to get the flags that `wanted` has for it, in the same way.
-// `reason` is what the service logs.
+// Restarts one service in the same way, with the flags of `wanted`. The service logs
+// `reason`.
 absl::Status RestartService(Context& context, const Wanted& wanted, const std::string& service,
                             absl::Duration timeout, const std::string& reason);
 

@@ -6,8 +6,8 @@
 
 namespace yard {
 
-// A command that a person may paste next, such as `yard plot 'a b'`: `name`, which may hold any
-// byte, is one word of a shell, and no flag. For a terminal: Printable().
+// Returns a command for people to paste, such as `yard plot 'a b'`. `name` may hold any byte: it is
+// quoted as one shell word, and never read as a flag. Apply Printable() before a terminal.
 std::string YardCommand(std::string_view verb, std::string_view name);
 
 }  // namespace yard

@@ -36,9 +36,9 @@ namespace {
 
 constexpr std::size_t kSmallFile = 64 << 10;
 constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
-// For what is lost, or being started again, to be there again: services look every second.
+// Time for a lost or restarting service to return; services check every second.
 constexpr absl::Duration kMoment = absl::Milliseconds(1600);
-// A service that the launcher starts again and again cannot start.
+// A service that has reported kLoops causes while it was awaited for kLoopsFor is in a crash loop.
 constexpr absl::Duration kLoopsFor = absl::Seconds(1);
 constexpr std::size_t kLoops = 3;
 
@@ -53,11 +53,11 @@ std::string LastPath(const runtime::Locations& locations, bool kept) {
   return WantedPath(locations) + (kept ? ".kept" : ".last");
 }
 
-// Content of the file that a service writes when it is ready.
+// Content of the file that a service writes once it is ready.
 struct ReadyFile {
   pid_t pid = 0;
   bool external = false;
-  std::string endpoint;  // Where it serves.
+  std::string endpoint;  // Address on which it serves.
 };
 ReadyFile ReadReadyFile(const runtime::Locations& locations, std::string_view service) {
   ReadyFile ready{.endpoint = locations.ServiceAddress(service)};
@@ -83,7 +83,7 @@ bool IsServed(const std::string& endpoint) {
          Probe(endpoint.substr(kIpc.size()), SOCK_STREAM) != Listening::kNo;
 }
 
-// True if the service has said that it is ready.
+// Returns true if the service has written its ready file and listens.
 bool IsReady(const runtime::Locations& locations, const std::string& service) {
   const pid_t holder = HolderOf(locations, service);
   if (holder == 0 || IsSuspended(holder)) return false;
@@ -91,13 +91,13 @@ bool IsReady(const runtime::Locations& locations, const std::string& service) {
   return ready.pid == holder && IsServed(ready.endpoint);
 }
 
-// True if the service takes calls, whether or not its ready file is there.
+// Returns true if the service accepts calls, with or without a ready file.
 bool TakesCalls(const runtime::Locations& locations, const std::string& service) {
   const pid_t holder = HolderOf(locations, service);
   return holder != 0 && !IsEnding(holder) && IsServed(ReadReadyFile(locations, service).endpoint);
 }
 
-// The holder of the lock that a service has of the state directory.
+// Returns the process that holds the service's lock of the state directory; 0 if none.
 pid_t HolderOfState(const runtime::Locations& locations, std::string_view service) {
   return runtime::LockHolder(
              absl::StrCat(locations.state_directory, "/", runtime::Absl(service), ".lock"))
@@ -109,8 +109,8 @@ std::string Suspended(const std::string& service, pid_t pid) {
                       pid);
 }
 
-// Something in the runtime directory changes: locks and ready files come and go. Where it cannot
-// be watched the wait below looks again anyway.
+// Watches the runtime directory, where locks and ready files appear and vanish. Without inotify,
+// Wait() degrades to polling.
 class DirectoryChange {
  public:
   explicit DirectoryChange(const std::string& directory)
@@ -120,7 +120,7 @@ class DirectoryChange {
                         IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE);
     }
   }
-  // Waits for a change, at most 50 ms: a lock that is let go of says nothing.
+  // Waits for a change, at most 50 ms, because releasing a lock causes no event.
   void Wait(absl::Duration at_most) {
     pollfd ready = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
     const auto limit = std::min(at_most, absl::Milliseconds(50));
@@ -134,7 +134,7 @@ class DirectoryChange {
   runtime::UniqueFd fd_;
 };
 
-// The caller's, with the GPUs that the yard was given.
+// Returns the caller's environment, with the GPUs that the yard was given.
 std::vector<std::string> EnvironmentOf(const Context& context, const Wanted& wanted) {
   const std::string entry = std::string(kVisibleGpus) + "=";
   std::vector<std::string> environment = context.environment;
@@ -270,14 +270,14 @@ absl::Status RemoveWanted(const runtime::Locations& locations) {
 }
 
 absl::Status RetireWanted(const runtime::Locations& locations, bool kept) {
-  // Without `kept`, tasks that were kept are to go on no longer.
+  // Without `kept`, tasks that an earlier yard kept running are no longer kept.
   const std::string last = LastPath(locations, kept), other = LastPath(locations, !kept);
   const auto wanted = ReadWanted(locations);
   if (wanted.ok() && !wanted->has_value()) {
     if (!kept) (void)rename(other.c_str(), last.c_str());
     return absl::OkStatus();
   }
-  // (A file that cannot be read is of no use to anybody.)
+  // An unreadable file has no settings worth keeping.
   if (!wanted.ok() || rename(WantedPath(locations).c_str(), last.c_str()) != 0) {
     return RemoveWanted(locations);
   }
@@ -431,7 +431,7 @@ absl::StatusOr<runtime::Subprocess> StartService(const Context& context, const s
 
 namespace {
 
-// The wait for a service of Awaited.
+// Waits for one service of Awaited.
 class Await {
  public:
   Await(const Context& context, std::string service, runtime::Subprocess* started,
@@ -443,7 +443,7 @@ class Await {
 
   const std::string& service() const { return service_; }
 
-  // Not OK: there is no use in waiting on.
+  // Returns an error if further waiting is pointless.
   absl::Status Look(absl::Duration waited) {
     const pid_t holder = HolderOf(context_->locations, service_);
     if (holder != 0 && IsSuspended(holder)) {
@@ -451,7 +451,7 @@ class Await {
     }
     if (started_ != nullptr) {
       const auto ended = started_->Wait(absl::ZeroDuration());
-      // (A second copy leaves it to the first.)
+      // A second copy refuses to run and leaves the work to the first, which is fine.
       const bool refused = ended.ok() && ended->code == runtime::kExitRefused && holder != 0;
       return ended.ok() && !refused ? CannotStart(ended->ToString()) : absl::OkStatus();
     }
@@ -530,7 +530,7 @@ absl::Status WaitUntilReady(const Context& context, Awaited& awaited, absl::Dura
 
 absl::Status AwaitAnswers(const Context& context, std::vector<std::string> services) {
   if (IsElsewhere(context.locations)) return absl::OkStatus();
-  // Otherwise a suspended service counts as ready.
+  // A suspended service would otherwise count as ready.
   for (const std::string& service : services) {
     const pid_t holder = HolderOf(context.locations, service);
     if (holder != 0 && IsSuspended(holder)) {
@@ -541,7 +541,7 @@ absl::Status AwaitAnswers(const Context& context, std::vector<std::string> servi
   for (const std::string& service : awaited.services) awaited.output_begins[service] = 0;
   const absl::Status answer =
       WaitUntil(TakesCalls, context, awaited, kMoment, [](const std::string&) {});
-  // A service that is only slow may answer yet.
+  // A service that is merely slow may still answer the call.
   return absl::IsDeadlineExceeded(answer) ? absl::OkStatus() : answer;
 }
 
@@ -607,7 +607,7 @@ absl::Status EnsureYard(const Context& context,
   const auto wanted = ReadWanted(context.locations);
   if (!wanted.ok()) return wanted.status();
   if (!wanted->has_value()) {
-    // Services that were started by hand may be there without a launcher.
+    // Services started by hand may run without a launcher.
     if (HolderOf(context.locations, "registry") != 0) return absl::OkStatus();
     return absl::UnavailableError("the yard is not up; start it with: yard up");
   }
@@ -627,7 +627,7 @@ absl::Status EnsureYard(const Context& context,
         say ? say(line) : (void)(*context.err << line << "\n");
       });
   if (!ready.ok()) return ready;
-  // A verb that needs a service that does not come says so.
+  // Ignored: a verb that needs a missing service reports the error itself.
   (void)WaitUntilReady(context, others, timeout, [](const std::string&) {});
   return absl::OkStatus();
 }

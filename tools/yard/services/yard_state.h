@@ -22,131 +22,132 @@ namespace yard {
 // The services, in the order in which they become ready.
 inline constexpr std::string_view kServices[] = {"registry", "launcher", "datamanager", "trainer",
                                                  "web"};
-// Those, and the gate, which a yard has once a key was made for it (yard gate key).
+// The same and the gate, which a yard has once a key was made for it (yard gate key).
 inline constexpr std::string_view kAllServices[] = {"registry", "launcher", "datamanager",
                                                     "trainer",  "web",      "gate"};
-// True if the yard is used through a gate ($YARD_REGISTRY is gate:FILE): the locks, the state and
-// the processes of this machine are not that yard's.
+// Returns true if the yard is used through a gate ($YARD_REGISTRY is gate:FILE): locks, state and
+// processes of this machine do not belong to it.
 bool IsElsewhere(const runtime::Locations& locations);
-// The services that this yard has, or should have.
+// Returns the services that this yard has, or should have.
 std::vector<std::string> ServicesOf(const runtime::Locations& locations);
 
-// The file STATE/wanted: somebody wants this yard to be up. `yard up` writes it, `yard down`
-// removes it, the launcher acts on it.
+// The file STATE/wanted records that this yard should be up. `yard up` writes it, `yard down`
+// removes it, and the launcher acts on it.
 inline constexpr int kMostSlots = 10'000;
 struct Wanted {
   std::string logdir;
-  std::string trainer = {};  // A program that serves as the yard's trainer; empty: its own.
-  // Resources that tasks share: "gpu=0,1", "slots=4"; empty: the GPUs of this machine.
+  std::string trainer = {};  // Program of the yard's trainer; empty for the standard one.
+  // Resources that tasks share: "gpu=0,1", "slots=4"; if empty, the GPUs of this machine.
   std::vector<std::string> resources = {};
   // Flags of the data manager: "cache_mb=512".
   std::vector<std::string> datamanager = {};
-  // Flags that a service shares with the others, by its name: "log_level=debug".
+  // Further flags of each service, by its name: "log_level=debug".
   std::map<std::string, std::vector<std::string>> flags = {};
-  int slots = 0;  // Trials that run at once, at most; 0: one for each core.
-  // $CUDA_VISIBLE_DEVICES of `yard up`: it names the GPUs of this machine also when another shell
-  // starts the launcher later.
+  int slots = 0;  // Limit of trials that run at once; 0 for one per core.
+  // $CUDA_VISIBLE_DEVICES of `yard up`. It selects the GPUs of this machine even if another shell
+  // restarts the launcher later.
   std::optional<std::string> visible_gpus = std::nullopt;
   bool logdir_was_given = false;
-  // The configuration file that it was made from, by its absolute path; empty: none.
+  // Absolute path of the configuration file that the settings came from; empty if none.
   std::string file = {};
-  // Where settings come from, by their keys (configuration/settings.h): "PATH:LINE", or kFromFlag.
+  // Origin of each setting, by key (configuration/settings.h): "PATH:LINE", or kFromFlag.
   std::map<std::string, std::string> origins = {};
 
   bool operator==(const Wanted&) const = default;
 };
 inline constexpr char kFromFlag[] = "a flag of yard up";
-// $CUDA_VISIBLE_DEVICES of the caller, if it is set.
+// Returns $CUDA_VISIBLE_DEVICES of the caller, if it is set.
 std::optional<std::string> VisibleGpus(const Context& context);
-// DataLoss: it is there and cannot be read.
+// Returns nothing if the file does not exist. DataLoss if it exists and cannot be read.
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
-// ResourceExhausted: the settings are more than the launcher reads.
+// ResourceExhausted if the settings exceed the launcher's size limit.
 absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);
 absl::Status RemoveWanted(const runtime::Locations& locations);
 
-// The last yard that was wanted and is not wanted any more: STATE/wanted.last, or STATE/wanted.kept
-// where its tasks were to go on. Until the next one.
+// Settings of the last yard that is no longer wanted: STATE/wanted.last, or STATE/wanted.kept if
+// its tasks were kept running. Overwritten by the next one.
 struct LastWanted {
   Wanted wanted;
   bool kept = false;
 };
 std::optional<LastWanted> ReadLastWanted(const runtime::Locations& locations);
-// The yard is not wanted any more, and what it was becomes the last one. Needs no room on the disk.
+// Marks the yard as no longer wanted; its settings become the last ones. Needs no free disk space.
 absl::Status RetireWanted(const runtime::Locations& locations, bool kept);
 
-// The settings of `yard up`, in words for a shell: "--slots 4 --resources gpu=0,1".
+// Returns the settings as shell words of `yard up`: "--slots 4 --resources gpu=0,1".
 std::string WordsOf(const Wanted& wanted);
-// The flags with which a service is started: "--slots=4".
+// Returns the flags that a service is started with: "--slots=4".
 std::vector<std::string> FlagsOf(const std::string& service, const Wanted& wanted);
 
-// The pid of the process that holds a service's lock; 0 if nobody does. A lock whose file was
-// removed counts as long as its holder has that of the state directory: it makes the file anew.
+// Returns the process that holds a service's lock; 0 if none. If the lock file was deleted, the
+// holder of the service's lock in the state directory counts, because it recreates the file.
 pid_t HolderOf(const runtime::Locations& locations, std::string_view service);
-// The process that runs as that service of the yard, so that it can be sent a signal. Nothing if no
-// process does, or if it runs in another namespace of processes.
+// Returns the process that runs this service, to send it a signal. Returns nothing if there is no
+// such process, or if it runs in another PID namespace.
 std::optional<OwnProcess> HoldService(const runtime::Locations& locations,
                                       const std::string& service);
-// Somebody else than the yard starts it again.
+// Returns true if another supervisor than the yard restarts the service.
 bool IsExternal(const runtime::Locations& locations, std::string_view service);
-// The runtime directory of services that have this state and sockets elsewhere; empty if no service
-// has.
+// Returns the runtime directory of services that use this state directory but other sockets; empty
+// if there are no such services.
 std::string RuntimeDirectoryElsewhere(const runtime::Locations& locations);
-// FailedPrecondition if services of this state have their sockets elsewhere: no command can reach
-// them from here.
+// FailedPrecondition if services of this state directory have their sockets elsewhere, where no
+// command from here reaches them.
 absl::Status CheckNotElsewhere(const Context& context);
 
-// FailedPrecondition inside a task of a yard (its environment has YARD_SOCKET or YARD_TRIAL_ID):
-// what is started there dies with the task, in whatever session it is.
+// FailedPrecondition inside a task of a yard (YARD_SOCKET or YARD_TRIAL_ID is set): a process
+// started there is killed with the task, even in another session.
 absl::Status MayStartServices(const Context& context);
 
-// Starts `service`, which gets what `wanted` says for it, in a session of its own, its output
-// appended to STATE/log/SERVICE.out. Not inside a task.
+// Starts `service` with the flags of `wanted` in a new session, and appends its output to
+// STATE/log/SERVICE.out. Must not be called inside a task.
 absl::StatusOr<runtime::Subprocess> StartService(const Context& context, const std::string& service,
                                                  const Wanted& wanted);
 
-// Services that are to become ready.
+// Services that are expected to become ready.
 struct Awaited {
   std::vector<std::string> services;
   // The services that this process has started.
   std::map<std::string, runtime::Subprocess> started = {};
-  // Where their output begins that counts (OutputEnd()); not named: all that they say from now on.
+  // Offset at which each service's relevant output begins (OutputEnd()); by default its current
+  // end.
   std::map<std::string, std::uint64_t> output_begins = {};
 };
-// Waits until each service has said that it is ready (RUNTIME/SERVICE.ready holds the pid of the
-// lock's holder) and can be reached, and calls `ready` for each as it is. One line with the cause
-// is the error: Unavailable where a service cannot start, whether or not somebody restarts it, or
-// is suspended; DeadlineExceeded otherwise, with its last words.
+// Blocks until each service has reported ready (RUNTIME/SERVICE.ready has the pid of the lock's
+// holder) and is reachable. Calls `ready` for each. Errors are one line with the cause: Unavailable
+// if a service cannot start (even if something keeps restarting it) or is suspended;
+// DeadlineExceeded otherwise, with its last words.
 absl::Status WaitUntilReady(const Context& context, Awaited& awaited, absl::Duration timeout,
                             const std::function<void(const std::string& service)>& ready);
-// The same for services that should be there already, before a verb calls them. Waits for a moment,
-// for a service that is being started again.
+// The same for services that should already run, before a verb calls them. Waits briefly, for a
+// service that is being restarted.
 absl::Status AwaitAnswers(const Context& context, std::vector<std::string> services);
-// True if the service is ready, and nobody listens at its socket, which was removed. The service
-// makes the socket anew in a moment.
+// Returns true if the service is ready but its socket was deleted. It normally recreates the socket
+// shortly.
 bool HasLostItsSocket(const runtime::Locations& locations, std::string_view service);
-// Why a service that runs does not answer, and what to type: it is suspended, or its socket is
-// gone. Empty: nothing tells.
+// Returns why a running service does not answer, and what to type: it is suspended, or its socket
+// is gone. Empty if no reason is known.
 std::string WhyItIsSilent(const Context& context, const std::string& service);
-// The same, and why one that should run does not.
+// The same; also returns why a service that should run does not.
 std::string WhyItIsNotThere(const Context& context, const std::string& service);
-// Waits until somebody holds the service's lock: from then on nobody starts a second copy. False
-// if `timeout` ran out first, or `started`, which was to hold it, has ended.
+// Blocks until a process holds the service's lock, after which nobody starts a second copy. Returns
+// false if `timeout` expires first, or if `started`, the expected holder, has exited.
 bool WaitUntilHeld(const Context& context, const std::string& service, runtime::Subprocess& started,
                    absl::Duration timeout);
-// Waits until nobody holds the service's lock. False if `timeout` ran out first.
+// Blocks until nobody holds the service's lock. Returns false if `timeout` expires first.
 bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout);
-// Waits until that process does not hold the service's lock any more; another one may. False if
-// `timeout` ran out first.
+// Blocks until process `holder` no longer holds the service's lock; another process may. Returns
+// false if `timeout` expires first.
 bool WaitUntilLeft(const Context& context, const std::string& service, pid_t holder,
                    absl::Duration timeout);
 
-// As HolderOf(), but one that was killed a moment ago, and holds the lock still, is as good as
-// gone: it is waited for.
+// Like HolderOf(), but if the holder was just killed and still holds the lock, first waits (up to
+// two seconds) until it is gone.
 pid_t LiveHolderOf(const Context& context, const std::string& service);
 
-// Before a verb that needs the yard: if it is wanted and its launcher is dead, starts the launcher,
-// says so once it runs (unset: on stderr), and waits for the services. Unavailable with the next
-// step if the yard is not up, or with the cause if the launcher cannot start.
+// Call before a verb that needs the yard. If the yard is wanted but its launcher is dead, starts
+// the launcher, reports it through `say` (default: stderr) and waits for the services. Unavailable,
+// with the next step, if the yard is not up; or with the cause, if the launcher cannot start.
 absl::Status EnsureYard(const Context& context,
                         const std::function<void(const std::string& line)>& say = {},
                         absl::Duration timeout = absl::Seconds(10));

@@ -128,7 +128,7 @@ TEST_F(YardStateTest, NothingIsStartedInsideATask) {
     }
   }
   EXPECT_EQ(err_.str(), "");
-  // Services that run can be used.
+  // Running services can be used.
   const auto lock = runtime::LockFile(locations().LockPath("launcher"));
   ASSERT_TRUE(lock.ok());
   EXPECT_TRUE(EnsureYard(context_).ok());
@@ -215,7 +215,7 @@ TEST_F(YardStateTest, WhatTheYardWasOutlivesIt) {
   ASSERT_TRUE(ReadLastWanted(locations()).has_value());
   EXPECT_EQ(ReadLastWanted(locations())->wanted, wanted);
   EXPECT_TRUE(ReadLastWanted(locations())->kept);
-  // Nothing goes on any more.
+  // The tasks are no longer kept.
   ASSERT_TRUE(RetireWanted(locations(), false).ok());
   EXPECT_FALSE(ReadLastWanted(locations())->kept);
   EXPECT_EQ(
