@@ -1,9 +1,9 @@
 // Invariants:
-// - Next() changes the state before it returns a step; what a step has done is known only by Done()
+// - Next() changes the state before it returns a step; the step's result is known only from Done()
 //   and its like. So a stored state never claims more than was done, and never less than was tried.
-// - A phase other than kIdle, kRefused and kEnded has a name, and jobs of that name may exist until
-//   kCancel has been done in kEnded.
-// - Each allocation has another number and name. So jobs, nodes and keys of two never mix.
+// - A phase other than kIdle, kRefused and kEnded has a name. Slurm jobs of that name may exist
+//   until the kCancel step of phase kEnded is done.
+// - Each allocation has a new number and name, so jobs, nodes and keys of two never mix.
 
 #include "tools/yard/slurm/allocation.h"
 
@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kMostExcluded = 100;
 constexpr absl::Duration kNever = absl::Hours(24 * 360);
-constexpr absl::Duration kToLeave = absl::Seconds(40);       // Nodes, after a scancel.
-constexpr absl::Duration kToLeaveFast = absl::Seconds(15);   // When the yard stops.
-constexpr absl::Duration kLooksClosely = absl::Seconds(20);  // After its nodes have gone.
-constexpr absl::Duration kUntilAsked = absl::Seconds(20);  // Nodes that do not come are asked why.
+constexpr absl::Duration kToLeave = absl::Seconds(40);       // For nodes to exit after scancel.
+constexpr absl::Duration kToLeaveFast = absl::Seconds(15);   // The same while the yard stops.
+constexpr absl::Duration kLooksClosely = absl::Seconds(20);  // After its nodes disconnected.
+constexpr absl::Duration kUntilAsked = absl::Seconds(20);    // Then asks why no node came.
 
 bool EndedByItself(std::string_view state) { return state == "COMPLETED" || state == "FAILED"; }
 
@@ -85,7 +85,7 @@ Allocation::Step Allocation::Begin(Step step) {
   return step;
 }
 
-// ---- News.
+// ---- Inputs.
 
 void Allocation::TakePool(SlurmPool pool) {
   pool_ = std::move(pool);
@@ -96,7 +96,7 @@ void Allocation::Stop(absl::Time now) {
   is_stopping_ = true;
   if (HasAllocation() || state_.phase == Phase::kSubmitting) {
     End(now, /*by_itself=*/false, "the yard was stopped");
-    // The next yard asks for nodes again, unless they were for one job.
+    // The next yard asks for nodes again, unless the pool was for one job.
     state_.asked_revision = 0;
   }
   not_before_ = absl::InfinitePast();
@@ -145,8 +145,8 @@ void Allocation::TakeNodes(absl::Time now, std::vector<AllocationNode> nodes, bo
   }
 }
 
-// By its id, else one that lives, else (as long as no id is known) any. A job that has its id and
-// another name is somebody else's: Slurm gives ids twice.
+// Returns the job with the allocation's id, else a live one with its name; without a known id, any
+// with its name. A job with the id but another name is not ours: Slurm reuses ids.
 const QueuedJob* Allocation::FindOwn(const std::vector<QueuedJob>& jobs) const {
   const QueuedJob* best = nullptr;
   const auto rank = [this](const QueuedJob& job) {
@@ -182,7 +182,7 @@ void Allocation::Adopt(absl::Time now, const QueuedJob& job) {
   state_.state = job.state;
   state_.reason = job.reason;
   state_.node_list = job.node_list;
-  // (Without a limit Slurm says "in a year".)
+  // Slurm reports an end a year ahead for a job without a time limit.
   const bool has_end = job.end > 0 && absl::FromUnixSeconds(job.end) - now < kNever;
   state_.end_us = *life_ == SlurmLife::kAlive && has_end ? job.end * 1'000'000 : 0;
   if (*life_ == SlurmLife::kPending) {
@@ -208,7 +208,7 @@ void Allocation::TakeNoAnswer(absl::string_view why) {
   Say(absl::StrCat("slurmctld does not say how ", JobWords(), " is: ", Shown(why)));
 }
 
-// ---- What came of a step.
+// ---- Results of steps.
 
 void Allocation::Done(absl::Time now, const absl::Status& status) {
   const Step step = std::exchange(step_, Step::kNothing);
@@ -236,7 +236,8 @@ void Allocation::Done(absl::Time now, const absl::Status& status) {
       break;
     case Step::kCancel:
       ++cancels_;
-      // (slurmctld has read by then what was sent before the first scancel.)
+      // A job without a known id is cancelled by name twice: after this pause, slurmctld has
+      // processed any sbatch that was sent before the first scancel.
       if (state_.slurm_id.empty() && cancels_ < 2) {
         not_before_ = now + 2 * options_.times.message_timeout;
       } else {
@@ -260,7 +261,7 @@ void Allocation::Submitted(absl::Time now, const Submission& submission) {
   step_ = Step::kNothing;
   looked_ = 0;
   if (state_.phase != Phase::kSubmitting) {
-    // (It is being given back, by name.)
+    // The allocation is already being given back, by its name.
     if (submission.outcome == Submission::Outcome::kAccepted) {
       state_.slurm_id = submission.id;
       state_.cluster = submission.cluster;
@@ -274,7 +275,7 @@ void Allocation::Submitted(absl::Time now, const Submission& submission) {
       Adopt(now, {.id = submission.id, .name = state_.name, .state = "PENDING", .reason = "None"});
       break;
     case Submission::Outcome::kRefused:
-      // (An earlier call may have made a job.)
+      // A job may still exist from an earlier sbatch call.
       refusal_ = absl::StrCat("sbatch refuses: ", submission.why);
       if (state_.tries == 1) Refuse();
       break;
@@ -310,7 +311,7 @@ void Allocation::LookedUp(absl::Time now, const absl::StatusOr<std::vector<Queue
   if (!HasAllocation()) return;
   if (own != nullptr) return Adopt(now, *own);
   if (!jobs.ok() && !absl::IsNotFound(jobs.status())) return;
-  // (An answer without any job says nothing.)
+  // An empty answer is no evidence that the job is gone.
   if (jobs.ok() && jobs->empty()) return;
   if (denials_++ == 0) first_denial_ = now;
 }
@@ -342,11 +343,11 @@ void Allocation::Explained(absl::Time now, const std::string& why) {
 Allocation::Step Allocation::Next(absl::Time now) {
   wake_ = absl::InfiniteFuture();
   if (step_ != Step::kNothing || is_forgotten_ || !has_pool_) return Step::kNothing;
-  // Nothing is decided before the launcher has said which nodes there are.
+  // Nothing is decided before the launcher has reported its nodes.
   if (!knows_nodes_ && !is_stopping_) return Step::kNothing;
   if (now < not_before_) {
     Wake(not_before_);
-    // Tasks see what it waits for.
+    // Meanwhile the nodes still get the current reason, which waiting tasks show.
     const bool is_shown = state_.phase == Phase::kSubmitting || state_.phase == Phase::kWaiting;
     const bool may_tell = is_shown && now >= tell_not_before_;
     return may_tell && told_ != state_.why ? Begin(Step::kTell) : Step::kNothing;
@@ -369,7 +370,8 @@ bool Allocation::IsOnceOver(absl::Time now) {
       state_.phase == Phase::kSubmitting) {
     return false;
   }
-  // (Nothing comes after a sweep that is over. The keeper may not know a new one yet.)
+  // A pool that was held belongs to a sweep that has ended now, so no more jobs come. If it was
+  // never held, its sweep may be too new to be known.
   if (was_held_) return true;
   const absl::Time until =
       unwanted_since_ + (was_wanted_ ? options_.times.once_after : options_.times.once_before);
@@ -434,15 +436,15 @@ Allocation::Step Allocation::NextAlive(absl::Time now) {
       End(now, /*by_itself=*/false, "the pool was changed");
       return NextEnded(now);
     }
-    // Slurm has given the nodes already: a change counts from the next allocation on.
+    // Slurm has already granted the nodes, so the change takes effect with the next allocation.
     state_.asked_revision = state_.revision = pool_.revision;
   }
   if (!IsLinked()) {
     if (life_ == SlurmLife::kEnded && !state_.came) return Begin(Step::kExplain);
-    // A job that Slurm has put back into its queue will not have the nodes' tasks again.
+    // A job that Slurm has requeued will not continue the tasks of its former nodes.
     if (life_ == SlurmLife::kEnded || (life_ == SlurmLife::kPending && state_.came)) {
-      // (Nodes that were warned end by themselves, before Slurm ends the job. It forgets jobs
-      // soon.)
+      // Nodes that were warned of a preemption exit before Slurm ends the job, so Slurm is asked
+      // for the cause now: it soon forgets ended jobs.
       if (!is_explained_ && EndedByItself(state_.state)) return Begin(Step::kExplain);
       const absl::Time until = away_since_ + times.away_for;
       if (now >= until) {
@@ -544,7 +546,7 @@ void Allocation::End(absl::Time now, bool by_itself, std::string why) {
 
 Allocation::Step Allocation::NextEnded(absl::Time now) {
   if (!is_cancelled_ && state_.tries > 0) return Begin(Step::kCancel);
-  // (They end their tasks in order.)
+  // Connected nodes get the time to end their tasks in order.
   if (state_.tries > 0 && IsLinked() && now < leave_until_) {
     Wake(leave_until_);
     return Step::kNothing;

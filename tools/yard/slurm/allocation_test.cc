@@ -42,21 +42,21 @@ SlurmPool Pool(std::uint64_t revision = 1) {
   return pool;
 }
 
-// A Slurm, a launcher and a state file that behave, and a keeper that may be killed anywhere. It
-// fails the test when the keeper does what it must never do.
+// Simulates Slurm, a launcher and a state file, with a keeper that may be killed at any point.
+// Fails the test if the keeper breaks an invariant.
 class World {
  public:
   struct Job {
     std::string id, name, state = "PENDING";
-    bool is_known = true;     // slurmctld has not forgotten it.
-    bool is_haunted = false;  // It was forgotten once, or started again after its end.
+    bool is_known = true;     // slurmctld still knows it.
+    bool is_haunted = false;  // It was forgotten once, or restarted after its end.
     absl::Time submitted, ended = absl::InfiniteFuture();
     std::int64_t end = 0;
   };
 
   World() { Restart(); }
 
-  // ---- What happens.
+  // ---- Events.
   void Restart() {
     keeper_ = std::make_unique<Allocation>(
         Allocation::Options{.pool = "lab",
@@ -79,7 +79,7 @@ class World {
     job.state = "RUNNING";
     if (connects) Connect(job);
   }
-  // The nodes of a job say hello: the first run of an allocation has it.
+  // The nodes of a job connect: the first run of an allocation claims it.
   void Connect(const Job& job) {
     const auto claim =
         claims.emplace(job.name, job.id + "/" + absl::FormatTime(job.submitted)).first;
@@ -108,10 +108,10 @@ class World {
     return claim != claims.end() && claim->second == job.id + "/" + absl::FormatTime(job.submitted);
   }
 
-  // ---- What the keeper does.
+  // ---- The keeper.
 
-  // News and all steps until nothing is left to do at this time. 1: killed before the state is
-  // stored; 2: after that; 3: after the step was done, and before it knows.
+  // Gives inputs and executes all steps due now. `killed` is the moment of a kill: 1 before the
+  // state is stored, 2 after that, 3 after the step was executed but before its result is known.
   void Turn(int killed = 0) {
     GiveNews();
     for (int i = 0; i < 50; ++i) {
@@ -126,7 +126,7 @@ class World {
     }
     ADD_FAILURE() << "it never rests";
   }
-  // Turns of one second each, for so long.
+  // Takes turns of one second each, for this long.
   void Run(absl::Duration duration) {
     for (const absl::Time until = now + duration; now < until; now += absl::Seconds(1)) Turn();
   }
@@ -157,7 +157,7 @@ class World {
     return queue;
   }
 
-  // False: killed.
+  // Returns false if the keeper was killed.
   bool Do(Step step, bool is_killed) {
     switch (step) {
       case Step::kPrepare:
@@ -222,7 +222,7 @@ class World {
   }
   bool Submit(bool is_killed) {
     const std::string name = keeper_->state().name;
-    // (The state was stored before the call.)
+    // The state must have been stored before the call.
     EXPECT_EQ(stored.phase, Phase::kSubmitting);
     EXPECT_EQ(stored.name, name);
     EXPECT_GT(stored.tries, calls[name]);
@@ -279,7 +279,7 @@ class World {
   std::vector<QueuedJob> strangers;
   std::string reason = "Priority", explanation;
   std::uint64_t next_id = 17;
-  std::map<std::string, std::uint32_t> calls;  // Calls of sbatch, by name.
+  std::map<std::string, std::uint32_t> calls;  // Number of sbatch calls by name.
   std::map<std::string, AllocationNode> nodes;
   std::map<std::string, std::string> allocations, claims;
   std::set<std::string> keys;
@@ -297,14 +297,14 @@ class World {
   int nonces_ = 0;
 };
 
-// A world whose pool has a job that waits.
+// A world whose pool has a queued job.
 class AllocationTest : public testing::Test {
  protected:
   void MakePool() {
     world_.SetPool(Pool());
     world_.Turn();
   }
-  // The nodes have connected.
+  // Lets the nodes connect.
   void MakeRun() {
     MakePool();
     world_.Start(world_.jobs.back());
@@ -340,7 +340,7 @@ TEST_F(AllocationTest, TheReasonOfAJobThatWaitsIsTold) {
   EXPECT_GE(world_.Count(Step::kTell), 2);
   const int told = world_.Count(Step::kTell);
   world_.Run(absl::Minutes(2));
-  EXPECT_EQ(world_.Count(Step::kTell), told);  // The same words are told once.
+  EXPECT_EQ(world_.Count(Step::kTell), told);  // Unchanged words are sent only once.
 }
 
 TEST_F(AllocationTest, OnceANodeIsConnectedNothingIsSaidToWait) {
@@ -350,7 +350,7 @@ TEST_F(AllocationTest, OnceANodeIsConnectedNothingIsSaidToWait) {
   EXPECT_EQ(world_.stored.why, "Slurm job 17 waits: Priority");
   world_.Advance(absl::Seconds(1));
   world_.Start(world_.OnlyJob());
-  world_.Turn();  // Before squeue is asked again.
+  world_.Turn();  // Before the next squeue.
   EXPECT_EQ(world_.stored.phase, Phase::kRunning);
   EXPECT_EQ(world_.stored.why, "");
 }
@@ -416,7 +416,7 @@ TEST_F(AllocationTest, AJobThatDoesNotExistIsSubmittedAgainUnderItsNameAfterTwoL
   MakePool();
   const std::string name = world_.stored.name;
   world_.Run(absl::Minutes(5));
-  EXPECT_EQ(world_.Count(Step::kSubmit), 1);  // A look that fails says nothing.
+  EXPECT_EQ(world_.Count(Step::kSubmit), 1);  // A failed lookup is no evidence.
   EXPECT_THAT(world_.stored.why, StartsWith("slurmctld does not answer: "));
   world_.controller_up = true;
   const absl::Time back = world_.now;
@@ -487,13 +487,13 @@ TEST_F(AllocationTest, EachEndThatSlurmTellsEndsItOnceTheNodesAreAway) {
     EXPECT_EQ(world.stored.phase, Phase::kIdle) << state;
     EXPECT_THAT(world.stored.why, HasSubstr(state));
     EXPECT_THAT(world.keys, IsEmpty());
-    // The pool goes on to have nodes, so that tasks may wait for it.
+    // The pool always has nodes, so that tasks can wait for it.
     EXPECT_THAT(world.nodes.begin()->first, "lab-2-0");
     EXPECT_EQ(world.nodes.size(), 2u);
   }
 }
 
-// Its nodes end by themselves when they are warned, and the job is COMPLETED for Slurm.
+// The warned nodes exit by themselves, so Slurm reports the job as COMPLETED.
 TEST_F(AllocationTest, APreemptionIsToldThoughTheNodesEndedInTime) {
   MakeRun();
   world_.is_wanted = true;
@@ -503,7 +503,7 @@ TEST_F(AllocationTest, APreemptionIsToldThoughTheNodesEndedInTime) {
   EXPECT_EQ(world_.Count(Step::kExplain), 1);
   EXPECT_EQ(world_.stored.number, 2u);
   EXPECT_EQ(world_.stored.last_end, "Slurm: PREEMPTED (Slurm job 17)");
-  // It stays as long as no later one has ended.
+  // The text stays until a later allocation ends.
   world_.Start(world_.jobs.back());
   world_.Run(absl::Seconds(20));
   EXPECT_EQ(world_.stored.phase, Phase::kRunning);
@@ -541,7 +541,7 @@ TEST_F(AllocationTest, TheNextAllocationIsAskedForWhereTasksWait) {
 TEST_F(AllocationTest, ANodeThatFailedIsExcludedFromTheNext) {
   MakeRun();
   world_.is_wanted = true;
-  // The failed node goes first; Slurm ends the other one later.
+  // The failed node disconnects first; Slurm ends the other one later.
   auto& failed = world_.nodes.at("lab-1-1");
   failed.is_connected = false;
   failed.since_us = absl::ToUnixMicros(world_.now);
@@ -674,7 +674,7 @@ TEST_F(AllocationTest, BeforeItsTimeIsOverItIsDrained) {
   EXPECT_EQ(world_.drains, 0);
   world_.Run(absl::Minutes(2));
   EXPECT_EQ(world_.drains, 1);
-  // The task waits for the next one, which is asked for.
+  // The task waits for the next allocation, which is requested.
   EXPECT_EQ(world_.stored.number, 2u);
   EXPECT_EQ(world_.jobs.front().state, "CANCELLED");
 }
@@ -748,7 +748,8 @@ TEST_F(AllocationTest, APoolForOneJobGoesWithTheJob) {
   EXPECT_EQ(world_.OnlyJob().state, "CANCELLED");
 }
 
-// A sweep may rest: its pool stays, its allocation is given back, and the next trial has another.
+// A sweep may be idle: its pool stays, its allocation is given back, and its next trial gets a new
+// one.
 TEST_F(AllocationTest, APoolForASweepGoesWithTheSweep) {
   SlurmPool pool = Pool();
   pool.once = true;
@@ -777,7 +778,7 @@ TEST_F(AllocationTest, APoolForASweepGoesWithTheSweep) {
   EXPECT_EQ(world_.jobs.back().state, "CANCELLED");
 }
 
-// A stop may come before the sweep has a trial.
+// A sweep may be stopped before it has a trial.
 TEST_F(AllocationTest, APoolForASweepWithoutTrialsGoesWithTheSweep) {
   SlurmPool pool = Pool();
   pool.once = true;
@@ -843,7 +844,7 @@ TEST_F(AllocationTest, ALinkThatComesBackInTimeEndsNothing) {
   World::Job& job = world_.OnlyJob();
   for (int i = 0; i < 20; ++i) {
     world_.Disconnect();
-    job.state = "NODE_FAIL";  // Slurm is wrong.
+    job.state = "NODE_FAIL";  // A false report of Slurm.
     world_.Run(absl::Seconds(3));
     job.state = "RUNNING";
     world_.Connect(job);
@@ -853,7 +854,7 @@ TEST_F(AllocationTest, ALinkThatComesBackInTimeEndsNothing) {
   EXPECT_EQ(world_.stored.number, 1u);
 }
 
-// Everything happens at any time. (World::Submit() and World::Do() hold what must never be done.)
+// Any event may happen at any time. World::Submit() and World::Do() check the invariants.
 TEST_F(AllocationTest, RandomHistories) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -873,7 +874,7 @@ TEST_F(AllocationTest, RandomHistories) {
       if (chance(12)) world.Disconnect();
       for (World::Job& job : world.jobs) {
         if (LifeOf(job.state) == SlurmLife::kEnded) {
-          // A controller that was killed starts what has ended a second time.
+          // A killed controller may start an ended job a second time.
           if (chance(60)) {
             job.state = "RUNNING";
             job.is_haunted = true;
@@ -891,12 +892,12 @@ TEST_F(AllocationTest, RandomHistories) {
       }
       world.Turn(chance(4) ? static_cast<int>(1 + random() % 3) : 0);
       ASSERT_FALSE(testing::Test::HasFailure());
-      // Nodes with a key are of one allocation.
+      // All nodes with a key belong to one allocation.
       std::set<std::string> alive;
       for (const std::string& key : world.keys) alive.insert(world.allocations[key]);
       ASSERT_LE(alive.size(), 1u);
     }
-    // When all is well again, tasks that wait get nodes.
+    // Once everything works again, waiting tasks get nodes.
     world.controller_up = world.launcher_up = true;
     world.is_answer_lost = world.is_queue_empty = false;
     world.is_wanted = true;

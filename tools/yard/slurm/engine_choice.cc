@@ -23,7 +23,7 @@ absl::StatusOr<EngineChoice> ChooseEngine(const EngineWish& wish, const std::str
   if (at.empty() && wish.engine == "pool") {
     return absl::InvalidArgumentError("--engine pool needs the name of the pool; next: --at NAME");
   }
-  // (A pool that is named counts more than a configuration.)
+  // A pool named for the job overrides the configuration's engine.
   const std::string engine = !wish.engine.empty() ? wish.engine
                              : !at.empty()        ? "pool"
                                                   : standard.engine;
@@ -45,7 +45,7 @@ absl::StatusOr<EngineWish> StandardEngine(const Context& context) {
   std::string file;
   if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
     file = (*wanted)->file;
-    // (It was stdin.)
+    // The configuration came from stdin, so it cannot be read again.
     if (!file.empty() && file[0] != '/') return EngineWish{};
   }
   const auto settings = FindSettings(context, file);

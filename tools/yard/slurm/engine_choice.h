@@ -9,23 +9,24 @@
 
 namespace yard {
 
-// Where a job runs.
+// Engine that runs a job.
 struct EngineChoice {
   bool is_slurm = false;
-  SlurmValues slurm = {};  // is_slurm: what flags, files and the configuration say of it.
+  SlurmValues slurm = {};  // If is_slurm: the merged values of flags, files and configuration.
 };
 
-// The engine of a job that is wished to be so, and has `at` as its pool (empty: none). `standard`:
-// what the configuration says. InvalidArgument names the two things that exclude each other. Pure.
+// Returns the engine of a job that requests `wish` and has the pool `at` (empty if none).
+// `standard` is the configuration's request. InvalidArgument names the two settings that exclude
+// each other. Pure.
 absl::StatusOr<EngineChoice> ChooseEngine(const EngineWish& wish, const std::string& at,
                                           const EngineWish& standard);
-// The same with the configuration file of this yard. FailedPrecondition: the yard is reached by a
-// gate, and has no allocations from here. Reads files.
+// The same, with the configuration file of this yard. FailedPrecondition if the yard is used
+// through a gate, where it cannot make allocations. Reads files.
 absl::StatusOr<EngineChoice> ChooseEngine(const Context& context, const EngineWish& wish,
                                           const std::string& at);
 
-// The engine and the keys of the configuration file: that of `yard up`, else the standard one.
-// Reads files.
+// Returns the engine and slurm keys of the configuration file: that of `yard up`, else the standard
+// one. Reads files.
 absl::StatusOr<EngineWish> StandardEngine(const Context& context);
 
 }  // namespace yard

@@ -9,9 +9,8 @@
 namespace yard {
 namespace {
 
-// --cpus and --memory of a job are limits of each task, and --directory, --gate, --drain, --idle
-// and
-// --slots belong to a configuration file, or to --slurm.
+// Keys with a flag of their own. --cpus and --memory already limit each task of a job, and
+// directory, gate, drain, idle and slots are set in a configuration file or by --slurm.
 constexpr const char* kFlags[] = {"nodes", "time",       "partition", "account", "qos",
                                   "gpus",  "constraint", "exclude",   "sbatch"};
 constexpr const char* kEngines[] = {"local", "pool", "slurm"};

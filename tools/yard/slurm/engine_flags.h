@@ -12,29 +12,29 @@
 
 namespace yard {
 
-// Where a job runs, as somebody has asked for it.
+// The requested place of a job: an engine and its settings.
 struct EngineWish {
-  std::string engine = {};  // "local", "pool", "slurm"; empty: nothing was said.
+  std::string engine = {};  // "local", "pool" or "slurm"; empty if not requested.
   SlurmValues slurm = {};
 
-  // `over` replaces what this says, where both say something.
+  // Takes the settings of `over`, and keeps its own where `over` has none.
   void Merge(const EngineWish& over);
 };
 
-// InvalidArgument: there is no such engine.
+// InvalidArgument if no engine has this name.
 absl::Status CheckEngineName(const std::string& name);
 
-// Flags of `run`, `launch` and `sweep`: --engine, a flag for each key of slurm whose name no flag
-// of the verb has, and --slurm KEY=VALUE for all of them. The object outlives the OptionSet that
-// parses into it.
+// Flags of `run`, `launch` and `sweep`: --engine, one flag for each slurm key whose name no other
+// flag of the verb has, and --slurm KEY=VALUE for any key. Must outlive the OptionSet that parses
+// into it.
 class EngineFlags {
  public:
-  // Without lines of help.
+  // Declares the flags, hidden from the help.
   void Declare(OptionSet& options);
-  // Sets a flag, named without its dashes, that was not given: "engine", or "slurm" with KEY=VALUE.
-  // False: it is none of these.
+  // Sets a flag, named without dashes, unless it was given: "engine", or "slurm" with KEY=VALUE.
+  // Returns false for any other name.
   bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
-  // InvalidArgument begins with the flag.
+  // InvalidArgument messages begin with the flag.
   absl::StatusOr<EngineWish> Wish() const;
 
  private:

@@ -32,7 +32,7 @@ void ReadSlurmValues(NodeReader& in, const YamlNode& node, SlurmValues* values) 
     } else if (!in.Text(item, &value)) {
       continue;
     }
-    // (The error begins with the key.)
+    // The error message begins with the key.
     if (const absl::Status good = CheckSlurmValue(key, value); !good.ok()) {
       in.Wrong(node.keys[i], runtime::Std(good.message()));
       continue;

@@ -9,9 +9,9 @@
 
 namespace yard {
 
-// `engine` and `slurm` of a file: what is wrong is told to `in`, and leaves the target as it was.
+// Read `engine` and `slurm` of a file. Errors are reported to `in`, and leave the target unchanged.
 void ReadEngineName(NodeReader& in, const YamlNode& node, std::string* engine);
-// A map by the keys of slurm. A list is as good as its texts with commas, or spaces for sbatch.
+// Reads a map of slurm keys. A list is joined by commas, or by spaces for the key sbatch.
 void ReadSlurmValues(NodeReader& in, const YamlNode& node, SlurmValues* values);
 
 }  // namespace yard

@@ -43,7 +43,7 @@ TEST(EngineTest, TheConfigurationCountsWhereNothingElseIsSaid) {
   EXPECT_EQ(over->slurm.at("partition"), "gpu");
   EXPECT_FALSE(ChooseEngine({.engine = "local"}, "", standard)->is_slurm);
   EXPECT_FALSE(ChooseEngine({}, "lab", standard)->is_slurm);
-  // The keys of the configuration alone ask for nothing.
+  // Keys of the configuration alone do not select Slurm.
   EXPECT_FALSE(ChooseEngine({}, "", {.slurm = {{"partition", "gpu"}}})->is_slurm);
 }
 

@@ -73,7 +73,7 @@ absl::StatusOr<std::set<std::string>> LiveSweeps(bus::Client* client) {
   return sweeps;
 }
 
-// True if these are all tasks of the job.
+// Returns true if `tasks` are all tasks of the job.
 bool IsWhole(bus::Client* client, const std::string& job, const std::vector<std::string>& tasks) {
   msg::JobsRequestT request;
   request.job = job;
@@ -91,7 +91,7 @@ absl::Status RestartTasks(bus::Client* client, const std::vector<std::string>& t
       request.job = what;
       const absl::Status restarted =
           client->Call<rpc::Launcher::RestartJob>(request, Patient()).status();
-      // (It has ended meanwhile.)
+      // The job may have ended meanwhile.
       if (!restarted.ok() && !absl::IsNotFound(restarted) &&
           !absl::IsFailedPrecondition(restarted)) {
         return restarted;

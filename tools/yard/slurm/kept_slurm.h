@@ -5,8 +5,8 @@
 
 namespace yard {
 
-// `yard --keep_slurm`: the task of the job that keeps the allocations of all pools
-// (slurm_keeper.h). Runs until an interrupt, or until there is no pool. Returns the exit code.
+// `yard --keep_slurm`, the program of the task that keeps the allocations of all Slurm pools
+// (slurm_keeper.h). Runs until an interrupt, or until no such pool is left. Returns the exit code.
 int KeepSlurm(Context& context);
 
 }  // namespace yard

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kDigits = 16;
 
-// All files of the bundle, in a new directory.
+// Writes all files of the bundle into a new directory.
 absl::Status Write(const Bundle& bundle, const std::string& directory) {
   if (absl::Status made = runtime::MakeDirectories(directory + "/lib", 0700); !made.ok()) {
     return made;
@@ -32,7 +32,7 @@ absl::Status Write(const Bundle& bundle, const std::string& directory) {
   return absl::OkStatus();
 }
 
-// b-0123456789abcdef, and such names with more behind a dot: copies that were not finished.
+// Matches b-0123456789abcdef, and with a suffix after a dot, which names unfinished copies.
 bool IsNameOfBundle(std::string_view name) {
   if (!name.starts_with("b-")) return false;
   const std::string_view digits = name.substr(2, name.find('.') - 2);
@@ -46,7 +46,7 @@ std::string SharedBundlePath(const std::string& digest, const std::string& direc
   return absl::StrCat(directory, "/b-", digest.substr(0, kDigits));
 }
 
-// (It has its name once it is whole: a directory of that name is never half written.)
+// Renames the directory once it is complete, so that its final name never shows a partial copy.
 absl::StatusOr<std::string> ShareBundle(const Bundle& bundle, const std::string& directory) {
   const std::string path = SharedBundlePath(bundle.digest, directory);
   if (access((path + "/yard-node").c_str(), X_OK) == 0) {
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> ShareBundle(const Bundle& bundle, const std::string&
   std::filesystem::rename(fresh, path, error);
   const std::error_code failed = error;
   if (failed) std::filesystem::remove_all(fresh, error);
-  // (Another process was faster.)
+  // Another process may have been faster.
   if (access((path + "/yard-node").c_str(), X_OK) == 0) return path;
   return absl::ErrnoToStatus(failed.value(), absl::StrCat("cannot make ", path));
 }
@@ -72,7 +72,7 @@ void TouchSharedBundle(const std::string& path) {
   (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-// (It loses its name first: a directory of that name is never half there.)
+// Renames a directory before deleting it, so that its final name never shows a partial copy.
 std::vector<std::string> RemoveOldBundles(const std::string& directory,
                                           const std::set<std::string>& kept, absl::Duration unused,
                                           absl::Time now) {

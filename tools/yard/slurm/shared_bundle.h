@@ -11,19 +11,20 @@
 
 namespace yard {
 
-// Copies the programs of a node into DIRECTORY/b-DIGEST, unless they are there. The directory,
-// which the hosts of the cluster see as well, is made 0700. Returns the path. Blocks; every error
-// names it.
+// Copies the programs of a node to DIRECTORY/b-DIGEST unless they exist, and returns that path.
+// `directory`, which the hosts of the cluster must see too, is created with mode 0700. Blocks;
+// every error names the path.
 absl::StatusOr<std::string> ShareBundle(const Bundle& bundle, const std::string& directory);
 
-// Where ShareBundle() puts them.
+// Returns the path to which ShareBundle() copies.
 std::string SharedBundlePath(const std::string& digest, const std::string& directory);
 
-// Says that the programs of this path are in use. Errors are left alone: it is said again.
+// Marks the programs of this path as in use. Ignores errors, because callers repeat it.
 void TouchSharedBundle(const std::string& path);
 
-// Removes the programs below `directory` that nobody has copied or touched for so long, but for
-// `kept` paths, and returns the paths. Yards of several hosts may share the directory. Blocks.
+// Removes the programs below `directory` that nobody has copied or touched for `unused`, except the
+// paths in `kept`. Returns the removed paths. Yards of several hosts may share the directory.
+// Blocks.
 std::vector<std::string> RemoveOldBundles(const std::string& directory,
                                           const std::set<std::string>& kept, absl::Duration unused,
                                           absl::Time now);

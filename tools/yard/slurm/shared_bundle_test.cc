@@ -21,7 +21,7 @@ class SharedBundleTest : public testing::Test {
  protected:
   SharedBundleTest() { std::filesystem::remove_all(directory_); }
 
-  // A directory with a file in it, which was touched two days ago.
+  // Makes a directory with a file, last touched two days ago.
   std::string Old(const std::string& name) {
     const std::string path = directory_ + "/" + name;
     std::filesystem::create_directories(path + "/lib");

@@ -19,8 +19,8 @@
 namespace yard {
 namespace {
 
-// Its fields but the name have no '|'; it is the second, so that the others are found from the
-// ends.
+// Format of squeue. Only the name may contain '|'. It is the second field, so the first field is
+// read from the front and the others from the back.
 constexpr char kFormat[] = "%i|%j|%T|%V|%N|%r|%e";
 constexpr std::size_t kFieldsBehindName = 5;
 constexpr std::size_t kMostWhy = 400;
@@ -44,14 +44,15 @@ void OfCluster(const std::string& cluster, std::vector<std::string>& words) {
   if (!cluster.empty()) words.insert(words.end(), {"-M", cluster});
 }
 
-// The words of a command for its failure: the last line, without "squeue: error: ".
+// Returns a failed command's message: its last line of stderr, without "squeue: error: ".
 std::string LastWords(const Captured& answer) {
   const auto lines = LinesOf(answer.errors);
   if (lines.empty()) return absl::StrCat("exit code ", answer.code);
   return Short(lines.back());
 }
 
-// slurmctld does not answer, or the answer was lost: what was asked may have been done.
+// Returns true if slurmctld did not answer, or its answer was lost, so the request may have taken
+// effect.
 bool MayHaveBeenDone(absl::string_view line) {
   constexpr const char* kWords[] = {"timed out",
                                     "Unable to contact",
@@ -76,7 +77,7 @@ std::int64_t Seconds(absl::string_view text) {
   return absl::SimpleAtoi(text, &seconds) && seconds > 0 ? seconds : 0;
 }
 
-// False: the line is no job.
+// Returns false if the line describes no job.
 bool ReadJob(absl::string_view line, QueuedJob* job) {
   const std::vector<absl::string_view> parts = absl::StrSplit(line, '|');
   if (parts.size() < kFieldsBehindName + 2) return false;
@@ -114,8 +115,8 @@ constexpr State kStates[] = {
 };
 
 struct Reason {
-  std::string_view word;  // How it begins.
-  const char* words;      // The cause, and the next step.
+  std::string_view word;  // Prefix of Slurm's reason.
+  const char* words;      // Cause and next step for people.
 };
 constexpr Reason kNeverEnding[] = {
     {"DependencyNeverSatisfied", "a job that it depends on has failed"},
@@ -139,7 +140,7 @@ constexpr Reason kNeverEnding[] = {
     {"job_requeued_in_held_state", "Slurm holds it; next: scontrol release it"},
 };
 
-// Limits of one job: no other job's end changes them.
+// Returns true for limits of a single job, which do not change when other jobs end.
 bool IsLimitOfOneJob(std::string_view reason) {
   const absl::string_view text = runtime::Absl(reason);
   return (absl::StartsWith(text, "QOS") || absl::StartsWith(text, "Assoc")) &&
@@ -160,7 +161,7 @@ const char* WhyForEver(std::string_view reason) {
 std::vector<std::string> SbatchWords(const SlurmPool& pool, const std::string& name,
                                      const std::vector<std::string>& excluded) {
   std::vector<std::string> words = {"sbatch"};
-  // First: of two words for the same thing sbatch takes the later.
+  // The user's words go first, because sbatch takes the last of repeated flags.
   words.insert(words.end(), pool.sbatch_words.begin(), pool.sbatch_words.end());
   const auto flag = [&words](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
@@ -205,7 +206,8 @@ std::vector<std::string> SlurmEnvironment(const std::vector<std::string>& enviro
   return kept;
 }
 
-// (A scancel's TERM reaches srun and the nodes. The nodes end by themselves; srun waits for them.)
+// scancel's SIGTERM reaches srun and the nodes: the nodes exit by themselves, and srun waits for
+// them.
 std::string BatchScript(const SlurmPool& pool, const std::string& bundle,
                         const std::string& error_file) {
   const std::string count = absl::StrCat(pool.nodes);
@@ -314,7 +316,7 @@ absl::StatusOr<std::vector<QueuedJob>> ReadQueue(const absl::StatusOr<Captured>&
 }
 
 SlurmLife LifeOf(std::string_view state) {
-  // ("CANCELLED by 1000")
+  // The state may have words after it: "CANCELLED by 1000".
   const std::string_view word = state.substr(0, state.find(' '));
   for (const State& known : kStates) {
     if (word == known.word || word == known.letters) return known.life;
@@ -384,7 +386,7 @@ bool WasPreempted(const absl::StatusOr<Captured>& answer) {
   if (!answer.ok() || answer->code != 0) return false;
   for (const absl::string_view word : absl::StrSplit(answer->text, ' ')) {
     absl::string_view value = word;
-    // (A time, in digits or as 2026-11-28T17:47:15; else None, N/A or Unknown.)
+    // A time is digits or 2026-11-28T17:47:15; otherwise the value is None, N/A or Unknown.
     if (absl::ConsumePrefix(&value, "PreemptTime=")) {
       return !value.empty() && absl::ascii_isdigit(static_cast<unsigned char>(value[0])) &&
              value != "0";

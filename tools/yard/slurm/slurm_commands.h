@@ -14,46 +14,48 @@
 
 namespace yard {
 
-// The commands of Slurm that are called, and what they answer. Only flags and fields that are the
-// same from Slurm 18.08 on; no JSON, and no command that needs a database of accounts.
+// Builds Slurm's command lines and parses their output. Uses only flags and fields that exist since
+// Slurm 18.08; no JSON, and no command that needs the accounting database.
 
-// Limit of the output of squeue, which lists all jobs of the user.
+// Limit of the output of squeue, which lists all jobs of the user, in bytes.
 inline constexpr std::size_t kMostQueueBytes = 16 << 20;
 
 // ---- sbatch
 
-// The words of an sbatch that reads its script from stdin. `name`: of the job. `excluded`: nodes
-// beside those of the pool. No secret is in them: every user of the cluster can read them.
+// Returns the command line of an sbatch that reads its script from stdin. `name` is the job's name;
+// `excluded` are nodes in addition to those that the pool excludes. It contains no secret, because
+// every user of the cluster can read it.
 std::vector<std::string> SbatchWords(const SlurmPool& pool, const std::string& name,
                                      const std::vector<std::string>& excluded);
 
-// The part of `environment` that commands of Slurm need, without all that changes them: a yard
-// inside an allocation has SLURM_* and SBATCH_* of that one. Times are seconds since 1970.
+// Returns the variables of `environment` that Slurm's commands need, without those that change
+// their behaviour, such as SLURM_* and SBATCH_* of an allocation around the yard. Makes them print
+// times as seconds since 1970.
 std::vector<std::string> SlurmEnvironment(const std::vector<std::string>& environment);
 
-// The script of the job: one yard-node on each node. `bundle`: directory of the programs
-// (tools/yard/pool/bundle.h). `error_file` gets what srun and the nodes write to stderr.
+// Returns the job's script, which starts one yard-node on each node. `bundle` is the directory of
+// the programs (tools/yard/pool/bundle.h); `error_file` receives the stderr of srun and the nodes.
 std::string BatchScript(const SlurmPool& pool, const std::string& bundle,
                         const std::string& error_file);
-// The script's exit code where a node does not see the bundle.
+// Exit code of the script if a node cannot see the bundle.
 inline constexpr int kNoBundle = 101;
 
 struct Submission {
   enum class Outcome {
     kAccepted,
-    kRefused,  // For good: there is no job.
-    kUnknown,  // There may be a job.
+    kRefused,  // Permanently: no job exists.
+    kUnknown,  // A job may exist.
   };
   Outcome outcome = Outcome::kUnknown;
-  std::string id = {}, cluster = {};  // kAccepted.
-  std::string why = {};               // kRefused: the words of sbatch. kUnknown: why it is.
+  std::string id = {}, cluster = {};  // Set for kAccepted.
+  std::string why = {};               // kRefused: sbatch's message. kUnknown: the cause.
 };
-// `answer`: of sbatch, with stderr.
+// Parses the result of sbatch, `answer` with stderr.
 Submission ReadSubmission(const absl::StatusOr<Captured>& answer);
 
 // ---- squeue
 
-// A job in the queue. Texts are as squeue printed them.
+// A job in the queue. Strings are as squeue prints them.
 struct QueuedJob {
   std::string id;  // "17", "214+0", "209_4", "209_[2-5%2]"
   std::string name, state, node_list, reason;
@@ -61,37 +63,37 @@ struct QueuedJob {
 
   bool operator==(const QueuedJob&) const = default;
 };
-// All jobs of this user, ended ones as long as Slurm keeps them. `cluster`: empty unless sbatch
-// has said one.
+// Command lines of squeue for all jobs of this user, including ended ones for as long as Slurm
+// keeps them. `cluster` is empty unless sbatch has named one.
 std::vector<std::string> SqueueWords(std::uint32_t user, const std::string& cluster);
 std::vector<std::string> SqueueOfName(std::uint32_t user, const std::string& cluster,
                                       const std::string& name);
 std::vector<std::string> SqueueOfId(const std::string& cluster, const std::string& id);
 
-// NotFound: slurmctld says that it has no job of that id. Any other error: there is no news; it
-// says why in Slurm's words. A line that is no job is skipped.
+// NotFound if slurmctld answers that no job has this id. Any other error means no information; its
+// message has Slurm's words. Skips lines that describe no job.
 absl::StatusOr<std::vector<QueuedJob>> ReadQueue(const absl::StatusOr<Captured>& answer);
 
-// The meaning of a state for an allocation.
+// Meaning of a job state for its allocation.
 enum class SlurmLife {
   kPending,
-  kAlive,  // It has nodes; also every word that is not known.
+  kAlive,  // It has nodes. Unknown states count as alive.
   kEnded,
 };
 SlurmLife LifeOf(std::string_view state);
 
-// Why a job waits, as a person understands it: "Priority", "PartitionTimeLimit: that does not end
-// by itself; ...".
+// Explains to people why a job waits: "Priority", "PartitionTimeLimit: that does not end by itself;
+// ...".
 std::string WordsOfReason(std::string_view reason);
-// Whether a job that waits for this reason waits until a person does something.
+// Returns true if a job with this reason waits until a person acts.
 bool WaitsForEver(std::string_view reason);
 
-// ---- others
+// ---- Other commands
 
-// Cancels all jobs of this user with that name. The exit code is 0 if there is no such job.
+// Cancels all jobs of this user with that name. Exits with 0 even if no such job exists.
 std::vector<std::string> ScancelWords(std::uint32_t user, const std::string& cluster,
                                       const std::string& name);
-// OK if it was done. Else why not, in Slurm's words.
+// Returns OK if scancel succeeded, else its error in Slurm's words.
 absl::Status ReadCancellation(const absl::StatusOr<Captured>& answer);
 
 std::vector<std::string> ScontrolConfigWords();
@@ -101,14 +103,14 @@ struct SlurmSettings {
   absl::Duration message_timeout = absl::Seconds(10);
   absl::Duration kill_wait = absl::Seconds(30);
 };
-// Settings that it cannot find stay as they are by default.
+// Settings that are missing from the answer keep their defaults.
 SlurmSettings ReadSettings(const absl::StatusOr<Captured>& answer);
 
 std::vector<std::string> ScontrolJobWords(const std::string& cluster, const std::string& id);
-// Exit code of the batch script; -1: unknown.
+// Returns the exit code of the batch script, or -1 if it is unknown.
 int ReadExitCode(const absl::StatusOr<Captured>& answer);
-// True if Slurm has preempted the job, in whatever state it ended: a job that ends by itself in the
-// grace time of its preemption is COMPLETED.
+// Returns true if Slurm has preempted the job, whatever its final state: a job that exits by itself
+// during the grace time of a preemption is COMPLETED.
 bool WasPreempted(const absl::StatusOr<Captured>& answer);
 
 }  // namespace yard

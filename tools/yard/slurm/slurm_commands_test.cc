@@ -1,4 +1,4 @@
-// Outputs are those of Slurm 22.05 where nothing else is said.
+// Outputs are from Slurm 22.05 unless noted otherwise.
 
 #include "tools/yard/slurm/slurm_commands.h"
 
@@ -68,7 +68,7 @@ TEST(SbatchWordsTest, EachWishIsAFlag) {
   EXPECT_THAT(Line(words),
               HasSubstr("-p gpu -A a1 -q high -C a100|h100 --gres=gpu:a100:2 -c 8 --mem=4096M -t "
                         "480 -x n1,n2 -N 3"));
-  // Ours come after theirs, so that sbatch takes ours.
+  // Our words follow the user's, so that sbatch uses ours.
   const auto last_name = std::find(words.rbegin(), words.rend(), "-J");
   EXPECT_EQ(*(last_name - 1), "y-lab-1-0a1b2c3d");
 }
@@ -188,7 +188,7 @@ TEST(QueueTest, ReadsJobsOfAllKinds) {
   EXPECT_EQ((*jobs)[2].reason, "ReqNodeNotAvail, UnavailableNodes:node3");
   EXPECT_EQ((*jobs)[3].id, "209_[2-5%2]");
   EXPECT_EQ((*jobs)[5].id, "214+0");
-  // A name may have the mark between fields.
+  // A name may contain the field separator.
   EXPECT_EQ((*jobs)[6].name, "a|b|c");
   EXPECT_EQ((*jobs)[6].state, "FAILED");
 }

@@ -18,7 +18,7 @@ namespace yard {
 namespace {
 
 constexpr char kKeeper[] = "keeper";
-// Longer than it needs to give all allocations back.
+// Exceeds the time that the keeper needs to give all allocations back.
 constexpr std::uint32_t kGraceMs = 60'000;
 constexpr std::uint64_t kLogBytes = 1 << 20;
 
@@ -41,7 +41,7 @@ msg::JobSpecT JobOfSlurm(const std::string& program, const std::vector<std::stri
   std::erase_if(spec.environment,
                 [](const std::string& entry) { return absl::StartsWith(entry, "YARD_AT="); });
   spec.working_directory = "/";
-  // (It ends with 0 once there is nothing to keep.)
+  // The keeper exits with 0 once it has nothing to keep.
   spec.restart = msg::RestartPolicy::OnFailure;
   spec.max_restarts = std::numeric_limits<std::uint32_t>::max();
   spec.stop_grace_ms = kGraceMs;
@@ -71,7 +71,7 @@ absl::Status EnsureSlurmJob(Context& context) {
   request.spec = std::make_unique<msg::JobSpecT>(JobOfSlurm(*program, context.environment));
   const auto launched = (*client)->Call<rpc::Launcher::Launch>(request, Patient());
   if (launched.ok() || !absl::IsAlreadyExists(launched.status())) return launched.status();
-  // Another command has launched it a moment ago.
+  // Another command may have launched it meanwhile.
   const auto meanwhile = IsThere(**client);
   if (!meanwhile.ok() || *meanwhile) return meanwhile.status();
   return absl::AlreadyExistsError(absl::StrCat(

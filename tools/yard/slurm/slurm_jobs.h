@@ -10,19 +10,20 @@
 
 namespace yard {
 
-// The one job that keeps the allocations of all pools: its task is `yard --keep_slurm`
-// (slurm_keeper.h), which ends once there is no such pool.
+// The single job that keeps the allocations of all Slurm pools. Its task runs `yard --keep_slurm`
+// (slurm_keeper.h), which exits once no such pool is left.
 
-// The only word of that task's command line.
+// Argument of that task's program.
 inline constexpr char kKeepSlurm[] = "--keep_slurm";
 // Name of the job.
 inline constexpr char kSlurmJob[] = "slurm";
 
-// `program`: path of yard. `environment`: the caller's; commands of Slurm are found on its PATH.
+// `program` is the path of yard. `environment` is the caller's; Slurm's commands are found on its
+// PATH.
 msg::JobSpecT JobOfSlurm(const std::string& program, const std::vector<std::string>& environment);
 bool IsJobOfSlurm(const msg::JobT& job);
 
-// Launches that job unless it is there. AlreadyExists: another job has its name. Blocks.
+// Launches the job unless it is live. AlreadyExists if another job has its name. Blocks.
 absl::Status EnsureSlurmJob(Context& context);
 
 }  // namespace yard

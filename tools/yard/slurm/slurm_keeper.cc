@@ -1,8 +1,8 @@
 // Invariants:
-// - All but Background()'s work runs on the loop's thread, and nothing there waits for a command or
-//   a call.
-// - A pool has one step in the background at a time, and its state is stored before it begins.
-// - One squeue runs at a time, and one look at the launcher.
+// - Everything but the work of Background() runs on the event loop's thread, which never blocks on
+//   a command or a call.
+// - A pool has at most one background step at a time; its state is stored before the step begins.
+// - At most one squeue and one query of the launcher run at a time.
 
 #include "tools/yard/slurm/slurm_keeper.h"
 
@@ -49,13 +49,13 @@ constexpr absl::Duration kToLook = absl::Seconds(60);
 constexpr absl::Duration kToAsk = absl::Seconds(20);
 constexpr absl::Duration kSoon = absl::Seconds(1);
 constexpr absl::Duration kBetweenLooksAtLeast = absl::Seconds(2);
-constexpr absl::Duration kGraceLess = absl::Seconds(2);  // Than the time before Slurm kills.
+constexpr absl::Duration kGraceLess = absl::Seconds(2);  // Subtracted from Slurm's KillWait.
 constexpr int kStepThreads = 4, kLookThreads = 2;
-// Longer than a few times of tidying, at each of which programs that are in use are touched.
+// Several times kBetweenTidying, because each tidying touches the programs that are in use.
 constexpr absl::Duration kUnused = absl::Hours(24), kBetweenTidying = absl::Hours(1);
-constexpr off_t kLastBytes = 4096;  // Limit of what is read of a file with errors.
+constexpr off_t kLastBytes = 4096;  // Limit of the read end of an error file.
 
-// A file in memory, to be read from its beginning.
+// Returns a file in memory with this text, positioned at its beginning.
 absl::StatusOr<runtime::UniqueFd> InMemory(std::string_view text) {
   runtime::UniqueFd file(memfd_create("slurm", MFD_CLOEXEC));
   if (!file.valid()) return absl::ErrnoToStatus(errno, "cannot make a file of memory");
@@ -64,7 +64,7 @@ absl::StatusOr<runtime::UniqueFd> InMemory(std::string_view text) {
   return file;
 }
 
-// The last line that is there; empty: none is.
+// Returns the last line of the file; empty if there is no line.
 std::string LastLineOf(const std::string& path) {
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about {};
@@ -101,7 +101,7 @@ class Keeper final : public SlurmKeeper {
     loop_->Post([this] { Begin(); });
     loop_->Run();
     (void)coordinator_.RequestStop();
-    // (They wait for what runs: each command and call has a limit.)
+    // The pools wait for running work, which ends because each command and call has a deadline.
     steps_.reset();
     looks_.reset();
     return absl::OkStatus();
@@ -120,7 +120,7 @@ class Keeper final : public SlurmKeeper {
 
   // ---- Threads.
 
-  // Runs `work` on a thread of `pool`, and `then` with what it returns on the loop's.
+  // Runs `work` on a thread of `pool`, then `then` with its result on the loop's thread.
   template <typename Work, typename Then>
   void Background(runtime::ThreadPool* pool, Work work, Then then) {
     (void)pool->Submit([this, work = std::move(work), then = std::move(then)]() mutable {
@@ -144,7 +144,7 @@ class Keeper final : public SlurmKeeper {
                            .timeout = timeout});
   }
 
-  // ---- Beginning and end.
+  // ---- Start and stop.
 
   absl::Status Watch() {
     changes_ = runtime::UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
@@ -164,7 +164,7 @@ class Keeper final : public SlurmKeeper {
     return absl::OkStatus();
   }
 
-  // Whether the file of a pool has changed.
+  // Drains the inotify events. Returns true if the file of a pool has changed.
   bool TakeChanges() {
     alignas(inotify_event) char buffer[16 << 10];
     bool has_changed = false;
@@ -175,7 +175,7 @@ class Keeper final : public SlurmKeeper {
       for (const char* at = buffer; at < buffer + count; at += sizeof *event + event->len) {
         event = reinterpret_cast<const inotify_event*>(at);
         const std::string_view name = event->len > 0 ? event->name : "";
-        // (An event without a name says that some were lost. States are written here.)
+        // An event without a name reports an overflow. This process itself writes *.state.json.
         has_changed = has_changed || name.empty() ||
                       (name.ends_with(".json") && !name.ends_with(".state.json"));
       }
@@ -201,7 +201,7 @@ class Keeper final : public SlurmKeeper {
         });
   }
 
-  // Programs of other versions stay in the directories that the nodes see.
+  // Removes programs of former versions from the directories that the nodes share.
   void TidyBundles() {
     std::set<std::string> directories, used;
     for (const auto& [name, kept] : pools_) {
@@ -239,7 +239,7 @@ class Keeper final : public SlurmKeeper {
     StepAll();
   }
 
-  // ---- News.
+  // ---- Inputs.
 
   void ReadPools() {
     if (!has_begun_) return;
@@ -248,7 +248,7 @@ class Keeper final : public SlurmKeeper {
     for (const std::string& name : *names) ReadPool(name);
     for (auto& [name, kept] : pools_) {
       if (std::binary_search(names->begin(), names->end(), name)) continue;
-      // Its file was taken away: it goes as if it was removed.
+      // A deleted pool file counts as `yard pool rm`.
       SlurmPool pool = kept.allocation->pool();
       pool.removing = true;
       kept.allocation->TakePool(std::move(pool));
@@ -319,7 +319,7 @@ class Keeper final : public SlurmKeeper {
         [this, asked = std::move(asked)](absl::StatusOr<Answer> answer) {
           asks_ = false;
           loop_->RunAfter(options_.between_calls, [this] { AskLauncher(); });
-          // (Without an answer nothing is known to have changed.)
+          // Without an answer, the last known nodes stay valid.
           if (!answer.ok()) return SayOnce("", answer.status().message());
           known_nodes_ = std::move(answer->nodes);
           wanted_ = std::move(answer->wanted);
@@ -350,9 +350,9 @@ class Keeper final : public SlurmKeeper {
     kept.allocation->TakeNodes(absl::Now(), std::move(own), wanted_.contains(pool), is_held);
   }
 
-  // ---- Looks.
+  // ---- squeue.
 
-  // Sees to it that squeue is called in time.
+  // Schedules the next call of squeue.
   void PlanLook() {
     const absl::Time now = absl::Now();
     bool has_any = false, is_urgent = false, depends = false;
@@ -363,7 +363,7 @@ class Keeper final : public SlurmKeeper {
     }
     wants_look_ = wants_look_ || is_urgent;
     if (!has_any || looks_now_) return;
-    // Not all yards of a cluster at the same moment.
+    // Jitter: the yards of a cluster must not all call squeue at the same moment.
     const double jitter = 1 + 0.2 * static_cast<double>(runtime::RandomId() % 1000) / 1000;
     absl::Time next =
         last_look_ + (depends ? options_.between_looks : options_.between_slow_looks) * jitter;
@@ -382,7 +382,7 @@ class Keeper final : public SlurmKeeper {
   }
 
   void Look() {
-    std::map<std::string, std::string> ids;  // By pool, as they are now.
+    std::map<std::string, std::string> ids;  // Job ids by pool, at this moment.
     std::set<std::string> clusters;
     for (const auto& [name, kept] : pools_) {
       if (!kept.allocation->HasAllocation()) continue;
@@ -409,7 +409,7 @@ class Keeper final : public SlurmKeeper {
             for (auto& [name, kept] : pools_) {
               const SlurmPoolState& state = kept.allocation->state();
               const auto id = ids.find(name);
-              // (An answer that is older than its id says nothing of it.)
+              // Ignore an answer requested before the allocation had this id.
               if (id == ids.end() || id->second != state.slurm_id) continue;
               if (state.cluster != one.cluster) continue;
               if (one.jobs.ok()) {
@@ -482,7 +482,7 @@ class Keeper final : public SlurmKeeper {
     return written;
   }
 
-  // The step was not begun.
+  // Reports that the step could not begin.
   void Fail(Allocation& allocation, Step step, const absl::Status& why) {
     const absl::Time now = absl::Now();
     if (step == Step::kSubmit) {
@@ -496,7 +496,7 @@ class Keeper final : public SlurmKeeper {
     }
   }
 
-  // Does it in the background, with copies of what it is about.
+  // Executes the step in the background, with copies of its data.
   void Carry(const std::string& name, Allocation& allocation, Step step) {
     const SlurmPool pool = allocation.pool();
     const SlurmPoolState state = allocation.state();
@@ -583,13 +583,13 @@ class Keeper final : public SlurmKeeper {
     StepAll();
   }
 
-  // ---- On threads.
+  // ---- On background threads.
 
   static std::string ErrorFile(const SlurmPool& pool, const SlurmPoolState& state) {
     return absl::StrCat(pool.directory, "/", state.name, ".err");
   }
 
-  // The path of the programs of a node.
+  // Returns the path of the nodes' programs; copies them there if needed.
   absl::StatusOr<std::string> Programs(const SlurmPool& pool) {
     const runtime::MutexLock lock(bundle_mutex_);
     if (!digest_.empty()) {
@@ -605,7 +605,7 @@ class Keeper final : public SlurmKeeper {
     return ShareBundle(*bundle, pool.directory);
   }
 
-  // Returns the path of the programs of its nodes.
+  // Prepares the nodes. Returns the path of their programs.
   absl::StatusOr<std::string> Prepare(const SlurmPool& pool, const SlurmPoolState& state) {
     auto programs = Programs(pool);
     if (!programs.ok()) return programs.status();
@@ -613,7 +613,8 @@ class Keeper final : public SlurmKeeper {
     return programs;
   }
 
-  // (Nothing that fails here before sbatch has made a job; to look once more is cheap.)
+  // A failure before sbatch counts as an unknown outcome: no job exists, and the extra lookup is
+  // cheap.
   Submission Submit(const SlurmPool& pool, const SlurmPoolState& state) {
     const auto failed = [](const absl::Status& status) {
       return Submission{.why = std::string(status.message())};
@@ -647,7 +648,8 @@ class Keeper final : public SlurmKeeper {
   }
 
   absl::Status Clear(const SlurmPool& pool, const SlurmPoolState& state, std::uint64_t number) {
-    // First: a pool always has nodes, for which tasks may wait.
+    // New nodes are registered before old ones are removed, so that tasks can always wait for the
+    // pool.
     const absl::Status told = nodes_.Tell(pool, number, "", state.why);
     if (!told.ok()) return told;
     if (!state.name.empty()) (void)unlink(ErrorFile(pool, state).c_str());
@@ -669,9 +671,9 @@ class Keeper final : public SlurmKeeper {
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
   runtime::Coordinator coordinator_;
   std::unique_ptr<runtime::ThreadPool> steps_, looks_;
-  SlurmSettings settings_;  // Does not change once a step has begun.
+  SlurmSettings settings_;  // Constant once a step has begun.
 
-  // On the loop's thread.
+  // Used only on the loop's thread.
   runtime::UniqueFd changes_;
   runtime::EventLoop::WatchId stop_watch_ = 0;
   runtime::EventLoop::TimerId look_timer_ = 0, wake_timer_ = 0;
@@ -679,7 +681,7 @@ class Keeper final : public SlurmKeeper {
   std::map<std::string, std::string> said_of_;
   std::vector<msg::NodeT> known_nodes_;
   std::set<std::string> wanted_;
-  // Whether each sweep that the trainer was asked about is still live.
+  // Live state of each sweep in the last answer of the trainer.
   std::map<std::string, bool> sweeps_;
   bool knows_nodes_ = false, has_begun_ = false, is_stopping_ = false;
   bool asks_ = false, looks_now_ = false, wants_look_ = false;

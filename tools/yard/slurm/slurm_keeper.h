@@ -15,35 +15,38 @@
 
 namespace yard {
 
-// Keeps the allocations of all pools of a state directory (slurm_pool.h): asks Slurm for them,
-// looks how they are by one squeue for all, and gives them back. Its decisions are in
-// allocation.h; this stores each state before the step that follows it, and carries the steps out,
-// on threads.
+// Keeps the allocations of all Slurm pools of a state directory (slurm_pool.h): requests them,
+// monitors them with one squeue for all, and gives them back. Allocation (allocation.h) decides;
+// this class stores each state before the step that follows it, and executes the steps on
+// threads.
 //
-// It may be killed at any time: the next one goes on. One at a time for a state directory.
+// May be killed at any time: its successor continues. Only one runs for a state directory.
 class SlurmKeeper {
  public:
   struct Options {
     std::string state_directory;
-    // "NAME=value"; commands of Slurm are found on its PATH.
+    // "NAME=value"; Slurm's commands are found on its PATH.
     std::vector<std::string> environment;
     std::function<absl::StatusOr<Bundle>()> read_bundle;
     SlurmCalls calls;
-    // Takes a line for its log.
+    // Writes a line to the log.
     std::function<void(std::string_view line)> say;
-    // A descriptor that becomes readable when it shall give all back and end. Not owned.
+    // A file descriptor whose readability requests the stop: give everything back and return. Not
+    // owned.
     int stop = -1;
-    Allocation::Times times = {};                      // Slurm's own time-out is asked of Slurm.
-    absl::Duration between_looks = absl::Seconds(10);  // By squeue,
-    absl::Duration between_slow_looks = absl::Seconds(30);  // when all nodes are connected.
-    absl::Duration between_calls = absl::Seconds(3);        // Looks at the launcher.
+    Allocation::Times times = {};                           // message_timeout is read from Slurm.
+    absl::Duration between_looks = absl::Seconds(10);       // Interval of squeue,
+    absl::Duration between_slow_looks = absl::Seconds(30);  // while all nodes are connected.
+    absl::Duration between_calls = absl::Seconds(3);        // Interval of queries of the launcher.
     absl::Duration to_stop = absl::Seconds(45);
   };
+  // Creates a keeper, which does nothing until Run().
   static std::unique_ptr<SlurmKeeper> Create(Options options);
   virtual ~SlurmKeeper() = default;
 
-  // Blocks until no pool is there, or until `stop` and all is given back: `to_stop` at most, after
-  // which the next keeper gives back the rest. An error: another keeper runs, or it cannot begin.
+  // Blocks until no pool is left or, after `stop`, until everything is given back: at most for
+  // `to_stop`; the next keeper gives back the remainder. Fails if another keeper runs, or if it
+  // cannot start.
   virtual absl::Status Run() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The keeper with programs that stand in for Slurm's: scripts that keep jobs as files.
+// Tests the keeper with scripts in place of Slurm's programs, which keep jobs as files.
 
 #include "tools/yard/slurm/slurm_keeper.h"
 
@@ -50,7 +50,8 @@ using Phase = SlurmPoolState::Phase;
 
 constexpr absl::Duration kDeadline = absl::Seconds(60);
 
-// A job is a file jobs/ID with its line of squeue. `refuse`, `lose` and `down` change what they do.
+// A job is a file jobs/ID with its squeue line. The files `refuse`, `lose` and `down` change the
+// behaviour.
 constexpr char kSbatch[] = R"sh(#!/bin/sh
 f=${0%/*}; echo "sbatch $*" >> "$f/calls"
 [ -e "$f/down" ] && { echo "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)" >&2; exit 1; }
@@ -90,7 +91,7 @@ std::string TemporaryFolder() {
   return mkdtemp(name);
 }
 
-// A launcher that keeps nodes.
+// A fake launcher that stores nodes.
 class FakeNodes {
  public:
   SlurmCalls Calls() {
@@ -358,7 +359,7 @@ TEST_F(SlurmKeeperTest, ARefusalIsSaidOnceAndLeavesNoKey) {
   EXPECT_EQ(stored.revision, 1u);
   Await([&] { return !std::filesystem::exists(state() + "/slurm/lab.keys"); }, "no keys");
   EXPECT_EQ(Count("sbatch"), 1);
-  // A change is tried.
+  // After a change, the keeper tries again.
   Take("refuse");
   SlurmPool pool = Pool();
   pool.revision = 2;
@@ -393,7 +394,7 @@ TEST_F(SlurmKeeperTest, ProgramsOfOtherVersionsGoUnlessAnAllocationUsesThem) {
   Start();
   Await([&] { return !std::filesystem::exists(old); }, "the old one gone");
   EXPECT_TRUE(std::filesystem::exists(used));
-  // An allocation that is asked for notes its programs.
+  // A requested allocation records its programs.
   Write(Pool("other"));
   EXPECT_EQ(AwaitPhase(Phase::kWaiting, "other").programs, folder_ + "/shared/b-0123456789abcdef");
 }
@@ -421,7 +422,7 @@ TEST_F(SlurmKeeperTest, AKeeperThatTakesOverSubmitsNothingASecondTime) {
   AwaitPhase(Phase::kWaiting);
   const SlurmPoolState stored = Stored();
   Stop();
-  // As if the first one was killed before it heard of the id.
+  // As if the first keeper had been killed before it learned the id.
   std::filesystem::remove_all(bin() + "/jobs");
   std::filesystem::create_directory(bin() + "/jobs");
   SlurmPoolState killed = stored;
@@ -552,7 +553,7 @@ TEST_F(SlurmKeeperTest, ASecondKeeperDoesNotRun) {
   EXPECT_TRUE(absl::IsAlreadyExists(second->Run()));
 }
 
-// Processor time of this process and of the programs that it has started.
+// Processor time of this process and of its child processes.
 absl::Duration ProcessorTime() {
   absl::Duration time;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -593,9 +594,9 @@ TEST_F(SlurmKeeperTest, ManyPoolsCostOneSqueueALook) {
       },
       "four looks");
   const absl::Duration passed = absl::Now() - begin;
-  // (Jitter makes the time between two of them longer, and never shorter.)
+  // Jitter only lengthens the interval.
   EXPECT_GE(passed, absl::Seconds(3));
-  // A look is ten times as frequent as it is by default.
+  // The interval is a tenth of the default, so the load is ten times higher.
   EXPECT_LT(ProcessorTime() - used, passed / 10);
   std::cerr << "200 pools: " << ProcessorTime() - used << " in " << passed << "\n";
 }

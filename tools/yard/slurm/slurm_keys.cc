@@ -26,7 +26,7 @@ absl::Status Expected(const std::string& key, std::string_view form, const std::
                                                  ", not \"", runtime::Printable(value), "\""));
 }
 
-// "8:00:00", "1-12", "1-12:30:00", as Slurm writes times. Nothing: it is another form.
+// Parses "8:00:00", "1-12" or "1-12:30:00", Slurm's time formats. Returns nothing for other forms.
 std::optional<absl::Duration> ParseSlurmTime(const std::string& text) {
   std::string rest = text;
   std::uint32_t days = 0;
@@ -57,7 +57,7 @@ bool IsBareNumber(const std::string& text) {
 
 absl::Status SetTime(const std::string& key, const std::string& value, SlurmPool* pool) {
   auto time = ParseSlurmTime(value);
-  // (A bare number is minutes to Slurm, and seconds to the yard.)
+  // A bare number is ambiguous (minutes for Slurm, seconds for the yard), so it is refused.
   if (!time && !IsBareNumber(value)) time = ParseTime(value);
   const std::int64_t minutes = time ? absl::ToInt64Minutes(absl::Ceil(*time, absl::Minutes(1))) : 0;
   if (minutes < 1 || minutes > std::numeric_limits<std::uint32_t>::max()) {
@@ -105,7 +105,7 @@ absl::Status SetMemory(const std::string& key, const std::string& value, SlurmPo
   return absl::OkStatus();
 }
 
-// "n1,n[2-3,5]": a comma in brackets separates no nodes.
+// Splits "n1,n[2-3,5]" at commas outside of brackets.
 absl::Status SetExclude(const std::string& key, const std::string& value, SlurmPool* pool) {
   std::vector<std::string> nodes(1);
   int depth = 0;

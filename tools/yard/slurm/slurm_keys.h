@@ -12,30 +12,30 @@
 
 namespace yard {
 
-// A property that a person may ask of an allocation. It has the same name everywhere: as a flag of
-// `yard pool`, and as a key of `slurm` in a job file, a sweep file and the yard's configuration
+// A property of an allocation that users can set. It has the same name as a flag of `yard
+// pool`, and as a key under `slurm` in job files, sweep files and the yard's configuration
 // file.
 struct SlurmKey {
   std::string_view name, type, meaning;
 };
 const std::vector<SlurmKey>& SlurmKeys();
 
-// Values by key, as they were typed.
+// Values by key, as typed.
 using SlurmValues = std::map<std::string, std::string>;
 
-// Sets one key of the pool. InvalidArgument begins with the key, and names the nearest one where
-// there is no such key.
+// Sets one key of the pool. InvalidArgument messages begin with the key, and suggest the nearest
+// one if the key does not exist.
 absl::Status SetSlurmKey(const std::string& key, const std::string& value, SlurmPool* pool);
-// OK if SetSlurmKey() would take it.
+// Returns OK if SetSlurmKey() would accept the value.
 absl::Status CheckSlurmValue(const std::string& key, const std::string& value);
-// The first error of SetSlurmKey(), which begins with `before`: "--", "slurm.".
+// Sets all keys. Returns the first error of SetSlurmKey(), prefixed with `before`: "--", "slurm.".
 absl::Status SetSlurmValues(const SlurmValues& values, std::string_view before, SlurmPool* pool);
 
-// "partition=gpu" into `values`.
+// Adds "partition=gpu" to `values`.
 absl::Status AddSlurmAssignment(const std::string& assignment, SlurmValues* values);
 
-// So many nodes as `tasks` need at once: each has as many slots as `values` say, or its cpus, or
-// one.
+// Returns the number of nodes for `tasks` that run at the same time. A node has the pool's slots,
+// else its cpus, else one slot.
 std::size_t NodesForTasks(std::size_t tasks, const SlurmPool& pool);
 
 }  // namespace yard

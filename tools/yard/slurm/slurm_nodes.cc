@@ -25,7 +25,7 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kMostKeyBytes = 64 << 10;
-// As yard-node --slurm reads it.
+// The prefix that yard-node --slurm reads.
 constexpr char kKeyVariable[] = "YARD_NODE_KEY_";
 
 }  // namespace
@@ -48,7 +48,7 @@ std::string SlurmNodes::KeysOf(const std::string& pool) const {
   return absl::StrCat(directory_, "/", pool, ".keys");
 }
 
-// The file first: a key that is allowed and that nobody has is of no use.
+// The file is written before the key is allowed: an allowed key that nobody has would be useless.
 absl::Status SlurmNodes::MakeKey(const SlurmPool& pool, const std::string& node) const {
   const std::string path = absl::StrCat(KeysOf(pool.pool), "/", node);
   auto access = bus::ReadAccessFile(path);
@@ -63,7 +63,7 @@ absl::Status SlurmNodes::MakeKey(const SlurmPool& pool, const std::string& node)
                              .nonce = runtime::RandomHex128(),
                              .keys = {.own = *std::move(pair), .server_key = server->public_key}};
     if (absl::Status written = bus::WriteAccessFile(path, *access); !written.ok()) return written;
-    // (A key whose file is gone.)
+    // The gate may still allow an old key of this name whose file is lost.
     const absl::Status removed = folder_.Remove(node);
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   }
@@ -140,7 +140,8 @@ absl::Status SlurmNodes::Drain(const SlurmPool& pool, const SlurmPoolState& stat
   return tasks.empty() ? absl::OkStatus() : calls_.restart_tasks(tasks);
 }
 
-// The nodes first: the launcher is told why tasks are lost before the gate cuts their connections.
+// Nodes are removed before keys, so that the launcher has the reason for lost tasks before the gate
+// closes their connections.
 absl::Status SlurmNodes::Clear(const std::string& pool, std::uint64_t kept,
                                const std::string& why) const {
   const auto nodes = calls_.nodes();

@@ -16,43 +16,45 @@
 
 namespace yard {
 
-// The calls of services that an allocation needs. All block, and come from several threads.
+// The service calls that an allocation needs. All block, and are called from several threads.
 struct SlurmCalls {
   std::function<absl::StatusOr<std::vector<msg::NodeT>>()> nodes;
-  // Pools of jobs that have not ended, and with `trials` those of such trials.
+  // Returns the pools of live jobs, and with `trials` also those of live trials.
   std::function<absl::StatusOr<std::set<std::string>>(bool trials)> wanted_pools;
-  // Ids of the sweeps that are not over.
+  // Returns the ids of live sweeps.
   std::function<absl::StatusOr<std::set<std::string>>()> live_sweeps;
+  // Registers a node, or changes it if it exists.
   std::function<absl::Status(const msg::SetNodeRequestT&)> set_node;
-  // Its tasks are lost for this reason. OK if there is no such node.
+  // Removes a node; its tasks are lost with this reason. OK if the node does not exist.
   std::function<absl::Status(const std::string& node, const std::string& why)> remove_node;
-  // Stops these running tasks and starts them again. Where they are all of a job, the job as a
-  // whole: a gang starts together.
+  // Restarts these running tasks. If they are all the tasks of a job, restarts the job as a whole,
+  // since a gang starts together.
   std::function<absl::Status(const std::vector<std::string>& tasks)> restart_tasks;
 };
 
-// The nodes of a pool at the launcher, and their keys at the gate. A key is on disk from before it
-// is allowed until its node is removed, so that all jobs of an allocation have the same. Every
-// method blocks, and may be called again after a kill in the middle. One call a pool at a time.
+// Registers the nodes of a pool at the launcher, and their keys at the gate. A key's file exists
+// from before the key is allowed until its node is removed, so all Slurm jobs of an allocation
+// share the keys. Every method blocks, and is idempotent if killed half-way. One call for each pool
+// at a time.
 class SlurmNodes {
  public:
   SlurmNodes(std::string_view state_directory, SlurmCalls calls);
 
-  // Makes the keys of an allocation, and sets its nodes.
+  // Makes the keys of an allocation and registers its nodes.
   absl::Status Prepare(const SlurmPool& pool, const SlurmPoolState& state) const;
-  // "YARD_NODE_KEY_0=..." and so on, for the environment of the job. They are secrets.
+  // Returns "YARD_NODE_KEY_0=..." and so on, for the job's environment. The values are secrets.
   absl::StatusOr<std::vector<std::string>> KeyVariables(const SlurmPool& pool,
                                                         const SlurmPoolState& state) const;
-  // Sets the nodes of an allocation again, with why they are not connected. `allocation` is empty
+  // Registers the nodes again, with the reason why they are not connected. `allocation` is empty
   // for nodes that no allocation has yet.
   absl::Status Tell(const SlurmPool& pool, std::uint64_t number, const std::string& allocation,
                     const std::string& why) const;
-  // No task starts on them any more, and those that are there start again elsewhere.
+  // Stops new tasks on the nodes, and restarts running ones elsewhere.
   absl::Status Drain(const SlurmPool& pool, const SlurmPoolState& state) const;
-  // Removes all nodes of the pool but those of allocation `kept` (0: none is kept), and all keys.
+  // Removes all nodes of the pool, except those of allocation `kept` (0 for none), and all keys.
   absl::Status Clear(const std::string& pool, std::uint64_t kept, const std::string& why) const;
 
-  // Whether a node has the name of one of a pool's allocations, and of which.
+  // Returns true if the node's name is of an allocation of the pool, and sets that one's `number`.
   static bool IsNodeOf(std::string_view pool, std::string_view node, std::uint64_t* number);
 
  private:

@@ -33,20 +33,20 @@ constexpr std::string_view kEnd = ".json", kStateEnd = ".state.json", kStateName
 constexpr std::string_view kPhases[] = {"idle",     "submitting", "waiting", "running",
                                         "draining", "ended",      "refused"};
 
-constexpr std::size_t kMostBytes = 256 << 10;  // Limit of a file.
-constexpr std::size_t kLongestWord = 255;      // One value of a flag of sbatch.
-constexpr std::size_t kLongestText = 4096;     // A path, a sentence, a further word for sbatch.
+constexpr std::size_t kMostBytes = 256 << 10;  // Limit of a file, in bytes.
+constexpr std::size_t kLongestWord = 255;      // Limit of one sbatch flag's value.
+constexpr std::size_t kLongestText = 4096;     // Limit of a path, a sentence, an extra sbatch word.
 constexpr std::size_t kMostWords = 100;        // Limit of a list.
 constexpr std::size_t kMostExcluded = 1000;
 constexpr std::uint32_t kMostNodes = 1000, kMostSlots = 10'000, kMostCpus = 100'000;
 constexpr std::uint32_t kMostMinutes = 366 * 24 * 60;
 constexpr std::uint32_t kMostSeconds = 366 * 24 * 3600;
 constexpr std::uint64_t kMostMib = std::uint64_t{1} << 40;
-// Another process holds the lock for the time of a few system calls.
+// Other processes hold the lock only for a few system calls.
 constexpr absl::Duration kForLock = absl::Seconds(10);
 constexpr absl::Duration kBetweenTries = absl::Milliseconds(5);
 
-// Reads the members of an object one after another; the first that is wrong is the error.
+// Reads the members of an object in turn, and keeps the first error.
 class Fields {
  public:
   Fields(const JsonValue& object, const std::string& path) : object_(object), path_(path) {}
@@ -100,7 +100,7 @@ class Fields {
   absl::Status status_;
 };
 
-// Calls `read` with the fields of the object in the file at `path`.
+// Calls `read` with the fields of the JSON object in the file `path`.
 template <typename Reader>
 absl::Status ReadObject(const std::string& path, const Reader& read) {
   const auto text = runtime::ReadFile(path, kMostBytes);
@@ -117,7 +117,7 @@ absl::Status ReadObject(const std::string& path, const Reader& read) {
   return fields.status();
 }
 
-// A value of one of sbatch's flags, which it reads as one word.
+// Checks the value of an sbatch flag, which must be one word.
 absl::Status CheckWord(const char* what, const std::string& word) {
   const bool is_plain = std::all_of(word.begin(), word.end(), absl::ascii_isgraph);
   if (word.size() <= kLongestWord && is_plain) return absl::OkStatus();
@@ -145,7 +145,7 @@ absl::Status CheckTexts(const char* what, const std::vector<std::string>& texts,
   return absl::OkStatus();
 }
 
-// The lock under which a pool is written and removed.
+// Takes the lock for writing and removing a pool.
 absl::StatusOr<runtime::UniqueFd> Lock(const std::string& directory) {
   const absl::Time deadline = absl::Now() + kForLock;
   for (;;) {
@@ -156,7 +156,7 @@ absl::StatusOr<runtime::UniqueFd> Lock(const std::string& directory) {
 }
 
 absl::Status WriteObject(const std::string& path, const nlohmann::json& json) {
-  // (Bytes that are not UTF-8 come from Slurm at most, and are not worth an error.)
+  // Only Slurm's text may contain invalid UTF-8; it is replaced rather than refused.
   const std::string text =
       json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   if (text.size() > kMostBytes) {
@@ -283,7 +283,7 @@ absl::StatusOr<SlurmPool> SlurmPoolFiles::Read(const std::string& pool) const {
     if (read.pool != pool) fields.Refuse("pool");
   });
   if (!status.ok()) return status;
-  // (Somebody has changed it by hand.)
+  // The file may have been edited by hand.
   if (absl::Status good = CheckSlurmPool(read); !good.ok()) {
     return absl::DataLossError(absl::StrCat(PathOf(pool), ": ", good.message()));
   }
@@ -354,7 +354,7 @@ absl::Status SlurmPoolFiles::WriteState(const std::string& pool,
                                         const SlurmPoolState& state) const {
   if (absl::Status good = CheckSlurmPoolName(pool); !good.ok()) return good;
   if (absl::Status made = runtime::MakePrivateDirectory(directory_); !made.ok()) return made;
-  // Texts of Slurm have no limit of their own.
+  // Texts of Slurm have no limit of their own, so they are truncated.
   const auto shortened = [](const std::string& text) {
     return text.substr(0, std::min(text.size(), kLongestText / 4));
   };
@@ -391,7 +391,7 @@ absl::Status SlurmPoolFiles::Remove(const std::string& pool, std::uint64_t revis
   if (!now.ok() && !absl::IsNotFound(now.status()) && !absl::IsDataLoss(now.status())) {
     return now.status();
   }
-  // The state first: without the pool nobody would look for it.
+  // The state is removed first: without the pool's file, nobody would ever find it.
   absl::Status removed = RemoveFile(StatePathOf(pool));
   removed.Update(RemoveFile(PathOf(pool)));
   removed.Update(runtime::SyncDirectory(directory_));

@@ -12,69 +12,70 @@
 
 namespace yard {
 
-// A pool whose nodes come from Slurm, as it is wanted: STATE/slurm/POOL.json. Verbs write it.
+// The desired state of a pool whose nodes come from Slurm: STATE/slurm/POOL.json. Written by verbs.
 struct SlurmPool {
   std::string pool;
-  // Another number after each change that a person makes. The keeper repeats it in
-  // SlurmPoolState::revision once the change is done, or refused.
+  // Changes with every edit by a user. The keeper copies it to SlurmPoolState::revision once the
+  // change is done, or refused.
   std::uint64_t revision = 0;
   std::uint32_t nodes = 1;
-  std::uint32_t time_minutes = 0;  // 0: the time limit of the partition.
-  // Words for sbatch. Empty: sbatch does not get the flag.
+  std::uint32_t time_minutes = 0;  // 0 for the partition's time limit.
+  // Values of sbatch flags. If empty, the flag is not passed.
   std::string partition, account, qos, constraint;
-  std::string gpus;                       // For each node: "2", "a100:2".
-  std::uint32_t cpus = 0;                 // For each node. 0: sbatch does not get the flag.
-  std::uint64_t memory_mib = 0;           // For each node. 0: sbatch does not get the flag.
+  std::string gpus;                       // GPUs of each node: "2", "a100:2".
+  std::uint32_t cpus = 0;                 // CPUs of each node; 0 passes no flag.
+  std::uint64_t memory_mib = 0;           // Memory of each node in MiB; 0 passes no flag.
   std::vector<std::string> exclude;       // Nodes of the cluster.
-  std::vector<std::string> sbatch_words;  // Further words for sbatch.
-  std::uint32_t slots = 0;                // For each node. 0: its processors.
-  // Absolute; the submit host and the nodes both see it.
+  std::vector<std::string> sbatch_words;  // Extra words for sbatch.
+  std::uint32_t slots = 0;                // Slots of each node; 0 for its number of processors.
+  // Absolute path, visible on both the submit host and the nodes.
   std::string directory;
-  // Addresses of the gate as the nodes may reach it: "tcp://HOST:PORT". At least one.
+  // Addresses of the gate that the nodes may reach: "tcp://HOST:PORT". At least one.
   std::vector<std::string> gate;
-  // Before the end of an allocation's time: no task starts there, and running ones are restarted.
+  // This long before the allocation's end, no new task starts on it, and running ones are
+  // restarted.
   std::uint32_t drain_seconds = 300;
-  // An allocation that no task has used for that long is given back.
+  // An allocation that no task has used for this long is given back.
   std::uint32_t idle_seconds = 600;
-  // It was made for one job, or one sweep, and is removed after that.
+  // The pool was made for one job or sweep, and is removed after it.
   bool once = false;
-  // Id of the sweep that it was made for: it stays until that one is over. Empty: no sweep.
+  // Id of the sweep that the pool was made for; the pool stays until that ends. Empty if none.
   std::string sweep;
-  bool removing = false;  // `yard pool rm`
+  bool removing = false;  // Set by `yard pool rm`.
 
   bool operator==(const SlurmPool&) const = default;
 };
 
-// The allocation of such a pool, as far as it is known: STATE/slurm/POOL.state.json. The keeper
-// alone writes it, before each step that it describes.
+// The observed state of such a pool's allocation: STATE/slurm/POOL.state.json. Only the keeper
+// writes it, before each step that it describes.
 struct SlurmPoolState {
   enum class Phase {
-    kIdle,        // No allocation, and none is wanted.
-    kSubmitting,  // sbatch may have been called, and no id is known.
-    kWaiting,     // In Slurm's queue.
+    kIdle,        // No allocation exists, and none is wanted.
+    kSubmitting,  // sbatch may have been called; the id is unknown.
+    kWaiting,     // Queued in Slurm.
     kRunning,
     kDraining,  // Its time is nearly over.
     kEnded,
-    kRefused,  // sbatch has refused it, or no node ever came: nothing is tried until a change.
+    kRefused,  // sbatch refused, or no node came; waits for a change.
   };
 
-  std::uint64_t revision = 0;  // The SlurmPool's that it answers.
+  std::uint64_t revision = 0;  // SlurmPool::revision that is done or refused.
   std::uint64_t number = 0;    // The allocation's: 1, 2, 3, ...
-  std::string name;            // "y-POOL-NUMBER-8hex": Slurm's job name, and the allocation's.
+  std::string name;            // "y-POOL-NUMBER-8hex", also Slurm's job name.
   Phase phase = Phase::kIdle;
-  std::string slurm_id, cluster;      // Empty: unknown.
-  std::int64_t submitted_us = 0;      // Microseconds since 1970; 0: not yet.
-  std::string state, reason;          // Slurm's words: "PENDING", "Priority".
-  std::string node_list;              // Slurm's word for its hosts: "node[1-3]".
-  std::int64_t end_us = 0;            // When its time is over; 0: never, or unknown.
+  std::string slurm_id, cluster;      // Empty if unknown.
+  std::int64_t submitted_us = 0;      // Microseconds since 1970; 0 if not submitted.
+  std::string state, reason;          // As Slurm prints them: "PENDING", "Priority".
+  std::string node_list;              // Hosts as Slurm prints them: "node[1-3]".
+  std::int64_t end_us = 0;            // End of its time limit; 0 if none or unknown.
   std::string why;                    // One sentence for people; may be empty.
-  std::vector<std::string> excluded;  // Nodes of the cluster that failed.
-  std::uint32_t failures = 0;         // Allocations in a row from which no node ever came.
-  std::uint64_t asked_revision = 0;   // The SlurmPool's with which it was asked for.
-  std::uint32_t tries = 0;            // How often sbatch was called for it.
+  std::vector<std::string> excluded;  // Hosts of the cluster that failed.
+  std::uint32_t failures = 0;         // Allocations in a row without any node.
+  std::uint64_t asked_revision = 0;   // SlurmPool::revision of the request.
+  std::uint32_t tries = 0;            // Number of sbatch calls for it.
   bool came = false;                  // A node of it has connected.
-  std::string programs;               // Directory of its nodes' programs; empty: not copied yet.
-  std::string last_end;               // Why the newest allocation that is over has ended.
+  std::string programs;               // Directory of the nodes' programs; empty if not copied.
+  std::string last_end;               // Why the latest ended allocation has ended.
 
   bool operator==(const SlurmPoolState&) const = default;
 };
@@ -82,15 +83,17 @@ struct SlurmPoolState {
 // "idle", "submitting", "waiting", "running", "draining", "ended", "refused"
 std::string_view NameOfPhase(SlurmPoolState::Phase phase);
 
-// CheckPoolName(), and no name that ends with ".state", for which the files have no room.
+// CheckPoolName(), and in addition no name that ends with ".state", which would clash with the
+// files.
 absl::Status CheckSlurmPoolName(std::string_view name);
 
-// InvalidArgument: a field is out of its limits, or a word would be something else for sbatch.
+// InvalidArgument if a field exceeds its limits, or sbatch would misread a word.
 absl::Status CheckSlurmPool(const SlurmPool& pool);
 
-// The files of all such pools, in STATE/slurm (0700). Any process of this user; every method may
-// block for the disk, and every error names the path. A file is replaced as a whole, synced, and
-// 0600. A reader skips what it does not know; a file over its limits is DataLoss.
+// The files of all Slurm pools, in STATE/slurm (mode 0700). Any process of this user may use them;
+// every method may block on the disk, and every error names the path. Files are replaced
+// atomically, synced, and have mode 0600. Unknown members are skipped; a file over the limits is
+// DataLoss.
 class SlurmPoolFiles {
  public:
   static constexpr std::size_t kMostPools = 1000;
@@ -99,20 +102,20 @@ class SlurmPoolFiles {
 
   const std::string& directory() const { return directory_; }
 
-  // Pools that are wanted, by name; files of other names are skipped. Empty if there is no
-  // directory. ResourceExhausted: more than kMostPools.
+  // Returns the sorted names of all pools. Skips files with other names. Empty if the directory
+  // does not exist. ResourceExhausted if there are more than kMostPools.
   absl::StatusOr<std::vector<std::string>> Names() const;
-  // NotFound: there is no such pool.
+  // NotFound if the pool does not exist.
   absl::StatusOr<SlurmPool> Read(const std::string& pool) const;
-  // NotFound: the keeper has not said anything about it yet.
+  // NotFound if the keeper has written no state yet.
   absl::StatusOr<SlurmPoolState> ReadState(const std::string& pool) const;
 
-  // Make the directory if need be. InvalidArgument: CheckSlurmPool().
+  // Create the directory if needed. InvalidArgument from CheckSlurmPool().
   absl::Status Write(const SlurmPool& pool) const;
   absl::Status WriteState(const std::string& pool, const SlurmPoolState& state) const;
 
-  // Removes both files, if the pool is `revision` still: Aborted if it was changed, and must stay.
-  // OK if it is gone already.
+  // Removes both files if the pool still has this `revision`. Aborted if it was changed and must
+  // stay; OK if it is already gone.
   absl::Status Remove(const std::string& pool, std::uint64_t revision) const;
 
  private:

@@ -25,12 +25,12 @@ namespace {
 using Phase = SlurmPoolState::Phase;
 
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(50);
-// The keeper may have ended a moment ago, as the last pool was removed.
+// Interval of relaunching the keeper, which may have just exited after the last pool was removed.
 constexpr absl::Duration kBetweenKeepers = absl::Seconds(2);
 constexpr absl::Duration kSayAfter = absl::Seconds(5);
-// sbatch, and two looks for its job where it has not answered.
+// Time for sbatch, and for two lookups of its job if it does not answer.
 constexpr absl::Duration kToSubmit = absl::Minutes(3);
-// Programs there get their grace, and scancel its answer.
+// Time for the grace of tasks, and for scancel.
 constexpr absl::Duration kToRemove = absl::Minutes(2);
 constexpr std::uint32_t kLongestDrain = 300;
 constexpr std::uint64_t kLargestRevision = (std::uint64_t{1} << 62) - 1;
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> StandardDirectory(const Context& context) {
 
 std::uint64_t NewRevision() { return 1 + runtime::RandomId() % kLargestRevision; }
 
-// Interrupts are counted while this lives, and end nothing by themselves.
+// Records interrupts during its lifetime, instead of letting them end the process.
 class InterruptWatch {
  public:
   explicit InterruptWatch(Interrupt* interrupt) : interrupt_(interrupt) {
@@ -74,8 +74,8 @@ class InterruptWatch {
   std::atomic<bool> has_come_ = false;
 };
 
-// Waits until `look` returns true, and sees to it that the keeper is there. Cancelled,
-// DeadlineExceeded with `what`, and errors of the launcher.
+// Waits until `look` returns true; relaunches the keeper meanwhile if it exits. Returns Cancelled
+// after an interrupt, DeadlineExceeded with `what`, or an error of the launcher.
 absl::Status Await(Context& context, absl::Duration timeout, const InterruptWatch* interrupt,
                    const std::string& what, const std::function<bool()>& look) {
   const absl::Time begin = absl::Now();
@@ -96,7 +96,7 @@ absl::Status Await(Context& context, absl::Duration timeout, const InterruptWatc
   return absl::OkStatus();
 }
 
-// The keeper removes it.
+// Marks the pool for removal by the keeper.
 absl::Status Unwant(const SlurmPoolFiles& files, SlurmPool pool) {
   if (pool.removing) return absl::OkStatus();
   pool.removing = true;
@@ -104,7 +104,7 @@ absl::Status Unwant(const SlurmPoolFiles& files, SlurmPool pool) {
   return files.Write(pool);
 }
 
-// Slurm has taken it, or has nothing to take.
+// Returns true if Slurm has accepted the allocation, or none is needed.
 bool IsTaken(const SlurmPoolState& state) {
   return state.phase != Phase::kSubmitting && state.phase != Phase::kRefused;
 }

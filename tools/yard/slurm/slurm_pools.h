@@ -15,50 +15,51 @@
 
 namespace yard {
 
-// Pools of Slurm as verbs make them and end them: they write what is wanted, and wait for what the
-// keeper (slurm_jobs.h) makes of it.
+// How verbs make and remove Slurm pools: they write the desired state, and wait for the keeper
+// (slurm_jobs.h) to reach it.
 
-// The pool `name` with these values; what they do not say is by default. `before` begins the
-// errors about a value: "--". FailedPrecondition, with the line to type: there is no sbatch here,
-// or no other host reaches the gate.
+// Returns a pool `name` with these values, and defaults for the others. Errors about a value begin
+// with `before`: "--". FailedPrecondition, with the command to run, if sbatch is not installed
+// here, or if no other host can reach the gate.
 absl::StatusOr<SlurmPool> DraftSlurmPool(const Context& context, const std::string& name,
                                          const SlurmValues& values, std::string_view before);
 
-// InvalidArgument: tasks of an allocation cannot ask for the resource of that name.
+// InvalidArgument if tasks of an allocation cannot request this resource.
 absl::Status CheckSlurmResource(const std::string& name);
 
-// Takes a line about progress.
+// Reports a line about the progress.
 using SaySlurm = std::function<void(const std::string& line)>;
 
-// Makes the pool, or changes it: the gate has a key and runs, the keeper is there, and Slurm has
-// taken the allocation, whose state is returned. FailedPrecondition with sbatch's own words: Slurm
-// has refused it. Cancelled: an interrupt came; DeadlineExceeded: Slurm does not answer. After an
-// error a pool that is new is removed again. Blocks.
+// Creates or changes the pool: makes the gate's key and starts the gate, launches the keeper, and
+// waits until Slurm has accepted the allocation, whose state it returns. FailedPrecondition with
+// sbatch's message if Slurm refuses; Cancelled after an interrupt; DeadlineExceeded if Slurm does
+// not answer. A new pool is removed again after an error. Blocks.
 absl::StatusOr<SlurmPoolState> SubmitSlurmPool(Context& context, SlurmPool pool,
                                                const SaySlurm& say);
 
-// Ends its allocation, removes its nodes and the pool, and waits for that. NotFound: there is no
-// such pool. DeadlineExceeded: it goes on. Blocks.
+// Ends the pool's allocation, removes its nodes and the pool, and waits for that. NotFound if the
+// pool does not exist; after DeadlineExceeded the removal continues. Blocks.
 absl::Status RemoveSlurmPool(Context& context, const std::string& name);
 
-// Makes a pool "slurm-xxxxx" for one job, or one sweep, and returns its name. It has as many nodes
-// as `tasks` need at once, unless `values` say how many. Errors as of SubmitSlurmPool(). Blocks.
+// Makes a pool "slurm-xxxxx" for one job or one sweep, and returns its name. Unless `values` give a
+// number, it has as many nodes as `tasks` need at the same time. Errors as SubmitSlurmPool().
+// Blocks.
 absl::StatusOr<std::string> MakeOncePool(Context& context, const SlurmValues& values,
                                          std::size_t tasks, const SaySlurm& say);
 
-// The pool stays until this sweep is over. Empty pool: none was made.
+// Keeps the pool until this sweep ends. Does nothing if `pool` is empty.
 void KeepOncePool(const Context& context, const std::string& pool, const std::string& sweep);
 
-// The job, or the sweep, of that pool has ended: its allocation is given back at once. Empty: none
-// was made. Waits for nothing: the keeper would do it by itself, some time later.
+// Ends the allocation of that pool now, because its job or sweep has ended. Does nothing if `pool`
+// is empty. Does not wait; without this call, the keeper would do the same some time later.
 void EndOncePool(const Context& context, const std::string& pool);
 
-// One pool as it is wanted and known.
+// Desired and observed state of one pool.
 struct KnownSlurmPool {
   SlurmPool pool;
   SlurmPoolState state;
 };
-// All pools of Slurm, by name; those that are damaged are left out, and named in `bad`.
+// Returns all Slurm pools, sorted by name. Leaves out damaged ones, and adds their names to `bad`.
 std::vector<KnownSlurmPool> AllSlurmPools(const Context& context,
                                           std::vector<std::string>* bad = nullptr);
 

@@ -11,9 +11,9 @@
 
 namespace yard {
 
-// Makes a pool for a trial, or for all trials of a command, whose program starts in `directory`:
-// `options` get the pool, and the files that come along. InvalidArgument: the trial cannot run
-// there; errors as of MakeOncePool(). Blocks.
+// Makes a pool for a trial, or for all trials of a command, whose program starts in `directory`.
+// Sets the pool and the accompanying files in `options`. InvalidArgument if the trial cannot run
+// there; other errors as MakeOncePool(). Blocks.
 absl::Status MakeTrialPool(Context& context, const SlurmValues& values, const AlongFlags& along,
                            const std::string& directory, msg::TrialOptionsT* options);
 

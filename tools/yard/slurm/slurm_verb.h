@@ -10,21 +10,21 @@
 
 namespace yard {
 
-// `yard pool` for pools of Slurm. Each returns the exit code. Block.
+// `yard pool` for Slurm pools. Functions that return int return the exit code. All block.
 
-// True if there is such a pool, and its nodes come from Slurm.
+// Returns true if the pool exists and its nodes come from Slurm.
 bool IsSlurmPool(const Context& context, const std::string& pool);
 
-// `yard pool POOL --engine slurm ...`: `values` are over those of the configuration file. `nodes`:
-// all of the yard.
+// `yard pool POOL --engine slurm ...`: `values` override the configuration file. `nodes` are all
+// nodes of the yard.
 int ChangeSlurmPool(Context& context, const std::string& pool, const SlurmValues& values,
                     const std::vector<msg::NodeT>& nodes);
 
-// `yard pool rm POOL`. Refused while tasks are there, unless `force`.
+// `yard pool rm POOL`. Refuses while tasks run on its nodes, unless `force`.
 int TakeOutSlurmPool(Context& context, const std::string& pool, bool force,
                      const std::vector<msg::NodeT>& nodes);
 
-// Prints the pools of Slurm, or the one called `pool`. False: no pool was printed.
+// Prints all Slurm pools, or the one named `pool`. Returns false if none was printed.
 bool ShowSlurmPools(Context& context, const std::string& pool);
 
 }  // namespace yard

@@ -17,7 +17,7 @@ std::string JobName(const SlurmPoolState& state) {
   return absl::StrCat("Slurm job ", runtime::Printable(state.slurm_id));
 }
 
-// Empty: it has no end, or none is known.
+// Returns the time left; empty if the allocation has no end, or an unknown one.
 std::string TimeLeft(const SlurmPoolState& state, absl::Time now) {
   const bool is_live = state.phase == Phase::kRunning || state.phase == Phase::kDraining;
   if (state.end_us == 0 || !is_live) return "";

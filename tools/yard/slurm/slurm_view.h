@@ -10,10 +10,10 @@
 
 namespace yard {
 
-// "Slurm job 17 waits: Priority", "Slurm job 17 runs on node[1-2], for 7 h more"; one line.
+// Returns one line: "Slurm job 17 waits: Priority", "Slurm job 17 runs on node[1-2], for 7 h more".
 std::string SlurmLine(const KnownSlurmPool& known, absl::Time now);
 
-// A row for each pool; `width`: as of Table.
+// Returns a table with one row for each pool; `width` as in Table.
 std::string SlurmTable(const std::vector<KnownSlurmPool>& pools, absl::Time now, int width);
 
 nlohmann::json SlurmPoolToJson(const KnownSlurmPool& known);
