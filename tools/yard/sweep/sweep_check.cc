@@ -31,12 +31,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShown = 5;             // Configurations.
-constexpr std::size_t kMostCounted = 10'000;  // Combinations of what has conditions.
+constexpr std::size_t kShown = 5;             // Configurations that are shown.
+constexpr std::size_t kMostCounted = 10'000;  // Limit for counting a space with conditions.
 constexpr double kMostCombinations = 1e15;
 constexpr std::size_t kMostLevels = 12;
 
-// Nothing: more than can be counted.
+// Returns the number of combinations; nothing if it is infinite or too large to count.
 std::optional<std::uint64_t> Combinations(const tuning::Space& space) {
   double product = 1;
   bool has_conditions = false;
@@ -101,8 +101,8 @@ std::string WhenOf(const tuning::Parameter& parameter) {
                       absl::StrJoin(parameter.when->values, " or "));
 }
 
-// A resource at which trials are compared, and how many of `trials` come there if the rule keeps
-// one in eta; nothing of an endless sweep.
+// A resource at which trials are compared, and how many of `trials` are expected to reach it if one
+// in eta is kept; nothing for an endless sweep.
 struct Level {
   double resource = 0;
   std::optional<double> expected;
@@ -158,7 +158,7 @@ std::string StoppingName(const tuning::Plan& plan) {
   return "";
 }
 
-// The first suggestions, with so many slots.
+// Returns the first kShown suggestions.
 absl::StatusOr<std::vector<tuning::Config>> FirstConfigs(const SweepDraft& draft) {
   auto plan = std::make_shared<tuning::Plan>(draft.plan);
   plan->parallel = kShown;
@@ -226,7 +226,7 @@ std::string Quoted(const std::vector<std::string>& words) {
   return absl::StrJoin(quoted, " ");
 }
 
-// "minimize loss, maximize speed"
+// Returns "minimize loss, maximize speed".
 std::string GoalsOf(const tuning::Plan& plan) {
   const auto goal = [](const tuning::PlanMetric& metric) {
     return absl::StrCat(metric.maximize ? "maximize " : "minimize ", metric.name);
@@ -309,7 +309,7 @@ absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
   }
   absl::StrAppend(&text, "\n", parameters.ToString(width));
   if (plan.stopping != tuning::Stopping::kNone) {
-    // (With two metrics a reader would expect both to be judged.)
+    // With two metrics, a reader would expect both to be judged.
     const std::string judged =
         plan.second ? absl::StrCat(", by ", plan.metric.name, " alone, the first metric") : "";
     absl::StrAppend(&text, "\n", Line("stops early", StoppingName(plan) + judged));

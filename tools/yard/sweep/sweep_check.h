@@ -9,15 +9,15 @@
 
 namespace yard {
 
-// A preview says what a sweep would do, from its file alone. InvalidArgument: its first command
-// cannot be.
+// A description of what a sweep would do, derived from its file alone. InvalidArgument if its first
+// command is invalid.
 struct SweepPreview {
   std::string text;  // Printable.
   nlohmann::ordered_json json;
 };
-// The parameters, how many combinations there are, where trials are compared and how many of them
-// are expected there, the first configurations, the command of the first. `width`: of a terminal;
-// 0: any. Pure.
+// Describes the parameters, the number of combinations, the levels at which trials are compared
+// with the expected number of trials, the first configurations and the first command. `width` is
+// the terminal's; 0 for unlimited. Pure.
 absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width = 0);
 
 }  // namespace yard

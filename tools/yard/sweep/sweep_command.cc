@@ -29,7 +29,8 @@ std::optional<std::string> Variable(const std::vector<std::string>& environment,
   return std::nullopt;
 }
 
-// "${word}" of lower-case letters, as macros are; a shell's variables are not.
+// Returns true for "${word}" in lower-case letters, the form of macros; shell variables are
+// upper-case.
 bool LooksLikeMacro(std::string_view word) {
   return word.size() > 3 && word.starts_with("${") && word.ends_with('}') &&
          word.substr(2, word.size() - 3).find_first_not_of("abcdefghijklmnopqrstuvwxyz_") ==

@@ -6,25 +6,25 @@
 
 namespace yard {
 
-// The command of a sweep's trials, from words with W&B's macros. ${env}, ${interpreter} and
-// ${program} are whole words, ${envvar:NAME} may be a part of one; those of the configuration
-// (tuning/engine/trial_command.h) stay, for each trial to fill in.
+// The command of a sweep's trials, expanded from words with W&B's macros. ${env}, ${interpreter}
+// and ${program} must be whole words, ${envvar:NAME} may be part of one; macros about the
+// configuration (tuning/engine/trial_command.h) stay, and each trial fills them in.
 struct SweepCommand {
   std::vector<std::string> words = {};
-  // Faults, and words that may not be meant: each with the word.
+  // Errors, and words that are probably mistakes; each quotes the word.
   std::vector<std::string> problems = {}, notices = {};
 };
 
-// W&B's command of a file that has none.
+// Returns W&B's default for a file without a command.
 std::vector<std::string> DefaultSweepCommand();
 
-// `program`: what ${program} stands for; empty: nothing. `interpreter`: what ${interpreter} does.
-// `environment`: "NAME=value". Pure.
+// Expands the macros. `program` and `interpreter` replace ${program} (by nothing if empty) and
+// ${interpreter}. `environment` is "NAME=value". Pure.
 SweepCommand ReadSweepCommand(const std::vector<std::string>& words, const std::string& program,
                               const std::string& interpreter,
                               const std::vector<std::string>& environment);
 
-// "python" if a directory of `environment`'s PATH has it, else "python3". Looks on the disk.
+// Returns "python" if it is on the PATH of `environment`, else "python3". Reads directories.
 std::string Interpreter(const std::vector<std::string>& environment);
 
 }  // namespace yard

@@ -27,7 +27,7 @@ using Kind = YamlNode::Kind;
 constexpr std::uint64_t kLongestBudget = std::uint64_t{1} << 40;
 constexpr std::size_t kLongestName = 190;
 
-// A key of `trial`, and the flag of `yard run` that it is.
+// A key under `trial`, and the flag of `yard run` that it sets.
 struct TrialKey {
   enum class Form { kText, kList, kMap };
   std::string_view name, flag;
@@ -63,7 +63,7 @@ constexpr TrialKey kTrialKeys[] = {{"resources", "resources", TrialKey::Form::kM
                                    {"durable", "durable"},
                                    {"share_gpu", "share_gpu"}};
 
-// As the names of runs are.
+// Makes a valid name of a run.
 std::string NameOfRun(std::string name) {
   for (char& c : name) {
     if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '-';
@@ -107,7 +107,7 @@ class SweepReader {
   }
 
  private:
-  // Values of --set are nowhere in the file.
+  // Values of --set have no position in the file, and so an error list of their own.
   NodeReader& In(const YamlNode& at) { return at.line == 0 ? set_in_ : in_; }
   void Wrong(const YamlNode& at, const std::string& key, const std::string& what) {
     NodeReader& in = In(at);
@@ -123,7 +123,7 @@ class SweepReader {
     return absl::InvalidArgumentError(absl::StrCat(in_file.message(), "\n", set.message()));
   }
 
-  // Where the key of a map is, and its value.
+  // Position of a key in a map, and its value.
   struct Entry {
     YamlNode at;
     const YamlNode* value;
@@ -199,8 +199,8 @@ class SweepReader {
            draft_.plan.method == tuning::Method::kReplay;
   }
 
-  // Trials that take over from each other save often, and mostly the newest alone is needed. The
-  // file may say otherwise.
+  // Trials that take over from each other save often, and usually only the newest checkpoint is
+  // needed. The file may override this.
   void KeepFewCheckpoints() {
     if (!HasChains()) return;
     draft_.trial_flags.emplace_back("keep_checkpoints", std::vector{std::string("1")});
@@ -219,7 +219,7 @@ class SweepReader {
     }
     const auto values = Values(*known, key, value);
     if (!values) return;
-    // (Alone, so that what is wrong is here.)
+    // Parsed separately, so that an error can be reported at this key.
     TrialFlags alone;
     const std::string flag(known->flag);
     alone.SetDefault(flag, *values);
@@ -232,7 +232,7 @@ class SweepReader {
   }
   void WrongKey(const YamlNode& key, const std::string& what) { Wrong(key, key.text, what); }
 
-  // As words behind the flag; nothing: told.
+  // Returns the values as words after the flag; nothing after an error, which is reported.
   std::optional<std::vector<std::string>> Values(const TrialKey& known, const YamlNode& key,
                                                  const YamlNode& value) {
     std::vector<std::string> values;
@@ -272,7 +272,7 @@ class SweepReader {
       in.Under("trial_time", [&] { good = in.Time(value, kLongestBudget, &milliseconds); });
       if (good) draft_.trial_flags.emplace_back("time_budget", std::vector{value.text});
     } else if (key.text == "epochs") {
-      return;  // (It is in the plan.)
+      return;  // Part of the plan.
     } else {
       const std::string nearest(runtime::NearestWord(key.text, {"time", "trial_time", "epochs"}));
       Wrong(key, key.text,
@@ -356,7 +356,7 @@ class SweepReader {
   bool TakesParameters() const {
     if (tuning::HasConfigMacro(draft_.command)) return true;
     tuning::Config config = draft_.plan.constants;
-    if (draft_.plan.space == nullptr) return true;  // (Told.)
+    if (draft_.plan.space == nullptr) return true;  // The error is reported already.
     for (std::size_t i = 0; i < draft_.plan.space->size(); ++i) {
       config.emplace_back((*draft_.plan.space)[i].name, "0");
     }
@@ -364,7 +364,7 @@ class SweepReader {
     return !filled.ok() || *filled != draft_.command;
   }
 
-  // Trials begin where the caller is. A program that is beside the file is not found from there.
+  // Trials start in the caller's directory, from which a program next to the file is not found.
   void CheckProgram(const YamlNode& at, const std::vector<std::string>& words,
                     const std::string& program) {
     if (std::find(words.begin(), words.end(), "${program}") == words.end()) return;
@@ -380,7 +380,7 @@ class SweepReader {
 
   void NoteEndlessSearch() {
     const tuning::Plan& plan = draft_.plan;
-    // (A chain of trials ends with its programs.)
+    // Chained trials end when their programs end.
     const bool ends = plan.max_trials > 0 || HasChains() || plan.method == tuning::Method::kGrid ||
                       plan.metric.target || draft_.time_budget_ms > 0 || plan.max_epochs > 0 ||
                       !options_.needs_command;

@@ -44,7 +44,7 @@ std::vector<std::string> Errors(const std::string& text,
   return absl::StrSplit(std::string(draft.status().message()), '\n');
 }
 
-// Files in the forms of W&B's documentation, and the command of their trials.
+// Files as in W&B's documentation, and the resulting command of their trials.
 struct WandbFile {
   std::string text;
   tuning::Method method;
@@ -347,7 +347,7 @@ TEST(SweepFileTest, WhatMayNotBeMeantIsSaid) {
                           StartsWith("the command names no parameter"),
                           "there is no run_cap: the sweep goes on until it is stopped"));
   EXPECT_THAT(Read(text + "run_cap: 1\n", Options({"./t", "{x}"})).notices, IsEmpty());
-  // A population ends with its programs, and keeps the newest checkpoints alone.
+  // A population ends when its programs end, and keeps only the newest checkpoints.
   const SweepDraft population =
       Read("method: pbt\nmetric: {name: loss}\nparameters: {x: {min: 0.0, max: 1.0}}\n",
            Options({"./t", "{x}"}));

@@ -20,7 +20,7 @@ std::size_t Digits(std::string_view text) {
   return end == std::string_view::npos ? text.size() : end;
 }
 
-// The JSON number that `text` is; nothing: it is none.
+// Returns `text` as a JSON number; nothing if it is not a number.
 std::optional<std::string> JsonNumber(std::string_view text) {
   std::string number;
   if (text.starts_with('-')) number = "-";
@@ -71,7 +71,8 @@ void Nowhere(YamlNode* node) {
   for (YamlNode& item : node->items) Nowhere(&item);
 }
 
-// The place of the longest key that `path` is, or begins with; nothing: no key is.
+// Returns the index of the longest key that equals `path` or is a prefix of it up to a dot; nothing
+// if there is no such key.
 std::optional<std::size_t> KeyOf(const YamlNode& map, std::string_view path) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < map.keys.size(); ++i) {

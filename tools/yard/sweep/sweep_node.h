@@ -9,13 +9,13 @@
 
 namespace yard {
 
-// A sweep file's values as `tuning` takes them. Text without quotes is a number (1e-4,
-// .5, +2, but not 007), true, false or null where it looks like one. A value of a map is where its
-// key is.
+// Converts a sweep file's values for `tuning`. Unquoted text becomes a number (1e-4, .5, +2, but
+// not 007), true, false or null if it looks like one. A value in a map has the position of its
+// key.
 tuning::PlanNode NodeOf(const YamlNode& yaml);
 
-// Sets a value by its path: "parameters.lr.max=0.1" (a name may have dots itself). The value is
-// YAML. A value that is set stands nowhere in the file (line 0). InvalidArgument begins with
+// Sets a value by its path: "parameters.lr.max=0.1" (names may contain dots). The value is YAML. A
+// set value has line 0, because it has no position in the file. InvalidArgument begins with
 // "--set".
 absl::Status SetByPath(const std::string& assignment, YamlNode* root);
 

@@ -9,19 +9,19 @@
 
 namespace yard {
 
-// Verbs ask the trainer these things for a sweep. All block until it has answered; NotFound also
-// for a name that fits two.
+// Requests about sweeps from verbs to the trainer. All block until it has answered; NotFound also
+// if a name is ambiguous.
 
-// The sweep of this name, id or unique prefix of one; FailedPrecondition for something else.
+// Finds a sweep by name, id or unique prefix of an id; FailedPrecondition for other things.
 absl::StatusOr<msg::SweepT> FindSweep(Context& context, const std::string& name);
 absl::StatusOr<msg::SweepDetailsReplyT> SweepDetails(Context& context, const std::string& sweep);
-// The sweep as it is then; as it was, if it was removed.
+// Returns the sweep after the change; if it was removed, its last state.
 absl::StatusOr<msg::SweepT> ChangeSweep(Context& context, const msg::ChangeSweepRequestT& request);
-// The same for an order that needs no more; `whether` is that of a ChangeSweepRequest.
+// The same for an order without further arguments; `whether` as in ChangeSweepRequest.
 absl::StatusOr<msg::SweepT> OrderSweep(Context& context, const std::string& sweep,
                                        msg::SweepOrder order, bool whether = false);
 
-// Prints a sweep: a line, or with --json an object.
+// Prints a sweep as a line, or with --json as an object.
 void PrintSweep(Context& context, const msg::SweepT& sweep);
 
 }  // namespace yard

@@ -33,7 +33,7 @@ tuning::Config ConfigOf(const std::string& text) {
   return tuning::ParseConfig(text.empty() ? "{}" : text).value_or(tuning::Config());
 }
 
-// Texts without their quotes.
+// Returns a JSON string without its quotes, and other JSON unchanged.
 std::string Bare(const std::string& json) {
   if (!json.starts_with('"')) return json;
   const auto text = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
@@ -56,13 +56,13 @@ std::vector<std::string> MetricsOf(const msg::SweepT& sweep) {
   return names;
 }
 
-// The trial's value of one of MetricsOf(), by its place; NaN if it has no value.
+// Returns the trial's value of a metric, by its index in MetricsOf(); NaN if it has no value.
 double ValueOf(const msg::SweepTrialT& trial, std::size_t metric) {
   if (metric < trial.values.size()) return trial.values[metric];
   return metric == 0 && trial.has_value ? trial.value : std::nan("");
 }
 
-// "loss 0.0811, latency_ms 12"; empty: it has no value.
+// Returns "loss 0.0811, latency_ms 12"; empty without values.
 std::string ValuesText(const msg::SweepT& sweep, const msg::SweepTrialT& trial) {
   const std::vector<std::string> metrics = MetricsOf(sweep);
   std::vector<std::string> words;
@@ -81,8 +81,8 @@ bool IsBetter(const msg::SweepT& sweep, double a, double b) {
   return sweep.maximize ? a > b : a < b;
 }
 
-// Trials with a value, best first; those that break a constraint last, and before them NaN. With
-// two metrics the front.
+// Returns the trials with a value, best first; NaN and then broken constraints come last. With two
+// metrics, returns the Pareto front.
 std::vector<const msg::SweepTrialT*> Ranked(const msg::SweepDetailsReplyT& details) {
   if (!details.sweep->objectives.empty()) return FrontOf(details);
   std::vector<const msg::SweepTrialT*> ranked;
@@ -98,7 +98,7 @@ std::vector<const msg::SweepTrialT*> Ranked(const msg::SweepDetailsReplyT& detai
   return ranked;
 }
 
-// Names of parameters that are not the same in all trials, in their order.
+// Returns the parameters that differ between the trials, in order.
 std::vector<std::string> Varying(const std::vector<const msg::SweepTrialT*>& trials) {
   std::vector<std::string> order;
   std::map<std::string, std::set<std::string>> values;
@@ -130,7 +130,7 @@ std::string BestTable(const msg::SweepDetailsReplyT& details, const SweepReportO
       ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown));
   const std::vector<std::string> names = Varying(ranked);
   const std::vector<std::string> metrics = MetricsOf(*details.sweep);
-  std::vector<std::vector<std::string>> values;  // By metric.
+  std::vector<std::vector<std::string>> values;  // Indexed by metric.
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     std::vector<double> numbers;
     for (const auto* trial : best) numbers.push_back(ValueOf(*trial, m));
@@ -201,7 +201,8 @@ std::string MarginalTable(const msg::SweepDetailsReplyT& details) {
   return absl::StrCat("\n", table.ToString());
 }
 
-// "310: 200 done, 80 stopped early, 30 failed", of resource, and of time.
+// Returns the total cost in resource units or time, by outcome: "310: 200 done, 80 stopped early,
+// 30 failed".
 std::string CostLine(const msg::SweepDetailsReplyT& details, bool of_time) {
   std::map<Stage, double> spent;
   double all = 0;
@@ -247,7 +248,7 @@ std::string Failures(const msg::SweepDetailsReplyT& details) {
   return text.empty() ? "" : absl::StrCat("\n", text);
 }
 
-// "12 trials: latency_ms <= 20", by what they break.
+// Returns the number of trials for each broken constraint: "12 trials: latency_ms <= 20".
 std::string BrokenConstraints(const msg::SweepDetailsReplyT& details) {
   std::map<std::string, std::size_t> counts;
   for (const auto& trial : details.trials) {
@@ -385,7 +386,7 @@ std::vector<SweepStep> ScheduleOf(const msg::SweepDetailsReplyT& details) {
   auto found = by_number.find(details.sweep->best->number);
   while (found != by_number.end() && schedule.size() < details.trials.size()) {
     const msg::SweepTrialT* const trial = found->second;
-    // (A trial that was taken over before it had done anything does not count.)
+    // Skip a trial that was taken over before it had done anything.
     const bool counts = schedule.empty() || trial->from_resource < schedule.back().from;
     if (counts) schedule.push_back({trial->from_resource, trial});
     found = trial->has_from ? by_number.find(trial->from) : by_number.end();

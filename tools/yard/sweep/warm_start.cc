@@ -30,7 +30,7 @@
 namespace yard {
 namespace {
 
-// The plan has room for so many.
+// The plan's limit.
 constexpr std::size_t kMostKnown = 10'000;
 
 bool IsResult(const msg::SweepTrialT& trial) {
@@ -40,7 +40,7 @@ bool IsResult(const msg::SweepTrialT& trial) {
   return is_over && trial.has_value && std::isfinite(trial.value);
 }
 
-// Values of metrics by their names.
+// Values of metrics, by name.
 using Values = std::vector<std::pair<std::string, double>>;
 
 class Results {
@@ -52,7 +52,7 @@ class Results {
     for (const auto& [name, value] : values) {
       if (values.size() > 1) json["values"][name] = value;
     }
-    // (The numbers of the configuration stay as they were written.)
+    // The configuration's numbers must stay as they were written, so it is not re-serialized.
     const std::string rest =
         json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
             .substr(std::string_view("{\"config\":{}").size());
@@ -94,7 +94,7 @@ absl::Status AddSweep(Context& context, const SweepDraft& draft, const std::stri
   const auto details = SweepDetails(context, sweep->id);
   if (!details.ok()) return details.status();
   for (const auto& trial : details->trials) {
-    // (By how much it breaks a constraint is not known.)
+    // Skip trials that break a constraint: by how much is unknown.
     if (!IsResult(*trial) || !trial->breaks.empty()) continue;
     Values values = {{draft.plan.metric.name, trial->value}};
     if (draft.plan.second) {
@@ -106,19 +106,19 @@ absl::Status AddSweep(Context& context, const SweepDraft& draft, const std::stri
   return absl::OkStatus();
 }
 
-// Matches the names of the metrics that the plan looks at.
+// Returns a pattern for the metrics that the plan uses.
 std::string PatternOf(const tuning::Plan& plan) {
   std::vector<std::string> names = {RE2::QuoteMeta(plan.metric.name)};
   for (const std::string& name : tuning::OtherMetrics(plan)) names.push_back(RE2::QuoteMeta(name));
   return absl::StrCat("^(", absl::StrJoin(names, "|"), ")$");
 }
 
-// The value of a tag that counts.
+// Returns the tag's value that counts for the metric.
 double ValueOf(const msg::TagT& tag, const tuning::PlanMetric& metric) {
   return metric.last ? tag.last : metric.maximize ? tag.max : tag.min;
 }
 
-// The values of the run that the plan looks at; empty: it lacks one that it is judged by.
+// Returns the run's values that the plan uses; empty if one that decides is missing.
 absl::StatusOr<Values> ValuesOf(RunReader& reader, const tuning::Plan& plan,
                                 const std::string& run) {
   const auto tags = reader.Tags(run, PatternOf(plan));
@@ -141,7 +141,7 @@ absl::StatusOr<Values> ValuesOf(RunReader& reader, const tuning::Plan& plan,
   return values;
 }
 
-// The configuration of each run that the data manager knows one of.
+// Returns the configurations that the data manager knows, by run.
 absl::StatusOr<std::map<std::string, std::string>> ConfigsOf(
     RunReader& reader, const std::vector<std::string>& names) {
   std::map<std::string, std::string> configs;

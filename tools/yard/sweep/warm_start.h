@@ -9,11 +9,11 @@
 
 namespace yard {
 
-// The plan of the draft with all results that are known when it begins: those that its file has,
-// those of trials of the sweeps that the file names, and those of the runs that its query is true
-// of (how many fit is said on stderr). Blocks until the trainer and the data manager have answered.
-// NotFound: there is no such sweep; InvalidArgument: it searches for another metric, or the query
-// is not valid; ResourceExhausted: the query is true of more than 10,000 runs.
+// Returns the plan of the draft with all results known in advance: those in the file, those of
+// trials of the sweeps that it names, and those of runs that match its query (prints to stderr how
+// many fit). Blocks on the trainer and the data manager. NotFound if a sweep does not exist;
+// InvalidArgument if it optimizes another metric, or if the query is invalid; ResourceExhausted if
+// more than 10,000 runs match.
 absl::StatusOr<std::string> PlanWithWarmStart(Context& context, const SweepDraft& draft);
 
 }  // namespace yard
