@@ -1,4 +1,4 @@
-// Completions that services of every kind give a shell at the key.
+// Tests shell completion with names from services of every kind.
 
 #include "tools/yard/complete.h"
 
@@ -25,7 +25,7 @@ class CompleteTest : public ::testing::Test {
     int code = -1;
     std::string out;
   };
-  // At the end of these words. Nothing is ever said on stderr.
+  // Completes after these words. Checks that stderr stays empty.
   Told At(const std::vector<std::string>& words) {
     std::ostringstream out, err;
     Context context = yard_.context();
@@ -76,7 +76,7 @@ TEST_F(CompleteTest, AServiceThatFailsCostsItsOwnNamesOnly) {
   EXPECT_EQ(told.out, "train\tjob\n");
 }
 
-// (A caller that has no time left is not answered: that may be so once, on a machine that is busy.)
+// Retries, because on a busy machine the call may have no time left.
 TEST_F(CompleteTest, NamesAreWaitedForAtMost80Ms) {
   yard_.SetNames("trainer", {"first"});
   yard_.Start();

@@ -17,8 +17,8 @@ using runtime::MutexLock;
 
 constexpr std::int64_t kSomeTime = 1'700'000'000'000'000;
 
-// The part of `things` behind the one called `after`: at most `limit` (0: any number) and `page`.
-// Sets `next` if there are more.
+// Keeps the part of `things` after the one named `after`: at most `limit` (0: unlimited) and `page`
+// of them. Sets `next` if there are more.
 template <typename T>
 void KeepPage(std::vector<T>* things, const std::string& after, std::size_t limit, std::size_t page,
               std::string* next) {
@@ -233,7 +233,7 @@ void FakeYard::ServeRuns(bus::Service* service) {
       });
 }
 
-// Policies other than Raw keep the last point of each step here.
+// Simplification: every policy except Raw keeps the last point of each step.
 msg::ScalarsReplyT FakeYard::PointsOf(const Series& series, msg::Overlap overlap) const {
   msg::ScalarsReplyT reply;
   reply.run = series.run;

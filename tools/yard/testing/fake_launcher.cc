@@ -169,7 +169,7 @@ void FakeYard::ServeLauncher() {
         MutexLock lock(mutex_);
         searches_.push_back(request);
         if (request.pattern == "(") return absl::InvalidArgumentError("pattern: missing )");
-        // Two answers of a line each.
+        // The search has two answers with one line each.
         msg::SearchLogsReplyT reply;
         const bool is_first = request.cursor.empty();
         reply.lines.push_back(std::make_unique<msg::FoundLineT>());

@@ -20,7 +20,7 @@ const auto kSweepOf = [](const msg::SweepDetailsReplyT& held) -> const msg::Swee
   return *held.sweep;
 };
 
-// As it is after an order.
+// Returns the state after an order.
 msg::SweepState StateAfter(msg::SweepOrder order, msg::SweepState before) {
   switch (order) {
     case msg::SweepOrder::Stop:
@@ -108,7 +108,7 @@ void FakeYard::ServeSweeps(bus::Service* service) {
     const auto found = FindThingIn(sweeps_, request.sweep, kSweepOf, kNoSweep);
     if (!found.ok()) return writer->Finish(found.status());
     msg::SweepDetailsReplyT& held = sweeps_[*found];
-    // (A trial is an event here.)
+    // Each trial counts as one event here.
     for (std::size_t i = request.from_event; i < held.trials.size(); ++i) {
       msg::FollowSweepReplyT part;
       part.sweep = std::make_unique<msg::SweepT>(*held.sweep);

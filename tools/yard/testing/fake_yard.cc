@@ -31,7 +31,7 @@ using runtime::MutexLock;
 
 constexpr std::int64_t kSomeTime = 1'700'000'000'000'000;
 
-// A socket's path has at most 107 bytes.
+// The directory is short because a socket's path may have at most 107 bytes.
 std::string ShortDirectory() {
   char name[] = "/tmp/yard-XXXXXX";
   CHECK(mkdtemp(name) != nullptr);
@@ -397,7 +397,7 @@ FakeYard::Output FakeYard::Run(std::vector<std::string> words) {
   Output output;
   output.code = ParseCommandLine(std::move(words), out, err, &line);
   if (line.verb != nullptr) {
-    Context context = context_;  // (Several may run at once.)
+    Context context = context_;  // Several commands may run in parallel.
     context.out = out_ != nullptr ? out_ : &out;
     context.err = err_ != nullptr ? err_ : &err;
     context.json = line.json;

@@ -33,9 +33,9 @@
 
 namespace yard {
 
-// A yard whose five services are in this process, in a private directory: real sockets, a real
-// hub, and the answers of services that hold the trials, jobs and runs a test gives them. These
-// services do what the real ones do on a stop, a lookup by prefix or a follow. Fill it, then
+// A yard whose five services run in this process, in a private directory: real sockets, a
+// real hub, and fake services that hold the trials, jobs and runs of the test. They behave
+// like the real services for stops, lookups by prefix and follows. Fill it, then call
 // Start().
 class FakeYard {
  public:
@@ -48,7 +48,7 @@ class FakeYard {
     std::string run;
     std::string tag;
     std::vector<double> values;
-    std::vector<std::int64_t> steps = {};  // Empty: they count from 0.
+    std::vector<std::int64_t> steps = {};  // If empty, steps count from 0.
   };
 
   FakeYard();
@@ -56,119 +56,124 @@ class FakeYard {
   FakeYard(const FakeYard&) = delete;
   FakeYard& operator=(const FakeYard&) = delete;
 
-  // Before Start(). A trial that has not ended ends, as Done, when it is followed or waited for.
+  // Call before Start(). A live trial ends, as Done, when it is followed or waited for.
   void AddTrial(const std::string& id, const std::string& name, msg::TrialState state);
+  // Adds a report to a trial; `metrics` is JSON.
   void AddReport(const std::string& trial, const std::string& metrics);
-  // The further details of the trial that the trainer gives.
+  // Sets the trainer's answer to TrialDetails.
   void SetDetails(const std::string& trial, msg::TrialDetailsReplyT details);
+  // Makes a trial failed, with this reason and these last lines of its stderr.
   void FailTrial(const std::string& trial, const std::string& reason,
                  std::vector<std::string> error_lines);
   void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
-  // A launch starts the first one. A job that has not ended ends well when it is waited for.
+  // A launch starts the first job added. A live job ends well when it is waited for.
   void AddJob(msg::JobT job);
-  // The first one is what `yard sweep` starts. A sweep that has not ended ends, as Done, when it is
-  // followed; `levels` and so on are as they stand.
+  // `yard sweep` starts the first sweep added. A live sweep ends, as Done, when it is followed;
+  // `levels` and the like stay as given.
   void AddSweep(msg::SweepDetailsReplyT details);
-  // Output of a job's one task.
+  // Adds output of a job's only task.
   void AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes);
-  // Output of one of a job's tasks: "j-abcde/worker-1".
+  // Adds output of one task of a job: "j-abcde/worker-1".
   void AddTaskOutput(const std::string& task, std::uint32_t attempt, msg::LogStream stream,
                      const std::string& bytes);
-  // The job of the next WaitJob has waited for these reasons when it begins.
+  // Makes the job of the next WaitJob pending for each of these reasons in turn, then running.
   void AddWaits(std::vector<std::string> reasons) { waits_ = std::move(reasons); }
-  // Followers of output wait for a stop; with `keeps_running` the first stop is not enough.
+  // Makes followers of output wait for a stop; with `keeps_running`, the first stop is not enough.
   void HoldOutput(bool keeps_running = false) {
     holds_ = true;
     keeps_running_ = keeps_running;
   }
   void AddSeries(Series series) { series_.push_back(std::move(series)); }
-  // Edits each answer of the data manager about a run and about a tag.
+  // Edits each answer of the data manager about a run, or about a tag.
   void EditRun(const std::string& run, std::function<void(msg::RunT&)> edit) {
     run_edits_[run] = std::move(edit);
   }
   void EditTag(const std::string& tag, std::function<void(msg::TagT&)> edit) {
     tag_edits_[tag] = std::move(edit);
   }
-  // The runs that a query is true of; other queries are wrong. Patterns of tags are found as they
-  // stand.
+  // Sets the runs that match a query; unknown queries are invalid. Patterns of tags are compared
+  // literally.
   void AddQuery(const std::string& query, std::vector<std::string> runs) {
     queries_[query] = std::move(runs);
   }
   void SetUndecided(std::uint64_t runs) { undecided_ = runs; }
   void SetUnreadable(std::vector<std::string> directories) { unreadable_ = std::move(directories); }
-  // Lists of runs and tags come in pages of so many.
+  // Sets the page size of lists of runs and tags.
   void SetPage(std::size_t size) { page_ = size; }
   void AddHParams(msg::RunHParamsT hparams) { hparams_.push_back(std::move(hparams)); }
   void AddFiles(msg::FilesReplyT files) { files_.push_back(std::move(files)); }
-  // The first scan goes on until it is joined.
+  // Lets the first scan last until a client joins it.
   void HoldScan() { scans_ = true; }
-  // The data manager finds this run when it is told to reload.
+  // Hides the run until the data manager is asked to reload.
   void LeaveUnread(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     unread_.insert(run);
   }
-  // Points come so many at a time; the data manager goes away after so many parts (-1: never).
+  // Sends points in parts of `size`; the data manager goes away after `goes_after` parts (-1:
+  // never).
   void CutPoints(std::size_t size, int goes_after = -1) {
     part_ = size;
     goes_after_ = goes_after;
   }
-  // Each run is answered as one that is still being read.
+  // Answers each run as one that is still being read.
   void LeaveIncomplete() { incomplete_ = true; }
-  // Calls of this service ("trainer") are answered with this error.
+  // Answers calls of this service ("trainer") with this error.
   void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
-  // Its Stats are never answered.
+  // Leaves calls of the service's Stats unanswered.
   void NeverAnswer(const std::string& service) { silent_ = service; }
-  // The service's answer to Stats; else Stats has its name and our version only.
+  // Sets the service's answer to Stats; by default Stats has only its name and our version.
   void SetStats(const std::string& service, msg::StatsReplyT stats) {
     stats_[service] = std::move(stats);
   }
-  // The names that this service has; else it does not know the method. It does not pick those that
-  // begin as asked.
+  // Sets the service's names; by default it does not know the method Names. It does not filter them
+  // by the requested prefix.
   void SetNames(const std::string& service, std::vector<std::string> names) {
     names_[service] = std::move(names);
   }
-  // The launcher's answer about the ways to kill a tree; else it does not know the method.
+  // Sets the launcher's answer to KillModes; by default it does not know the method.
   void SetKillModes(msg::KillModesReplyT modes) { kill_modes_ = std::move(modes); }
-  // The launcher's answer about the usage of tasks; else it says that none runs.
+  // Sets the launcher's answer to Usage; by default no task runs.
   void SetUsage(msg::UsageReplyT usage) { usage_ = std::move(usage); }
-  // The service runs, and the registry does not know it.
+  // Runs the service without a lease at the registry.
   void Unregister(const std::string& service) { unregistered_.push_back(service); }
-  // The service never runs: it has no socket, no lease and no lock.
+  // Does not run the service: it has no socket, no lease and no lock.
   void LeaveOut(const std::string& service) { left_out_.push_back(service); }
 
   void Start();
-  // From now on for Run(), and Output::err stays empty. Not owned.
+  // Redirects stderr of later Run() calls; Output::err then stays empty. Not owned.
   void SetErr(std::ostream* err) { err_ = err; }
-  // The same for Output::out.
+  // The same for stdout and Output::out.
   void SetOut(std::ostream* out) { out_ = out; }
-  // Does what main() does with these words.
+  // Runs a command line like main().
   Output Run(std::vector<std::string> words);
-  // Terminal, environment and so on for Run(); out and err are its own.
+  // Terminal, environment and so on of Run(), which sets out and err itself.
   Context& context() { return context_; }
-  // The directory that the data manager names as that of its runs.
+  // The run directory that the data manager reports.
   std::string logdir() const { return directory_ + "/runs"; }
   const runtime::Locations& locations() const { return context_.locations; }
-  // The last request of `yard run`.
+  // Last request of `yard run`.
   msg::RunTrialRequestT last_run();
-  // The last requests of `yard sweep`, and of an order.
+  // Last requests of `yard sweep`, and of an order.
   msg::RunSweepRequestT last_sweep();
   msg::ChangeSweepRequestT last_change();
-  // The last job that `yard launch` asked for.
+  // Last job that `yard launch` requested.
   msg::JobSpecT last_launch();
-  // The last request of `yard logs`.
+  // Last request of `yard logs`.
   msg::LogsRequestT last_logs();
+  // All requests to search logs, in order.
   std::vector<msg::SearchLogsRequestT> searches();
-  // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
-  // "pause t-abcde", "tell 1 to t-abcde", "Stop s-abcde", "remove run first 7 nested force".
+  // Orders received: "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop
+  // j-abcde 0", "pause t-abcde", "tell 1 to t-abcde", "Stop s-abcde", "remove run first 7 nested
+  // force".
   std::vector<std::string> asked();
-  // How long each answer with names was still waited for when it was asked for.
+  // Remaining deadline of each call for names, when it arrived.
   std::vector<absl::Duration> names_waits();
-  // Waits until somebody follows output that is held.
+  // Blocks until a client follows held output.
   bool AwaitFollower();
-  // Breaks the streams of those who follow output that is held: the launcher is away for a moment.
+  // Breaks the streams of clients that follow held output, as if the launcher restarted.
   void CutOff();
-  std::vector<std::string> stopped();  // Ids of trials and jobs, in the order of asking.
-  std::size_t listed();                // Trials and jobs of all lists that were asked for.
+  std::vector<std::string> stopped();  // Ids of stopped trials and jobs, in order.
+  std::size_t listed();                // Number of trials and jobs in all lists sent.
   bus::Hub& hub() { return *hub_; }
 
  private:
@@ -185,18 +190,18 @@ class FakeYard {
   absl::StatusOr<int> FindJob(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ServeTrainer();
   void ServeSweeps(bus::Service* service);
-  // Notes what was asked for a trial; it is in `state` then, if there is one. `refusal` ("pause
-  // trial $0"): what cannot be done with one that is done.
+  // Records a request about a trial, and changes its `state` if given. `refusal` ("pause trial $0")
+  // describes what is impossible for a trial that is done.
   template <typename Reply>
   absl::StatusOr<Reply> Changed(const std::string& verb, const std::string& trial,
                                 std::optional<msg::TrialState> state,
                                 const std::string& refusal = "");
   void ServeDatamanager();
-  // Gives the run the metrics and parameters that the request asks for.
+  // Adds the requested metrics and parameters to the run.
   void AddColumns(const msg::RunsRequestT& request, msg::RunT& run) const;
   void ServeRuns(bus::Service* service);
   void ServePoints(bus::Service* service);
-  // Runs and their tags, in the order of the series.
+  // The runs and their tags, in the order of the series.
   bool IsUnread(const std::string& run) const;
   std::vector<msg::RunT> RunsOnDisk() const;
   std::vector<msg::TagT> TagsOf(const std::string& run) const;
@@ -205,7 +210,7 @@ class FakeYard {
   msg::ScalarsReplyT PointsOf(const Series& series, msg::Overlap overlap) const;
   absl::StatusOr<bus::Node*> CallerNode();
   absl::StatusOr<bus::Client*> CallerClient();
-  // OK, or what Break() said.
+  // Returns OK, or the error of Break().
   absl::Status Check(const std::string& service) const;
 
   const std::string directory_;

@@ -1,4 +1,4 @@
-// The verbs about jobs as a person uses them, against a launcher in this process.
+// Tests the verbs about jobs as users call them, against a launcher in this process.
 
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ msg::JobT Job(msg::TaskState state, std::vector<std::string> tasks) {
   return job;
 }
 
-// Its worker-1 has failed.
+// Returns a job whose worker-1 has failed.
 msg::JobT FailedJob() {
   msg::JobT job = Job(msg::TaskState::Failed, {"worker-0", "worker-1"});
   job.tasks[1]->attempts[0]->exit_code = 42;
@@ -72,12 +72,12 @@ msg::JobT FailedJob() {
   return job;
 }
 
-// A stream that several threads write to. A thread that writes `hold` stays inside until another
-// thread writes too, or for a moment.
+// A stream that several threads write to. A thread that writes `hold` blocks until another thread
+// writes, or for a moment.
 class Shared : public std::stringbuf {
  public:
   explicit Shared(std::string hold) : hold_(std::move(hold)) {}
-  // Waits until somebody is held.
+  // Waits until a thread is blocked.
   bool AwaitHeld() {
     runtime::MutexLock lock(mutex_);
     while (!held_) {
@@ -355,7 +355,7 @@ TEST_F(LaunchTest, WhatTheLauncherRefusesIsPassedOn) {
 
 class LogsTest : public ::testing::Test {
  protected:
-  // A job of three tasks.
+  // Starts a yard with a job of three tasks.
   void Start() {
     yard_.AddJob(Job(msg::TaskState::Running, {"worker-0", "worker-1", "worker-2"}));
     yard_.Start();
@@ -539,7 +539,7 @@ TEST_F(LogsTest, WhileItFollowsALineOfSomeRanksIsNotHeldBack) {
   FakeYard::Output result;
   std::thread person([&] { result = yard_.Run({"logs", "train", "-f", "--collapse"}); });
   const bool followed = yard_.AwaitFollower();
-  // It ends when the job does; that the line comes before is LineCollapser's promise.
+  // The command ends with the job; LineCollapser guarantees that the line is printed before.
   EXPECT_EQ(yard_.Run({"stop", "train"}).code, kDone);
   person.join();
   EXPECT_TRUE(followed);

@@ -16,8 +16,8 @@
 
 namespace yard {
 
-// The place of a thing: by id, unique prefix of an id, or name, as the services look things up, and
-// in their words. `none`: "no trial is called ".
+// Returns the index of a thing by id, unique prefix of an id, or name, with the rules and error
+// texts of the services. `none` begins the NotFound error: "no trial is called ".
 template <typename Things, typename Get>
 absl::StatusOr<int> FindThingIn(const Things& things, const std::string& wanted, const Get& get,
                                 const char* none) {
@@ -35,7 +35,7 @@ absl::StatusOr<int> FindThingIn(const Things& things, const std::string& wanted,
       absl::StrCat(wanted, " is ambiguous: ", absl::StrJoin(names, ", ")));
 }
 
-// All things, oldest first, or what the request leaves of them.
+// Returns all things, oldest first, filtered as the request asks.
 template <typename Thing, typename Request>
 std::vector<std::unique_ptr<Thing>> ListedOf(const std::vector<const Thing*>& all,
                                              const Request& request) {

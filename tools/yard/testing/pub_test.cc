@@ -1,4 +1,4 @@
-// `yard pub` as a person uses it, with a real hub.
+// Tests `yard pub` as users call it, with a real hub.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ class PubTest : public ::testing::Test {
   FakeYard yard_;
 };
 
-// The payloads of a topic's events, from the hub's record.
+// Returns the payloads of a topic's events from the hub's record.
 std::vector<std::string> PayloadsOn(bus::Hub& hub, const std::string& topic) {
   msg::EndsRequestT ends;
   ends.prefix = topic;
@@ -64,7 +64,7 @@ TEST_F(PubTest, PublishesManyWithTheirNumbers) {
   EXPECT_EQ(result.out, "e/n/ 3 events, seq 1 to 3, 0 subscribers\n");
   EXPECT_THAT(PayloadsOn(yard_.hub(), "e/n/"),
               ElementsAre("{\"n\": 1}", "{\"n\": 2}", "{\"n\": 3}"));
-  // Text is no template.
+  // With --raw, text is not a template.
   EXPECT_EQ(yard_.Run({"pub", "e/raw", "{{count}}", "--raw"}).code, kDone);
   EXPECT_THAT(PayloadsOn(yard_.hub(), "e/raw/"), ElementsAre("{{count}}"));
 }
@@ -147,7 +147,7 @@ TEST_F(PubTest, TakesAWholeStdinAsOneEvent) {
 TEST_F(PubTest, MakesWhatTheTopicHas) {
   yard_.Start();
   EXPECT_EQ(yard_.Run({"pub", "e/p/", "{run: \"a\"}", "--type", "Points"}).code, kDone);
-  // From now on it is known what is published there.
+  // From now on, the topic's type is known.
   EXPECT_EQ(yard_.Run({"pub", "e/p/", "{\"run\": \"b\"}"}).code, kDone);
   msg::TopicsRequestT request;
   request.prefix = "e/p/";

@@ -1,4 +1,4 @@
-// The verbs about runs on disk, against a data manager in this process.
+// Tests the verbs about runs on disk, against a data manager in this process.
 
 #include <cmath>
 #include <filesystem>
@@ -30,7 +30,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// Each line of `text`, which must be JSON.
+// Parses each line of `text`, which must be JSON.
 std::vector<json> Objects(const std::string& text) {
   std::vector<json> objects;
   std::istringstream lines(text);
@@ -49,7 +49,8 @@ std::vector<std::string> Values(const std::vector<json>& objects, const char* ke
 
 class RunVerbsTest : public ::testing::Test {
  protected:
-  // "first" with a loss and an accuracy, "second" with a loss, "third" with another's metric.
+  // Adds "first" with a loss and an accuracy, "second" with a loss, and "third" with another
+  // metric.
   void AddThree() {
     yard_.AddSeries({.run = "first", .tag = "loss", .values = {3, 2, 1}});
     yard_.AddSeries({.run = "first", .tag = "eval/accuracy", .values = {0.5}});

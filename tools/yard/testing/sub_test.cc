@@ -1,4 +1,4 @@
-// `yard sub` as a person uses it, with a real hub.
+// Tests `yard sub` as users call it, with a real hub.
 
 #include <atomic>
 #include <cstdint>
@@ -38,7 +38,8 @@ class SubTest : public ::testing::Test {
     event.payload_type = "application/json";
     ASSERT_EQ(yard_.hub().Publish(topic, std::move(event)).status(), absl::OkStatus());
   }
-  // The output of `words` about events that are published once they listen to `prefix`.
+  // Returns the output of `words` for events that are published once the command subscribes to
+  // `prefix`.
   FakeYard::Output Hear(const std::string& prefix, std::vector<std::string> words,
                         const std::vector<std::pair<std::string, std::string>>& events) {
     FakeYard::Output result;
@@ -62,11 +63,12 @@ class SubTest : public ::testing::Test {
   FakeYard yard_;
 };
 
-// Events of a topic without a record are lost: nobody can be asked for them.
+// Lost events of a topic without a record cannot be recovered.
 TEST_F(SubTest, WhatIsLostIsSaid) {
   yard_.Start();
   bus::RawPublisher publisher(yard_.locations());
-  // The hub gives the last event to the next listener: a topic for each.
+  // Each call uses a topic of its own, because the hub sends a topic's last event to the next
+  // subscriber.
   const auto hear = [&](const std::string& topic, std::vector<std::string> words) {
     words.insert(words.begin(), {"sub", topic, "-n", "2", "--timeout", "30", "--field", "payload"});
     FakeYard::Output result;
@@ -201,7 +203,7 @@ TEST_F(SubTest, LastBeginsWithWhatWasAndRepeatsNothing) {
       yard_.Run({"sub", "e/a/", "--last", "-n", "1", "--field", "payload", "--timeout", "30"});
   EXPECT_EQ(exact.code, kDone) << exact.err;
   EXPECT_THAT(Lines(exact.out), ElementsAre("2"));
-  // Both prefixes have e/a/.
+  // Both prefixes contain e/a/.
   const auto several = yard_.Run(
       {"sub", "e/a/", "e/", "--last", "-n", "2", "--field", "payload", "--timeout", "30"});
   EXPECT_EQ(several.code, kDone) << several.err;
@@ -227,7 +229,7 @@ TEST_F(SubTest, SinceBeginsWithWhatTheHubHas) {
   EXPECT_EQ(none.code, kTimedOut) << none.out;
 }
 
-// Events from before and events that come meanwhile: each once and in order.
+// Recorded events and events published meanwhile are each printed once, in order.
 TEST_F(SubTest, SinceGoesOnWithWhatComes) {
   yard_.Start();
   for (int i = 1; i <= 100; ++i) Publish("e/a/", std::to_string(i));
@@ -328,7 +330,7 @@ TEST_F(DumpTest, WhatIsWrongWithAReplayIsSaid) {
   EXPECT_EQ(yard_.Run({"pub"}).code, kUsage);
 }
 
-// The hub sends the last value, too, to whoever subscribes to just that topic.
+// The hub also sends the last value to a subscriber of exactly that topic.
 TEST_F(SubTest, WhatFollowsTheLastEventIsNew) {
   yard_.Start();
   Publish("e/a/", "1");
@@ -351,7 +353,7 @@ TEST_F(SubTest, WhatFollowsTheLastEventIsNew) {
   EXPECT_EQ(std::stoi(lines[2]), std::stoi(lines[1]) + 1);
 }
 
-// Results of a trial that reports often come several in an event.
+// A trial that reports often sends several results in one event.
 TEST_F(SubTest, EachResultIsALine) {
   yard_.Start();
   msg::TrialEventT event;

@@ -1,4 +1,4 @@
-// The verbs that take a sweep, against a yard that has one.
+// Tests the verbs that accept a sweep, against a yard with one.
 
 #include <cstdint>
 #include <cstdlib>
@@ -207,7 +207,7 @@ TEST_F(SweepVerbsTest, ItIsShownListedDrawnAndExported) {
   EXPECT_THAT(yard_.Run({"watch", "digits", "--all"}).out, HasSubstr("digits-0001  failed"));
 }
 
-// The name of a sweep is the beginning of the names of its runs.
+// The name of a sweep is a prefix of its runs' names.
 TEST_F(SweepVerbsTest, ASweepThatBeginsWhileItIsLookedForIsShownAndNotItsFirstRun) {
   yard_.AddSeries({.run = "digits-0000", .tag = "loss", .values = {1.0}});
   bool has_begun = false;

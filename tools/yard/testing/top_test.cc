@@ -1,4 +1,4 @@
-// `yard top` for a file or a script; its full screen is tested by tests/top_test.
+// Tests `yard top` for files and scripts; tests/top_test tests its full screen.
 
 #include <cmath>
 #include <memory>
@@ -147,7 +147,7 @@ TEST_F(FactReaderTest, ALookAsksForNoMoreThanIsShownHoweverManyHaveEnded) {
   }
   EXPECT_EQ(reader_->Read({}).trials.size(), 1u);
   EXPECT_EQ(yard_.listed(), 2u * (1 + 10));
-  // It ends before it was ever seen.
+  // The trial ends before any read has shown it.
   yard_.AddTrial("t-quick", "", msg::TrialState::Running);
   reader_->Carry({top::Order::Kind::kStop, "t-quick", true});
   const top::Facts facts = reader_->Read({});
@@ -166,7 +166,7 @@ TEST_F(FactReaderTest, ReportsOfATrialComeOnce) {
   EXPECT_EQ(reader_->Read(subject).reports.size(), 2u);
   yard_.AddReport("t-abcde", "{\"loss\": 0.25}");
   EXPECT_EQ(reader_->Read(subject).reports.size(), 3u);
-  // Only the newest reports of a trial with many are asked for.
+  // Only the newest reports of a trial are requested.
   EXPECT_EQ(
       top::FactReader::Create(context_)->Read({.trial = "t-abcde", .reports = 1002}).reports.size(),
       1u);

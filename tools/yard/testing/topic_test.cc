@@ -1,4 +1,4 @@
-// `yard topic` as a person uses it, with a real hub.
+// Tests `yard topic` as users call it, with a real hub.
 
 #include <atomic>
 #include <cstdint>
@@ -45,13 +45,13 @@ class TopicTest : public ::testing::Test {
     event.payload_type = "text/plain";
     ASSERT_EQ(yard_.hub().Publish(topic, std::move(event)).status(), absl::OkStatus());
   }
-  // Runs `words` while an event is published at each tenth of a second of the fake clock.
+  // Runs `words` while an event is published every tenth of a second of the fake clock.
   FakeYard::Output WhilePublishing(const std::string& topic, std::vector<std::string> words) {
     runtime::FakeClock clock;
     yard_.context().clock = &clock;
     const absl::Time gone_by = absl::Now() + absl::Seconds(30);
     while (yard_.hub().CountSubscriptions(topic) != 0 && absl::Now() < gone_by) {
-      std::this_thread::yield();  // The verb before still listens.
+      std::this_thread::yield();  // The previous verb is still subscribed.
     }
     FakeYard::Output result;
     std::atomic<bool> ended{false};
@@ -127,7 +127,8 @@ TEST_F(TopicTest, WhatIsLostIsSaidBesideTheRate) {
   runtime::FakeClock clock;
   yard_.context().clock = &clock;
   const bus::Counter& lost = (*yard_.context().node())->counters().events_lost;
-  // The hub gives the last event to the next listener: a topic for each.
+  // Each call uses a topic of its own, because the hub sends a topic's last event to the next
+  // subscriber.
   const auto measure = [&](const std::string& topic, std::vector<std::string> words) {
     words.insert(words.begin(), {"topic", "hz", topic, "-n", "2"});
     FakeYard::Output result;
@@ -142,7 +143,7 @@ TEST_F(TopicTest, WhatIsLostIsSaidBesideTheRate) {
     const std::uint64_t before = lost.Get();
     for (const std::uint64_t seq : {1, 4}) publisher.Publish(topic, seq, msg::EnvelopeT());
     while (lost.Get() == before && in_time()) std::this_thread::yield();
-    // Each second is measured before the next one begins.
+    // The clock advances only after the verb has measured the second before.
     while (in_time()) {
       if (clock.AwaitWaiters(1, absl::Milliseconds(20))) clock.Advance(absl::Seconds(1));
     }
@@ -164,7 +165,7 @@ TEST_F(TopicTest, BwAndDelayHaveTheirOwnNumbers) {
   ASSERT_EQ(bandwidth.code, kDone) << bandwidth.err;
   EXPECT_GT(Objects(bandwidth.out).back()["min_bytes"], 10);
   EXPECT_GT(Objects(bandwidth.out).back()["bytes_per_s"], 0);
-  // (By this clock all are sent in the future.)
+  // By the fake clock, all events were sent in the future.
   const auto delay = WhilePublishing("e/x/", {"topic", "delay", "e/", "-n", "1"});
   ASSERT_EQ(delay.code, kDone) << delay.err;
   EXPECT_THAT(delay.out, StartsWith("e/x/  p50 "));

@@ -1,4 +1,4 @@
-// Every verb as a person uses it, against services in this process.
+// Tests every verb as users call it, against services in this process.
 
 #include "tools/yard/verbs/verbs.h"
 
@@ -37,7 +37,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Each line of `text`, which must be JSON.
+// Parses each line of `text`, which must be JSON.
 std::vector<json> Objects(const std::string& text) {
   std::vector<json> objects;
   std::istringstream lines(text);
@@ -130,7 +130,7 @@ TEST_F(StatusTest, CheckWithoutTheRegistryIsUnreachable) {
 
 class DoctorTest : public VerbsTest {
  protected:
-  // The findings on this; there is at least one.
+  // Returns the findings of this check, of which there must be at least one.
   static std::vector<json> On(const std::string& check, const FakeYard::Output& result) {
     std::vector<json> found;
     for (const json& finding : Objects(result.out)) {
@@ -145,7 +145,7 @@ class DoctorTest : public VerbsTest {
   }
 };
 
-// The checks that docs/health.md lists, without words in parentheses.
+// Returns the checks that docs/health.md lists, without words in parentheses.
 std::set<std::string> DocumentedChecks() {
   std::ifstream page("docs/health.md");
   std::set<std::string> checks;
@@ -181,7 +181,7 @@ TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
   }
   std::set<std::string> checks;
   for (const json& finding : Objects(result.out)) checks.insert(finding.value("check", ""));
-  // Checks that only faults give, and checks that a machine or its file systems may not have.
+  // Checks that only report faults, or whose subject a machine may lack.
   checks.insert(
       {"ready files", "task sockets", "stray shim", "unreachable shim", "swap", "inodes", "proxy"});
   EXPECT_EQ(checks, DocumentedChecks());
@@ -333,7 +333,7 @@ TEST_F(VerbsTest, DownOfAYardThatIsNotUpIsDone) {
   EXPECT_THAT(result.out, HasSubstr("not up"));
 }
 
-// ---- looking things up
+// ---- Lookup
 
 using LookupTest = VerbsTest;
 
@@ -483,7 +483,7 @@ TEST_F(VerbsTest, OfSeveralWithOneNameTheOneThatLivesIsMeant) {
   const auto result = yard_.Run({"stop", "x"});
   EXPECT_EQ(result.code, kDone) << result.err;
   EXPECT_THAT(yard_.stopped(), ElementsAre("j-qqqqq"));
-  // Now that all have ended, the trial; but for what only a job can be asked.
+  // All have ended, so the name means the trial, except for requests that only a job accepts.
   EXPECT_THAT(yard_.Run({"stop", "x"}).out, HasSubstr("t-abcde done"));
   EXPECT_THAT(yard_.Run({"restart", "x"}).err, Not(HasSubstr("is a trial")));
 }
@@ -551,7 +551,7 @@ TEST_F(RunTest, StreamsTheOutputAndEndsWithASummary) {
   EXPECT_EQ(result.err.find('\r'), std::string::npos) << "a live line, but no terminal";
 }
 
-// A terminal whose reader takes 10 s, by the verb's clock, for the first line of output.
+// A terminal whose reader takes 10 s of the verb's clock for the first line of output.
 class SlowTerminal : public std::stringbuf {
  public:
   explicit SlowTerminal(runtime::FakeClock* clock) : clock_(clock) {}
@@ -696,7 +696,7 @@ TEST_F(VerbsTest, PlotGivesItsColumnsAsJson) {
 
 TEST_F(VerbsTest, PlotOfARunThatIsNowhereIsAnsweredAtOnceWithTheNearestName) {
   yard_.AddSeries({.run = "baseline", .tag = "loss", .values = {1}});
-  // It never comes to its end.
+  // The fake clock stands still, so a wait would never end.
   runtime::FakeClock clock;
   yard_.context().clock = &clock;
   yard_.Start();
@@ -837,7 +837,7 @@ TEST_F(VerbsTest, CallListsMethods) {
   EXPECT_THAT(result.out, HasSubstr("from_row: ulong"));
 }
 
-// ---- all of them
+// ---- All verbs
 
 TEST_F(VerbsTest, WithoutAYardEveryVerbThatNeedsOneSaysSo) {
   for (const VerbEntry& entry : Verbs()) {
