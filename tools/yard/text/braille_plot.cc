@@ -17,7 +17,7 @@
 namespace yard {
 namespace {
 
-constexpr int kLabelWidth = 10;  // Least width of the values beside the vertical axis.
+constexpr int kLabelWidth = 10;  // Minimum width of the labels of the vertical axis.
 constexpr int kColors[] = {36, 33, 35, 32, 31, 34};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -25,7 +25,7 @@ int WholeWidth(const PlotOptions& options) { return std::clamp(options.width, 30
 int CellsAcross(const PlotOptions& options, int label_width) {
   return WholeWidth(options) - label_width - 2;
 }
-// Under the title and above the axis and its labels.
+// Height of the canvas: without the title, the axis and its labels.
 int CellsDown(const PlotOptions& options) { return std::clamp(options.height, 5, 1000) - 3; }
 
 char Letter(std::size_t curve) { return static_cast<char>('a' + curve % 26); }
@@ -40,7 +40,7 @@ struct Range {
     high = std::max(high, value);
   }
   bool empty() const { return low > high; }
-  // Where `value` is between 0 and `steps`. Halves keep the width of huge ranges finite.
+  // Maps `value` to 0..`steps`. Halving the operands keeps the width of huge ranges finite.
   int Place(double value, int steps) const {
     const double width = high / 2 - low / 2;
     if (!(width > 0)) return steps / 2;
@@ -49,7 +49,7 @@ struct Range {
   }
 };
 
-// Cells of 2 x 4 dots; dot (0, 0) is at the bottom left.
+// A grid of cells with 2 x 4 dots each; dot (0, 0) is at the bottom left.
 class Canvas {
  public:
   Canvas(int across, int down)
@@ -72,7 +72,7 @@ class Canvas {
           static_cast<int>(std::lround(y0 + share * (y1 - y0))), curve);
     }
   }
-  // Replaces the cell of dot (x, y).
+  // Replaces the cell that contains dot (x, y) by the curve's letter.
   void Mark(int x, int y, std::size_t curve) {
     Cell& cell = At(x / 2, down_ - 1 - y / 4);
     cell.letter = Letter(curve);
@@ -118,7 +118,7 @@ bool IsFinite(const PlotColumn& column) {
   return std::isfinite(column.first) && std::isfinite(column.last) && !std::isnan(column.min);
 }
 
-// Where columns of any curve have values that cannot be drawn, in cells.
+// Returns the cells in which a curve has values that cannot be drawn.
 std::vector<bool> Unseen(const std::vector<PlotCurve>& curves, const Range& x, int across) {
   std::vector<bool> unseen(static_cast<std::size_t>(across), false);
   for (const PlotCurve& curve : curves) {
@@ -151,12 +151,12 @@ void DrawCurve(const PlotCurve& curve, std::size_t index, bool mark, const Range
   if (mark && std::isfinite(from_y)) canvas->Mark(dot_x(from_x), dot_y(from_y), index);
 }
 
-// The curves as a logarithmic axis has them.
+// Returns the curves with logarithmic values.
 std::vector<PlotCurve> InLogs(std::vector<PlotCurve> curves) {
   const auto log = [](double* value) { *value = *value > 0 ? std::log10(*value) : kNan; };
   for (PlotCurve& curve : curves) {
     for (PlotColumn& column : curve.columns) {
-      // (A part of the column may be above 0.)
+      // Only a part of the column may be positive.
       if (column.min <= 0 && column.max > 0) column.min = column.max;
       for (double* value : {&column.first, &column.last, &column.min, &column.max}) log(value);
     }
@@ -164,7 +164,7 @@ std::vector<PlotCurve> InLogs(std::vector<PlotCurve> curves) {
   return curves;
 }
 
-// One for each row, most of them empty; those that are there differ.
+// Returns one label for each row, mostly empty; the others all differ.
 std::vector<std::string> AxisLabels(const Range& y, int rows, bool in_logs) {
   std::vector<std::string> labels(static_cast<std::size_t>(rows));
   const int middle = rows / 2;
@@ -184,7 +184,7 @@ std::vector<std::string> AxisLabels(const Range& y, int rows, bool in_logs) {
   return labels;
 }
 
-// Steps are whole numbers, and shown whole.
+// Whole numbers, such as steps, are printed in full.
 std::string StepLabel(double x) {
   if (std::abs(x) < 1e15 && x == std::floor(x)) return absl::StrFormat("%.0f", x);
   return ShortNumber(x);
@@ -207,7 +207,7 @@ std::string Legend(const std::vector<PlotCurve>& curves, const PlotOptions& opti
   constexpr int kBefore = 5;
   std::string text;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    // The text behind the name is never cut.
+    // Only the name is cut, never the text after it.
     const std::string behind = runtime::Printable(curves[i].behind);
     const int room = WholeWidth(options) - kBefore - TextWidth(behind);
     const std::string label =

@@ -33,7 +33,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Braille patterns are E2 A0 80 to E2 A3 BF.
+// Braille patterns are E2 A0 80 to E2 A3 BF in UTF-8.
 bool HasDots(const std::string& line) {
   for (const char* start : {"\xE2\xA0", "\xE2\xA1", "\xE2\xA2", "\xE2\xA3"}) {
     if (line.find(start) != std::string::npos) return true;
@@ -55,11 +55,11 @@ TEST(DrawPlotTest, DrawsAxesCurveAndLegend) {
 
 TEST(DrawPlotTest, ASpikeInsideAColumnReachesTheTop) {
   PlotCurve curve = Curve("loss", std::vector<double>(1000, 1.0));
-  curve.columns[500].max = 100;  // One point of many that share the column.
+  curve.columns[500].max = 100;  // A single point of many in the column.
   const std::string plot = DrawPlot({curve}, {.width = 60, .height = 12});
   const auto lines = Lines(plot);
   EXPECT_NE(lines[1].find("100"), std::string::npos) << plot;
-  // The column of the spike has dots in every row.
+  // The spike's column has dots in every row.
   for (std::size_t row = 1; row <= 9; ++row) EXPECT_TRUE(HasDots(lines[row])) << row << plot;
 }
 

@@ -9,16 +9,16 @@
 
 namespace yard {
 
-// Values that one event has in the place of a template's words.
+// Values for the placeholders of a template, for one event.
 struct EventValues {
   std::uint64_t count = 1;  // Number of this event, from 1.
   absl::Time time;
   std::uint64_t random = 0;  // Any 64 bits.
 };
 
-// `text` with {{count}}, {{time}} (ISO 8601 in UTC, with microseconds), {{id}} (16 hexadecimal
-// digits) and {{random}} (a number from 0 to 1, six digits) filled in. Anything else in braces
-// stays as it is. As `nats pub`, which writes {{.Count}}, {{.Time}}, {{.ID}}. Any thread.
+// Replaces {{count}}, {{time}} (ISO 8601 in UTC, with microseconds), {{id}} (16 hexadecimal digits)
+// and {{random}} (a number from 0 to 1, six digits) in `text`; other braces stay. Like `nats pub`,
+// which uses {{.Count}}, {{.Time}}, {{.ID}}. Any thread.
 std::string FillTemplate(std::string_view text, const EventValues& values);
 
 }  // namespace yard

@@ -23,7 +23,7 @@ TEST(EventTemplateTest, FillsInItsWords) {
       {"{{count}}{{count}}", "77"},
       {"\"{{time}}\"", "\"2023-11-14T22:13:20.250000Z\""},
       {"{{id}}", "0000000000000abc"},
-      // Text that is no word of a template stays.
+      // Text that is no placeholder stays.
       {"{{cuont}}", "{{cuont}}"},
       {"{{ count }}", "{{ count }}"},
       {"{{}}", "{{}}"},
@@ -48,7 +48,7 @@ TEST(EventTemplateTest, RandomIsANumberBelowOneThatChanges) {
   EXPECT_NE(first, second);
 }
 
-// Many opening braces must not cost the square of their number.
+// The cost must not be quadratic in the number of opening braces.
 TEST(EventTemplateTest, BracesWithoutAnEndAreCheap) {
   const std::string text = std::string(1 << 20, '{') + "}}";
   EXPECT_EQ(FillTemplate(text, kValues), text);

@@ -5,9 +5,9 @@
 namespace yard {
 namespace {
 
-// Bytes that a line takes beside its text.
+// Memory that a line takes besides its text, in bytes.
 constexpr std::size_t kLineBytes = 128;
-// A line that another task says after so many others is not the same event.
+// A task's line with more lines than this before it is not considered the same event.
 constexpr std::uint64_t kDeepest = 256;
 
 }  // namespace
@@ -92,7 +92,7 @@ void LineCollapser::PrintOldest() {
   PrintHeads(stream, saying);
 }
 
-// All of them have the same text.
+// Prints the first lines of these queues, which all have the same text, as one.
 void LineCollapser::PrintHeads(Stream* stream, const Queues& queues) {
   Text* const text = queues.front()->head();
   std::vector<std::string> tasks;

@@ -17,57 +17,57 @@
 
 namespace yard {
 
-// Makes one of the lines that several tasks say alike: on the same stream and near in time. (Users
-// of torchrun ask for this: eight ranks print each warning eight times.)
+// Merges equal lines of several tasks on the same stream and near in time into one. (Users of
+// torchrun ask for this: eight ranks print each warning eight times.)
 //
-// The lines of one stream of a task stay in their order, and what came first is printed first, but
-// for one thing: before a line that several have said comes what each of them has said before it.
-// So ranks that differ in some lines still share the others, also where their output was read in
-// large pieces, one after the other. A line waits for others until `tasks` have said it, its time
-// is over, or there is no more room. One thread.
+// The lines of one task's stream keep their order, and lines are printed in the order of arrival,
+// with one exception: before a shared line, the earlier lines of all tasks that share it are
+// printed. So ranks that differ in some lines still share the others, even if their output was read
+// in large pieces, one after the other. A line is held until `tasks` tasks have printed it, its
+// delay has expired, or the limits are reached. One thread.
 class LineCollapser {
  public:
   struct Options {
     runtime::Clock* clock = runtime::Clock::Real();
-    // How long a line waits at most.
+    // Maximum time that a line is held.
     absl::Duration delay = absl::Milliseconds(200);
-    // Limits of all lines that wait, with the memory that it takes to keep them.
+    // Limits of all held lines, including the memory overhead.
     std::size_t max_lines = 100'000;
     std::size_t max_bytes = 64 << 20;
-    // Number of tasks that can say a line: a line waits for no more. 0: any number.
+    // Number of tasks that can print a line, after which it need not be held; 0 if unknown.
     std::size_t tasks = 0;
     std::function<void(const std::vector<std::string>& tasks, bool is_error, std::string_view line)>
         print = {};
   };
   explicit LineCollapser(Options options) : options_(std::move(options)) {}
 
-  // Prints what has to be, too.
+  // Adds a line, and prints those that are due.
   void Add(const std::string& task, bool is_error, std::string_view line);
-  // Prints the lines whose time is over.
+  // Prints the lines whose delay has expired.
   void PrintDue();
-  // When PrintDue() has something to do, on the clock's Monotonic(); InfiniteDuration: nothing
-  // waits.
+  // Time of the next PrintDue(), on the clock's Monotonic(); InfiniteDuration if no line is
+  // held.
   absl::Duration NextDue() const;
-  // Prints all that waits.
+  // Prints all held lines.
   void Finish();
 
  private:
   struct Uses {
-    std::size_t lines = 0;   // That wait and have this text.
-    std::size_t queues = 0;  // In which they are.
+    std::size_t lines = 0;   // Held lines with this text.
+    std::size_t queues = 0;  // Queues that contain them.
   };
-  // A text that waits, once for all tasks that say it.
+  // A held text, stored once for all tasks that print it.
   using Text = std::pair<const std::string, Uses>;
   struct Line {
     Text* text;
-    std::uint64_t number;  // In the order in which all lines came.
+    std::uint64_t number;  // In the order of arrival.
     absl::Duration due;
   };
-  // Lines of one stream of a task that wait.
+  // Held lines of one stream of a task.
   struct Queue {
     std::string task;
     std::deque<Line> lines;
-    std::uint64_t first = 0;  // Place of the first line; places count on.
+    std::uint64_t first = 0;  // Place of the first line; places never restart.
     std::unordered_map<const Text*, std::deque<std::uint64_t>> places;
 
     Text* head() const { return lines.empty() ? nullptr : lines.front().text; }
@@ -76,12 +76,12 @@ class LineCollapser {
   struct Stream {
     bool is_error = false;
     std::map<std::string, Queue> by_task = {};
-    Queues queues = {};  // In the order in which they came.
+    Queues queues = {};  // In the order of their first lines.
     std::unordered_map<std::string, Uses> texts = {};
   };
 
   static Queue& QueueOf(Stream* stream, const std::string& task);
-  // The queues of the tasks that say this text soon, and of those that say it next.
+  // Returns the queues that contain this text soon, or that begin with it.
   static Queues SayingSoon(const Stream& stream, const Text* text);
   static Queues SayingNext(const Stream& stream, const Text* text);
   bool IsFull() const;
@@ -91,7 +91,7 @@ class LineCollapser {
 
   const Options options_;
   Stream streams_[2] = {{.is_error = false}, {.is_error = true}};
-  // The first line of each queue that has one, oldest first.
+  // First line of each queue that is not empty, oldest first.
   std::map<std::uint64_t, std::pair<Stream*, Queue*>> heads_;
   std::uint64_t next_number_ = 0;
   std::size_t lines_ = 0, bytes_ = 0;

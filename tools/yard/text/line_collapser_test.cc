@@ -38,7 +38,8 @@ class Lines {
                                                       is_error ? "! " : " ", std::string(line)));
                     }}) {}
 
-  // "0 text" is a line of task 0, "0! text" one of its errors, "+150" time that goes by.
+  // "0 text" is a line of task 0, "0! text" a line of its stderr, "+150" advances the clock by
+  // milliseconds.
   void Say(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
       if (word[0] == '+') {
@@ -61,7 +62,7 @@ class Lines {
 struct Case {
   std::string claim;
   std::vector<std::string> said;
-  std::vector<std::string> printed;  // By then.
+  std::vector<std::string> printed;  // Before Finish().
   std::vector<std::string> left;     // Printed by Finish().
 };
 
@@ -156,7 +157,7 @@ TEST(LineCollapserBoundsTest, WhatAnotherSaysMuchLaterIsNotTheSame) {
   EXPECT_EQ(printed.back(), "1 a");
 }
 
-// How many lines were said that were printed.
+// Returns the number of original lines that the printed lines represent.
 std::size_t Said(const std::vector<std::string>& printed) {
   std::size_t said = 0;
   for (const std::string& line : printed) {

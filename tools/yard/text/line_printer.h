@@ -6,20 +6,20 @@
 
 namespace yard {
 
-// Prints lines of output with the names of the tasks that said them.
+// Prints lines of output with the names of their tasks.
 class LinePrinter {
  public:
   struct Options {
     std::ostream* out = nullptr;
-    // "[worker-0]:    " before each line: the task in brackets and a colon, 14 wide, a space, as
-    // TensorFlow's multi-process runner prints it.
+    // Begins each line with "[worker-0]:    ": the task in brackets and a colon, padded to 14, and
+    // a space, like TensorFlow's multi-process runner.
     bool prefix = true;
-    // Control characters are made visible: for a terminal.
+    // Escapes control characters, for a terminal.
     bool printable = false;
   };
   explicit LinePrinter(Options options) : options_(options) {}
 
-  // `who` is "worker-0" or whatever else is to stand in the brackets; the line is without its end.
+  // `who` is the text in the brackets, such as "worker-0"; `line` has no newline.
   void Print(std::string_view who, std::string_view line);
   void Flush() { options_.out->flush(); }
 

@@ -19,7 +19,7 @@ std::size_t DigitsAt(std::string_view text, std::size_t at) {
   return end;
 }
 
-// The end of the number that begins here; `at` if none does.
+// Returns the end of the number that begins at `at`; `at` if there is no number.
 std::size_t NumberEnd(std::string_view text, std::size_t at) {
   std::size_t end = DigitsAt(text, at);
   bool has_digits = end > at;

@@ -6,7 +6,8 @@
 
 namespace yard {
 
-// `name` with every number in it written in one way, so that "lr=1e-4" and "lr=0.0001" are alike.
+// Returns `name` with all numbers in a canonical form, so that "lr=1e-4" and "lr=0.0001" become
+// equal.
 std::string WithPlainNumbers(std::string_view name);
 
 }  // namespace yard

@@ -22,7 +22,7 @@ constexpr int kLastSignal = 64;
 constexpr int kLastNamedSignal = 31;
 constexpr std::uint32_t kLastRank = 999;
 
-// Takes a number without sign and exponent off the front of `text`.
+// Removes a number without sign and exponent from the front of `text`, and returns it.
 std::optional<double> TakeNumber(std::string_view* text) {
   const std::size_t end = std::min(text->find_first_not_of("0123456789."), text->size());
   double number = 0;
@@ -39,7 +39,7 @@ std::string_view TakeLetters(std::string_view* text) {
   return letters;
 }
 
-// Seconds of a unit; 0 if no unit has this name.
+// Returns the seconds of a unit; 0 if the unit is unknown.
 double SecondsOf(std::string_view unit) {
   if (unit == "ms") return 0.001;
   if (unit == "s") return 1;
@@ -64,7 +64,7 @@ std::optional<std::uint32_t> ParseRank(std::string_view text) {
   return rank;
 }
 
-// Bytes of a unit; 0 if no unit has this name.
+// Returns the bytes of a unit; 0 if the unit is unknown.
 double BytesOf(std::string_view unit) {
   const std::string lower = absl::AsciiStrToLower(runtime::Absl(unit));
   if (lower.empty() || lower == "b") return 1;
@@ -104,10 +104,11 @@ std::string FormatTime(absl::Duration duration) {
 
 namespace {
 
-// A date, or a time of the day: of today, or of the day before or after it, on this side of now.
+// Parses a date, or a time of day: that of today, else that of the day before or after, whichever
+// is on the requested side of now.
 std::optional<absl::Time> ParseDateOrClock(std::string_view text, absl::Time now,
                                            absl::TimeZone zone, bool is_to_come) {
-  // (absl::ParseTime() knows words, too.)
+  // absl::ParseTime() also accepts words, which are excluded here.
   if (text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
     return std::nullopt;
   }
@@ -158,7 +159,7 @@ std::optional<std::vector<std::uint32_t>> ParseRanks(std::string_view text) {
 }
 
 std::optional<std::uint64_t> ParseSize(std::string_view text) {
-  // Without a unit and a point every number of 64 bits is exact.
+  // Without a unit and a decimal point, every 64-bit number is exact.
   std::uint64_t whole = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
   if (error == std::errc() && stop == text.data() + text.size()) return whole;

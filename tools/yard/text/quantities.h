@@ -11,7 +11,8 @@
 
 namespace yard {
 
-// Times, sizes, ranks and signals as people write them, and back. Nothing: the text is none.
+// Parses and formats times, sizes, ranks and signals as people write them. Parsers return nothing
+// for invalid text.
 
 inline constexpr char kTimeForm[] = "a time like 30s, 1.5h, 1h30m or 250ms (a number: seconds)";
 inline constexpr char kSizeForm[] = "a size like 512MiB, 1.5GB or 4k (a number: bytes)";
@@ -22,33 +23,33 @@ inline constexpr char kMomentToComeForm[] =
 inline constexpr char kRanksForm[] = "ranks from 0 to 999 like 0,2-3";
 inline constexpr char kSignalForm[] = "a signal like SIGTERM, TERM or 15";
 
-// Numbers with ms, s, m, h or d, added up; a bare number is seconds. Not negative, finite.
+// Parses a sum of numbers with ms, s, m, h or d; a bare number is seconds. Finite and not negative.
 std::optional<absl::Duration> ParseTime(std::string_view text);
-// To the millisecond, so that ParseTime() gives it back: "90s", "250ms".
+// Formats to the millisecond, so that ParseTime() restores it: "90s", "250ms".
 std::string FormatTime(absl::Duration duration);
 
-// A text that ParseTime() reads means that long ago. HH:MM[:SS] is the last time it was so late in
-// `zone`. A date is YYYY-MM-DD, alone (its midnight) or with a T or a space, a time and, for
-// another zone than this, Z or +HH:MM. Not before 1970.
+// Parses a past moment. Text that ParseTime() accepts means that long ago. HH:MM[:SS] is the latest
+// past moment with that time in `zone`. A date is YYYY-MM-DD, alone (its midnight) or followed by T
+// or a space, a time and, for another zone, Z or +HH:MM. Not before 1970.
 std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, absl::TimeZone zone);
 
-// The same for a time that is still to come: "2h" is in two hours, HH:MM[:SS] the next time that it
-// will be so late. A date is what it is, also if it is over.
+// Parses a future moment: "2h" means in two hours, HH:MM[:SS] the next moment with that time. A
+// date is taken as it is, even if it has passed.
 std::optional<absl::Time> ParseMomentToCome(std::string_view text, absl::Time now,
                                             absl::TimeZone zone);
 
-// Numbers and ranges "2-3", both ends in it; in their order, each once.
+// Parses numbers and inclusive ranges "2-3". Returns them sorted, each once.
 std::optional<std::vector<std::uint32_t>> ParseRanks(std::string_view text);
 
-// In bytes. kB, MB, GB, TB are powers of 1000; KiB, MiB, GiB, TiB and the letters alone, as ulimit
-// and the container tools have them, powers of 1024. Case does not matter.
+// Parses a size in bytes. kB, MB, GB, TB are powers of 1000; KiB, MiB, GiB, TiB and single letters,
+// as in ulimit and container tools, are powers of 1024. Case-insensitive.
 std::optional<std::uint64_t> ParseSize(std::string_view text);
-// The largest unit of 1024 that leaves no rest: "512MiB", "1000".
+// Formats with the largest unit of 1024 that divides the size: "512MiB", "1000".
 std::string FormatSize(std::uint64_t bytes);
 
-// A name with or without SIG in any case, or a number from 1 to 64.
+// Parses a name with or without SIG, in any case, or a number from 1 to 64.
 std::optional<int> ParseSignal(std::string_view text);
-// "SIGTERM"; the number alone if there is no name.
+// Returns "SIGTERM", or the number if the signal has no name.
 std::string SignalName(int signal);
 
 }  // namespace yard

@@ -42,7 +42,7 @@ TEST(QuantitiesTest, ATimeComesBackFromItsText) {
 
 TEST(QuantitiesTest, AMomentIsATimeAgoATimeOfDayOrADate) {
   const absl::TimeZone zone = absl::FixedTimeZone(2 * 3600);
-  // 14:30:10 there.
+  // In that zone it is 14:30:10.
   const absl::Time now =
       absl::FromCivil(absl::CivilSecond(2024, 5, 2, 12, 30, 10), absl::UTCTimeZone());
   const std::pair<const char*, absl::Time> kCases[] = {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-// NaN if none is finite.
+// Returns the finite value farthest from `from`; NaN if no value is finite.
 double Farthest(std::span<const double> values, double from) {
   double chosen = std::numeric_limits<double>::quiet_NaN();
   for (const double value : values) {
@@ -49,7 +49,7 @@ std::string Sparkline(std::span<const double> values, int width) {
       line += ' ';
       continue;
     }
-    // Halves keep the width of huge ranges finite.
+    // Halving the operands keeps the width of huge ranges finite.
     const double range = high / 2 - low / 2;
     const double share = range > 0 ? (value / 2 - low / 2) / range : 0.5;
     line += kBars[std::clamp(static_cast<int>(share * 8), 0, 7)];

@@ -6,9 +6,9 @@
 
 namespace yard {
 
-// A curve one line high: "█▅▃▂▁", at most `width` columns, oldest first, from the smallest finite
-// value to the largest. Where several values share a column, the one is shown that is farthest from
-// the column before, so that a spike stays. A value that is not finite leaves a gap.
+// Returns a curve in one line: "█▅▃▂▁", at most `width` columns, oldest first, from the smallest
+// finite value to the largest. If several values share a column, it shows the one farthest from the
+// previous column, so that spikes stay visible. A value that is not finite leaves a gap.
 std::string Sparkline(std::span<const double> values, int width);
 
 }  // namespace yard

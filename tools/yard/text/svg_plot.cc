@@ -110,8 +110,8 @@ class Chart {
         PixelX(x), bottom + 18, Escaped(below));
   }
 
-  // Columns as lines from the least to the greatest value, joined; a gap where a value cannot be
-  // drawn.
+  // Draws each column as a line from its least to its greatest value and joins the columns; leaves
+  // a gap for values that cannot be drawn.
   std::string Curve(std::size_t index) const {
     const PlotCurve& curve = chart_.curves[index];
     std::string path;

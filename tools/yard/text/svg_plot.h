@@ -11,7 +11,7 @@ namespace yard {
 
 struct SvgOptions {
   std::string title = {};
-  std::string x_name = {};        // Below the horizontal axis.
+  std::string x_name = {};        // Label of the horizontal axis.
   int width = 800, height = 480;  // Size of a chart, in pixels.
   bool log_y = false;             // As in PlotOptions.
   std::function<std::string(double)> x_text = {};
@@ -22,8 +22,8 @@ struct SvgChart {
   SvgOptions options;
 };
 
-// An SVG document of the charts, one below the other, each with axes, grid and legend. Text is
-// escaped; the document refers to nothing outside.
+// Returns an SVG document with the charts, one below the other, each with axes, grid and legend.
+// Text is escaped; the document has no external references.
 std::string DrawSvg(const std::vector<SvgChart>& charts);
 
 }  // namespace yard

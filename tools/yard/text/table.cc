@@ -15,16 +15,16 @@
 namespace yard {
 namespace {
 
-// A cell that is wider does not widen all others of its column: it pushes its own row to the right.
+// Limit of a column's padding: a wider cell pushes only its own row to the right.
 constexpr int kMostPadding = 100;
-constexpr int kLeastWidth = 8;  // Least width of a column that is cut to fit.
+constexpr int kLeastWidth = 8;  // Minimum width of a shortened column.
 
 void AppendCell(const std::string& cell, int width, bool right, std::string* line) {
   const std::string padding(static_cast<std::size_t>(std::max(width - TextWidth(cell), 0)), ' ');
   *line += right ? padding + cell : cell + padding;
 }
 
-// Takes from the widest until all of them together have no more than `room`.
+// Shrinks the widest column repeatedly until the sum is at most `room`.
 void Narrow(int room, std::vector<int>* widths) {
   int sum = std::accumulate(widths->begin(), widths->end(), 0);
   for (; sum > room; --sum) {
@@ -113,7 +113,7 @@ std::vector<std::string> ShortNumbers(std::span<const double> values) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // Largest error of rounding: a hundredth of the range. Halves stay finite.
+  // Limit of the rounding error: a hundredth of the range. Halving the operands keeps it finite.
   const double most = high > low ? (high / 2 - low / 2) / 50 : std::abs(high);
   std::vector<std::string> texts;
   for (int digits = 6; digits <= 17; ++digits) {

@@ -14,7 +14,7 @@ namespace {
 
 using Numbers = std::set<std::uint32_t>;
 
-// "0..7,9": three in a row and more are a range.
+// Returns "0..7,9": three or more consecutive numbers become a range.
 std::string Ranges(const Numbers& numbers) {
   std::string text;
   for (auto at = numbers.begin(); at != numbers.end();) {

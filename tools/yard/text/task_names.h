@@ -7,11 +7,11 @@
 
 namespace yard {
 
-// "worker-0" of "j-abcde/worker-0".
+// Returns "worker-0" for "j-abcde/worker-0".
 std::string_view TaskName(std::string_view task);
 
-// Several tasks of a job in a word: "worker-0..7", "worker-0,2,3", "chief-0, worker-0..2". Their
-// names may be with the job's id. In the order of types and numbers, each once.
+// Joins the names of a job's tasks: "worker-0..7", "worker-0,2,3", "chief-0, worker-0..2". The
+// names may include the job's id. Sorted by type and number, each once.
 std::string TaskNames(const std::vector<std::string>& tasks);
 
 }  // namespace yard

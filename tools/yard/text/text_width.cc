@@ -11,7 +11,8 @@
 namespace yard {
 namespace {
 
-// The C library knows the widths, of the locale of the thread; ours stays as it is.
+// Switches this thread to a UTF-8 locale, which the C library needs for wcwidth(), and restores the
+// former one.
 class Utf8Locale {
  public:
   Utf8Locale() : before_(uselocale(Utf8())) {}
@@ -20,7 +21,7 @@ class Utf8Locale {
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
-  // (glibc has it built in.)
+  // glibc has this locale built in.
   static locale_t Utf8() {
     static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
     return locale;
@@ -28,7 +29,7 @@ class Utf8Locale {
   const locale_t before_;
 };
 
-// Columns of one character; one that is not printable takes the column of its replacement.
+// Returns the columns of one character; an unprintable one counts as its one-column replacement.
 int WidthOf(std::string_view character) {
   mbstate_t state = {};
   wchar_t wide = 0;

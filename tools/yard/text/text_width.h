@@ -7,20 +7,20 @@
 
 namespace yard {
 
-// Text is UTF-8 without control characters (runtime/text/printable.h).
+// The text must be UTF-8 without control characters (runtime/text/printable.h).
 
-// A character with the marks that combine with it, and the columns that a terminal gives it: 2 for
-// East Asian ones and most pictures, else 1.
+// A character with its combining marks, and its width in terminal columns: 2 for East Asian
+// characters and most pictographs, else 1.
 struct Glyph {
-  std::string_view bytes;  // Part of the text.
+  std::string_view bytes;  // View into the text.
   int width = 1;
 };
 std::vector<Glyph> Glyphs(std::string_view text);
 
-// The columns of all of it.
+// Returns the width of the text in terminal columns.
 int TextWidth(std::string_view text);
 
-// At most `width` columns of it; what was cut ends with "…".
+// Returns at most `width` columns of the text; a shortened text ends with "…".
 std::string FitText(std::string_view text, int width);
 
 }  // namespace yard

@@ -23,7 +23,7 @@ TEST(TextWidthTest, AGlyphHasItsMarks) {
   ASSERT_EQ(glyphs.size(), 3u);
   EXPECT_EQ(glyphs[1].bytes, "e\u0301");
   EXPECT_EQ(glyphs[2].width, 2);
-  // A mark without a character has nothing to be on.
+  // A combining mark without a base character is dropped.
   EXPECT_TRUE(Glyphs("\u0301").empty());
 }
 

@@ -9,18 +9,18 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1 << 20;
 
-// The last form of a line that is drawn again and again.
+// Returns the last form of a line that was redrawn with "\r".
 std::string_view LastForm(std::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line.substr(line.rfind('\r') + 1);
 }
 
-// How many bytes at the end are the beginning of a character of UTF-8.
+// Returns the number of bytes at the end that begin an incomplete UTF-8 character.
 std::size_t BegunCharacter(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(text.size(), 3); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
     if (byte < 0x80) return 0;
-    if (byte < 0xC0) continue;  // Inside of one.
+    if (byte < 0xC0) continue;  // Continuation byte.
     const std::size_t size = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
     return size > back ? back : 0;
   }
@@ -55,7 +55,7 @@ void WholeLines::Add(const msg::LogsReplyT& part) {
   }
 }
 
-// A whole line, or the rest of one.
+// Passes on a whole line, or the remainder of one that was passed on in part.
 void WholeLines::Give(const Name& name, Stream* stream, std::string_view line) {
   stream->due = absl::InfiniteDuration();
   if (std::exchange(stream->was_given, false)) {

@@ -14,38 +14,40 @@
 
 namespace yard {
 
-// Puts pieces of output together to whole lines, those of each stream of each task by themselves.
-// A piece that ends inside a line is kept, at most 1 MiB, until the rest of the line comes. A line
-// is given out as it is, unfinished, when another attempt begins, when bytes are missing behind it,
-// and by Finish().
+// Assembles pieces of output into whole lines, separately for each stream of each task. An
+// incomplete line of at most 1 MiB is held until its end arrives. It is passed on
+// incomplete when another attempt begins, when bytes after it are missing, and by
+// Finish().
 //
-// A prompt and a progress bar have no end for long: GiveDue() gives out what has waited for its
-// rest for a second, of a line that was drawn anew with "\r" only its last form. The bytes that
-// follow begin a line of their own. One thread.
+// Prompts and progress bars stay incomplete for long: GiveDue() passes on what has been held for a
+// second; of a line redrawn with "\r", only the last form. Later bytes of it start a new line. One
+// thread.
 class WholeLines {
  public:
   static constexpr absl::Duration kPatience = absl::Seconds(1);
 
-  // `task` is "j-abcde/worker-0"; the line is without its end.
+  // `task` is "j-abcde/worker-0"; `line` has no newline.
   using Take = std::function<void(const std::string& task, bool is_error, std::string_view line)>;
   // The clock is not owned.
   explicit WholeLines(Take take, runtime::Clock* clock = runtime::Clock::Real())
       : take_(std::move(take)), clock_(clock) {}
 
+  // Adds a part of the output; passes on the lines that it completes.
   void Add(const msg::LogsReplyT& part);
+  // Passes on all incomplete lines.
   void Finish();
-  // True if there was any.
+  // Returns true if a line was passed on.
   bool GiveDue();
-  // When GiveDue() has something to do, on the clock's Monotonic(); InfiniteDuration: nothing
-  // waits.
+  // Time of the next GiveDue(), on the clock's Monotonic(); InfiniteDuration if nothing is
+  // held.
   absl::Duration NextDue() const;
 
  private:
   struct Stream {
     std::uint32_t attempt = 0;
-    std::uint64_t end = 0;  // Offset behind the last byte that is known.
+    std::uint64_t end = 0;  // Offset after the last received byte.
     std::string rest;
-    bool was_given = false;  // The part before the rest was given out as a line.
+    bool was_given = false;  // The line's beginning was already passed on.
     absl::Duration due = absl::InfiniteDuration();
   };
   using Name = std::pair<std::string, bool>;

@@ -44,7 +44,7 @@ class WholeLinesTest : public ::testing::Test {
                       taken_.push_back(task + (is_error ? "! " : " ") + std::string(line));
                     },
                     &clock_};
-  // The lines that are given out after that time.
+  // Returns the lines that are passed on after this time.
   std::vector<std::string> After(absl::Duration time) {
     clock_.Advance(time);
     lines_.GiveDue();
@@ -58,14 +58,14 @@ TEST_F(WholeLinesTest, AnUnfinishedLineIsGivenAfterASecond) {
   EXPECT_THAT(Taken(), ElementsAre("w one"));
   EXPECT_EQ(lines_.NextDue(), clock_.Monotonic() + WholeLines::kPatience);
   EXPECT_THAT(After(WholeLines::kPatience / 2), IsEmpty());
-  Add("w", "(a-z) ");  // The time began with its first byte.
+  Add("w", "(a-z) ");  // The time counts from its first byte.
   EXPECT_THAT(After(WholeLines::kPatience / 2), ElementsAre("w Name? (a-z) "));
   EXPECT_EQ(lines_.NextDue(), absl::InfiniteDuration());
-  Add("w", "\nnext\n");  // Its end is no line of its own,
+  Add("w", "\nnext\n");  // A newline after a partial line is no line of its own,
   EXPECT_THAT(Taken(), ElementsAre("w next"));
   Add("w", "Age? ");
   EXPECT_THAT(After(WholeLines::kPatience), ElementsAre("w Age? "));
-  Add("w", "7\n\n");  // its rest is.
+  Add("w", "7\n\n");  // but more text is.
   EXPECT_THAT(Taken(), ElementsAre("w 7", "w "));
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxNodes = 100'000;
 
-// Exception that ends the parser from within one of its events.
+// Thrown out of an event of the parser to end parsing.
 struct Refused {
   YAML::Mark mark;
   std::string what;
@@ -28,7 +28,7 @@ struct Refused {
 
 bool IsForbidden(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
 
-// From byte to byte.
+// Returns the number of characters between two byte offsets.
 std::size_t Characters(std::string_view text, std::size_t from, std::size_t to) {
   if (from >= text.size()) return 0;
   const std::string_view part = text.substr(from, to - from);
@@ -36,7 +36,7 @@ std::size_t Characters(std::string_view text, std::size_t from, std::size_t to) 
       std::count_if(part.begin(), part.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// Where `at` bytes into the text is, and what is wrong there.
+// Returns an error with the line and column of byte offset `at`.
 absl::Status Wrong(std::string_view text, const std::string& file, std::size_t at,
                    const std::string& what) {
   const std::string_view before = text.substr(0, at);
@@ -47,7 +47,8 @@ absl::Status Wrong(std::string_view text, const std::string& file, std::size_t a
       absl::StrCat(file, ":", lines + 1, ":", Characters(text, line, at) + 1, ": ", what)));
 }
 
-// The library takes some bytes for the end of the text, and decodes others to something else.
+// yaml-cpp takes some bytes for the end of the text, and decodes others wrongly, so these are
+// refused.
 absl::Status CheckBytes(std::string_view text, const std::string& file) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = runtime::Utf8Bytes(text.substr(at));
@@ -60,7 +61,7 @@ absl::Status CheckBytes(std::string_view text, const std::string& file) {
   return absl::OkStatus();
 }
 
-// Makes the tree from the parser's events.
+// Builds the tree from the parser's events.
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(std::string_view text) {
@@ -104,8 +105,8 @@ class Builder : public YAML::EventHandler {
   void OnMapEnd() override { open_.pop_back(); }
 
  private:
-  // A list or map whose end has not come. A parent does not grow while a child is open, so the
-  // pointers stay good.
+  // A list or map that is still open. A parent does not grow while a child is open, so the pointers
+  // stay valid.
   struct Frame {
     YamlNode* node;
     std::map<std::string, int> lines;  // Lines of the keys so far.
@@ -124,7 +125,7 @@ class Builder : public YAML::EventHandler {
     open_.push_back({&node, {}});
   }
 
-  // The next value belongs to the innermost map as a key.
+  // Returns true if the next value is a key of the innermost map.
   bool IsKey() const {
     return !open_.empty() && open_.back().node->kind == YamlNode::Kind::kMap &&
            open_.back().node->keys.size() == open_.back().node->items.size();
@@ -150,7 +151,8 @@ class Builder : public YAML::EventHandler {
     return IsKey() ? parent.keys.emplace_back() : parent.items.emplace_back();
   }
 
-  // (The library counts bytes, and places a missing value where the next thing begins.)
+  // Converts yaml-cpp's positions: it counts bytes, and places a missing value at the start of the
+  // next token.
   void Locate(const YAML::Mark& mark, YamlNode* node) {
     const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
     if (node->kind == YamlNode::Kind::kNull && !open_.empty() && !open_.back().node->keys.empty() &&
@@ -175,7 +177,7 @@ class Builder : public YAML::EventHandler {
     node->column = static_cast<int>(characters_) + 1;
   }
 
-  // After a text was added: is it a key that was there before?
+  // Call after adding a text: refuses a key that the map already has.
   void CheckKey(const YAML::Mark& mark) {
     Frame& frame = open_.back();
     if (frame.node->kind != YamlNode::Kind::kMap ||
@@ -195,7 +197,8 @@ class Builder : public YAML::EventHandler {
   YamlNode root_;
   std::size_t nodes_ = 0;
   int documents_ = 0;
-  // The last place: so many characters are before so many bytes of the line.
+  // The last position computed: `characters_` is the number of characters in the line's first
+  // `bytes_`.
   std::size_t line_ = 0, bytes_ = 0, characters_ = 0;
 };
 

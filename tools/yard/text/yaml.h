@@ -9,34 +9,34 @@
 
 namespace yard {
 
-// A value in a YAML or JSON text, and where it begins.
+// A value of a YAML or JSON text with its position.
 struct YamlNode {
   enum class Kind { kNull, kText, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string text;             // kText. Numbers and true are texts too, which
-  bool quoted = false;          // are not quoted.
-  int line = 0;                 // From 1; 0: not from a file.
-  int column = 0;               // From 1, in characters. A value that is not there has its key's.
+  std::string text;             // For kText. Numbers and booleans are texts too,
+  bool quoted = false;          // which are not quoted.
+  int line = 0;                 // From 1; 0 if not from a file.
+  int column = 0;               // From 1, in characters. A missing value has its key's.
   std::vector<YamlNode> items;  // Items of a list; values of a map, in its order.
-  std::vector<YamlNode> keys;   // Keys of a map: texts, no two alike, one for each item.
+  std::vector<YamlNode> keys;   // Keys of a map: texts, all different, one for each item.
 
-  // The value of a key of a map; null if the map lacks the key.
+  // Returns the value of a key; null if the map lacks the key.
   const YamlNode* Find(std::string_view key) const;
 };
 
-// The largest text that is read.
+// Limit of a text, in bytes.
 inline constexpr std::size_t kMaxYamlBytes = 1 << 20;
 
-// Reads one document of YAML, of which JSON is a part, with yaml-cpp. The text may come from
-// anybody: at most kMaxYamlBytes, 100,000 values, 16 levels; valid UTF-8 without control
-// characters. Anchors and aliases (a few lines of them are gigabytes) and tags are refused, and so
-// are maps with a key twice.
+// Parses one YAML document (JSON is a subset) with yaml-cpp. The text may be untrusted: the limits
+// are kMaxYamlBytes, 100,000 values and 16 levels, and it must be valid UTF-8 without control
+// characters. Refuses anchors and aliases (a few lines of them can expand to gigabytes), tags, and
+// maps with a repeated key.
 //
-// InvalidArgument: "FILE:LINE:COLUMN: what is wrong", fit for a terminal.
+// InvalidArgument is "FILE:LINE:COLUMN: what is wrong", printable.
 absl::StatusOr<YamlNode> ParseYaml(std::string_view text, const std::string& file);
 
-// True if the text has nothing but white space and comments: it is no document.
+// Returns true if the text has only white space and comments, and so no document.
 bool HasNoYaml(std::string_view text);
 
 }  // namespace yard

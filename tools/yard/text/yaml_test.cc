@@ -151,7 +151,7 @@ TEST(YamlTest, NamesOfFilesCannotDriveTheTerminal) {
   EXPECT_EQ(ParseYaml("", "a\x1b[2J").status().message(), "a\\x1B[2J:1:1: the file is empty");
 }
 
-// Some of these took other parsers down, or minutes.
+// Some of these inputs have crashed other parsers, or kept them busy for minutes.
 TEST(YamlTest, LongRunsOfOneThingEndSoonAndWithoutACrash) {
   for (const char* unit :
        {"[",      "{",      "- ",  "? ",  "a: ",  "\"",    "'",   "|\n",     "#",
