@@ -31,12 +31,12 @@ constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kRegistryPatience = absl::Seconds(1);
 constexpr absl::Duration kOrderPatience = absl::Seconds(5);
 constexpr std::uint64_t kMostReports = 1000;
-constexpr int kLastLines = 100;  // Lines of each stream.
+constexpr int kLastLines = 100;  // Limit of lines of each stream.
 constexpr std::size_t kMostLines = 200, kMostOutputBytes = 1 << 20, kMostLineBytes = 4096;
-// Ended sweeps, trials and jobs that are kept, of each kind.
+// Limit of ended sweeps, trials and jobs that are kept, for each kind.
 constexpr std::size_t kEndedKept = 10;
 
-// Answers of one round of calls. Calls that nobody waits for any more hold them, too.
+// Answers of one round of calls. Shared with callbacks of calls that nobody waits for any more.
 struct Answers {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -54,11 +54,11 @@ struct Answers {
   std::size_t output_bytes = 0;
 };
 
-// Things that live, and things that have ended since the first look.
+// The live things, and those that have ended since the first read.
 template <typename Thing>
 class Known {
  public:
-  // Takes the list of a service: the live things, and of the ended ones those that ended last.
+  // Takes a service's list: all live things, and the ones that ended last.
   void Take(const std::vector<std::unique_ptr<Thing>>& listed) {
     std::vector<Thing> ended;
     all_.clear();
@@ -73,7 +73,7 @@ class Known {
   const std::vector<Thing>& all() const { return all_; }
 
  private:
-  std::optional<std::int64_t> before_us_;  // The last end that nobody saw.
+  std::optional<std::int64_t> before_us_;  // Things that ended until then are not shown.
   std::vector<Thing> all_;
 };
 
@@ -186,7 +186,7 @@ class Reader : public FactReader {
     request.trial = subject.trial;
     request.follow = false;
     request.from_row = reports_.empty() ? 0 : reports_.back().row;
-    // Only the newest are shown.
+    // Only the newest reports are shown.
     const std::uint64_t first = subject.reports - std::min(subject.reports, kMostReports);
     request.from_row = std::max(request.from_row, first);
     Start<rpc::Trainer::FollowTrial>(client, answers, request, &Answers::reports_end, AddReports);
@@ -207,14 +207,14 @@ class Reader : public FactReader {
   static void AddOutput(Answers& answers, const msg::LogsReplyT& part) {
     answers.output_bytes += part.data.size();
     answers.output.push_back(part);
-    // The end is what counts.
+    // Keeps the newest output within the limit.
     while (answers.output_bytes > kMostOutputBytes && answers.output.size() > 1) {
       answers.output_bytes -= answers.output.front().data.size();
       answers.output.erase(answers.output.begin());
     }
   }
 
-  // (The next look notices GiveUp().)
+  // Wakes up every 100 ms, also to notice GiveUp().
   void Wait(Answers& answers) {
     const absl::Duration deadline = context_.clock->Monotonic() + 2 * kPatience;
     MutexLock lock(answers.mutex);
@@ -234,12 +234,12 @@ class Reader : public FactReader {
     for (const absl::Status& status : {answers.trials.status(), answers.jobs.status()}) {
       Note(status, &facts->why);
     }
-    // (An older trainer has none.)
+    // An older trainer has no sweeps.
     if (answers.sweeps.ok()) sweeps_.Take(answers.sweeps->sweeps);
     if (answers.trials.ok()) trials_.Take(answers.trials->trials);
     if (answers.jobs.ok()) jobs_.Take(answers.jobs->jobs);
     if (answers.usage.ok()) usage_ = std::move(*answers.usage);
-    // (An older launcher has none.)
+    // An older launcher has no nodes.
     if (answers.nodes.ok()) nodes_ = std::move(answers.nodes->nodes);
   }
 
@@ -254,7 +254,7 @@ class Reader : public FactReader {
     while (reports_.size() > kMostReports) reports_.pop_front();
   }
 
-  // The lines of a job with several tasks begin with the task that has said them.
+  // If the job has several tasks, each line begins with the name of its task.
   std::vector<std::string> Lines(Answers& answers, const Facts& facts) const {
     const auto job = std::find_if(facts.jobs.begin(), facts.jobs.end(),
                                   [&](const msg::JobT& one) { return one.id == facts.output_of; });

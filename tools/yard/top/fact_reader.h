@@ -10,20 +10,20 @@
 
 namespace yard::top {
 
-// Asks the services. One thread, but for GiveUp().
+// Reads facts from the services. One thread, except GiveUp().
 class FactReader {
  public:
-  // The context outlives it.
+  // The context must outlive the reader.
   static std::unique_ptr<FactReader> Create(Context& context);
   virtual ~FactReader() = default;
 
-  // All services are asked at once; blocks until they have answered, for some 3 s at most. A
-  // service that does not answer keeps its last answer, and Facts::why names the first such
+  // Calls all services in parallel and blocks until they have answered, for about 3 s at most. For
+  // a service that does not answer, keeps its last answer; Facts::why names the first such
   // service.
   virtual Facts Read(const Subject& subject) = 0;
-  // Does what was asked for and says what became of it, for a person. Blocks, for 5 s at most.
+  // Carries out an order and returns the outcome in words. Blocks for at most 5 s.
   virtual std::string Carry(const Order& order) = 0;
-  // Any thread: a blocked Read() returns soon, with fewer facts.
+  // Makes a blocked Read() return soon, with fewer facts. Any thread.
   virtual void GiveUp() = 0;
 };
 

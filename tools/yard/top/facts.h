@@ -13,30 +13,30 @@
 
 namespace yard::top {
 
-// The services' answers at one moment. Facts go one way: to rows, to the model, to the screen.
+// The services' answers at one moment. They flow one way: to rows, to the model, to the screen.
 struct Facts {
   absl::Time at;
   std::vector<ServiceRow> services;
-  // Things that have not ended, oldest first, then things that have ended while somebody looked on.
+  // Live things, oldest first, then things that have ended since the first read.
   std::vector<msg::SweepT> sweeps;
   std::vector<msg::TrialT> trials;
   std::vector<msg::JobT> jobs;
   std::vector<msg::NodeT> nodes;  // Other hosts where tasks run, by name.
   msg::UsageReplyT usage;
   Rates rates;
-  absl::Status why;  // Names a service that does not answer; its earlier facts are still here.
+  absl::Status why;  // Names a service that does not answer; its earlier facts remain.
 
-  // Details of the thing that is looked at.
-  std::string trial;                     // Id of the trial; empty: none.
-  std::vector<msg::ResultRowT> reports;  // The newest ones, oldest first.
-  std::string output_of;                 // A job or a task; empty: of none.
+  // Details of the selected thing.
+  std::string trial;                     // Id of the trial; empty if none.
+  std::vector<msg::ResultRowT> reports;  // The newest reports, oldest first.
+  std::string output_of;                 // Id of a job or a task; empty if none.
   std::vector<std::string> output;       // The newest lines, oldest first.
 };
 
-// The thing whose details are asked for, too.
+// The thing whose details are to be read.
 struct Subject {
   std::string trial = {};
-  std::uint64_t reports = 0;  // Number of reports that the trial has made.
+  std::uint64_t reports = 0;  // Number of the trial's reports.
   std::string output_of = {};
   bool operator==(const Subject&) const = default;
 };

@@ -8,7 +8,7 @@
 namespace yard::top {
 namespace {
 
-// With the rates, which are known from two looks.
+// Adds the rates, which are computed from two measurements.
 nlohmann::json UsageJson(const Facts& facts) {
   nlohmann::json usage = bus::ToJson(facts.usage);
   for (nlohmann::json& row : usage["tasks"]) {

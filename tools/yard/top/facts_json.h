@@ -6,8 +6,8 @@
 
 namespace yard::top {
 
-// JSON that `yard top --json` prints: one object with `time`, `services`, `trials`, `jobs` and
-// `usage`; trials and jobs as `yard ps --json` has them.
+// Returns the object that `yard top --json` prints: `time`, `services`, `trials`, `jobs` and
+// `usage`; trials and jobs as in `yard ps --json`.
 nlohmann::json ToJson(const Facts& facts);
 
 }  // namespace yard::top

@@ -17,7 +17,7 @@ namespace {
 using runtime::MutexLock;
 
 constexpr absl::Duration kEvery = absl::Seconds(1);
-// However much happens.
+// Minimum interval between reads, however many events arrive.
 constexpr absl::Duration kApart = absl::Milliseconds(200);
 constexpr std::size_t kMostOrders = 100;
 
@@ -38,7 +38,7 @@ class Thread : public Feed {
     }
     (void)thread_->Join();
   }
-  // An event only says that a look is worthwhile: nothing depends on it.
+  // An event only makes the next read earlier; a lost event does no harm.
   void Subscribe(bus::Node* node) {
     subscriber_.emplace(
         node, bus::Subscriber::Options{.prefixes = {"t/", "s/"},
@@ -59,7 +59,7 @@ class Thread : public Feed {
   }
   void Look(const Subject& subject) override {
     MutexLock lock(mutex_);
-    // (The number of reports alone changes all the time.)
+    // The number of reports alone changes constantly, so it does not trigger a read.
     const bool is_other =
         subject.trial != subject_.trial || subject.output_of != subject_.output_of;
     subject_ = subject;
@@ -112,14 +112,14 @@ class Thread : public Feed {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  bool due_ ABSL_GUARDED_BY(mutex_) = false;    // Something has happened.
-  bool hurry_ ABSL_GUARDED_BY(mutex_) = false;  // Somebody waits for the next look.
+  bool due_ ABSL_GUARDED_BY(mutex_) = false;    // An event has arrived.
+  bool hurry_ ABSL_GUARDED_BY(mutex_) = false;  // The user waits for the next read.
   Subject subject_ ABSL_GUARDED_BY(mutex_);
   std::deque<Order> orders_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Facts> facts_ ABSL_GUARDED_BY(mutex_);
   std::string said_ ABSL_GUARDED_BY(mutex_);
   std::optional<bus::Subscriber> subscriber_;
-  std::optional<runtime::Thread> thread_;  // Last: it uses the others.
+  std::optional<runtime::Thread> thread_;  // Declared last, because it uses the others.
 };
 
 }  // namespace

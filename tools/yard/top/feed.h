@@ -12,23 +12,24 @@
 
 namespace yard::top {
 
-// Facts again and again, on a thread of its own: once a second, and sooner when an event tells of
-// a trial, a job or a service, or something else is looked at. Any thread.
+// Reads facts repeatedly on a thread of its own: every second, and sooner after an event about a
+// trial, job or service, or when another thing is selected. Thread-safe.
 class Feed {
  public:
   struct Options {
-    // On the feed's thread: something is new, take it.
+    // Called on the feed's thread when new facts or an outcome can be taken.
     std::function<void()> on_news;
   };
+  // Subscribes to events and starts the thread. `context` must outlive the feed.
   static absl::StatusOr<std::unique_ptr<Feed>> Start(Context& context, Options options);
-  virtual ~Feed() = default;  // Gives up the calls under way.
+  virtual ~Feed() = default;  // Gives up the pending calls.
 
-  // The newest facts, once; null if no facts have come since.
+  // Returns new facts once; null if none have arrived since the last call.
   virtual std::shared_ptr<const Facts> TakeFacts() = 0;
-  // The outcome of an order, once; empty if there is nothing to say.
+  // Returns the outcome of an order once; empty if none is pending.
   virtual std::string TakeSaid() = 0;
   virtual void Look(const Subject& subject) = 0;
-  // To be done before the next look; at most 100 wait.
+  // Queues an order, to be carried out before the next read. At most 100 are queued.
   virtual void Do(const Order& order) = 0;
 };
 

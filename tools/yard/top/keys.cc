@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxSequence = 32;
 
-// Sequences behind "ESC [" or "ESC O".
+// Key sequences after "ESC [" or "ESC O".
 constexpr std::pair<std::string_view, Key::Kind> kSequences[] = {
     {"A", Key::Kind::kUp},       {"B", Key::Kind::kDown},  {"H", Key::Kind::kHome},
     {"F", Key::Kind::kEnd},      {"1~", Key::Kind::kHome}, {"7~", Key::Kind::kHome},
@@ -24,8 +24,8 @@ constexpr std::pair<char, Key::Kind> kControls[] = {
     {'\b', Key::Kind::kBackspace}, {'\x03', Key::Kind::kInterrupt}, {'\x1a', Key::Kind::kSuspend},
     {'\x0c', Key::Kind::kRedraw}};
 
-// Bytes of the sequence that begins `text` ("ESC [ ... final", "ESC O x", "ESC x"); 0: its end has
-// not come.
+// Returns the length of the escape sequence at the beginning of `text` ("ESC [ ... final", "ESC O
+// x", "ESC x"); 0 if it is still incomplete.
 std::size_t SequenceBytes(std::string_view text) {
   if (text.size() < 2) return 0;
   if (text[1] == 'O') return text.size() < 3 ? 0 : 3;
@@ -36,7 +36,7 @@ std::size_t SequenceBytes(std::string_view text) {
   return text.size() < kMaxSequence ? 0 : kMaxSequence;
 }
 
-// How long the character will be that begins with this byte.
+// Returns the length in bytes of the UTF-8 character that begins with this byte.
 std::size_t ExpectedBytes(unsigned char first) {
   return first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
 }

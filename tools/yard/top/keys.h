@@ -9,7 +9,7 @@ namespace yard::top {
 
 struct Key {
   enum class Kind {
-    kText,  // A character.
+    kText,  // A UTF-8 character.
     kUp,
     kDown,
     kPageUp,
@@ -28,16 +28,17 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// Makes keys of the bytes that a terminal sends. Unknown bytes are left out, whole sequences at
-// once.
+// Decodes a terminal's bytes into keys. Drops unknown bytes, and unknown sequences as a
+// whole.
 class KeyReader {
  public:
+  // Adds bytes from the terminal.
   void Add(std::string_view bytes) { pending_ += bytes; }
-  // The next key. Nothing: no key has come, or only its beginning.
+  // Returns the next key; nothing if none is complete.
   std::optional<Key> Next();
-  // An escape has come, and whether it is a key or begins one is open.
+  // True after an ESC that may be a key or the beginning of a sequence.
   bool is_open() const { return !pending_.empty(); }
-  // Nothing more has come for a while: it was a key.
+  // Call if nothing follows for a while: the ESC was a key.
   std::optional<Key> Close();
 
  private:

@@ -56,7 +56,7 @@ TEST(KeysTest, AnEscapeByItselfIsAKeyOnceNothingFollows) {
   EXPECT_THAT(KeysOf(reader, "\x1bq"), ElementsAre(Key{Kind::kEscape}, Text("q")));
 }
 
-// Its letters are no keys: a stray sequence stops nothing.
+// The letters of an unknown sequence must not act as keys: a stray sequence must not stop a trial.
 TEST(KeysTest, UnknownSequencesAreLeftOutAsAWhole) {
   EXPECT_THAT(KeysOf("\x1b[1;5q\x1b[200~\x1b[<0;1;1M"
                      "\xff\xfe\x01\x80"),

@@ -37,7 +37,7 @@ void Model::Filter() {
   if (found != rows_.end()) {
     place_ = static_cast<std::size_t>(found - rows_.begin());
   } else {
-    // Gone: whatever is in its place.
+    // The selected row is gone: selects the row now in its place.
     place_ = rows_.empty() ? 0 : std::min(place_, rows_.size() - 1);
     if (!rows_.empty()) selected_ = rows_[place_].id;
   }
@@ -127,7 +127,7 @@ void Model::PressFilter(const Key& key) {
     mode_ = Mode::kNormal;
     filter_.clear();
   } else if (key.kind == Key::Kind::kBackspace) {
-    // The bytes behind the first one of a character begin with 10.
+    // Continuation bytes of UTF-8 begin with the bits 10.
     while (!filter_.empty() && (filter_.back() & 0xC0) == 0x80) filter_.pop_back();
     if (!filter_.empty()) filter_.pop_back();
   } else if (key.kind == Key::Kind::kText && filter_.size() + key.text.size() <= kMaxFilter) {

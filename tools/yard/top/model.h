@@ -12,7 +12,7 @@
 
 namespace yard::top {
 
-// An action that a key asks for and that the model cannot do by itself.
+// An action that a key requests and that the model cannot perform itself.
 struct Order {
   enum class Kind { kNone, kQuit, kInterrupt, kSuspend, kRedraw, kStop, kRestart };
   Kind kind = Kind::kNone;
@@ -22,38 +22,41 @@ struct Order {
   bool operator==(const Order&) const = default;
 };
 
-// The content of the screen, and the person's place in it: facts and keys in, orders out. One
-// thread; no time, no terminal, no bus.
+// State of the screen, and the user's position in it: takes facts and keys, returns orders.
+// Single-threaded; uses no clock, terminal or bus.
 class Model {
  public:
   enum class Mode { kNormal, kFilter, kConfirm, kHelp };
 
-  // `metric`: which one to draw, where a trial has it.
+  // `metric` is drawn for trials that have it.
   explicit Model(std::string metric = "") : metric_(std::move(metric)) {}
 
+  // Replaces the facts. The selected row stays selected while it exists.
   void Take(std::shared_ptr<const Facts> facts);
-  // Nothing is stopped or restarted before it was asked whether to; quitting stops nothing.
+  // Handles a key. Stopping or restarting requires a confirmation; quitting stops nothing.
   Order Press(const Key& key);
-  // A line for the person, until the next key.
+  // Shows a message until the next key.
   void Say(std::string message) { message_ = std::move(message); }
 
   // Null before the first facts.
   const Facts* facts() const { return facts_.get(); }
-  // The rows that the filter leaves.
+  // The rows that pass the filter.
   const std::vector<TableRow>& rows() const { return rows_; }
-  // The place in rows() of the selected row; 0 if rows() is empty.
+  // Index in rows() of the selected row; 0 if rows() is empty.
   std::size_t place() const { return place_; }
+  // Null if rows() is empty.
   const TableRow* selected() const { return rows_.empty() ? nullptr : &rows_[place_]; }
-  // The thing whose details the next facts are to have, too.
+  // Thing whose details the next facts should include.
   Subject subject() const;
   Mode mode() const { return mode_; }
   const std::string& filter() const { return filter_; }
   bool shows_output() const { return shows_output_; }
   const std::string& message() const { return message_; }
-  // "stop j-abcde train? y/n"
+  // Returns "stop j-abcde train? y/n".
   std::string Question() const;
-  // The metric that is drawn, and its values; both may be empty.
+  // The drawn metric and its values; both may be empty.
   std::string metric() const;
+  // Empty unless the facts are about the selected trial.
   std::vector<double> values() const;
 
  private:
@@ -68,7 +71,7 @@ class Model {
   std::shared_ptr<const Facts> facts_;
   std::vector<TableRow> all_, rows_;
   std::size_t place_ = 0;
-  std::string selected_;  // Id of the selected row: rows come and go.
+  std::string selected_;  // Id of the selected row, because indexes change.
   Mode mode_ = Mode::kNormal;
   std::string filter_, metric_, message_;
   bool shows_output_ = false;

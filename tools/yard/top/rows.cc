@@ -34,7 +34,7 @@ absl::Duration Since(const Facts& facts, std::int64_t begin_us, std::int64_t end
   return (end_us != 0 ? absl::FromUnixMicros(end_us) : facts.at) - absl::FromUnixMicros(begin_us);
 }
 
-// Whether a task's use is known; then it is added.
+// Adds a task's usage to the row, as far as it is known.
 void AddUse(const Facts& facts, const UsageByTask& usage, const std::string& task, TableRow* row) {
   if (const auto cores = facts.rates.cores.find(task); cores != facts.rates.cores.end()) {
     row->cores = row->cores.value_or(0) + cores->second;
@@ -54,7 +54,7 @@ void AddUse(const Facts& facts, const UsageByTask& usage, const std::string& tas
   }
 }
 
-// Why a job that has not ended waits.
+// Returns why a live job waits.
 std::string WaitsFor(const msg::JobT& job, const TrialWords& words) {
   for (const auto& task : job.tasks) {
     if (task->state == msg::TaskState::Pending && !task->reason.empty()) {
@@ -132,7 +132,7 @@ TableRow RowOf(const Facts& facts, const msg::TaskT& task, const TableRow& owner
   return row;
 }
 
-// The row of a trial or a job, and those of its tasks.
+// Adds the row of a trial or a job, and those of its tasks.
 void AddThing(const Facts& facts, const UsageByTask& usage, const TrialWords& words, TableRow row,
               const msg::JobT* job, std::vector<TableRow>* rows) {
   const std::size_t place = rows->size();

@@ -44,7 +44,7 @@ Screen::Screen(int width, int height)
 
 int Screen::Put(int row, int column, std::string_view text, Style style, int room) {
   if (row < 0 || row >= height_ || column < 0) return column;
-  // (A row has no place for more characters than that, whatever they are.)
+  // Limits the work: a row cannot show more characters than this.
   std::string printable = runtime::Printable(text.substr(0, 16 * static_cast<std::size_t>(width_)));
   std::replace(printable.begin(), printable.end(), '\t', ' ');
   const int end = room > width_ - column ? width_ : column + room;
@@ -82,8 +82,7 @@ std::string Difference(const Screen* shown, const Screen& wanted, bool color) {
     bytes = "\x1b[0m\x1b[2J";
     shown = &blank.emplace(wanted.width_, wanted.height_);
   }
-  // Where the cursor is, if that is known: how far a terminal goes for a character that is not
-  // ASCII is its own affair.
+  // Cursor position, if known: terminals disagree about the width of non-ASCII characters.
   std::pair<int, int> cursor = {-1, -1};
   std::optional<Style> style;
   for (int row = 0; row < wanted.height_; ++row) {

@@ -11,36 +11,36 @@ namespace yard::top {
 
 enum class Style : std::uint8_t { kPlain, kBold, kDim, kReverse, kGood, kWarning, kBad };
 
-// The content for a terminal: a grid of cells. Text is made printable as it is put, so that nothing
-// in it can drive the terminal.
+// A grid of cells for a terminal. Put() makes text printable, so that it cannot control the
+// terminal.
 class Screen {
  public:
-  // At least 1 x 1, at most 1000 x 1000.
+  // The size is clamped to 1 x 1 up to 1000 x 1000.
   Screen(int width, int height);
 
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // Puts text into a row, from `column` on, in at most `room` columns; what has no place is left
-  // out. Returns the column behind it.
+  // Writes text into a row from `column` on, in at most `room` columns; cuts what does not fit.
+  // Returns the column after it.
   int Put(int row, int column, std::string_view text, Style style = Style::kPlain,
           int room = std::numeric_limits<int>::max());
-  // Gives a whole row this style.
+  // Sets the style of a whole row.
   void Paint(int row, Style style);
 
-  // Without styles and trailing spaces.
+  // Returns a row without styles and trailing spaces.
   std::string Row(int row) const;
-  // All rows, each with its end.
+  // Returns all rows, each with a newline.
   std::string ToString() const;
 
-  // The bytes that turn what a terminal shows into `wanted`; `shown` null: all of it, whatever it
-  // shows. Without color only bold, dim and reverse are left. After it the terminal's cursor is
+  // Returns the bytes that change a terminal from `shown` to `wanted`; with null, they redraw
+  // everything. Without color, only bold, dim and reverse are used. Leaves the cursor
   // anywhere.
   friend std::string Difference(const Screen* shown, const Screen& wanted, bool color);
 
  private:
   struct Cell {
-    std::string glyph = " ";  // Empty: the second column of a wide one.
+    std::string glyph = " ";  // Empty in the second column of a wide character.
     int width = 1;
     Style style = Style::kPlain;
     bool operator==(const Cell&) const = default;

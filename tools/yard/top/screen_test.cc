@@ -51,12 +51,12 @@ TEST(ScreenTest, OnlyWhatHasChangedIsWritten) {
   EXPECT_EQ(Difference(&before, after, true), "\x1b[1;8H\x1b[0m4");
 }
 
-// A terminal may think otherwise of how wide it is.
+// Terminals disagree about the width of such characters.
 TEST(ScreenTest, AfterACharacterThatIsNotAsciiTheCursorIsPlacedAnew) {
   Screen before(10, 1), after(10, 1);
   after.Put(0, 0, "損x");
   EXPECT_EQ(Difference(&before, after, true), "\x1b[1;1H\x1b[0m損\x1b[1;3Hx");
-  // The column that the wide character also covered is written again.
+  // The second column of the wide character is redrawn.
   Screen narrow(10, 1);
   narrow.Put(0, 0, "a");
   narrow.Put(0, 2, "x");

@@ -23,11 +23,11 @@
 namespace yard::top {
 namespace {
 
-// Nothing more has come of a sequence for so long: the escape was a key.
+// If no sequence follows an ESC within this time, it was a key.
 constexpr int kEscapeMs = 50;
 constexpr int kPollMs = 1000;
 
-// Wakes the session for other reasons than keys: news, a new size, an interrupt.
+// Wakes the session for events other than keys: new facts, a new size, an interrupt.
 class Wake {
  public:
   Wake() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -45,7 +45,7 @@ class Wake {
   const runtime::UniqueFd fd_;
 };
 
-// An interrupt is noted, and wakes, for as long as this lives.
+// Records interrupts and wakes the session, for as long as it lives.
 class Interruption {
  public:
   Interruption(Interrupt* interrupt, const Wake& wake) : interrupt_(interrupt) {
@@ -70,7 +70,8 @@ class Session {
       : context_(context), interruption_(context.interrupt, wake_), model_(metric) {}
 
   absl::Status Run() {
-    // (The feed outlives the terminal: while it gives up a call the shell's screen is back.)
+    // The feed outlives the terminal, so the shell's screen is restored before pending calls are
+    // given up.
     auto feed = Feed::Start(context_, {.on_news = [this] { wake_.Up(); }});
     if (!feed.ok()) return feed.status();
     feed_ = *std::move(feed);
@@ -94,11 +95,11 @@ class Session {
     return terminal_->Write(bytes);
   }
 
-  // For keys, news, or a second.
+  // Waits for keys or news, for a second at most.
   void Await() {
     pollfd fds[] = {{.fd = context_.in, .events = POLLIN, .revents = 0},
                     {.fd = wake_.fd(), .events = POLLIN, .revents = 0}};
-    if (poll(fds, 2, keys_.is_open() ? kEscapeMs : kPollMs) < 0) return;  // A signal.
+    if (poll(fds, 2, keys_.is_open() ? kEscapeMs : kPollMs) < 0) return;  // A signal came.
     if (fds[1].revents != 0) TakeNews();
     if (fds[0].revents != 0) {
       Read();
@@ -159,7 +160,7 @@ class Session {
   std::optional<Screen> shown_;
   std::optional<absl::Status> end_;
   std::unique_ptr<Feed> feed_;
-  std::unique_ptr<Terminal> terminal_;  // Last: it is left first.
+  std::unique_ptr<Terminal> terminal_;  // Declared last, so that it is restored first.
 };
 
 }  // namespace

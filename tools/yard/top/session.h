@@ -8,8 +8,8 @@
 
 namespace yard::top {
 
-// Shows what runs on the caller's terminal until the person quits (OK), interrupts (Cancelled) or
-// the terminal goes away. FailedPrecondition without a terminal. Blocks.
+// Shows what runs, full-screen on the caller's terminal, until the user quits (OK) or interrupts
+// (Cancelled), or the terminal goes away. FailedPrecondition without a terminal. Blocks.
 absl::Status RunSession(Context& context, const std::string& metric);
 
 }  // namespace yard::top

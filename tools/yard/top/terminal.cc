@@ -16,26 +16,26 @@
 namespace yard::top {
 namespace {
 
-// Another screen, no cursor, no wrapping at the right edge.
+// Switch to the alternate screen, hide the cursor, and disable wrapping at the right edge.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
-// SIGTERM and SIGINT come as an Interrupt.
+// SIGTERM and SIGINT are missing, because they arrive as an Interrupt.
 constexpr int kEnding[] = {SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-// State that the handlers need. Only async-signal-safe calls read it.
+// State for the signal handlers, which use only async-signal-safe calls.
 termios before;
 std::atomic<int> entered_in = -1, entered_out = -1, size_changed = -1;
 std::array<struct sigaction, std::size(kEnding)> ending_before;
 struct sigaction size_before;
 
-// (A process that dies cannot do it later: that is why this is done in a handler.)
+// A signal handler restores the terminal, because the dying process has no later chance.
 void RestoreAndDie(int signal) {
   const int out = entered_out.exchange(-1);
   if (out >= 0) {
     [[maybe_unused]] const ssize_t ignored = write(out, kLeave.data(), kLeave.size());
     tcsetattr(entered_in, TCSADRAIN, &before);
   }
-  // (The handler was reset when it was called.)
+  // SA_RESETHAND has restored the default action, which now ends the process.
   raise(signal);
 }
 

@@ -10,23 +10,23 @@
 
 namespace yard::top {
 
-// A terminal that shows a full screen and sends each key at once, as long as this lives. However
-// the process ends (but for SIGKILL) it is left as it was: the destructor does that, and a handler
-// of the signals that would end the process. At most one at a time; one thread.
+// Puts a terminal into full-screen mode without line buffering, for as long as this object lives.
+// The terminal is restored however the process ends (except by SIGKILL): by the destructor, or by a
+// handler of fatal signals. At most one at a time; one thread.
 class Terminal {
  public:
-  // `changed` is a descriptor (eventfd) to which a change of the terminal's size is written.
-  // FailedPrecondition if `in` or `out` is no terminal.
+  // `changed` is an eventfd that is written to when the terminal's size changes. FailedPrecondition
+  // if `in` or `out` is not a terminal.
   static absl::StatusOr<std::unique_ptr<Terminal>> Open(int in, int out, int changed);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Columns and rows.
+  // Returns columns and rows.
   std::pair<int, int> Size() const;
-  // Blocks until the terminal has taken all of it.
+  // Blocks until the terminal has accepted all bytes.
   absl::Status Write(std::string_view bytes);
-  // As Ctrl-Z elsewhere: stops the process; comes back when it goes on. The screen is then blank.
+  // Stops the process like Ctrl-Z; returns when it is continued, with a blank screen.
   void Suspend();
 
  private:

@@ -6,7 +6,7 @@
 namespace yard::top {
 namespace {
 
-// (A process that ended unseen is not counted any more.)
+// Counters may decrease, because a process that ended unobserved is no longer counted.
 double Growth(std::uint64_t before, std::uint64_t now) {
   return static_cast<double>(now - std::min(before, now));
 }
@@ -22,7 +22,7 @@ const Rates& UsageRates::Take(const msg::UsageReplyT& usage) {
     const Counters& counters = now[task->task] = {task->attempt, task->cpu_us, task->read_bytes,
                                                   task->written_bytes, task->io_known};
     const auto found = before_.find(task->task);
-    // (The wall clock may be set back.)
+    // The wall clock may have been set back.
     if (found == before_.end() || found->second.attempt != task->attempt || passed <= 0) continue;
     const Counters& before = found->second;
     rates_.cores[task->task] = Growth(before.cpu_us, counters.cpu_us) / passed;

@@ -9,22 +9,22 @@
 
 namespace yard::top {
 
-// From and to disks, in bytes a second.
+// Disk traffic in bytes per second.
 struct DiskRate {
   double read = 0, written = 0;
 };
 
-// By task.
+// Rates by task.
 struct Rates {
-  std::map<std::string, double> cores;    // How many it uses.
-  std::map<std::string, DiskRate> disks;  // Where that is known.
+  std::map<std::string, double> cores;    // Number of cores in use.
+  std::map<std::string, DiskRate> disks;  // Only where known.
 };
 
-// From counters to rates, by what was measured before. One thread.
+// Computes rates from consecutive counters. One thread.
 class UsageRates {
  public:
-  // A task (or a new attempt of it) that was not in the measurement before has none. The same
-  // measurement again: the same answer.
+  // Takes a measurement and returns the rates. A task or attempt that was not in the previous
+  // measurement has no rates. Taking the same measurement again returns the same rates.
   const Rates& Take(const msg::UsageReplyT& usage);
 
  private:

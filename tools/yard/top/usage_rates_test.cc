@@ -28,7 +28,7 @@ TEST(UsageRatesTest, AreKnownFromTheSecondMeasurementOn) {
   EXPECT_THAT(rates.Take(Usage(1'000'000, 500)).cores, IsEmpty());
   EXPECT_THAT(rates.Take(Usage(2'000'000, 1'500'500)).cores,
               ElementsAre(Pair("j-abcde/worker-0", 1.5)));
-  // The same one again says nothing new.
+  // Repeating the same measurement changes nothing.
   EXPECT_THAT(rates.Take(Usage(2'000'000, 1'500'500)).cores,
               ElementsAre(Pair("j-abcde/worker-0", 1.5)));
 }
@@ -57,7 +57,7 @@ TEST(UsageRatesTest, DisksHaveRatesWhereTheyAreKnown) {
   EXPECT_THAT(rates.Take(usage).disks, IsEmpty());
   usage.measured_us = 5'000'000;
   usage.tasks[0]->read_bytes = 300;
-  usage.tasks[0]->written_bytes = 0;  // It ran back: what has written is gone.
+  usage.tasks[0]->written_bytes = 0;  // Decreased: the process that wrote is gone.
   const auto& disks = rates.Take(usage).disks;
   ASSERT_EQ(disks.count("j-abcde/worker-0"), 1u);
   EXPECT_EQ(disks.at("j-abcde/worker-0").read, 100);

@@ -19,7 +19,7 @@
 namespace yard::top {
 namespace {
 
-// Rows that a screen must have for a part of it.
+// Minimum screen heights for the parts of the screen.
 constexpr int kForKeys = 4, kForServices = 8, kForMetric = 10, kForOutput = 7;
 constexpr int kForNodes = 14;
 constexpr std::size_t kMostNodes = 4;
@@ -35,12 +35,12 @@ constexpr const char* kHelp[] = {
     "q                quit; nothing is stopped",
 };
 
-// The columns beside those that are always there.
+// The optional columns that are shown.
 struct Shown {
   bool gpu = false, disk = false;
 };
 
-// One column of the table; `right` aligned.
+// A column of the table; right-aligned if `right`.
 struct Column {
   const char* title;
   int width;
@@ -48,10 +48,10 @@ struct Column {
 };
 
 constexpr Column kGpu = {"GPU", 5, true}, kDisk = {"DISK/S", 9, true};
-// That a screen must have for the next column.
+// Minimum screen widths for these columns.
 constexpr int kForGpu = 60, kForDisk = 100;
 
-// The name takes what it may, the details what is left.
+// The name gets its share of the width, the details the remainder.
 std::vector<Column> Columns(int width, const Shown& shown) {
   std::vector<Column> columns = {
       {"NAME", 0, false}, {"STATE", 9, false}, {"AGE", 7, true}, {"CPU", 6, true}};
@@ -94,7 +94,7 @@ std::string Count(std::size_t count, const std::string& what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-// "  gpu 42% of 200%"; nothing where nobody says anything of one.
+// Returns "  gpu 42% of 200%"; empty if no utilisation is known.
 std::string GpuWords(const Facts& facts) {
   double percent = 0;
   std::size_t known = 0;
@@ -113,7 +113,7 @@ class Drawing {
       : model_(model), options_(options), screen_(options.width, options.height) {}
 
   Screen Draw() {
-    int first = 1, last = screen_.height();  // Rows that are free: [first, last).
+    int first = 1, last = screen_.height();  // Free rows: [first, last).
     DrawSummary();
     if (options_.keys && last >= kForKeys) DrawBottom(--last);
     if (model_.facts() == nullptr) {
@@ -138,7 +138,7 @@ class Drawing {
   }
 
  private:
-  // A frame for a file is as high as it has to be.
+  // A frame for a file has no height limit.
   bool HasRoomFor(int rows) const { return !options_.keys || screen_.height() >= rows; }
 
   void DrawSummary() {
@@ -151,7 +151,7 @@ class Drawing {
       for (const auto& task : facts->usage.tasks) memory += task->rss_bytes;
       tasks = facts->usage.tasks.size();
       absl::StrAppend(&text, "  ", Count(tasks, "task"), "  cpu ", Percent(cores));
-      // This machine has so much, with the nodes whose tasks are counted.
+      // Totals of this machine and of the connected nodes whose tasks are counted.
       std::uint64_t all_cores = facts->usage.cores, all_memory = facts->usage.memory_bytes;
       for (const msg::NodeT& node : facts->nodes) {
         if (node.state == msg::NodeState::Away) continue;
@@ -185,8 +185,8 @@ class Drawing {
     }
   }
 
-  // A line for each node: "node gpu1 of lab connected  2 of 8 slots  1 of 4 gpus". Returns the row
-  // behind them.
+  // Draws a line for each node: "node gpu1 of lab connected  2 of 8 slots  1 of 4 gpus". Returns
+  // the next free row.
   int DrawNodes(int row) {
     const auto& nodes = model_.facts()->nodes;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -226,7 +226,7 @@ class Drawing {
                                           : "nothing matches");
     }
     if (first >= last) return;
-    // The page that the selected one is on.
+    // Shows the page that contains the selected row.
     const auto page = static_cast<std::size_t>(last - first);
     for (std::size_t i = model_.place() / page * page; i < rows.size() && first < last; ++i) {
       DrawRow(first++, columns, shown, rows[i], i == model_.place());
@@ -341,7 +341,7 @@ Screen Draw(const Model& model, const ViewOptions& options) {
 }
 
 int HeightOfAll(const Model& model) {
-  // Summary, services, titles, rows (or a line instead), metric.
+  // Summary, services, titles, rows (or one line instead), metric.
   const int rows = std::max(static_cast<int>(model.rows().size()), 1);
   return 3 + rows + (model.metric().empty() ? 0 : 1);
 }

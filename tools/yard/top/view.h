@@ -11,15 +11,15 @@ struct ViewOptions {
   int width = 80;
   int height = 24;
   absl::TimeZone zone = absl::UTCTimeZone();
-  // The last line names them, or says what else is to be said. Without it this is a frame for a
-  // file: nothing is selected.
+  // The last line lists the keys or shows a message. If false, this is a frame for a file, without
+  // a selection.
   bool keys = true;
 };
 
-// The screen of a model: what has no place is left out, the table's selected row last.
+// Returns the screen of a model. Leaves out what does not fit, the table's selected row last.
 Screen Draw(const Model& model, const ViewOptions& options);
 
-// Rows of a frame for a file that shows all.
+// Returns the height of a frame for a file that shows everything.
 int HeightOfAll(const Model& model);
 
 }  // namespace yard::top

@@ -42,7 +42,7 @@ msg::JobT JobOf(const std::string& id, const std::string& name, int tasks) {
   return job;
 }
 
-// A trial that reports and a job of two tasks.
+// Returns facts with a reporting trial and a job of two tasks.
 std::shared_ptr<Facts> SomeFacts() {
   auto facts = std::make_shared<Facts>();
   facts->at = kNow;
@@ -153,7 +153,7 @@ TEST_F(ViewTest, DisksAndGpusHaveColumnsWhereThereAreAny) {
     facts->usage.gpus.push_back(std::move(gpu));
   }
   facts->usage.tasks[0]->gpus = {0, 1};
-  facts->usage.tasks[1]->gpus = {2};  // Nobody knows what it does.
+  facts->usage.tasks[1]->gpus = {2};  // Its utilisation is unknown.
   Model model;
   model.Take(facts);
   const std::string wide = Shown(model, 110, 9);
@@ -208,7 +208,7 @@ TEST_F(ViewTest, AFilterLeavesWhatMatches) {
   EXPECT_EQ(model_.mode(), Model::Mode::kFilter);
   EXPECT_EQ(model_.rows().size(), 3u);
   EXPECT_NE(Shown(model_).find(" /TRAIN_\n"), std::string::npos);
-  // Keys are text meanwhile.
+  // In this mode, keys are text.
   EXPECT_EQ(Type(model_, "q"), Order{});
   EXPECT_NE(Shown(model_).find("nothing matches"), std::string::npos);
   model_.Press({Key::Kind::kBackspace});
@@ -229,7 +229,7 @@ TEST_F(ViewTest, AskingComesBeforeStopping) {
   EXPECT_EQ(Type(model_, "jsy"), (Order{Kind::kStop, "j-train/worker-0", false}));
 }
 
-// The thing that was asked about is stopped, whatever is selected by then.
+// An answer concerns the thing in the question, whatever is selected by then.
 TEST_F(ViewTest, AnAnswerIsOfWhatWasAsked) {
   Type(model_, "s");
   auto later = SomeFacts();
@@ -268,7 +268,7 @@ TEST_F(ViewTest, OutputOfWhatIsSelected) {
   const std::string shown = Shown(model_, 40, 12);
   EXPECT_NE(shown.find(" output of t-abcde first -----"), std::string::npos) << shown;
   EXPECT_NE(shown.find(" two \\x1B]0;title\\x07\n three\n"), std::string::npos) << shown;
-  // The output is not shown for another trial.
+  // Another trial does not show this output.
   Type(model_, "j");
   EXPECT_EQ(Shown(model_).find("three"), std::string::npos);
 }
