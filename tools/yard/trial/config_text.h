@@ -7,9 +7,9 @@
 
 namespace yard {
 
-// The JSON text that `--config` stands for: what was typed, if it begins with "{" or is empty, else
-// what is in that file ("cfg.json", or "@cfg.json" as of curl), as seen from the caller's
-// directory. InvalidArgument: it is neither. Reads the file.
+// Returns the JSON text of `--config`: the typed text if it begins with "{" or is empty, else the
+// content of that file ("cfg.json", or "@cfg.json" as in curl), found from the caller's directory.
+// InvalidArgument if it is neither. Reads the file.
 absl::StatusOr<std::string> ConfigText(const std::string& typed,
                                        const std::string& working_directory);
 

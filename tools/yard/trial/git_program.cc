@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kDefaultPath[] = "/usr/bin:/bin";
 
-// A program in the repository is not taken for git.
+// Keeps only absolute directories, so that no program in the repository is run as git.
 std::string AbsolutePath(const std::string& path) {
   std::vector<std::string> places = absl::StrSplit(path, ':');
   std::erase_if(places, [](const std::string& place) { return !absl::StartsWith(place, "/"); });
@@ -45,7 +45,7 @@ bool MayBeInRepository(const std::string& directory) {
   const std::filesystem::path real = std::filesystem::canonical(directory, error);
   if (error) return true;
   for (std::filesystem::path at = real;; at = at.parent_path()) {
-    // (Git judges about a place that this process cannot look into.)
+    // If this process cannot examine a directory, git decides.
     const auto status = std::filesystem::symlink_status(at / ".git", error);
     if (status.type() != std::filesystem::file_type::not_found) return true;
     if (at == at.root_path()) return false;

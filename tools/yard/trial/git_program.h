@@ -10,16 +10,16 @@
 
 namespace yard {
 
-// Asks the `git` in one of the absolute places of the PATH of `environment`, without hooks, pager,
-// monitor and transports, whatever the configuration of the repository says: it may be a
-// stranger's. (Filters are the caller's to shut off, if the command has any.) Git takes no lock and
-// asks no person. Blocks, as ReadProgram().
+// Runs `git` from one of the absolute directories in the PATH of `environment`, with hooks, pager,
+// file system monitor and transports disabled whatever the repository's configuration says, because
+// it may be untrusted. (The caller must disable filters if the command uses any.) Git takes no
+// locks and prompts nobody. Blocks, like ReadProgram().
 ProgramOutput AskGit(const std::vector<std::string>& words, const std::string& where,
                      const std::vector<std::string>& environment, std::size_t limit,
                      absl::Duration deadline);
 
-// Whether git would look further than for a repository: a directory above has one. Asking git takes
-// longer than a trial takes to be handed over.
+// Returns true if a directory above may have a repository. This check is much cheaper than running
+// git, which takes longer than starting a trial.
 bool MayBeInRepository(const std::string& directory);
 
 }  // namespace yard

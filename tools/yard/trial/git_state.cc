@@ -1,14 +1,14 @@
-// Git runs a program that its configuration names for a dozen reasons. This file and git_program.cc
-// shut off the reasons that `rev-parse`, `status`, `diff` and `ls-files` have, one by one:
+// Git runs programs named in a repository's configuration for a dozen reasons. This file and
+// git_program.cc disable those that apply to `rev-parse`, `status`, `diff` and `ls-files`:
 // - filters (filter.NAME.clean, .process) have no switch, so each one that `git config --list`
-//   names is emptied; where it names one that `-c` cannot say, or does not answer, nothing that
-//   would run it is asked;
+//   names is set to empty; if a name cannot be given to `-c`, or git does not answer, no command
+//   that would run filters is run;
 // - external and textual diffs, the pager, renamed prefixes: by options;
-// - the monitor and hooks: by configuration of ours, which comes last;
-// - a fetch of objects that are missing (a promisor remote's uploadpack, ssh, helpers): by
+// - the file system monitor and hooks: by our own configuration, which comes last;
+// - fetching missing objects (a promisor remote's uploadpack, ssh, helpers): by environment
 //   variables;
-// - submodules: git would run itself in them, without what is shut off here for their own filters.
-//   It only compares their commits; ReadGit() asks each one itself.
+// - submodules: git would run itself in them with their own filters enabled, so git only compares
+//   their commits, and ReadGit() runs git in each submodule in the same safe way.
 
 #include "tools/yard/trial/git_state.h"
 
@@ -34,8 +34,8 @@ namespace {
 constexpr std::size_t kShort = 64 << 10;
 constexpr std::size_t kMaxConfiguration = 256 << 10;
 constexpr std::size_t kNamesShown = 100;
-constexpr std::size_t kMaxSubmodules = 100;  // Submodules of one repository.
-constexpr int kMaxDepth = 8;                 // Levels of submodules in submodules.
+constexpr std::size_t kMaxSubmodules = 100;  // Limit of submodules of one repository.
+constexpr int kMaxDepth = 8;                 // Limit of nested submodules.
 constexpr char kIgnored[] = "--ignore-submodules=dirty";
 
 bool Exists(const std::string& path) {
@@ -43,7 +43,7 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-// Relative, and leads nowhere else.
+// Returns true for a relative path without "." and "..".
 bool IsBelow(const std::string& path) {
   for (const auto name : absl::StrSplit(path, '/')) {
     if (name.empty() || name == "." || name == "..") return false;
@@ -51,7 +51,7 @@ bool IsBelow(const std::string& path) {
   return true;
 }
 
-// A filter's name from a key of the configuration, such as "filter.lfs.clean".
+// Returns a filter's name from a configuration key such as "filter.lfs.clean".
 std::optional<std::string> FilterOf(const std::string& key) {
   constexpr char kSection[] = "filter.";
   const std::size_t begin = strlen(kSection), end = key.rfind('.');
@@ -67,17 +67,17 @@ class Git {
   GitState Read(const std::string& directory);
 
  private:
-  // Options and paths with which git is asked about the files of `root`, so that no filter runs.
+  // Options and paths that make git examine the files of `root` without running filters.
   struct Filters {
     bool are_known = false;
     std::vector<std::string> off;       // Options of git.
-    std::vector<std::string> pathspec;  // Files without a filter; none: all.
+    std::vector<std::string> pathspec;  // Files without a filter; empty for all.
   };
 
   ProgramOutput Ask(const std::vector<std::string>& options, const std::vector<std::string>& words,
                     const std::string& where, std::size_t limit) const;
   Filters FiltersOf(const std::string& root) const;
-  // Entries of `git status`, "XY PATH" each.
+  // Returns the entries of `git status`, "XY PATH" each.
   std::optional<std::vector<std::string>> Status(const std::string& root, const Filters& filters,
                                                  std::vector<std::string> words) const;
   void ReadStatus(const Filters& filters, GitState* git) const;
@@ -108,7 +108,7 @@ Git::Filters Git::FiltersOf(const std::string& root) const {
     if (const auto name = FilterOf(std::string(key)); name.has_value()) names.insert(*name);
   }
   for (const std::string& name : names) {
-    // ("-c" ends a name at the first of them.)
+    // git's -c ends the name at the first '=', so such a filter cannot be disabled.
     if (absl::StrContains(name, '=')) return {};
     for (const char* setting : {".clean=", ".smudge=", ".process=", ".required=false"}) {
       filters.off.emplace_back("-c");
@@ -116,7 +116,7 @@ Git::Filters Git::FiltersOf(const std::string& root) const {
     }
   }
   filters.are_known = true;
-  // Not set at all, or turned off.
+  // Matches files whose filter attribute is unset or false.
   if (!names.empty()) filters.pathspec = {":(top,attr:!filter)", ":(top,attr:-filter)"};
   return filters;
 }
@@ -126,7 +126,7 @@ std::optional<std::vector<std::string>> Git::Status(const std::string& root, con
   words.insert(words.begin(), {"status", "--porcelain", "-z", "--no-renames", kIgnored});
   const ProgramOutput status = Ask(filters.off, words, root, kShort);
   if (!status.ok) return std::nullopt;
-  // NUL ends each, so that a name may hold anything. A part that was cut is no whole name.
+  // Entries end with NUL, so names may hold anything else. The last piece is empty or truncated.
   std::vector<std::string> entries = absl::StrSplit(status.text, '\0');
   entries.pop_back();
   return entries;
@@ -172,7 +172,7 @@ void Git::ReadDiff(const Filters& filters, GitState* git) const {
   if (!git->diff.empty()) git->dirty = true;
 }
 
-// Paths relative to `root`, which the repository names: only those below it.
+// Returns the submodules' paths relative to `root`, except untrusted ones that lead outside it.
 std::vector<std::string> Git::Submodules(const std::string& root) const {
   const std::string file = root + "/.gitmodules";
   if (!Exists(file)) return {};
@@ -199,7 +199,7 @@ std::optional<bool> Git::IsSubmoduleDirty(const std::string& root, absl::Time un
   return IsAnySubmoduleDirty(root, until, depth + 1);
 }
 
-// Nothing if one did not say.
+// Returns nothing if a submodule gave no answer.
 std::optional<bool> Git::IsAnySubmoduleDirty(const std::string& root, absl::Time until,
                                              int depth) const {
   std::optional<bool> dirty = false;

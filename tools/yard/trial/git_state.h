@@ -10,32 +10,32 @@
 
 namespace yard {
 
-// Git's answers about a directory, asked so that nothing in the repository, which may be a
-// stranger's, names a program that runs.
+// Reads git's state of a directory without running any program that the repository, which may be
+// untrusted, names.
 
-inline constexpr std::size_t kMaxDiff = 512 << 10;  // Bytes; the rest is cut off.
+inline constexpr std::size_t kMaxDiff = 512 << 10;  // Limit in bytes; the rest is cut off.
 
 struct GitState {
-  bool found = false;                  // The directory is in a work tree of git, and git answered.
-  std::string root, commit, branch;    // Empty commit: no commit yet. "HEAD": no branch.
-  std::optional<bool> dirty;           // Something is changed, or not known to git; if it said so.
+  bool found = false;                  // The directory is in a git work tree, and git answered.
+  std::string root, commit, branch;    // Empty commit: none yet. Branch "HEAD": detached.
+  std::optional<bool> dirty;           // There are changed or untracked files; unset if unknown.
   std::vector<std::string> untracked;  // The first 100, relative to the root.
-  // The first 100 files that look changed, but that only the program of a filter could tell about.
-  // They are not in `diff`.
+  // The first 100 files that look changed but have a filter, which would have to run to tell. They
+  // are not in `diff`.
   std::vector<std::string> filtered;
-  std::string diff;          // From the commit, of what git knows: `git apply` takes it there.
-  bool diff_is_cut = false;  // Or git did not give it.
+  std::string diff;          // Changes of tracked files since `commit`, for `git apply`.
+  bool diff_is_cut = false;  // Or git did not return it.
 };
 
-// Asks the `git` in one of the absolute places of the PATH of `environment`. It runs no filter,
+// Runs `git` from one of the absolute directories in the PATH of `environment`. It runs no filter,
 // hook, pager, alias, external or textual diff, monitor or transport, whatever the configuration
-// says, and no git in a submodule that this function did not start in the same way. It takes no
-// lock and never asks a person. Each question has `deadline`, and the submodules have one
-// together; what was not answered by then is empty. Blocks.
+// says; in submodules, git runs only with the same protections. Takes no locks and prompts
+// nobody. Each command has the given `deadline`, and all submodules together have one more; results
+// that are late stay empty. Blocks.
 GitState ReadGit(const std::string& directory, const std::vector<std::string>& environment,
                  absl::Duration deadline = absl::Seconds(2));
 
-// `diff` was cut off somewhere: leaves the files that are whole; where none is, all of it.
+// Shortens a truncated diff to its complete files; if no file is complete, keeps all of it.
 void EndAtAWholeFile(std::string* diff);
 
 }  // namespace yard

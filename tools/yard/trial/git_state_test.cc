@@ -49,13 +49,13 @@ class GitStateTest : public testing::Test {
   std::string Read(const std::string& path) {
     return runtime::ReadFile(directory_ + "/" + path, 1 << 20).value_or("");
   }
-  // A `git` of the test's own.
+  // Installs a fake `git`.
   void UseGit(const std::string& script) {
     std::filesystem::create_directories(directory_ + "/work/.git");
     Write("bin/git", "#!/bin/sh\n" + script, 0755);
     environment_[0] = absl::StrCat("PATH=", directory_, "/bin:/usr/bin:/bin");
   }
-  // In the work tree.
+  // Runs a script in the work tree.
   bool Shell(const std::string& script) {
     return ReadProgram({"/bin/sh", "-ec", script}, directory_ + "/work", environment_, 1 << 20,
                        kDeadline)
@@ -66,7 +66,7 @@ class GitStateTest : public testing::Test {
     ASSERT_TRUE(Shell("git init -q . && git add -A && git commit -q -m first")) << "git is needed";
   }
   GitState Ask() { return ReadGit(directory_ + "/work", environment_, kDeadline); }
-  // Makes the diff's changes in a clone of the commit; what then differs from the work tree.
+  // Applies the diff in a clone of the commit; returns how the result differs from the work tree.
   std::string DifferenceOfApplied(const std::string& diff) {
     Write("diff", diff);
     const auto compared = ReadProgram(
@@ -76,7 +76,7 @@ class GitStateTest : public testing::Test {
         directory_ + "/work", environment_, 1 << 20, kDeadline);
     return compared.ok ? compared.text : "no clone";
   }
-  // The file that a program that the repository names leaves behind.
+  // A file that a program named by the repository would leave behind.
   std::string Mark() const { return directory_ + "/ran"; }
   bool HasRun() const { return std::filesystem::exists(Mark()); }
   std::string MarkingProgram() {
@@ -193,7 +193,7 @@ TEST_F(GitStateTest, AGitInARelativePlaceOfThePathIsNotRun) {
   }
 }
 
-// ---- the differences can be applied
+// ---- The diff can be applied
 
 TEST_F(GitStateTest, TheDifferencesCanBeAppliedWhateverIsConfigured) {
   const std::string some(300, '\x01'), other(300, '\x02');
@@ -236,7 +236,7 @@ TEST_F(GitStateTest, ADiffThatIsCutEndsWithAWholeFile) {
   EXPECT_EQ(one_file, "diff --git a/a b/a\n+1");
 }
 
-// ---- files that a filter's program would have to look at
+// ---- Files whose filter would have to run
 
 TEST_F(GitStateTest, AFileThatOnlyAFilterCouldTellAboutIsNamedAndNotCompared) {
   Write("work/.gitattributes", "*.bin filter=x\nplain.bin -filter\n");
@@ -260,10 +260,10 @@ TEST_F(GitStateTest, AFileThatOnlyAFilterCouldTellAboutIsNamedAndNotCompared) {
   EXPECT_THAT(git.diff, Not(HasSubstr("content")));
 }
 
-// ---- no program of the repository runs
+// ---- No program of the repository runs
 
-// Keys of git-config(1) whose value is a command, or a place of some. `runs` is what would run the
-// program without ReadGit's care; empty where none of the commands that it uses would.
+// Keys of git-config(1) whose value is a command, or a place of commands. `runs` is a command that
+// would run the program without ReadGit()'s precautions; empty if none of those it uses would.
 struct CommandKey {
   const char* key;
   const char* runs = "";
@@ -336,8 +336,8 @@ const CommandKey kCommandKeys[] = {
 
 class EveryCommandKeyTest : public GitStateTest {
  protected:
-  // A changed and a touched file, to which all that attributes can name applies; each of `keys`
-  // names a program of its own.
+  // Makes a changed and a touched file with all attributes that can name programs; each of `keys`
+  // names its own program.
   void Prepare(const std::vector<std::string>& keys) {
     Write("work/touched", "same\n");
     MakeRepository();
@@ -359,7 +359,7 @@ class EveryCommandKeyTest : public GitStateTest {
               "reference-transaction; do cp ../marks .git/hooks/$hook; done; "
               "touch -d 2020-01-01 touched; echo 'print(2)' > train.py; rm -f ../ran"));
   }
-  // As in a file: `git config` refuses to write some of them.
+  // Written to the file directly, because `git config` refuses some of them.
   static std::string Setting(const std::string& key, const std::string& program) {
     const std::size_t section = key.find('.'), name = key.rfind('.');
     std::string head = key.substr(0, section);
@@ -390,7 +390,7 @@ std::vector<CommandKey> KeysThatGitWouldRun() {
   for (const CommandKey& key : kCommandKeys) {
     if (*key.runs != '\0') keys.push_back(key);
   }
-  keys.push_back({"filter.a=b.clean"});  // (git-config takes no such name on a command line.)
+  keys.push_back({"filter.a=b.clean"});  // git-config refuses such names on its command line.
   return keys;
 }
 
@@ -409,7 +409,7 @@ TEST_F(EveryCommandKeyTest, NoProgramOfAnyOfThemRuns) {
   EXPECT_FALSE(HasRun()) << Read("ran");
 }
 
-// A commit one of whose files is not there, but at a remote: git fetches it where it may.
+// A commit with a missing file that git would fetch from a promisor remote.
 class PromisorTest : public GitStateTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(PromisorTest, NothingIsFetched) {

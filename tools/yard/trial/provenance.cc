@@ -36,7 +36,7 @@ std::string BaseName(const std::string& path) { return path.substr(path.rfind('/
 
 }  // namespace
 
-// "python3.11", but no program of the caller's that is called like it.
+// Returns true for "python3.11", but not for other names that begin like it.
 bool IsPython(std::string_view name) {
   constexpr std::string_view kPython = "python";
   return name.substr(0, kPython.size()) == kPython &&

@@ -10,19 +10,20 @@
 
 namespace yard {
 
-// Where a run comes from, as far as its caller's directory can say.
+// Provenance of a run, as far as the caller's directory shows it.
 
-// Facts that the programs of one command have in common.
+// Facts common to the programs of one command.
 struct Provenance {
   GitState git;
   std::string working_directory, hostname, user, yard;
-  std::string python;  // Version of Python, if Python runs the program; else empty.
+  std::string python;  // Version of Python if it runs the program; else empty.
 };
-// Blocks for git and python, a few seconds at most.
+// Blocks on git and python, for a few seconds at most.
 Provenance ReadProvenance(const std::string& program, const std::string& working_directory,
                           const std::vector<std::string>& environment);
 
-// As the trainer keeps it: command, argv, working_directory, hostname, user, seed, versions, git.
+// Returns the trainer's format: command, argv, working_directory, hostname, user, seed, versions,
+// git.
 nlohmann::ordered_json ToJson(const Provenance& provenance, const std::vector<std::string>& argv,
                               std::uint64_t seed);
 

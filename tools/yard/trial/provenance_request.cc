@@ -11,8 +11,8 @@
 namespace yard {
 namespace {
 
-// Limits for provenance with arguments: it says them twice and is kept with the trial. Longer
-// provenance goes without them.
+// Limits for provenance that includes the arguments, which it contains twice and which are stored
+// with the trial. Longer provenance omits them.
 constexpr std::size_t kLong = 480 << 10;
 constexpr std::size_t kManyArguments = 9'000;
 

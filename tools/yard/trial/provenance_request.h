@@ -8,12 +8,12 @@
 
 namespace yard {
 
-// Says in a request that is complete but for that (and has options) where its run comes from.
-// A request has a mebibyte, and a run starts however much is uncommitted where it is started: so
-// this takes what room is left. First the arguments are left out, which are in the request anyway,
-// then the end of the differences is cut off; the JSON says which.
+// Adds the provenance to a request that is otherwise complete (and has options). A request may have
+// 1 MiB, and a run must start however many changes are uncommitted, so this uses the remaining
+// space: it first omits the arguments, which are in the request anyway, then truncates the diff;
+// the JSON records either.
 //
-// The first of many trials of one command has the differences: `first` is its id for the others.
+// If one command has many trials, only the first has the diff; the others refer to its id, `first`.
 void AddProvenance(const Provenance& provenance, const std::string& first,
                    msg::RunTrialRequestT* request);
 

@@ -28,7 +28,7 @@ class ProvenanceTest : public testing::Test {
     std::filesystem::create_directories(std::filesystem::path(whole).parent_path());
     ASSERT_TRUE(runtime::WriteFileAtomically(whole, text, mode).ok());
   }
-  // A `git` of the test's own.
+  // Installs a fake `git`.
   void UseGit(const std::string& script) {
     std::filesystem::create_directories(directory_ + "/.git");
     Write("bin/git", "#!/bin/sh\n" + script, 0755);

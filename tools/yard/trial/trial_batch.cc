@@ -47,7 +47,7 @@ class TrialBatchImpl : public TrialBatch {
   }
 
   int Await() override {
-    // Trials may have started while the first stops were on their way.
+    // Trials may have started while the first stop requests were being sent.
     if (IsInterrupted()) StopAll();
     for (const std::string& id : Ids()) {
       const auto trial = AwaitOne(id);
@@ -69,7 +69,7 @@ class TrialBatchImpl : public TrialBatch {
   bool interrupted() override { return IsInterrupted(); }
 
  private:
-  // Until it has ended or is paused.
+  // Waits until the trial has ended or is paused.
   absl::StatusOr<msg::TrialT> AwaitOne(const std::string& id) {
     msg::TrialT trial;
     const auto ended = FollowTrial(
@@ -109,7 +109,7 @@ class TrialBatchImpl : public TrialBatch {
       _exit(kInterrupted);
     }
     Say("stopping all of them (Ctrl-C again leaves them running)");
-    // Not here: a second Ctrl-C is to be heard.
+    // Not on this thread, which must stay free to handle a second Ctrl-C.
     stopper_ = std::thread([this] { StopAll(); });
   }
 
@@ -162,12 +162,12 @@ class TrialBatchImpl : public TrialBatch {
   bus::Client& client_;
   std::map<msg::TrialState, std::size_t> counts_;
   std::size_t rest_ = 0;
-  Mutex mutex_;  // The other thread is that of Ctrl-C.
+  Mutex mutex_;  // Shared with the signal thread.
   std::vector<std::string> ids_ ABSL_GUARDED_BY(mutex_);
   std::string progress_ ABSL_GUARDED_BY(mutex_);
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread stopper_;  // Made once, by the thread of Ctrl-C.
+  std::thread stopper_;  // Created once, by the signal thread.
 };
 
 }  // namespace

@@ -13,27 +13,27 @@
 
 namespace yard {
 
-// The trials of one command, started and waited for together. Blocks; one thread.
+// Starts the trials of one command and waits for them. Methods block; one thread.
 //
-// While there is one, Ctrl-C asks all that were started to stop and starts no more; a second one
-// ends the process and leaves them alone.
+// While an object exists, Ctrl-C asks all started trials to stop and prevents further starts; a
+// second Ctrl-C exits the process and leaves them running.
 class TrialBatch {
  public:
-  // Neither is owned; both outlive it.
+  // `context` and `client` are not owned, and must outlive the batch.
   static std::unique_ptr<TrialBatch> Create(Context* context, bus::Client* client);
   virtual ~TrialBatch() = default;
 
-  // Starts one and prints its id (with --json nothing). Cancelled after Ctrl-C.
+  // Starts a trial and prints its id (not with --json). Cancelled after Ctrl-C.
   virtual absl::StatusOr<msg::TrialT> Start(const msg::RunTrialRequestT& request) = 0;
-  // Waits until each has ended or is paused, with one line of progress on a terminal, a line for
-  // each that fails, and a last one; with --json each trial is an object. The exit code: 1 if one
-  // has failed, 130 after Ctrl-C.
+  // Waits until each trial has ended or is paused. Shows a progress line on a terminal, a line for
+  // each failure, and a summary; with --json an object for each trial. Returns the exit code: 1 if
+  // a trial failed, 130 after Ctrl-C.
   virtual int Await() = 0;
-  // True after Ctrl-C.
+  // Returns true after Ctrl-C.
   virtual bool interrupted() = 0;
 };
 
-// "100 trials: 97 done, 2 failed, 1 paused".
+// Returns "100 trials: 97 done, 2 failed, 1 paused".
 std::string CountsLine(const std::map<msg::TrialState, std::size_t>& counts);
 
 }  // namespace yard

@@ -27,7 +27,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLogLines = 10;
 constexpr int kLogLineWidth = 500;
-constexpr std::size_t kLogLineBytes = 8 * kLogLineWidth;  // Enough for it.
+constexpr std::size_t kLogLineBytes = 8 * kLogLineWidth;  // Upper bound for that width.
 
 void AddLine(std::string& text, const char* key, const std::string& value) {
   if (value.empty()) return;
@@ -38,7 +38,7 @@ absl::Duration Milliseconds(std::uint64_t count) {
   return absl::Milliseconds(static_cast<std::int64_t>(count));
 }
 
-// "training_iteration >= 10, acc >= 0.5"
+// Returns "training_iteration >= 10, acc >= 0.5".
 std::string BoundsLine(const std::string& stop) {
   std::vector<std::string> bounds;
   const json object = MetricNumbers(stop);
@@ -64,7 +64,7 @@ std::string StatisticsTable(const msg::TrialDetailsReplyT& details, int width) {
   return table.ToString(width);
 }
 
-// A line of the log. In a text of several only the first has its time.
+// A line of the log. If a text has several lines, only the first has a time.
 struct LogLine {
   std::int64_t time_us = 0;
   absl::string_view text;
@@ -85,7 +85,7 @@ std::string LogText(const msg::TrialDetailsReplyT& details, absl::TimeZone zone)
   for (std::size_t i = left_out; i < lines.size(); ++i) {
     const std::string shown =
         FitText(runtime::Printable(runtime::Std(lines[i].text)), kLogLineWidth);
-    // Lines without a time are as far to the right.
+    // Lines without a time are indented by the same width.
     const std::string time = LocalTime(lines[i].time_us, zone);
     time_width = std::max(time_width, time.size());
     AddLine(text, "log", absl::StrFormat("%-*s  %s", static_cast<int>(time_width), time, shown));
@@ -93,21 +93,21 @@ std::string LogText(const msg::TrialDetailsReplyT& details, absl::TimeZone zone)
   return text;
 }
 
-// "chief 1, worker 3"
+// Returns "chief 1, worker 3".
 std::string TasksLine(const msg::TrialOptionsT& options) {
   return absl::StrJoin(options.tasks, ", ", [](std::string* text, const auto& tasks) {
     absl::StrAppend(text, tasks->type, " ", tasks->count);
   });
 }
 
-// The resources and limits of each task, by the keys of a job file.
+// Returns the resources and limits of each task, with the keys of a job file.
 nlohmann::ordered_json ResourcesOf(const msg::TrialOptionsT& options) {
   auto object = nlohmann::ordered_json::object();
   PutResources(options.resources, options.process_limits, options.control_limits.get(), &object);
   return object;
 }
 
-// "4GiB", "0.5", "gpu=1, slots=2"
+// Returns "4GiB", "0.5" or "gpu=1, slots=2".
 std::string ValueLine(const nlohmann::ordered_json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return value.dump();

@@ -9,14 +9,14 @@
 
 namespace yard {
 
-// Details that `yard show TRIAL` prints beyond the trial itself: its request, checkpoints,
-// statistics, the program's words in its log.
+// Formats the details that `yard show TRIAL` adds to the trial: its request, checkpoints,
+// statistics, and the log of messages from its program.
 
-// Lines of "key        value" and a table of the metrics' statistics; what was not asked for has no
-// line. The log has its last 10 lines here, long ones cut. Printable.
+// Returns lines "key        value" and a table of the metrics' statistics; omits properties that
+// were not requested. Shows the last 10 lines of the log, shortened. Printable.
 std::string DetailsText(const msg::TrialDetailsReplyT& details, int width = 0,
                         absl::TimeZone zone = absl::UTCTimeZone());
-// Members for the trial's object: `options` (times in seconds; what has no value is left out),
+// Returns members for the trial's JSON object: `options` (times in seconds; empty ones omitted),
 // `config`, `seed`, `max_restarts`, `statistics` by metric, `checkpoints`, `events_waiting`, `log`.
 nlohmann::json DetailsToJson(const msg::TrialDetailsReplyT& details);
 

@@ -19,11 +19,11 @@ constexpr int kMaxDepth = 32;
 struct Axis {
   std::string name;
   std::vector<TrialConfig> values;
-  std::vector<std::string> words;  // As they were typed.
+  std::vector<std::string> words;  // As typed.
 };
 
-// Calls `visit` for each character outside of strings, with the depth of brackets around it. False
-// once `visit` is.
+// Calls `visit` for each character outside of strings, with the depth of the brackets around it.
+// Returns false as soon as `visit` does.
 template <typename Visit>
 bool Scan(std::string_view text, Visit visit) {
   int depth = 0;
@@ -42,12 +42,12 @@ bool Scan(std::string_view text, Visit visit) {
   return true;
 }
 
-// (The library's own way to write JSON is recursive.)
+// The JSON library writes recursively, so deep values are refused.
 bool IsTooDeep(std::string_view text) {
   return !Scan(text, [](std::size_t, char, int depth) { return depth <= kMaxDepth; });
 }
 
-// At the commas that are not inside of a value.
+// Splits at commas that are not inside a value.
 std::vector<std::string_view> SplitValues(std::string_view text) {
   std::vector<std::string_view> values;
   std::size_t begin = 0;
@@ -67,8 +67,8 @@ absl::Status GridError(std::string_view flag, std::string_view problem) {
       absl::StrCat("--grid ", runtime::Printable(std::string(flag)), ": ", runtime::Absl(problem)));
 }
 
-// A decimal number that is none of JSON, as people and other languages write it: ".5", "1.", "+2".
-// (007 may be the name of something.)
+// Returns a decimal number in a form that JSON lacks: ".5", "1.", "+2". Not 007, which may be a
+// name.
 std::optional<TrialConfig> LooseNumber(std::string_view word) {
   std::string_view digits = word;
   if (!digits.empty() && (digits[0] == '+' || digits[0] == '-')) digits.remove_prefix(1);

@@ -44,7 +44,7 @@ absl::StatusOr<std::int32_t> ParseNumber(const char* flag, const std::string& te
   return number;
 }
 
-// Milliseconds, 0 for an empty text.
+// Returns milliseconds; 0 for an empty text.
 absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& text,
                                         std::int64_t largest) {
   if (text.empty()) return 0;
@@ -58,10 +58,10 @@ absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& tex
 }
 
 constexpr std::size_t kLongestStop = 4096;
-// The best so many stay, and the newest one.
+// Default: keep this many of the best checkpoints, and the newest one.
 constexpr std::int32_t kKeptCheckpoints = 3;
 
-// "loss<0.02" is the pair of "loss" and "<0.02"; "acc=0.9", as "acc>=0.9", that of "acc" and 0.9.
+// Parses "loss<0.02" into "loss" and "<0.02"; "acc=0.9" and "acc>=0.9" into "acc" and 0.9.
 std::optional<std::pair<std::string, Json>> ParseBound(const std::string& word) {
   std::size_t end = word.find_last_of("<>=");
   if (end == word.npos) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<std::pair<std::string, Json>> ParseBound(const std::string& word) 
   return std::pair(word.substr(0, begin), std::move(number));
 }
 
-// "NAME=NUMBER", "NAME<NUMBER" and so on, and JSON objects, all as one object; empty without any.
+// Merges "NAME=NUMBER", "NAME<NUMBER" and so on, and JSON objects, into one object; empty for none.
 absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
   static constexpr char kForm[] =
       "METRIC=NUMBER (reached at or above it), METRIC<NUMBER (also <=, >, >=) or a JSON object";
@@ -94,7 +94,7 @@ absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
     if (!all.contains(name)) {
       all[name] = std::move(number);
     } else {
-      // Two sides of one metric.
+      // A metric with both a lower and an upper bound.
       if (!all[name].is_array()) all[name] = Json::array({all[name]});
       all[name].push_back(std::move(number));
     }
@@ -102,7 +102,7 @@ absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
   return all.empty() ? "" : all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A metric, or the whole object.
+// Accepts a metric's name, or the whole JSON object.
 absl::StatusOr<std::string> ParsePlateau(const std::string& text) {
   if (text.empty()) return text;
   if (text[0] != '{') {
@@ -114,7 +114,7 @@ absl::StatusOr<std::string> ParsePlateau(const std::string& text) {
   return text;
 }
 
-// Tasks of a cluster; none for a single task.
+// Returns the tasks of a cluster; empty for a single task.
 absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
     const TaskCountFlags& flags) {
   const auto counts = flags.Counts();
@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
   return tasks;
 }
 
-// "TRIAL", "TRIAL:end", "TRIAL:start"; a name may have colons of its own.
+// Parses "TRIAL", "TRIAL:end", "TRIAL:start" and "TRIAL:success"; a name may contain colons.
 std::vector<std::unique_ptr<msg::AfterTrialT>> ParseAfter(const std::vector<std::string>& texts) {
   constexpr std::pair<std::string_view, msg::TrialMilestone> kMilestones[] = {
       {":end", msg::TrialMilestone::Ended},
@@ -152,7 +152,7 @@ std::vector<std::unique_ptr<msg::AfterTrialT>> ParseAfter(const std::vector<std:
   return all;
 }
 
-// Writes the resources and limits of each task into `options`.
+// Sets the resources and limits of each task in `options`.
 absl::Status SetResources(const TaskResourceFlags& flags, msg::TrialOptionsT* options) {
   JobDraft draft;
   if (absl::Status status = flags.Apply(&draft); !status.ok()) return status;

@@ -15,40 +15,40 @@
 
 namespace yard {
 
-// The flags of `yard run` that say more of a trial than its program. The object outlives the
-// OptionSet that parses into it.
+// The flags of `yard run` about a trial, except its program. Must outlive the OptionSet that parses
+// into it.
 class TrialFlags {
  public:
-  // Help has a line for --grid, and names some of the others.
+  // Declares the flags. The help has a line for --grid, and names some of the others.
   void Declare(OptionSet& options);
-  // Declares the flags that each trial of a sweep may have, without lines of help.
+  // Declares the flags that trials of a sweep may have, hidden from the help.
   void DeclareForSweep(OptionSet& options);
-  // Sets a flag, named without its dashes, that the command line has not given; a switch is "true".
-  // False: a sweep's trials have no such flag.
+  // Sets a flag, named without dashes, unless it was given; the value of a switch is "true".
+  // Returns false if trials of a sweep have no such flag.
   bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
 
-  // The options of the request to the trainer, but for provenance, group and the files that come
-  // along. Relative paths begin
-  // in `working_directory`. InvalidArgument begins with the flag. (The trainer checks the meaning
-  // of a criterion.)
+  // Returns the options for the trainer, without provenance, group and
+  // accompanying files. Relative paths are resolved from `working_directory`.
+  // InvalidArgument messages begin with the flag. (The trainer checks the meaning
+  // of criteria.)
   absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
 
-  // For the trial to save and end when it is told to; 0: the trainer's.
+  // Time for the trial to save and exit after a stop, in milliseconds; 0 for the trainer's default.
   absl::StatusOr<std::uint32_t> GraceMs() const;
 
-  // Function of the trainer, to run instead of a program; empty: none.
+  // Function of the trainer to run in place of a program; empty if none.
   const std::string& function() const { return function_; }
   const std::string& from() const { return from_; }
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
   const AlongFlags& along() const { return along_; }
   const EngineFlags& engine() const { return engine_; }
-  // Pool that was named; empty: none.
+  // The named pool; empty if none.
   const std::string& pool() const { return pool_; }
-  // The trial runs in a pool that no flag names.
+  // Call if the trial runs in a pool that no flag names.
   void RunInPool() { runs_in_pool_ = true; }
   bool fail_fast() const { return fail_fast_; }
-  // A name that is taken gets a number.
+  // If the name is taken, a number is appended.
   bool again() const { return again_; }
 
  private:
@@ -68,8 +68,8 @@ class TrialFlags {
   EngineFlags engine_;
 };
 
-// Takes from `other`, a trial of the same program, its pool, its tasks and the resources and limits
-// of each of them, unless `options` say otherwise.
+// Copies from `other`, a trial of the same program, its pool, its tasks and their resources and
+// limits, unless `options` set them.
 void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options);
 
 }  // namespace yard

@@ -18,7 +18,7 @@ bool IsOfName(char c) {
          c == '-' || c == '.' || c == '/';
 }
 
-// The name that begins here and is followed by `end`; empty if no name is.
+// Returns the name at the beginning of `text` if `end` follows it; otherwise empty.
 std::string_view NameBefore(std::string_view text, std::string_view end) {
   std::size_t size = 0;
   while (size < text.size() && IsOfName(text[size])) ++size;
@@ -49,7 +49,7 @@ absl::Status Unknown(std::string_view name, const std::map<std::string, std::str
                                                  " (write {{", word, "}} for the word itself)"));
 }
 
-// As the trainer wants it, before the first trial is started.
+// The trainer's rules, checked before the first trial starts.
 absl::Status CheckName(const std::string& name) {
   if (name.size() > kLongestName) {
     return absl::InvalidArgumentError(

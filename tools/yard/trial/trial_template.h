@@ -12,37 +12,38 @@
 
 namespace yard {
 
-// Words that differ from trial to trial: "--lr={lr}". Pure.
+// Words that differ between trials: "--lr={lr}". Pure.
 
-// Names that can stand between braces, and their values: each value of the configuration, those of
-// nested objects under names joined by "/"; strings as their characters, numbers of the grid as
-// they were typed, other values as JSON. `index` counts the command's trials from 0, unless the
-// configuration has one.
+// Returns the names that may stand in braces, with their values: each value of the configuration,
+// with "/" between the names of nested objects. Strings are their characters, numbers of the grid
+// as typed, other values JSON. `index` is the number of the trial in the command, from 0, and a
+// name too, unless the configuration has it.
 std::map<std::string, std::string> TemplateValues(const ExpandedTrial& trial, std::size_t index);
 
-// `text` with each {NAME} replaced. NAME is letters, digits and any of _-./; other braces stay as
-// they are ("{}", "{ x }", "{\"a\":1}"). {{NAME}} is {NAME}, and "{{" a brace. InvalidArgument: an
-// unknown NAME; the message has those there are.
+// Replaces each {NAME} in `text`. NAME consists of letters, digits and _-./; other braces stay
+// unchanged ("{}", "{ x }", "{\"a\":1}"). {{NAME}} becomes {NAME}, and "{{" a brace.
+// InvalidArgument for an unknown NAME lists the known ones.
 absl::StatusOr<std::string> FillTemplate(std::string_view text,
                                          const std::map<std::string, std::string>& values);
-// The same of the names that there are: all other braces stay.
+// The same, but leaves unknown names unchanged.
 std::string FillKnown(std::string_view text, const std::map<std::string, std::string>& values);
 
 // The parts that differ between the trials of a command.
 struct TrialDraft {
-  std::string name;  // Empty: its id.
+  std::string name;  // Empty for its id.
   std::vector<std::string> argv;
   std::string config;  // JSON.
   std::string logdir;
 };
 
-// One for each configuration, all as `pattern` with its templates filled in. InvalidArgument also
-// if two have the same name, or one has a name that no run can have: before any of them is started.
+// Returns a draft for each configuration, from `pattern` with its templates filled in.
+// InvalidArgument also if two drafts have the same name, or a name is invalid for a run: before any
+// trial starts.
 absl::StatusOr<std::vector<TrialDraft>> DraftTrials(const TrialDraft& pattern,
                                                     const std::vector<ExpandedTrial>& trials);
-// The only one of its command: filled in is what its configuration (a JSON object, or empty) has.
-// A word of a program alone may have braces for a shell of its own, so all others stay.
-// InvalidArgument: --config is none.
+// Returns the draft of a single trial, with the names of its configuration (a JSON object, or
+// empty) filled in. Other braces stay, because a program's words may be meant for a shell.
+// InvalidArgument if --config is not a JSON object.
 absl::StatusOr<TrialDraft> DraftTrial(const TrialDraft& pattern);
 
 }  // namespace yard
