@@ -31,7 +31,7 @@ constexpr std::uint32_t kMostListed = 1000;
 
 using Alert = std::unique_ptr<msg::AlertT>;
 
-// Unacknowledged alerts come first, of each the newest first.
+// Sorts unacknowledged alerts first; within each group, the newest first.
 bool IsBefore(const Alert& a, const Alert& b) {
   if (a->acknowledged != b->acknowledged) return b->acknowledged;
   return std::pair(a->time_us, a->id) > std::pair(b->time_us, b->id);
@@ -56,7 +56,7 @@ class Alerts : public Verb {
     if (!client.ok()) return Fail(context, "alerts", client.status());
     if (!acknowledged_.empty()) return Acknowledge(context, **client);
     if (!follows_) return List(context, **client);
-    // It listens before it lists, so that none is missed; one may be in both.
+    // Subscribes before it lists, so that no alert is missed; one alert may appear in both.
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     auto node = context.node();
     if (!node.ok()) return Fail(context, "alerts", node.status());
@@ -76,7 +76,7 @@ class Alerts : public Verb {
       if (!item.has_value()) break;
       *context.out << item->text << "\n";
       context.out->flush();
-      if (!context.out->good()) break;  // Nobody reads any more.
+      if (!context.out->good()) break;  // The reader of stdout is gone.
     }
     if (context.interrupt != nullptr) context.interrupt->Handle({});
     return code;
@@ -134,7 +134,7 @@ class Alerts : public Verb {
   }
 
   int Acknowledge(Context& context, bus::Client& client) const {
-    std::vector<std::string> left;  // Ids that no service has named.
+    std::vector<std::string> left;  // Ids that no service has recognised so far.
     bool all = false;
     for (const std::string& id : acknowledged_) {
       if (id == "all") {
@@ -187,7 +187,7 @@ class Alerts : public Verb {
       const msg::Alert* const said = event.body_as_Alert();
       if (said == nullptr) return;
       const std::unique_ptr<msg::AlertT> alert(said->UnPack());
-      // That somebody has acknowledged one is no new alert.
+      // An event with from == to reports an acknowledgement, not a new alert.
       const msg::Span* const span = event.span();
       if (span != nullptr && span->from() == span->to()) return;
       EventQueue::Item item{.topic = std::string(topic)};

@@ -72,7 +72,7 @@ class Apply : public Verb {
       std::string id = step.id;
       const absl::Status done = dry_run_ ? absl::OkStatus() : Do(context, client, fleet, step, &id);
       if (!done.ok()) {
-        // The others do not depend on it, or wait for it.
+        // The other jobs do not depend on this one, so they are still applied.
         code = Fail(context, "apply",
                     absl::Status(done.code(), absl::StrCat(runtime::Printable(step.name), ": ",
                                                            done.message())));
@@ -109,7 +109,7 @@ class Apply : public Verb {
     return absl::OkStatus();
   }
 
-  // Ends it, and waits for that: two jobs of a name cannot live.
+  // Stops the job and waits for its end, because two live jobs cannot share a name.
   absl::Status Stop(Context& context, bus::Client& client, const FleetStep& step) const {
     msg::StopJobRequestT stop;
     stop.job = step.id;
@@ -124,7 +124,7 @@ class Apply : public Verb {
     return ended.status();
   }
 
-  // Takes the job's draft.
+  // Completes the job's draft into a spec. Moves the draft out of `job`.
   static absl::StatusOr<msg::JobSpecT> SpecOf(const Context& context, const Fleet& fleet,
                                               FleetJob& job) {
     auto spec = CompleteJob(std::move(job.draft), CallersEnvironment(context.environment),

@@ -94,9 +94,9 @@ class Call : public Verb {
     return kDone;
   }
 
-  // One object a line; `indent` 2 lays it out for a person on a terminal, which is never driven by
-  // what a message holds. With a field, prints its value alone, text as it is; false if the message
-  // lacks the field.
+  // Prints one JSON object a line, or laid out with `indent` spaces on a terminal (control
+  // characters of the message are escaped). With --field, prints only that value, a string without
+  // quotes. Returns false if the message lacks the field.
   bool Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope,
              int indent = -1) const {
     const nlohmann::json json = messages.ToJson(envelope);
@@ -128,7 +128,7 @@ class Call : public Verb {
     Table table({"SERVICE", "METHOD", "ROLE", "REQUEST", "FIELDS"});
     for (const std::string& service : services) {
       for (const MessageSchema::Method& method : schema.Methods(service)) {
-        // Methods that every service has are told once.
+        // Methods that every service has are listed once.
         if (method.info.service.empty() && services.size() > 1 && service != services.front()) {
           continue;
         }

@@ -11,10 +11,10 @@
 namespace yard {
 namespace {
 
-// Each script asks `yard completion complete -- WORD...` (tools/yard/complete.h) and quotes what
-// comes as its shell does. Exit code 1: the shell's own completion of paths.
+// Each script calls `yard completion complete -- WORD...` (tools/yard/complete.h) and quotes the
+// answers as its shell requires. On exit code 1 the shell completes paths itself.
 
-// Bash splits words at = and : too, and wants only what comes behind them.
+// Bash also splits words at = and :, and expects only the part after the last of them.
 constexpr std::string_view kBash =
     R"sh(# Completion of yard for bash: eval "$(yard completion bash)"
 _yard() {

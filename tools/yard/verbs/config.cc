@@ -33,13 +33,13 @@ namespace yard {
 namespace {
 
 constexpr std::string_view kActions[] = {"check", "show", "flags", "reload", "enable"};
-// Settings that no part of a yard can change while it runs: tasks write into the one, and are run
-// by the other.
+// Settings that cannot change while the yard runs: running tasks write into `logdir`, and a running
+// `trainer` program manages the trials.
 constexpr std::string_view kFixed[] = {"logdir", "trainer"};
 constexpr char kLogLevel[] = "--log_level=";
-constexpr std::size_t kLongestLine = 1 << 20;  // Limit of a process's command line.
+constexpr std::size_t kLongestLine = 1 << 20;  // Limit of a process's command line, in bytes.
 
-// Where a setting comes from that has no origin of its own.
+// Returns the origin of a setting; "an earlier yard up" if none is recorded.
 std::string OriginOf(const Wanted& wanted, const std::string& key) {
   const auto origin = wanted.origins.find(key);
   return origin == wanted.origins.end() ? "an earlier yard up" : origin->second;
@@ -82,7 +82,7 @@ class Config : public Verb {
     return Fail(context, "config", absl::InvalidArgumentError(what));
   }
 
-  // The errors of a file, each on a line that begins with its place.
+  // Prints the errors of a settings file, each on a line that begins with its position.
   static int FailFile(Context& context, const absl::Status& status) {
     if (!absl::IsInvalidArgument(status)) return Fail(context, "config", status);
     return Wrong(context, absl::StrCat("this is no configuration:\n", status.message()));
@@ -95,7 +95,8 @@ class Config : public Verb {
                      "prints its keys)"));
   }
 
-  // The file that was named, else that of the yard, else the standard one; read and checked.
+  // Reads and checks the named file, else the file that the yard was started with, else the
+  // standard one.
   absl::StatusOr<SettingsFile> GoodFile(const Context& context, const std::string& named,
                                         const std::optional<Wanted>& noted = std::nullopt) const {
     auto file = FindSettings(context, named.empty() && noted.has_value() ? noted->file : named);
@@ -140,7 +141,7 @@ class Config : public Verb {
     Wanted wanted;
   };
 
-  // The settings of the yard, else those that `yard up` would take.
+  // Returns the settings of the running yard, else those that `yard up` would use.
   absl::StatusOr<Shown> WhatHolds(const Context& context) const {
     const auto noted = ReadWanted(context.locations);
     if (!noted.ok()) return noted.status();
@@ -205,7 +206,7 @@ class Config : public Verb {
     if (!file.ok()) return FailFile(context, file.status());
     std::vector<std::string> flags;
     if (file->has_value()) {
-      // A unit that gets a wrong flag would be started again and again.
+      // A systemd unit with a wrong flag would be restarted endlessly.
       if (absl::Status good = CheckSettings(context, **file); !good.ok()) {
         return FailFile(context, good);
       }
@@ -221,7 +222,7 @@ class Config : public Verb {
       return kDone;
     }
     for (std::string& flag : flags) flag = runtime::ShellWord(flag);
-    // (For `eval`: a terminal gets no other bytes than a shell.)
+    // The output is for `eval`, so pipes get the exact bytes; only terminals get escaped text.
     const std::string line = absl::StrJoin(flags, " ");
     *context.out << (context.out_is_terminal ? runtime::Printable(line) : line) << "\n";
     return kDone;
@@ -254,8 +255,8 @@ class Config : public Verb {
     return found == settings.end() ? "" : found->second;
   }
 
-  // Makes the settings that the yard is to have: the file, under the flags that `yard up` was told
-  // beside it. Settings that cannot change stay, and are added to `fixed`.
+  // Returns the settings after a reload: those of the file, overridden by the flags given to `yard
+  // up`. Settings that cannot change keep their value and are added to `fixed`.
   static Wanted Next(const Wanted& running, const SettingsFile& file, std::vector<Change>* fixed) {
     Wanted next = file.wanted;
     const auto before = SettingsOf(running), in_file = SettingsOf(file.wanted);
@@ -264,7 +265,7 @@ class Config : public Verb {
       const std::string is = ValueIn(before, key), asked = ValueIn(in_file, key);
       const bool from_flag = ValueIn(running.origins, key) == kFromFlag;
       if (is == asked || from_flag || (key == "logdir" && asked == running.logdir)) continue;
-      // (A file that does not say where runs are leaves them where they are.)
+      // A file without a logdir keeps the current one.
       if (key == "logdir" && asked.empty()) continue;
       fixed->push_back({key, key == "logdir" ? running.logdir : is, asked,
                         "not while the yard runs; next: yard down && yard up"});
@@ -287,7 +288,7 @@ class Config : public Verb {
     return next;
   }
 
-  // The setting `key` of `next` is that of `running`.
+  // Copies the setting `key` from `running` to `next`.
   static void TakeFlag(const Wanted& running, const std::string& key, Wanted* next) {
     if (key == "slots") next->slots = running.slots;
     if (key == "resources") next->resources = running.resources;
@@ -347,8 +348,8 @@ class Config : public Verb {
 
   static bool IsLogLevel(const std::string& flag) { return flag.starts_with(kLogLevel); }
 
-  // True if the process of the service was started with other flags than `next` has for it, apart
-  // from its log level. A reload that was killed has perhaps left it so.
+  // Returns true if the service's process was started with other flags than `next` has for it,
+  // apart from the log level. This happens if an earlier reload was killed half-way.
   static bool RunsWithOtherFlags(const Context& context, const std::string& service,
                                  const Wanted& running, const Wanted& next) {
     std::vector<std::string> has = FlagsOf(service, running), wants = FlagsOf(service, next);
@@ -367,7 +368,7 @@ class Config : public Verb {
     return has != wants;
   }
 
-  // A log level needs no restart.
+  // Changes the log level of the running service; a new level needs no restart.
   static int SetLogLevel(Context& context, const std::string& service, const Wanted& running,
                          const Wanted& next) {
     const auto level = [&](const Wanted& wanted) {

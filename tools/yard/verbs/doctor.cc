@@ -44,7 +44,7 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr std::size_t kMostStrays = 8;
 
-// In a container, for example.
+// Returns true if the process runs in another PID namespace, for example in a container.
 bool IsElsewhere(const msg::ProcessIdentityT& process) {
   return !runtime::InOurNamespace({.pid_namespace = process.pid_namespace,
                                    .boot_id = process.boot_id,
@@ -79,7 +79,8 @@ class Doctor : public Verb {
   void Declare(OptionSet&) override {}
 
   int Run(Context& context) override {
-    // Before the launcher is asked: what it starts meanwhile is not here.
+    // Leftovers are collected before the launcher is asked: shims that it starts meanwhile are not
+    // leftovers.
     const LeftoverFacts leftovers = LookForLeftovers(context.locations);
     const DoctorFacts yard = LookAtYard(context, leftovers);
     Findings findings;
@@ -99,7 +100,7 @@ class Doctor : public Verb {
     const InfoFacts infos = LookAtInfos(context.environment);
     add(CheckInfos(infos));
     add(CheckFallbacks(LookForFallbacks(infos.tools)));
-    // Services that this shell does not reach cannot answer: their silence is no fault of theirs.
+    // Services that this shell cannot reach cannot answer, so their silence is not a finding.
     if (reached_) add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
     add(CheckStuck(stuck_));
@@ -110,7 +111,7 @@ class Doctor : public Verb {
   }
 
  private:
-  // Services that keep their state where we do and have no lock in our runtime directory.
+  // Finds services that use our state directory but hold no lock in our runtime directory.
   static void LookForServicesElsewhere(const runtime::Locations& locations, DirectoryFacts* facts) {
     for (const std::string_view service : kAllServices) {
       const auto holder = runtime::LockHolder(
@@ -167,7 +168,7 @@ class Doctor : public Verb {
         shared_gpus_.has_gpus |= absl::StartsWith(resource, "gpu=");
       }
     }
-    // A service that is being started again is there in a moment, or says why not.
+    // A service that is being restarted is ready shortly, or reports why not.
     if (yard.wanted && HolderOf(context.locations, "launcher") != 0) {
       (void)AwaitAnswers(context, ServicesOf(context.locations));
     }
@@ -184,14 +185,14 @@ class Doctor : public Verb {
     for (ServiceFacts& service : yard.services) {
       service.outdated = std::count(outdated.begin(), outdated.end(), service.name) > 0;
     }
-    // Without a yard there is nobody to ask, and no need of a place on the bus.
+    // If no service runs, there is nobody to ask, and no bus node is needed.
     if (any) Ask(context, leftovers, &yard);
     return yard;
   }
 
-  // The services by the registry, and then themselves.
+  // Asks the registry for the services' leases, then each service for its statistics.
   void Ask(Context& context, const LeftoverFacts& leftovers, DoctorFacts* yard) {
-    // A suspended service is not waited for.
+    // A suspended registry is not called, because the call would only time out.
     yard->registry = Suspended(*yard, "registry");
     if (!yard->registry.ok()) return;
     auto client = context.client();
@@ -207,7 +208,7 @@ class Doctor : public Verb {
       for (const auto& lease : *list) {
         if (lease->name != service.name) continue;
         service.lease = FactsOf(*lease);
-        // The process that was seen here is another one of that number.
+        // With a lease from elsewhere, the local process with this pid is a different one.
         if (service.lease->elsewhere) service.suspended = false;
         if (!service.suspended) registered.push_back(service.name);
         break;
@@ -233,14 +234,15 @@ class Doctor : public Verb {
     return absl::OkStatus();
   }
 
-  // A service that is not there, or is suspended, is not waited for.
+  // Returns true if the service has a lease and is not suspended, so that a call is worth its
+  // timeout.
   static bool MayAnswer(const DoctorFacts& yard, std::string_view name) {
     return std::any_of(yard.services.begin(), yard.services.end(), [&](const ServiceFacts& one) {
       return one.name == name && one.lease.has_value() && !one.suspended;
     });
   }
 
-  // Asks about the job of each shim; of many stray shims the first ones are enough.
+  // Asks for the job of each shim. Stops after kMostStrays stray shims.
   void AskForJobs(bus::Client& client, const std::vector<LeftoverFacts::Shim>& shims) {
     msg::JobsRequestT live;
     live.live_only = true;
@@ -253,7 +255,7 @@ class Doctor : public Verb {
       msg::JobsRequestT one;
       one.job = shim.task.substr(0, shim.task.find('.'));
       if (known.contains(one.job) || strays_.size() >= kMostStrays) continue;
-      // The shim's job may have ended a moment ago.
+      // The shim's job may have ended since the list of live jobs was read.
       const auto ended = client.Call<rpc::Launcher::Jobs>(one, {.timeout = kPatience});
       if (absl::IsNotFound(ended.status())) strays_.push_back(shim);
     }
@@ -277,7 +279,7 @@ class Doctor : public Verb {
   }
 
   void AskLauncher(bus::Client& client, DoctorFacts* yard) {
-    // (A launcher of another version may not know the method.)
+    // A launcher of another version may not know the method.
     auto modes = client.Call<rpc::Launcher::KillModes>({}, {.timeout = kPatience});
     if (modes.ok()) {
       for (const auto& mode : modes->modes) {
@@ -329,14 +331,14 @@ class Doctor : public Verb {
                  << "\n";
   }
 
-  // The launcher's answers about this machine; nothing without a launcher.
+  // Answers of the launcher about this machine; empty without a launcher.
   std::vector<KillModeFacts> modes_;
   std::string chosen_mode_;
-  bool reached_ = true;  // Or the services that run are out of reach.
+  bool reached_ = true;  // False if services run that this shell cannot reach.
   std::vector<LeftoverFacts::Shim> strays_;
   std::vector<StuckFacts> stuck_;
   SharedGpusFacts shared_gpus_;
-  std::optional<TrialFacts> trials_;  // Nothing without a trainer.
+  std::optional<TrialFacts> trials_;  // Empty without a trainer.
 };
 
 }  // namespace

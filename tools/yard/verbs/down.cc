@@ -23,25 +23,25 @@
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
 
-// The yard is gone in the end, whatever state it is in. Each step does what it can by asking, has a
-// part of the time for it, and leaves the rest to the next one; the last ones ask nobody:
-//   1. suspended services go on, and a launcher is started, as it knows all tasks;
-//   2. trials and jobs are asked to stop, and waited for;
-//   3. the yard is not wanted any more;
-//   4. each service is asked to leave, told by a signal, killed;
-//   5. what is left of the tasks is stopped by its shims, or killed with them.
+// When `yard down` returns, the yard is gone, whatever state it was in. Each step has a share of
+// the timeout, does what it can by asking, and leaves the rest to the next; the last use force:
+//   1. suspended services are continued, and the launcher is started, because it knows all tasks;
+//   2. trials and jobs are asked to stop, and their ends are awaited;
+//   3. the yard is marked as no longer wanted;
+//   4. each service is asked to shut down, then gets SIGTERM, then SIGKILL;
+//   5. tasks that still run are stopped by their shims, or killed with them.
 
 namespace yard {
 namespace {
 
-// For a launcher to start.
+// Time for a launcher to start.
 constexpr absl::Duration kToStart = absl::Seconds(5);
-// For a service to say that it will leave, and to leave: more than its --stop_grace.
+// Time for a service to acknowledge a shutdown and to exit: more than its --stop_grace.
 constexpr absl::Duration kForAnAnswer = absl::Seconds(5);
 constexpr absl::Duration kToAnswer = absl::Seconds(1);
 constexpr absl::Duration kToLeave = absl::Seconds(12);
 constexpr absl::Duration kToDie = absl::Seconds(1);
-// Part of the time-out for the tasks and services that are left when tasks have not stopped.
+// Share of the timeout reserved for tasks and services that remain when work has not stopped.
 constexpr absl::Duration kForTheRest = absl::Seconds(10);
 
 class Down : public Verb {
@@ -66,7 +66,7 @@ class Down : public Verb {
     }
     Continue(context);
     if (!keep_) EndWork(context, is_wanted);
-    // From here on nobody starts a service again.
+    // Once the yard is retired, nothing restarts a service.
     const absl::Status retired = RetireWanted(context.locations, keep_);
     // The launcher stops the gate, web, the trainer and the datamanager itself.
     absl::Status left;
@@ -90,7 +90,7 @@ class Down : public Verb {
   absl::Duration Left(const Context& context) const {
     return std::max(deadline_ - context.clock->Monotonic(), absl::ZeroDuration());
   }
-  // Without what the steps after the tasks need.
+  // Time left for stopping work, without the share reserved for the later steps.
   absl::Duration LeftForWork(const Context& context) const {
     const absl::Duration rest = std::min(kForTheRest, absl::Seconds(timeout_) / 3);
     return std::max(Left(context) - rest, absl::ZeroDuration());
@@ -102,7 +102,7 @@ class Down : public Verb {
     *context.out << what << (what.empty() ? "" : " ") << state << more << "\n";
     context.out->flush();
   }
-  // Tells of a step that did not go as it should, and is made up for.
+  // Reports a step that failed and that a later step makes up for.
   static void Note(Context& context, const std::string& what) {
     *context.err << "yard down: " << what << "\n";
     context.err->flush();
@@ -119,7 +119,7 @@ class Down : public Verb {
     }
   }
 
-  // Tasks outlive the services: a launcher has to be there to stop them.
+  // Tasks outlive the services, and only a launcher can stop them in an orderly way.
   void EndWork(Context& context, bool is_wanted) {
     if (is_wanted) {
       const absl::Status there = EnsureYard(context, {}, std::min(kToStart, LeftForWork(context)));
@@ -128,11 +128,12 @@ class Down : public Verb {
     auto client = context.client();
     const absl::Status stopped = client.ok() ? StopWork(context, **client) : client.status();
     if (!stopped.ok()) Note(context, std::string(stopped.message()));
-    // As long as the trainer takes their last reports.
+    // Without a launcher, tasks are ended here, while the trainer can still take their last
+    // reports.
     if (HolderOf(context.locations, "launcher") == 0) EndTasks(context);
   }
 
-  // An answer is worth no more than the time that there is.
+  // Limits a call to the time that is left for stopping work.
   bus::CallOptions Briefly(const Context& context) const {
     return Patient(std::clamp(LeftForWork(context), absl::Milliseconds(100), kForAnAnswer));
   }
@@ -142,8 +143,8 @@ class Down : public Verb {
            AwaitAnswers(context, {"registry", service}).ok();
   }
 
-  // Asks every trial and job that runs to stop, and waits for all of them. (A service that is not
-  // there is not wanted.)
+  // Asks every live trial and job to stop and waits for their ends. Skips services that do not run;
+  // none is started for this.
   absl::Status StopWork(Context& context, bus::Client& client) {
     const bool has_launcher = IsThere(context, "launcher");
     absl::Status all;
@@ -152,12 +153,12 @@ class Down : public Verb {
     } else if (has_launcher) {
       GiveUpAwayNodes(context, client);
     }
-    // With those of trials that did not stop.
+    // This includes jobs of trials that did not stop.
     if (has_launcher) all.Update(StopJobs(context, client));
     return all;
   }
 
-  // Without a launcher it is only noted that they are to stop.
+  // Without a launcher, the trainer only records that the trials shall stop.
   absl::Status StopTrials(Context& context, bus::Client& client, bool has_launcher) {
     msg::TrialsRequestT live;
     live.live_only = true;
@@ -165,7 +166,7 @@ class Down : public Verb {
     if (!reply.ok()) return reply.status();
     std::vector<std::string> trials;
     for (const auto& trial : reply->trials) {
-      // A paused trial takes no slot and can be resumed when the yard is up again.
+      // A paused trial holds no slot, and can be resumed when the yard is up again.
       if (trial->state == msg::TrialState::Paused) continue;
       msg::StopTrialRequestT stop;
       stop.trial = trial->id;
@@ -184,7 +185,7 @@ class Down : public Verb {
     return absl::OkStatus();
   }
 
-  // A node that is away does not hear that its tasks have to stop: they are not waited for.
+  // An away node does not receive the order to stop its tasks, so their ends are not awaited.
   void GiveUpAwayNodes(Context& context, bus::Client& client) const {
     const auto nodes = client.Call<rpc::Launcher::Nodes>({}, Briefly(context));
     if (!nodes.ok()) return;
@@ -231,7 +232,7 @@ class Down : public Verb {
                                                     timeout_, "; what is left is killed"));
   }
 
-  // Not OK: it is not ours to kill, and has not left.
+  // Returns an error if the service has not exited and is not ours to kill.
   absl::Status EndService(Context& context, const std::string& service) {
     const pid_t holder = HolderOf(context.locations, service);
     if (holder == 0) return absl::OkStatus();

@@ -29,7 +29,8 @@ class Du : public Verb {
       if (!runs.ok()) return Fail(context, "du", runs.status());
       request.runs = *std::move(runs);
     }
-    // A silent data manager would be waited for as long as one that measures.
+    // A quick call first: DiskUsage may take long, so a hanging data manager could not be told from
+    // a busy one.
     const auto there = reader.Call<rpc::Datamanager::DataStatus>({});
     if (!there.ok()) return Fail(context, "du", there.status());
     const auto usage = reader.Call<rpc::Datamanager::DiskUsage>(request);

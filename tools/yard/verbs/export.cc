@@ -58,7 +58,7 @@ class Export : public Verb {
   }
 
  private:
-  // A row a trial.
+  // Exports a sweep, one row a trial.
   int ExportSweep(Context& context, const std::string& sweep) const {
     const auto details = SweepDetails(context, sweep);
     if (!details.ok()) return Fail(context, "export", details.status());
@@ -107,11 +107,11 @@ class Export : public Verb {
     return absl::OkStatus();
   }
 
-  // False: nobody can read what is written any more.
+  // Returns false once the reader of stdout is gone.
   bool Write(Context& context, const msg::ReadScalarsReplyT& part) {
     if (!has_header_) *context.out << bus::ExportHeader(style_.format);
     has_header_ = true;
-    unreadable_ = part.undecided_runs;  // There is no query that could not be put to them.
+    unreadable_ = part.undecided_runs;  // Without a query, only unreadable runs.
     for (const auto& series : part.series) {
       std::string text;
       bus::AppendRows(style_,
@@ -161,7 +161,7 @@ class Export : public Verb {
   std::uint64_t points_ = 0;
   std::uint64_t unreadable_ = 0;
   bool has_header_ = false;
-  // Runs that grew while they were read: their newest points may be missing.
+  // Runs that grew while they were read; their newest points may be missing.
   std::set<std::string> growing_;
 };
 

@@ -44,7 +44,7 @@ nlohmann::json KeyToJson(const bus::AllowedKey& key) {
           {"allowed", TimeToJson(key.allowed_us)}};
 }
 
-// `own`: the gate's public key; empty: it has none.
+// `own` is the gate's public key; empty if the gate has none.
 nlohmann::json GateToJson(const Context& context, const std::string& own) {
   return {{"address", AddressOfGate(context.locations)},
           {"public_key", own.empty() ? nlohmann::json() : nlohmann::json(own)},
@@ -166,8 +166,8 @@ class Gate : public Verb {
     auto pair = bus::MakeCurvePair();
     if (!pair.ok()) return Fail(context, "gate", pair.status());
     key.public_key = pair->public_key;
-    // The file first: a key that is allowed and that nobody has is of no use, a file that is not
-    // allowed harms nobody.
+    // The file is written before the key is allowed: an allowed key without a file would be
+    // useless, while a file whose key is not allowed does no harm.
     const bus::AccessFile access{.address = AddressFor(context),
                                  .name = key.name,
                                  .role = RoleOf(key),
@@ -183,12 +183,12 @@ class Gate : public Verb {
     return SayAllowed(context, key, *file, access.address, own->public_key);
   }
 
-  // The gate's address, for the machine of a key.
+  // Returns the address of the gate as the machine with the key reaches it.
   std::string AddressFor(const Context& context) const {
     return address_.empty() ? AddressOfGate(context.locations) : address_;
   }
 
-  // A node that is in the pool already stays as it is.
+  // Adds the node to --pool. A node that is already in that pool stays unchanged.
   absl::Status AddToPool(Context& context) const {
     if (pool_.empty()) return absl::OkStatus();
     const auto nodes = AllNodes(context);
@@ -278,7 +278,7 @@ class Gate : public Verb {
     return Say(context, words_[1], "");
   }
 
-  // An empty role: none.
+  // Reports the role of a key; an empty `role` means that the key was removed.
   static int Say(Context& context, const std::string& name, const std::string& role) {
     if (context.json) {
       PrintJson(context,

@@ -15,7 +15,8 @@
 namespace yard {
 namespace {
 
-// The program that reads other trackers' files: where tools/install puts it, else in the checkout.
+// Finds the program that reads other trackers' files: installed by tools/install, else in the
+// checkout.
 absl::StatusOr<std::string> Importer() {
   if (auto installed = runtime::FindDataFile("python/yard/import_runs.py"); installed.ok()) {
     return installed;
@@ -62,7 +63,7 @@ class Import : public Verb {
   absl::StatusOr<std::vector<std::string>> Words(const Context& context) const {
     const auto program = Importer();
     if (!program.ok()) return program.status();
-    // (-I: what lies in the working directory is not what it imports.)
+    // With -I, Python imports no modules from the working directory.
     std::vector<std::string> words = {"python3", "-I", *program};
     if (context.json) words.emplace_back("--json");
     auto logdir = Logdir(context);

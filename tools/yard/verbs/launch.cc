@@ -43,14 +43,14 @@ namespace {
 using runtime::Mutex;
 using runtime::MutexLock;
 
-// "j-abcde first", or the id alone.
+// Returns "j-abcde first", or the id alone if the job has no other name.
 std::string Title(const msg::JobT& job) {
   return job.name.empty() || job.name == job.id
              ? job.id
              : absl::StrCat(job.id, " ", runtime::Printable(job.name));
 }
 
-// The terminal of an attached job: each task's two streams, line by line.
+// Prints the output of an attached job: each task's two streams, line by line.
 class TaskScreen {
  public:
   explicit TaskScreen(Context& context)
@@ -64,14 +64,14 @@ class TaskScreen {
                       std::string_view line) { PrintLine(task, is_error, line); },
                [this] { Flush(); }, context.clock) {}
 
-  // False once nobody reads any more.
+  // Returns false once the reader of stdout is gone.
   bool Print(const msg::LogsReplyT& part) {
     lines_.Add(part);
     MutexLock lock(mutex_);
     return context_.out->good();
   }
   void Finish() { lines_.Finish(); }
-  // A line of our own.
+  // Prints a message of this command, not of a task.
   void Say(const std::string& text) {
     MutexLock lock(mutex_);
     *context_.err << text << "\n" << std::flush;
@@ -89,7 +89,7 @@ class TaskScreen {
   }
 
   Context& context_;
-  Mutex mutex_;  // Behind that of lines_.
+  Mutex mutex_;  // Acquired after the mutex inside lines_.
   LinePrinter out_ ABSL_GUARDED_BY(mutex_);
   LinePrinter err_ ABSL_GUARDED_BY(mutex_);
   TimelyLines lines_;
@@ -112,7 +112,7 @@ class Launch : public Verb {
     auto spec = Spec(context);
     if (!spec.ok()) return Fail(context, "launch", spec.status());
     if (dry_run_) return PrintSpec(context, *spec);
-    // Only now: a job that is wrong is wrong without a yard, too.
+    // The yard is looked for last, so that a wrong job is reported even without one.
     if (absl::Status up = EnsureYard(context); !up.ok()) return Fail(context, "launch", up);
     auto client = context.client();
     if (!client.ok()) return Fail(context, "launch", client.status());
@@ -148,7 +148,8 @@ class Launch : public Verb {
   }
 
  private:
-  // The file, the flags over it, the words behind the dashes, the caller's place.
+  // Builds the spec from the file, the flags over it, the words behind --, and the caller's
+  // environment.
   absl::StatusOr<msg::JobSpecT> Spec(const Context& context) {
     JobDraft draft;
     if (!file_.empty()) {
@@ -180,7 +181,7 @@ class Launch : public Verb {
                        context.working_directory);
   }
 
-  // The job's own pool, of an allocation that Slurm has taken.
+  // Submits a Slurm allocation as a pool for this job alone.
   absl::Status MakePool(Context& context, msg::JobSpecT* spec) {
     std::size_t tasks = spec->groups.empty() ? 1 : 0;
     for (const auto& group : spec->groups) {
@@ -208,7 +209,7 @@ class Launch : public Verb {
     return false;
   }
 
-  // Each place on a line that begins with it, as editors look for it.
+  // Prefixes each error with its position on a line of its own, which editors can follow.
   absl::Status WrongFile(const absl::Status& status) const {
     const bool looks_right = absl::EndsWith(file_, ".yaml") || absl::EndsWith(file_, ".yml") ||
                              absl::EndsWith(file_, ".json") || file_ == "-";
@@ -277,7 +278,8 @@ class Launch : public Verb {
     return Summarize(context, *ended, context.clock->Monotonic() - begin);
   }
 
-  // Until the job has begun: each reason once, as `yard ps` has it.
+  // Blocks until the job has begun; prints each new reason for its waiting, in the words of `yard
+  // ps`.
   static void SayWhyItWaits(Context& context, const msg::JobT& job, TaskScreen* screen) {
     std::string said;
     const auto waits = [&](const msg::JobT& now) {
@@ -289,13 +291,13 @@ class Launch : public Verb {
       return true;
     };
     if (!waits(job)) return;
-    // (The call for the output fails as this one does, and tells it.)
+    // An error is ignored, because the later call for the output fails the same way and reports it.
     (void)FollowJob(
         context, job.id, absl::InfiniteDuration(),
         [&](const std::string& line) { screen->Say(line); }, waits);
   }
 
-  // The first Ctrl-C asks the job to stop, the second kills it, the third leaves it alone.
+  // The first Ctrl-C asks the job to stop, the second kills it, the third detaches from it.
   void HandleInterrupt(Context& context, bus::Client& client, const std::string& job,
                        TaskScreen* screen) {
     context.interrupt->Handle([this, &client, job, screen] {
@@ -337,7 +339,7 @@ class Launch : public Verb {
   AlongFlags along_;
   EngineFlags engine_;
   EngineChoice choice_;
-  std::string once_pool_;  // Made for this job; empty: none.
+  std::string once_pool_;  // Name of the pool made for this job alone; empty if none.
   bool detach_ = false, dry_run_ = false, keys_ = false;
   std::atomic<int> interrupts_ = 0;
 };

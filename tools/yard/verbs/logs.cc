@@ -36,15 +36,15 @@ namespace {
 using runtime::Mutex;
 using runtime::MutexLock;
 
-// Lines with the names of the tasks that said them, on request one for several. Lines that wait for
-// other tasks to say them too are printed in time by a thread of its own.
+// Prints lines with the names of their tasks; with `collapse`, equal lines of several tasks as one.
+// A thread prints collapsed lines that are due while no new output arrives.
 class Lines {
  public:
   struct Options {
     bool with_job = false;  // "j-abcde/worker-0", not "worker-0".
     bool collapse = false;
     bool follow = false;
-    std::size_t tasks = 0;  // Number of tasks whose lines are shown; 0: nobody knows.
+    std::size_t tasks = 0;  // Number of tasks whose lines are shown; 0 if unknown.
   };
   Lines(Context& context, const Options& options)
       : context_(context),
@@ -55,7 +55,7 @@ class Lines {
                [this] { Flush(); }, context.clock) {
     if (!options.collapse) return;
     LineCollapser::Options collapsing = {.clock = context.clock, .tasks = options.tasks};
-    // Output that is there already does not tell when it was said.
+    // Stored output carries no arrival times, so equal lines are collapsed whatever their distance.
     if (!options.follow) collapsing.delay = absl::InfiniteDuration();
     collapsing.print = [this](const std::vector<std::string>& tasks, bool, std::string_view line) {
       printer_.Print(NameOf(tasks), line);
@@ -74,7 +74,7 @@ class Lines {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // False once nobody reads any more.
+  // Returns false once the reader of stdout is gone.
   bool Add(const msg::LogsReplyT& part) {
     lines_.Add(part);
     MutexLock lock(mutex_);
@@ -114,10 +114,10 @@ class Lines {
 
   Context& context_;
   const Options options_;
-  Mutex mutex_;  // Behind that of lines_.
+  Mutex mutex_;  // Acquired after the mutex inside lines_.
   runtime::CondVar changed_;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  // Only under the mutex, too.
+  // Guarded by mutex_ as well; not annotated.
   std::optional<LineCollapser> collapser_;
   LinePrinter printer_;
   TimelyLines lines_;
@@ -160,14 +160,14 @@ class Logs : public Verb {
     if (!request.ok()) return Fail(context, "logs", request.status());
     for (const std::string& name : names_) {
       const absl::Status status = Print(context, name, *request);
-      if (absl::IsCancelled(status)) return kDone;  // Nobody reads any more.
+      if (absl::IsCancelled(status)) return kDone;  // The reader of stdout is gone.
       if (!status.ok()) return Fail(context, "logs", status);
     }
     return kDone;
   }
 
  private:
-  // The newest lines that the pattern finds, in the order in which they were written.
+  // Prints the newest lines that match the pattern, in the order in which they were written.
   absl::Status Search(Context& context) const {
     auto request = SearchRequest(context);
     if (!request.ok()) return request.status();
@@ -177,7 +177,7 @@ class Logs : public Verb {
         grep_.has_value() ? kMostFound : std::numeric_limits<std::size_t>::max();
     const std::size_t most = lines_ < 0 ? every : static_cast<std::size_t>(lines_);
     std::vector<std::unique_ptr<msg::FoundLineT>> found;
-    std::map<std::string, std::string> names;  // Names of the jobs by their ids.
+    std::map<std::string, std::string> names;  // Names of the jobs by id.
     while (found.size() < most) {
       request->limit = static_cast<std::uint32_t>(std::min(most - found.size(), kMostFound));
       auto reply = (*client)->Call<rpc::Launcher::SearchLogs>(*request, Patient());
@@ -222,7 +222,7 @@ class Logs : public Verb {
     return request;
   }
 
-  // The name of the trial, or of the job; else empty.
+  // Returns the name of the trial, else that of the job, else an empty string.
   static std::string NameOf(const msg::SearchedJobT& job) {
     for (const auto& label : job.labels) {
       if (label->key == "trial_name") return label->value;
@@ -254,7 +254,7 @@ class Logs : public Verb {
         text);
   }
 
-  // All but whose output it is.
+  // Returns the request for the given flags, without the job's id.
   absl::StatusOr<msg::LogsRequestT> Request(const Context& context) const {
     if (err_ && out_) return absl::InvalidArgumentError("--err and --out leave nothing");
     if (collapse_ && (raw_ || context.json)) {
@@ -274,7 +274,7 @@ class Logs : public Verb {
       if (!since.has_value()) return Unexpected("--since", kMomentForm, since_);
       request.since_us = std::max<std::int64_t>(absl::ToUnixMicros(*since), 1);
     }
-    // (Since ever: that is of all attempts.)
+    // Any `since_us` selects all attempts, and 1 excludes none of their output.
     if (all_attempts_ && since_.empty()) request.since_us = 1;
     if (!ranks_.empty()) {
       auto ranks = ParseRanks(ranks_);
@@ -291,7 +291,7 @@ class Logs : public Verb {
 
   absl::Status Print(Context& context, const std::string& name, msg::LogsRequestT request) const {
     auto thing = FindThing(context, name);
-    // (A service that is down has a log, too, which is a file.)
+    // A service's log is a file, so it can be shown even if the service is down.
     if (!thing.ok() && IsService(name)) return PrintService(context, name);
     if (!thing.ok()) return thing.status();
     if (thing->sweep.has_value()) {
@@ -327,7 +327,7 @@ class Logs : public Verb {
            std::end(kAllServices);
   }
 
-  // The lines of STATE/log/SERVICE.log, or the last so many.
+  // Prints the lines of STATE/log/SERVICE.log, or the last of them.
   absl::Status PrintService(Context& context, const std::string& service) const {
     if (IsElsewhere(context.locations)) {
       return absl::FailedPreconditionError(
@@ -364,7 +364,7 @@ class Logs : public Verb {
     return absl::OkStatus();
   }
 
-  // "j-abcde/worker-0" was asked for by that name.
+  // Returns "j-abcde/worker-0" if `name` names one task, else the id of the job.
   static std::string TaskOrJob(const Thing& thing, const std::string& name) {
     const std::size_t slash = name.find('/');
     return slash == std::string::npos ? thing.id() : thing.id() + name.substr(slash);
@@ -372,7 +372,7 @@ class Logs : public Verb {
 
   static absl::StatusOr<std::size_t> CountTasks(const Thing& thing,
                                                 const msg::LogsRequestT& request) {
-    if (!thing.job.has_value()) return 0;  // A trial may be a cluster.
+    if (!thing.job.has_value()) return 0;  // A trial may be a cluster, so the number is unknown.
     if (request.job.find('/') != std::string::npos) return 1;
     const std::size_t tasks = thing.job->tasks.size();
     if (request.ranks.empty()) return tasks;
@@ -384,7 +384,8 @@ class Logs : public Verb {
     return request.ranks.size();
   }
 
-  // Prints output as JSON; while tasks are followed, only whole lines: half a character is no text.
+  // Prints output as JSON. While it follows, it prints whole lines only, so that no UTF-8 character
+  // is cut.
   class JsonParts {
    public:
     JsonParts(Context* context, bool follow) : context_(context), follow_(follow) {}
@@ -408,7 +409,7 @@ class Logs : public Verb {
    private:
     static constexpr std::size_t kLongestJson = 1 << 20;
 
-    // The first bytes of it, which are then no longer held.
+    // Prints the first `size` bytes of `held` and drops them.
     void Print(msg::LogsReplyT& held, std::size_t size) {
       if (size == 0) return;
       const auto end = held.data.begin() + static_cast<std::ptrdiff_t>(size);

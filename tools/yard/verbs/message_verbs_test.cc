@@ -1,4 +1,4 @@
-// The verbs that take messages as JSON, as far as they go without a yard.
+// Tests the verbs that accept messages as JSON, as far as possible without a yard.
 
 #include <sstream>
 #include <string>

@@ -77,7 +77,7 @@ class Pause : public Verb {
     return trial->state == msg::TrialState::Failed ? kFailed : kDone;
   }
 
-  // Until it is paused, or has ended before.
+  // Waits until the trial is paused, or has ended instead.
   absl::StatusOr<msg::TrialT> AwaitRest(Context& context, msg::TrialT trial) const {
     const absl::Duration timeout =
         timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();

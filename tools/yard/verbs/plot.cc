@@ -41,19 +41,19 @@
 namespace yard {
 namespace {
 
-constexpr std::size_t kMostCurves = 10;  // Curves of runs that nobody has named.
+constexpr std::size_t kMostCurves = 10;  // Limit for runs that come from a query.
 constexpr std::size_t kMostCharts = 50;
-constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
+constexpr absl::Duration kPause = absl::Milliseconds(50);  // Between two polls of the data manager.
 
 constexpr absl::Duration kFollowPause = absl::Seconds(1);
-constexpr std::size_t kMostPoints = 4'000'000;  // Most points of one tag of a run.
+constexpr std::size_t kMostPoints = 4'000'000;  // Limit for one tag of a run.
 constexpr int kSvgColumns = 1400;
 
-// All that an ended trial wrote has been read so long after its end.
+// This long after a trial's end, the data manager has read all that the trial wrote.
 constexpr absl::Duration kSettled = absl::Seconds(2);
 
-// The tag that is drawn when nobody names one: the loss, else the first scalar that a program has
-// reported; empty if no program has reported a scalar.
+// Returns the tag that is drawn by default: the loss, else the first scalar that a program has
+// reported; empty if no program has reported one.
 std::string DefaultTag(const msg::TagsReplyT& reply) {
   std::string first, loss;
   for (const auto& tag : reply.tags) {
@@ -79,7 +79,7 @@ std::string NoScalars(const msg::TagsReplyT& reply) {
                       absl::StrJoin(plugins, ", "));
 }
 
-// "  40 of 50 points are NaN or infinite (×)", or nothing.
+// Returns ", 40 of 50 are NaN or infinite (×)", or an empty string if `count` is 0.
 std::string NotFinite(std::uint64_t count, std::uint64_t points) {
   if (count == 0) return "";
   return absl::StrCat(", ", count, " of ", points, count == 1 ? " is" : " are",
@@ -91,7 +91,7 @@ class Plot : public Verb {
   void Declare(OptionSet& options) override {
     options.Add("run", names_, "Runs, trials or sweeps: names, ids or unique prefixes.");
     options.Add("--query", query_, "Also the runs it is true of: 'label:base & loss<0.1'.");
-    // One value each, so that a run may follow.
+    // The flag takes one value each time, so that a run may follow it.
     options.Add("-m,--metric", tags_, "A tag; again for one more chart (default: loss).");
     options.Add("--tags", pattern_, "A chart for each tag that it finds (RE2).");
     options.Add("--smooth", smooth_, "Moving average as on the page: from 0 to below 1.");
@@ -167,7 +167,7 @@ class Plot : public Verb {
  private:
   enum class X { kStep, kTime, kRelative, kTag };
 
-  // Checks the flags that say how it is drawn.
+  // Checks the flags about the appearance of the charts.
   absl::Status CheckStyle(const Context& context) {
     if (!(smooth_ >= 0) || smooth_ >= 1) {
       return absl::InvalidArgumentError(
@@ -188,10 +188,10 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // Columns of the data manager are not enough.
+  // Returns true if all points are needed, not only the data manager's columns.
   bool ReadsPoints() const { return smooth_ > 0 || x_ != X::kStep; }
 
-  // Once, or again and again until the trials have ended or somebody interrupts it.
+  // Draws once, or with --follow repeatedly until all trials have ended or an interrupt comes.
   absl::Status DrawAll(Context& context, bus::Client& client, std::vector<msg::TagsReplyT>& runs) {
     const auto stopped = std::make_shared<Stopped>();
     if (follow_ && context.interrupt != nullptr) {
@@ -227,14 +227,14 @@ class Plot : public Verb {
       if (written.ok()) *context.err << "the charts are in " << runtime::Printable(svg_) << "\n";
       return written;
     }
-    // A terminal has the newest alone.
+    // On a terminal, each drawing replaces the one before.
     if (follow_ && context.out_is_terminal) *context.out << "\x1b[H\x1b[J";
     *context.out << text << std::flush;
     return absl::OkStatus();
   }
 
-  // All runs that were named are those of trials that have ended, and all that these wrote was
-  // read.
+  // Returns true if every named run belongs to a trial that has ended, and the data manager has had
+  // the time to read all of it.
   bool HaveEnded(Context& context) const {
     for (const std::string& name : names_) {
       const auto thing = FindThing(context, name, Prefer::kTrial);
@@ -245,7 +245,7 @@ class Plot : public Verb {
     return true;
   }
 
-  // Somebody wants no more.
+  // Set by an interrupt to stop --follow. Thread-safe.
   class Stopped {
    public:
     void Set() {
@@ -253,7 +253,7 @@ class Plot : public Verb {
       is_set_ = true;
       changed_.SignalAll();
     }
-    // True if so, false after `timeout`.
+    // Waits up to `timeout`; returns true if Set() was called.
     bool Wait(runtime::Clock& clock, absl::Duration timeout) {
       const absl::Duration deadline = clock.Monotonic() + timeout;
       runtime::MutexLock lock(mutex_);
@@ -271,7 +271,8 @@ class Plot : public Verb {
     return status.ok() ? kDone : Fail(context, "plot", status);
   }
 
-  // If the first name is a sweep, all have to be; none: it is none.
+  // Returns the named sweeps; empty if the first name is none. If it is one, all others must be
+  // sweeps too.
   absl::StatusOr<std::vector<msg::SweepT>> SweepsNamed(Context& context) const {
     std::vector<msg::SweepT> sweeps;
     for (const std::string& name : names_) {
@@ -287,7 +288,7 @@ class Plot : public Verb {
     return sweeps;
   }
 
-  // Draws the front of a sweep with two metrics: the second metric over the first.
+  // Draws the Pareto front of a sweep with two metrics: the second metric over the first.
   absl::Status DrawFront(Context& context, const msg::SweepDetailsReplyT& details) const {
     const msg::SweepT& sweep = *details.sweep;
     const std::vector<const msg::SweepTrialT*> front = FrontOf(details);
@@ -307,7 +308,7 @@ class Plot : public Verb {
       curve.columns.push_back(
           {.first_x = x, .last_x = x, .first = y, .last = y, .min = y, .max = y});
     }
-    // (The front begins with the best, which may be the greatest.)
+    // The front is sorted best first, which need not be ascending.
     std::sort(curve.columns.begin(), curve.columns.end(),
               [](const auto& a, const auto& b) { return a.first_x < b.first_x; });
     const std::string &first = sweep.objectives[0]->metric, &second = sweep.objectives[1]->metric;
@@ -323,7 +324,7 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // The best value so far over the trials that have ended, in the order of their ends.
+  // Draws the best value so far over the ended trials, in the order of their ends.
   absl::Status DrawSweeps(Context& context, const std::vector<msg::SweepT>& sweeps) const {
     std::vector<PlotCurve> curves;
     for (const msg::SweepT& sweep : sweeps) {
@@ -369,7 +370,7 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // Names the parts of runs that could not be read; the others are drawn.
+  // Names the parts of runs that could not be read; the rest is drawn.
   absl::Status SayWhatIsMissing(Context& context, const std::vector<msg::TagsReplyT>& runs) {
     std::vector<std::string> names;
     for (const msg::TagsReplyT& run : runs) names.push_back(run.run);
@@ -380,7 +381,7 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // The newest runs that the query is true of.
+  // Adds the newest runs that match the query.
   absl::Status AddQueried(Context& context) {
     if (query_.empty()) return absl::OkStatus();
     RunReader reader(context, "plot");
@@ -395,7 +396,7 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // The scalars of any of the runs that the pattern finds.
+  // Adds the scalars of any of the runs that match the pattern.
   absl::Status AddMatched(Context& context, const std::vector<msg::TagsReplyT>& runs) {
     if (pattern_.empty()) return absl::OkStatus();
     RunReader reader(context, "plot");
@@ -418,7 +419,7 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // A run that has just begun, or just ended, may not have been read yet.
+  // Waits until the data manager has read the run, which may have just begun or just ended.
   absl::StatusOr<msg::TagsReplyT> WaitForRun(Context& context, bus::Client& client,
                                              const std::string& name,
                                              absl::Duration deadline) const {
@@ -449,20 +450,20 @@ class Plot : public Verb {
       context.clock->WaitUntil(never, mutex, std::min(deadline, now + kPause));
     }
   }
-  // How long a tag that is missing may still come.
+  // Returns for how long a missing tag may still appear.
   absl::Duration MayComeWithin(Context& context, const msg::TagsReplyT& run,
                                const std::string& name) const {
     if (queried_.count(name) > 0) return absl::ZeroDuration();
     const auto thing = FindThing(context, name);
     if (!thing.ok() || !thing->trial.has_value()) {
-      // (It has other tags than scalars.)
+      // The run has tags, but no scalars: none is expected.
       return tags_.empty() && !run.tags.empty() ? absl::ZeroDuration() : absl::InfiniteDuration();
     }
     if (!HasEnded(thing->trial->state)) return absl::InfiniteDuration();
     const absl::Time ended = absl::FromUnixMicros(thing->trial->ended_us);
     return std::max(ended + kSettled - context.clock->Now(), absl::ZeroDuration());
   }
-  // The tags that were asked for are there to be drawn.
+  // Returns true if the run has all requested tags, or some tag to draw by default.
   bool HasTags(const msg::TagsReplyT& reply) const {
     if (tags_.empty()) return !DefaultTag(reply).empty();
     return std::all_of(tags_.begin(), tags_.end(), [&](const std::string& wanted) {
@@ -471,8 +472,8 @@ class Plot : public Verb {
     });
   }
 
-  // OK if there is a directory of that name, or one that begins so, which the data manager has not
-  // read yet. Else the error, with the name that may have been meant.
+  // Returns OK if the run's directory, or one whose name begins so, exists and the data manager has
+  // not read it yet. Otherwise returns the lookup error with the closest name.
   static absl::Status LookOnDisk(bus::Client& client, const std::string& name) {
     const auto runs = client.Call<rpc::Datamanager::Runs>(msg::RunsRequestT(), Patient());
     if (!runs.ok()) return runs.status();
@@ -491,7 +492,8 @@ class Plot : public Verb {
                                             nearest.empty() ? "; `yard runs` lists them" : "?"));
   }
 
-  // A trial is known by its directory's name; `is_trial`: it is one, also if nothing was read yet.
+  // Finds the run, for a trial by its directory's name. Sets `is_trial` even if no data was read
+  // yet.
   static absl::StatusOr<msg::TagsReplyT> FindRun(Context& context, bus::Client& client,
                                                  const std::string& name, bool* is_trial) {
     msg::TagsRequestT request;
@@ -518,7 +520,7 @@ class Plot : public Verb {
                         x_ == X::kStep ? "" : absl::StrCat(" over ", x_name_));
   }
 
-  // Text of places on the horizontal axis; empty where these are numbers.
+  // Returns the formatter of the horizontal axis; empty if the axis shows plain numbers.
   std::function<std::string(double)> XText(const Context& context,
                                            const std::vector<PlotCurve>& curves) const {
     if (x_ == X::kRelative) return TextOfSeconds;
@@ -535,7 +537,7 @@ class Plot : public Verb {
     };
   }
 
-  // Every point of a tag.
+  // Reads every point of a tag, in several requests.
   absl::StatusOr<PlotPoints> ReadPoints(Context& context, const std::string& run,
                                         const std::string& tag) const {
     msg::ReadScalarsRequestT request;
@@ -569,7 +571,7 @@ class Plot : public Verb {
     return points;
   }
 
-  // The columns of a curve that is made of all points.
+  // Reads all points of a tag and makes the columns of its curve.
   absl::StatusOr<std::vector<PlotColumn>> ColumnsOfPoints(Context& context, const std::string& run,
                                                           const std::string& tag,
                                                           std::size_t most) const {
@@ -629,7 +631,7 @@ class Plot : public Verb {
       }
     }
     if (without.size() == runs.size()) return why;
-    // (Not every run has each tag that a pattern has found in one of them.)
+    // A tag found by a pattern need not be in every run.
     if (!without.empty() && matched_.count(tag) == 0) {
       *context.err << "without " << runtime::Printable(tag) << ": "
                    << runtime::Printable(absl::StrJoin(without, ", ")) << "\n";
@@ -652,7 +654,7 @@ class Plot : public Verb {
     return tag == run.tags.end() ? 0 : (*tag)->not_finite;
   }
 
-  // Tells why a chart is another than its reader thinks.
+  // Warns if the chart may mislead: all points at one step, or several points at the same step.
   void SayWhatIsOdd(Context& context, bus::Client& client, msg::ScalarsRequestT request,
                     const msg::ScalarsReplyT& reply) const {
     const std::string run = runtime::Printable(reply.run);
@@ -662,12 +664,12 @@ class Plot : public Verb {
                    << " are at step " << reply.steps.front() << "\n";
       return;
     }
-    // (Several measurements may be of one step.)
+    // System metrics legitimately have several points at one step.
     if (overlap_ != msg::Overlap::Raw || IsSystemMetric(reply.tag)) return;
     request.overlap = msg::Overlap::LastWrite;
     request.columns = 1;
     const auto kept = client.Call<rpc::Datamanager::Scalars>(request, Patient());
-    // (An older data manager does not say.)
+    // An older data manager does not send kept_points.
     if (!kept.ok() || kept->kept_points == 0 || kept->kept_points >= kept->total_points) return;
     const std::uint64_t twice = kept->total_points - kept->kept_points;
     *context.err << runtime::Counted(twice, "point") << " of " << run
@@ -675,16 +677,16 @@ class Plot : public Verb {
                  << " there twice: --overlap last draws the newest\n";
   }
 
-  // All vectors of a reply with columns have one length; a service of another version may think
-  // otherwise.
+  // Returns the number of columns of a reply. All its vectors should have one length; the minimum
+  // is safe if a service of another version sends otherwise.
   static std::size_t Columns(const msg::ScalarsReplyT& reply) {
     return std::min({reply.steps.size(), reply.last_steps.size(), reply.values.size(),
                      reply.firsts.size(), reply.mins.size(), reply.maxs.size(),
                      reply.counts.size()});
   }
 
-  // "3 points", or "3 of 5 points" if that is what a policy has left. (An older data manager knows
-  // of none.)
+  // Returns "3 points", or "3 of 5 points" if the overlap policy dropped some. An older data
+  // manager sends no kept_points.
   static std::string KeptPoints(const msg::ScalarsReplyT& reply) {
     const bool all = reply.kept_points == 0 || reply.kept_points == reply.total_points;
     return all ? runtime::Counted(reply.total_points, "point")
@@ -757,9 +759,9 @@ class Plot : public Verb {
   bool log_ = false, follow_ = false;
   std::string query_, pattern_, overlap_name_ = "raw";
   msg::Overlap overlap_ = msg::Overlap::Raw;
-  std::set<std::string> matched_;  // Tags that the pattern has found.
-  std::set<std::string> queried_;  // Runs that the query has found: what they have was read.
-  bool is_whole_ = true;           // Nothing of the runs was left out that cannot be read.
+  std::set<std::string> matched_;  // Tags that match the pattern.
+  std::set<std::string> queried_;  // Runs that match the query; their data was read.
+  bool is_whole_ = true;           // False if unreadable parts of the runs were left out.
   int width_ = 0, height_ = 0;
   double timeout_ = 5;
 };

@@ -33,9 +33,9 @@ namespace {
 
 using Phase = HostState::Phase;
 
-// Without any progress of a host.
+// Gives up if no host makes any progress for this long.
 constexpr absl::Duration kToConnect = absl::Minutes(3);
-// A node stops its attempts, and the directory there is removed.
+// Time for a node to stop its attempts and to remove its directory.
 constexpr absl::Duration kToLeave = absl::Seconds(90);
 constexpr char kSlurm[] = "slurm";
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);
@@ -130,7 +130,7 @@ class Pool : public Verb {
   }
 
   static int Show(Context& context, std::vector<msg::NodeT> nodes) {
-    // The task that keeps the connection knows best why it is broken.
+    // The keeper task, which holds the connection, knows best why it is broken.
     for (msg::NodeT& node : nodes) {
       if (node.state != msg::NodeState::Away) continue;
       const auto state = ReadHostState(context.locations.runtime_directory, node.name);
@@ -222,9 +222,10 @@ class Pool : public Verb {
     const auto keys = NodeKeys(context);
     if (!keys.ok()) return Fail(context, "pool", keys.status());
     std::vector<HostJob> leaving;
-    std::set<std::string> kept;  // Nodes whose jobs stay.
+    std::set<std::string> kept;  // Nodes whose keeper jobs stay.
     for (const HostJob& job : *jobs) {
-      if (job.id.empty() && keys->contains(job.host.node)) continue;  // It comes by itself.
+      // A node with a key needs no keeper job: it connects by itself, through the gate.
+      if (job.id.empty() && keys->contains(job.host.node)) continue;
       const bool is_wanted = std::find(hosts->begin(), hosts->end(), job.host) != hosts->end();
       if (job.pool == pool && !is_wanted) leaving.push_back(job);
       if (job.pool == pool && is_wanted && !job.id.empty()) kept.insert(job.host.node);
@@ -253,7 +254,7 @@ class Pool : public Verb {
     return Await(context, pool, *hosts);
   }
 
-  // The jobs of all hosts, and nodes that have no job (any more), with an empty id.
+  // Returns the keeper jobs of all hosts; a node without such a job has an empty id.
   static absl::StatusOr<std::vector<HostJob>> Hosts(Context& context,
                                                     const std::vector<msg::NodeT>& nodes) {
     auto hosts = AllHostJobs(context);
@@ -268,7 +269,7 @@ class Pool : public Verb {
     return hosts;
   }
 
-  // The nodes that come through the gate, by the keys that are allowed.
+  // Returns the names of nodes that connect through the gate: those with an allowed key.
   static absl::StatusOr<std::set<std::string>> NodeKeys(Context& context) {
     const bus::KeyFolder folder(context.locations.state_directory);
     const auto keys = folder.Allowed();
@@ -304,7 +305,7 @@ class Pool : public Verb {
     return (*client)->Call<rpc::Launcher::Launch>(request, Patient()).status();
   }
 
-  // Waits until each host is connected, or has failed. Says how far each is.
+  // Waits until each host is connected or has failed, and reports the progress of each.
   int Await(Context& context, const std::string& pool, const std::vector<PoolHost>& hosts) const {
     std::map<std::string, std::string> said, failed;
     absl::Time progress = context.clock->Now();
@@ -385,7 +386,7 @@ class Pool : public Verb {
     return kDone;
   }
 
-  // Stops the jobs of these hosts, which removes what is there, and waits for their ends.
+  // Stops the keeper jobs of these hosts, which clean up there, and waits for their ends.
   absl::Status TakeOut(Context& context, const std::vector<HostJob>& leaving,
                        const std::vector<msg::NodeT>& nodes) const {
     for (const HostJob& job : leaving) {
@@ -411,7 +412,7 @@ class Pool : public Verb {
         const auto ended = FollowJob(context, job.id, kToLeave);
         if (!ended.ok() && !absl::IsNotFound(ended.status())) return ended.status();
       }
-      // (It is there still if the job was killed.)
+      // The node is still registered if its job was killed.
       const absl::Status removed = RemoveNode(context, job.host.node, /*force=*/true);
       if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
       const auto state = ReadHostState(context.locations.runtime_directory, job.host.node);
@@ -425,7 +426,7 @@ class Pool : public Verb {
 
   std::vector<std::string> words_;
   std::string hosts_, engine_;
-  std::map<std::string, std::string> slurm_;  // By key; empty: not given.
+  std::map<std::string, std::string> slurm_;  // Slurm settings by key; empty if not given.
   std::uint32_t slots_ = 0;
   bool force_ = false;
 };

@@ -32,11 +32,11 @@ namespace {
 
 constexpr std::size_t kEndedShown = 10;
 
-// States that trials, sweeps and jobs have.
+// The states of trials, sweeps and jobs.
 constexpr std::array<const char*, 10> kStates = {"pending", "starting", "running", "stopping",
                                                  "paused",  "done",     "exited",  "stopped",
                                                  "failed",  "lost"};
-// Fields that --sort takes, beside metrics.
+// Fields that --sort accepts besides metrics.
 constexpr std::array<const char*, 7> kFields = {"id",    "name",    "state",  "created",
                                                 "ended", "reports", "started"};
 
@@ -44,7 +44,7 @@ std::string Short(const std::string& text, std::size_t limit) {
   return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
 }
 
-// Why a job has ended, or, while it has not, for what its tasks wait.
+// Returns why a job has ended or, while it is live, why its tasks wait.
 std::string WhyOfJob(const msg::JobT& job) {
   if (HasEnded(job.state)) return job.reason;
   std::vector<std::string> waiting;
@@ -59,7 +59,7 @@ std::string WhyOfJob(const msg::JobT& job) {
   return absl::StrCat(TaskNames(waiting), ": ", first->reason);
 }
 
-// "2 of 3": those that run, where not all do.
+// Returns the number of tasks, or "2 of 3" if only some of them run.
 std::string TasksOf(const msg::JobT& job) {
   const auto run = std::count_if(job.tasks.begin(), job.tasks.end(), [](const auto& task) {
     return task->state != msg::TaskState::Pending && !HasEnded(task->state);
@@ -69,12 +69,12 @@ std::string TasksOf(const msg::JobT& job) {
   return absl::StrCat(run, " of ", all);
 }
 
-// Where a task is: its node, or that one's host, which says more where Slurm gave it. Empty: here.
+// Returns where a task runs: its host, if Slurm chose one, else its node; empty if on this machine.
 const std::string& HostOf(const msg::TaskT& task) {
   return task.host.empty() ? task.node : task.host;
 }
 
-// The hosts of a job's tasks: "gpu1", "gpu1 and 2 more". Empty: none is elsewhere.
+// Returns the hosts of a job's tasks: "gpu1", "gpu1 and 2 more"; empty if all run on this machine.
 std::string HostsOf(const msg::JobT& job) {
   std::set<std::string> nodes;
   for (const auto& task : job.tasks) {
@@ -85,12 +85,12 @@ std::string HostsOf(const msg::JobT& job) {
                       nodes.size() == 1 ? "" : absl::StrCat(" and ", nodes.size() - 1, " more"));
 }
 
-// The tasks of jobs, one a row.
+// A table with one row for each task of the jobs.
 class TaskTable {
  public:
   TaskTable(Context& context, const TrialWords* words) : context_(context), words_(words) {}
 
-  // `only` is "j-abcde/worker-0", or empty for all.
+  // `only` is one task, "j-abcde/worker-0", or empty for all tasks.
   void Add(const msg::JobT& job, const std::string& only) {
     for (const auto& task : job.tasks) {
       if (!only.empty() && task->id != only) continue;
@@ -167,7 +167,7 @@ class Ps : public Verb {
     if (!trials.ok()) return Fail(context, "ps", trials.status());
     Limit(&trials->trials);
     auto sweeps = (*client)->Call<rpc::Trainer::Sweeps>({}, Patient());
-    // (An older trainer has none.)
+    // An older trainer has no sweeps.
     if (!sweeps.ok() && !absl::IsUnimplemented(sweeps.status())) {
       return Fail(context, "ps", sweeps.status());
     }
@@ -177,11 +177,11 @@ class Ps : public Verb {
   }
 
  private:
-  // A thing that is shown.
+  // One trial, sweep or job that is shown.
   struct Line {
-    nlohmann::json json;             // As --json has it.
-    std::vector<std::string> cells;  // Empty: only --json has it.
-    nlohmann::json key;              // The value that --sort sorts by.
+    nlohmann::json json;             // The object that --json prints.
+    std::vector<std::string> cells;  // Cells of the row; empty if only --json shows the thing.
+    nlohmann::json key;              // Value that --sort compares.
   };
 
   absl::Status CheckSelection() {
@@ -295,7 +295,7 @@ class Ps : public Verb {
            labels->value(label_.substr(0, sign), nlohmann::json()) == label_.substr(sign + 1);
   }
 
-  // Null where a thing has no such field.
+  // Returns the value that --sort compares; null if the thing lacks the field.
   nlohmann::json KeyOf(const nlohmann::json& thing) const {
     const std::string by = sort_.substr(sort_.starts_with("-") ? 1 : 0);
     if (std::find(kFields.begin(), kFields.end(), by) != kFields.end()) {
@@ -306,13 +306,13 @@ class Ps : public Verb {
     return bus::SortKey(metrics->value(by, nlohmann::json()));
   }
 
-  // Failures that nobody has looked at.
+  // Moves failures that nobody has acknowledged to the front.
   static void PutUnseenFirst(std::vector<Line>& lines) {
     std::stable_partition(lines.begin(), lines.end(),
                           [](const Line& line) { return line.json.value("unseen", false); });
   }
 
-  // Things without the field come last, whichever way.
+  // Things without the field sort last, ascending or descending.
   absl::Status Sort(std::vector<Line>& lines) const {
     if (sort_.empty() || lines.empty()) return absl::OkStatus();
     const bool falling = sort_.starts_with("-");
@@ -352,7 +352,7 @@ class Ps : public Verb {
     return hosts.empty() ? trial.node : hosts;
   }
 
-  // A trial that has not ended waits for what its job waits for.
+  // Returns the trial's reason; for a live trial without one, the reason why its job waits.
   std::string WhyOf(const msg::TrialT& trial,
                     const std::map<std::string, const msg::JobT*>& jobs) const {
     const auto job = jobs.find(trial.job);
@@ -360,7 +360,7 @@ class Ps : public Verb {
     return Short(waits ? words_.Of(WhyOfJob(*job->second)) : trial.reason, 100);
   }
 
-  // A failure that nobody has looked at is news however long ago it was.
+  // An unacknowledged failure is never old, however long ago it was.
   template <typename Thing>
   static bool IsOld(const Thing& thing) {
     if constexpr (requires { thing.unseen; }) {
@@ -369,8 +369,8 @@ class Ps : public Verb {
     return HasEnded(thing.state);
   }
 
-  // The job of a `notify` command, which is of interest when nobody was told, or one that keeps the
-  // hosts of pools and has none left.
+  // Returns true for jobs of the yard itself: those of a `notify` command (of interest only when it
+  // failed), and keepers of pool hosts that have no hosts left.
   static bool IsOfTheYard(const std::unique_ptr<msg::JobT>& job) {
     return std::any_of(job->labels.begin(), job->labels.end(), [&job](const auto& label) {
       return label->key == "notify" ||
@@ -380,11 +380,11 @@ class Ps : public Verb {
 
   template <typename Things>
   void Limit(Things* things) const {
-    // A state or a label selects also what has ended long ago.
+    // A state or a label also selects things that ended long ago.
     if (all_ || !states_.empty() || !label_.empty()) return;
     std::size_t ended = 0;
     for (const auto& thing : *things) ended += IsOld(*thing) ? 1 : 0;
-    // Oldest first: the ones too many are at the front.
+    // The list is sorted oldest first, so the surplus is at the front.
     std::size_t surplus = ended > kEndedShown ? ended - kEndedShown : 0;
     std::erase_if(*things, [&](const auto& thing) {
       if (surplus == 0 || !IsOld(*thing)) return false;

@@ -28,33 +28,33 @@
 namespace yard {
 namespace {
 
-// Most events, and most bytes, that go in one request.
+// Limits of one request: number of events, and bytes.
 constexpr std::size_t kEventsAtOnce = 500;
-constexpr std::size_t kBytesAtOnce = 512 << 10;  // A request has at most 1 MiB.
-constexpr std::size_t kOverhead = 64;            // Overhead of an event in a request.
+constexpr std::size_t kBytesAtOnce = 512 << 10;  // The bus limits a request to 1 MiB.
+constexpr std::size_t kOverhead = 64;            // Overhead of an event in a request, in bytes.
 constexpr std::size_t kMaxTextBytes = 1 << 20;
 constexpr absl::Duration kWait = absl::Seconds(60);
-// A publisher that is late by no more than this has kept the pace.
+// A publisher up to this late has kept its pace.
 constexpr absl::Duration kLateness = absl::Milliseconds(100);
 constexpr const char* kJson = "json";
 
-// In a request.
+// Returns the size of an event in a request.
 std::size_t BytesOf(const msg::NewEventT& event) {
   return event.topic.size() + event.payload.size() + event.envelope.size() + kOverhead;
 }
 
 constexpr std::uint64_t kNotGiven = std::numeric_limits<std::uint64_t>::max();
 
-// Where the texts of events come from.
+// Source of the texts that become events.
 class Texts {
  public:
   virtual ~Texts() = default;
-  // Is there another one, or an error to be told? May wait.
+  // Returns true if Next() has a text or an error to return. May block.
   virtual bool More() = 0;
   virtual bool MoreWouldWait() const = 0;
-  // If there is more.
+  // Requires More().
   virtual absl::StatusOr<std::string> Next() = 0;
-  // The place of the one that Next() gave last, for an error: "line 3: ".
+  // Position of the text that Next() returned last, as a prefix for errors: "line 3: ".
   virtual std::string Place() const = 0;
 };
 
@@ -87,7 +87,7 @@ class FilledTexts : public Texts {
 
 class LineTexts : public Texts {
  public:
-  // `count` 0: all lines.
+  // With `count` 0, reads all lines.
   LineTexts(int fd, std::uint64_t count) : reader_(fd, kMaxTextBytes), count_(count) {}
   bool More() override {
     if (!next_.has_value()) {
@@ -110,19 +110,19 @@ class LineTexts : public Texts {
   std::optional<absl::StatusOr<std::optional<std::string>>> next_;
 };
 
-// Events in the portions that one request takes.
+// Groups events into batches that fit into one request.
 class Batches {
  public:
   struct Batch {
     std::vector<std::unique_ptr<msg::NewEventT>> events;
-    absl::Status why_last;  // Not OK: none comes after these, for this reason.
+    absl::Status why_last;  // If not OK, why no more events follow these.
   };
   Batches(Texts* texts, const EventMaker* maker) : texts_(*texts), maker_(*maker) {}
 
-  // May wait.
+  // Returns true if there is another event or error. May block.
   bool More() { return next_ != nullptr || texts_.More(); }
-  // At most `count`: what is there without waiting for more than the first. Events before a wrong
-  // text are given.
+  // Returns at most `count` events. Blocks for the first only; the others are those available at
+  // once. Events before a wrong text are still returned.
   Batch Next(std::uint64_t count) {
     Batch batch;
     std::size_t bytes = 0;
@@ -158,12 +158,12 @@ class Batches {
   std::unique_ptr<msg::NewEventT> next_;
 };
 
-// Figures of the events that have been published.
+// Totals of the events that have been published.
 struct Published {
   std::uint64_t events = 0;
   std::uint64_t first_seq = 0, last_seq = 0;
-  std::uint32_t subscribers = 0;        // When the last was published.
-  std::uint32_t least_subscribers = 0;  // Fewest of all requests.
+  std::uint32_t subscribers = 0;        // At the last request.
+  std::uint32_t least_subscribers = 0;  // Minimum over all requests.
   absl::Duration late = absl::ZeroDuration();
 };
 
@@ -216,7 +216,7 @@ class Pub : public Verb {
     return PublishAll(context, **client, **texts, *maker, published);
   }
 
-  // Each when it is due after the first, which is published at once.
+  // Publishes the first event at once, and each other one when it is due relative to that.
   absl::Status Replay(Context& context, Published* published) const {
     if (count_ == 0 || !text_.empty() || stdin_ || raw_ || !type_.empty()) {
       return absl::InvalidArgumentError("--replay takes its events from the file alone");
@@ -246,7 +246,7 @@ class Pub : public Verb {
                events.size() < std::min<std::uint64_t>(kEventsAtOnce, count_ - published->events));
       const absl::Status sent = Send(**client, std::move(events), published);
       if (!sent.ok()) return Behind(*published, sent);
-      // The first request may have waited for subscribers.
+      // The clock starts after the first request, which may have waited for subscribers.
       if (first) start = context.clock->Monotonic();
     }
     if (!next.ok()) return Behind(*published, next.status());
@@ -280,7 +280,7 @@ class Pub : public Verb {
       if (!all.ok()) return all.status();
       text = *std::move(all);
     } else if (!raw_ && type_.empty()) {
-      // Before anybody is asked. (Relaxed JSON needs a --type.)
+      // The JSON is checked before any call. Relaxed JSON is accepted only with --type.
       const absl::Status good = CheckJson(FillTemplate(text, {.time = context.clock->Now()}));
       if (!good.ok()) return good;
     }
@@ -289,7 +289,7 @@ class Pub : public Verb {
                                          count_ == kNotGiven ? 1 : count_, context.clock);
   }
 
-  // The topic gets events of the type that its events have so far.
+  // Without --type, events get the type of the topic's earlier events.
   absl::StatusOr<EventMaker> MakeMaker(bus::Client& client) {
     std::string type = type_;
     if (type.empty() && !raw_ && absl::StartsWith(topic_, "e/")) {
@@ -313,7 +313,7 @@ class Pub : public Verb {
                           const EventMaker& maker, Published* published) const {
     PublishPace pace(rate_, context.clock->Monotonic());
     Batches batches(&texts, &maker);
-    // The first one that waits for subscribers does so alone: the pace begins when they are there.
+    // With --wait, the first event goes alone: the pace starts once subscribers exist.
     bool alone = wait_ > 0;
     while (batches.More()) {
       WaitUntil(context, pace.TimeOf(published->events));
@@ -350,7 +350,8 @@ class Pub : public Verb {
     if (published->events == 0 && wait_ > 0) {
       request.min_subscribers = wait_;
       const absl::Duration time = timeout_ > 0 ? absl::Seconds(timeout_) : kWait;
-      // The registry ends it a quarter, at most half a second, before the call does.
+      // The registry answers before the call times out: a quarter of the time, at most half a
+      // second, earlier.
       options.timeout = time + std::min(time / 3, absl::Milliseconds(500));
     }
     const auto reply = client.Call<rpc::Registry::Publish>(request, options);

@@ -26,7 +26,8 @@
 namespace yard {
 namespace {
 
-// The name of this machine's key at a gate: USER-MACHINE, with what a name may not have left out.
+// Returns the name of this machine's key at a gate: USER-MACHINE, without characters that names may
+// not contain.
 std::string NameOfKey(const Context& context) {
   std::string name;
   for (const std::string& entry : context.environment) {
@@ -112,7 +113,7 @@ class RemoteVerb : public Verb {
   }
   std::string Role() const { return role_.empty() ? "read" : role_; }
 
-  // Prints what to type on the other side.
+  // Prints the command to type on the other machine.
   int Ask(Context& context, const Remotes& remotes) const {
     const std::string& name = words_[1];
     if (const auto there = remotes.Find(name); !absl::IsNotFound(there.status())) {

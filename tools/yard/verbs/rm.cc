@@ -54,8 +54,8 @@ class Rm : public Verb {
     return word.find_first_of("<>=&|:!") != std::string::npos;
   }
 
-  // The words, with the runs that it is true of in the place of each query. Those below another one
-  // go with that, as a trial's own do.
+  // Replaces each query among the words by the runs that match it. A run below another match is
+  // left out, because it is removed with that one.
   absl::StatusOr<std::vector<std::string>> WithQueries(Context& context) const {
     std::vector<std::string> names;
     for (const std::string& word : names_) {
@@ -82,7 +82,7 @@ class Rm : public Verb {
     return names;
   }
 
-  // Shows the runs that would go, and their room.
+  // Shows the runs that would be removed, and their disk usage.
   static int ShowRoom(Context& context, const std::vector<std::string>& names) {
     RunReader reader(context, "rm");
     msg::DiskUsageRequestT request;
@@ -115,7 +115,7 @@ class Rm : public Verb {
     const std::string& job = thing->id();
     msg::RemoveJobRequestT request;
     request.job = job;
-    // (It answers when all files are gone.)
+    // The launcher answers once all files are deleted.
     const auto reply = (*client)->Call<rpc::Launcher::RemoveJob>(request, Patient(kRemoval));
     if (!reply.ok()) return Fail(context, "rm", reply.status());
     if (context.json) {
@@ -126,7 +126,7 @@ class Rm : public Verb {
     return kDone;
   }
 
-  // With all its trials.
+  // Removes a sweep with all its trials.
   static int RemoveSweep(Context& context, const msg::SweepT& sweep) {
     const auto removed = OrderSweep(context, sweep.id, msg::SweepOrder::Remove);
     if (!removed.ok()) return Fail(context, "rm", removed.status());
@@ -139,7 +139,7 @@ class Rm : public Verb {
     return kDone;
   }
 
-  // Removes a trial; its directory goes to the trash of the runs.
+  // Removes a trial; its directory moves to the trash of the runs.
   static int RemoveTrial(Context& context, bus::Client& client, const std::string& id) {
     msg::RemoveTrialRequestT request;
     request.trial = id;
@@ -155,8 +155,8 @@ class Rm : public Verb {
     return kDone;
   }
 
-  // Removes the trial's jobs, which have its arguments and its environment. (A launcher that is
-  // down forgets them later, as it forgets old jobs.)
+  // Removes the trial's jobs, which hold its arguments and environment. If the launcher is down, it
+  // forgets them later, when it prunes old jobs.
   static void RemoveJobsOf(bus::Client& client, const std::string& trial) {
     const auto jobs = client.Call<rpc::Launcher::Jobs>({}, {.timeout = kForItsJobs});
     if (!jobs.ok()) return;
@@ -171,7 +171,7 @@ class Rm : public Verb {
     }
   }
 
-  // Removes a run that is on disk and of no trial. Only by its whole name.
+  // Removes a run on disk that belongs to no trial. Requires its whole name.
   int RemoveRun(Context& context, const std::string& name, const absl::Status& not_found) const {
     RunReader reader(context, "rm");
     const auto run = reader.Run(name);

@@ -51,16 +51,16 @@ using runtime::MutexLock;
 
 constexpr std::size_t kErrorLines = 10;
 constexpr std::size_t kMaxConfigs = 64 << 20;  // Bytes of a file of --configs.
-// The program's last output follows its end closely, and each part the one before.
+// Timeout for the output after the trial's end, and between two parts of it.
 constexpr absl::Duration kOutputGrace = absl::Seconds(5);
 
-// "t-abcde first", or the id alone where that is the name.
+// Returns "t-abcde first", or the id alone if it is also the name.
 std::string Title(const msg::TrialT& trial) {
   return trial.name == trial.id ? trial.id
                                 : absl::StrCat(trial.id, " ", runtime::Printable(trial.name));
 }
 
-// The output of a cluster on a screen: whole lines with the names of their tasks.
+// Prints the output of a cluster: whole lines with the names of their tasks.
 class TaskLines {
  public:
   TaskLines(const Context& context, LiveScreen* screen)
@@ -87,23 +87,24 @@ class TaskLines {
   TimelyLines lines_;
 };
 
-// Streams the output of a trial's jobs, one attempt after another, on a thread of its own: as it
-// is, or that of a cluster line by line.
+// Streams the output of a trial's jobs, one attempt after another, on a thread of its own: a single
+// program's bytes unchanged, a cluster's output line by line.
 class OutputFollower {
  public:
   OutputFollower(Context& context, LiveScreen* screen, bool is_cluster)
       : context_(context), screen_(screen), is_cluster_(is_cluster) {
     thread_ = std::thread([this] { Work(); });
   }
-  // The trial runs as this job now.
+  // Follows `job` from now on: the job of the trial's newest attempt.
   void SetJob(const std::string& job) {
     MutexLock lock(mutex_);
     if (job == job_) return;
     job_ = job;
     changed_.SignalAll();
   }
-  // The trial has ended: waits a moment for the rest of the output. False if it does not come (the
-  // launcher is away): the thread still waits for it, and the process has to leave by _exit.
+  // Call once the trial has ended: waits for the rest of the output. Returns false if it does not
+  // arrive in time (the launcher is away); the thread then still waits, and the process must leave
+  // by _exit.
   bool Finish() {
     {
       MutexLock lock(mutex_);
@@ -111,7 +112,7 @@ class OutputFollower {
       changed_.SignalAll();
       const absl::Duration begin = context_.clock->Monotonic();
       while (!ended_) {
-        // A slow reader of this output is waited for.
+        // No deadline while a slow reader of stdout blocks the printing.
         const absl::Duration deadline =
             printing_ ? absl::InfiniteDuration() : std::max(begin, printed_) + kOutputGrace;
         if (context_.clock->Monotonic() >= deadline) return false;
@@ -176,7 +177,7 @@ class OutputFollower {
   bool last_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool printing_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Duration printed_ ABSL_GUARDED_BY(mutex_);  // When the last output was; or 0.
+  absl::Duration printed_ ABSL_GUARDED_BY(mutex_);  // Time of the last output; 0 if none came.
   std::thread thread_;
 };
 
@@ -281,8 +282,8 @@ class RunVerb : public Verb {
  private:
   bool IsMany() const { return !flags_.grid().empty() || !flags_.configs().empty(); }
 
-  // Names the trial that this one starts from. Everything that is not said otherwise is as it was
-  // there: program with its directory, its tasks and what each of them needs, configuration.
+  // Sets the trial to start from. Everything that the flags leave open is copied from it: the
+  // program and its directory, its tasks with their resources, and the configuration.
   absl::Status Clone(Context& context, msg::TrialOptionsT* options) {
     const auto id = FindTrial(context, flags_.from(), "is a place to start from");
     if (!id.ok()) return id.status();
@@ -308,7 +309,7 @@ class RunVerb : public Verb {
     return absl::OkStatus();
   }
 
-  // One, or those that --configs and --grid stand for.
+  // Returns one draft, or one for each configuration of --configs and --grid.
   absl::StatusOr<std::vector<TrialDraft>> Drafts() const {
     const TrialDraft pattern = {name_, program_, config_, logdir_};
     if (!IsMany() && is_clone_) return std::vector<TrialDraft>{pattern};
@@ -426,7 +427,7 @@ class RunVerb : public Verb {
     });
   }
 
-  // As `yard ps` has it, once for each reason.
+  // Prints why the trial waits, as `yard ps` does, once for each reason.
   void SayWhyItWaits(LiveScreen& screen, const msg::TrialT& trial) {
     const bool may_wait =
         trial.state == msg::TrialState::Pending || trial.state == msg::TrialState::Running;
@@ -475,7 +476,7 @@ class RunVerb : public Verb {
     return absl::StrCat(trial.reports, trial.reports == 1 ? " report" : " reports");
   }
 
-  // The last thing that is printed, and all that is needed to find the cause.
+  // Prints the failure last, with everything needed to find its cause.
   void PrintFailure(Context& context, const msg::TrialT& trial) const {
     std::ostream& err = *context.err;
     err << "\n" << Title(trial) << " FAILED: " << runtime::Printable(trial.reason) << "\n";
@@ -494,20 +495,20 @@ class RunVerb : public Verb {
   std::vector<std::string> program_;
   std::string name_, config_, logdir_;
   std::uint32_t max_restarts_ = 0;
-  std::uint32_t grace_ms_ = 0;  // The trainer's.
+  std::uint32_t grace_ms_ = 0;  // Grace of the trainer, in milliseconds.
   std::uint64_t seed_ = 0;
   bool detach_ = false;
   bool is_cluster_ = false;
-  bool is_clone_ = false;  // The start of the other trial has filled in the program's words.
+  bool is_clone_ = false;  // The program's words come from the trial of --from.
   std::atomic<bool> interrupted_ = false;
   std::uint64_t rows_ = 0;
   TrialFlags flags_;
   std::string working_directory_;  // Directory of the program.
-  std::string function_;           // Instead of a program.
-  std::string first_;              // Id of the first of many trials, once it is started.
-  std::string once_pool_;          // Made for this command; empty: none.
+  std::string function_;           // Function to run, if no program was given.
+  std::string first_;              // Id of the first of many trials, once it has started.
+  std::string once_pool_;          // Name of the pool made for this command; empty if none.
   PauseNote pause_note_;
-  std::string why_it_waits_;  // As last said.
+  std::string why_it_waits_;  // The reason printed last.
 };
 
 }  // namespace

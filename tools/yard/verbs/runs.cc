@@ -51,7 +51,7 @@ class Runs : public Verb {
   }
 
  private:
-  // JSON comes while runs are read.
+  // Prints JSON while the runs are still being read.
   absl::Status ShowRuns(Context& context, RunReader& reader, msg::RunsRequestT request) {
     request.limit = count_;
     msg::RunsReplyT all;
@@ -103,7 +103,7 @@ class Runs : public Verb {
     return absl::OkStatus();
   }
 
-  // A column that no run has is misspelled, unless there are runs that have not been read.
+  // A column that no run has is a misspelling, unless some runs have not been read yet.
   static absl::Status LookAtMissing(Context& context, RunReader& reader,
                                     const std::vector<bus::RunRow>& rows,
                                     const std::vector<bus::RunColumn>& columns) {
@@ -152,8 +152,8 @@ class Runs : public Verb {
     return text.find_first_of("<>=!&|()\"':") != std::string::npos;
   }
 
-  // The typed text is the beginning of names, else a query, else a directory of runs, else a trial.
-  // (A run may be called like a query: lr=0.1.)
+  // Interprets the typed text: as the beginning of run names, else as a query, else as a directory
+  // of runs, else as a trial. Names come first because a run may be called like a query: lr=0.1.
   absl::StatusOr<msg::RunsRequestT> Chosen(Context& context, RunReader& reader) const {
     msg::RunsRequestT request;
     if (query_.empty()) return request;
@@ -177,8 +177,8 @@ class Runs : public Verb {
     return request;
   }
 
-  // The beginning of the names of runs in a directory that is below that of the runs; empty for the
-  // directory of all runs.
+  // Returns the common beginning of the names of runs in the given directory; empty for the
+  // directory of all runs. Nothing if the directory is outside that.
   std::optional<std::string> NameOfDirectory(const Context& context,
                                              const std::string& logdir) const {
     std::error_code error;

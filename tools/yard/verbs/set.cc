@@ -62,7 +62,7 @@ class Set : public Verb {
   }
 
  private:
-  // A wrong change is refused before anything is changed.
+  // Builds the change, so that a wrong one is refused before anything is modified.
   absl::StatusOr<msg::AnnotateRequestT> Change() const {
     if (name_.has_value() && names_.size() > 1) {
       return absl::InvalidArgumentError("--name is of one run, and several are named");
@@ -96,7 +96,7 @@ class Set : public Verb {
     return change;
   }
 
-  // The trainer takes it now, and the one that is started next is told.
+  // Sets the slots in the running trainer, and in the settings for the next one.
   int SetSlots(Context& context) const {
     int slots = 0;
     if (!absl::SimpleAtoi(*slots_, &slots) || slots < 0 || slots > kMostSlots) {
@@ -126,7 +126,7 @@ class Set : public Verb {
     return kDone;
   }
 
-  // A trial need not have a run yet, and a run need not be a trial's.
+  // A trial may not have a run yet, and a run may belong to no trial, so both are looked up.
   static absl::StatusOr<msg::AnnotateReplyT> Annotate(Context& context, const std::string& name,
                                                       msg::AnnotateRequestT change) {
     const auto thing = FindThing(context, name, Prefer::kTrial);

@@ -36,12 +36,12 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kAttempts = 20;
-constexpr std::uint32_t kFiles = 1000;  // In a table.
-constexpr std::size_t kTags = 10'000;   // In a table, too.
+constexpr std::uint32_t kFiles = 1000;  // Limit for a table.
+constexpr std::size_t kTags = 10'000;   // Limit for a table.
 constexpr std::size_t kAllTags = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kDamage = 5;         // Lines beside the tags of a run.
-constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.
-constexpr std::size_t kParameters = 20;    // Parameters of a run that are shown.
+constexpr std::size_t kDamage = 5;         // Lines about damaged records, beside the tags of a run.
+constexpr std::uint32_t kLogLines = 1000;  // The limit of the request.
+constexpr std::size_t kParameters = 20;    // Number of parameters of a run that are shown.
 constexpr int kParameterWidth = 160;
 constexpr std::size_t kNamedNodes = 4;
 
@@ -66,7 +66,8 @@ class Show : public Verb {
     if (!absl::IsNotFound(thing.status())) return ShowThing(context, thing);
     const auto run = RunReader(context, "show").Run(name_);
     if (run.ok() && run->name != name_) {
-      // The name is the beginning of the run's: it may be that of a sweep which has just begun.
+      // The text is only the beginning of the run's name, so it may name a sweep that has just
+      // begun.
       if (const auto begun = FindThing(context, name_); begun.ok())
         return ShowThing(context, begun);
     }
@@ -101,7 +102,8 @@ class Show : public Verb {
     *context.out << absl::StreamFormat("%-10s ", key) << runtime::Printable(value) << "\n";
   }
 
-  // "gpu1, of pool lab", "nodes gpu1, gpu2 of pool lab", "a node of pool lab"; empty: this host.
+  // Returns "gpu1, of pool lab", "nodes gpu1, gpu2 of pool lab" or "a node of pool lab"; empty for
+  // this host.
   static std::string Host(const std::vector<std::string>& nodes, const std::string& pool) {
     if (pool.empty()) return "";
     if (nodes.empty()) return absl::StrCat("a node of pool ", pool);
@@ -114,8 +116,8 @@ class Show : public Verb {
         " of pool ", pool);
   }
 
-  // The nodes of the newest attempts of a trial's tasks, by rank and each once. The launcher knows
-  // them as long as it keeps the job.
+  // Returns the nodes of the newest attempts of a trial's tasks, by rank and each once. The
+  // launcher knows them for as long as it keeps the job.
   static std::vector<std::string> NodesOf(bus::Client& client, const msg::TrialT& trial) {
     std::vector<std::string> nodes;
     if (trial.pool.empty() || trial.job.empty()) return nodes;
@@ -178,7 +180,7 @@ class Show : public Verb {
     return kDone;
   }
 
-  // Returns the job of the trial's attempt, or the job itself.
+  // Returns the job of the trial's newest attempt, or the job itself.
   static absl::StatusOr<msg::JobT> JobOf(Context& context, const Thing& thing) {
     if (thing.job.has_value()) return *thing.job;
     if (thing.trial->attached_pid != 0) {
@@ -223,7 +225,8 @@ class Show : public Verb {
     return kDone;
   }
 
-  // A person looks at the failure now. (It is shown whether that can be noted or not.)
+  // Acknowledges the trial's failure, which is now being viewed. Errors are ignored: the trial is
+  // shown anyway.
   static void Acknowledge(bus::Client& client, const std::string& trial) {
     msg::AcknowledgeAlertsRequestT request;
     request.trial = trial;
@@ -244,7 +247,7 @@ class Show : public Verb {
     const std::vector<std::string> nodes = NodesOf(**client, trial);
     if (context.json) {
       nlohmann::json object = ToJson(trial);
-      // (The trainer forgets the node of a trial that has ended.)
+      // The trainer drops the node of a trial that has ended, so it comes from the job.
       if (trial.node.empty() && !nodes.empty()) object["node"] = nodes[0];
       object.update(DetailsToJson(*details));
       PrintJson(context, object);
@@ -276,14 +279,14 @@ class Show : public Verb {
     return kDone;
   }
 
-  // The words about what the job waits for.
+  // Returns the words that explain why the job waits; empty if it has ended.
   static TrialWords WordsFor(const Context& context, const msg::JobT& job) {
     auto client = context.client();
     const bool waits = job.ended_us == 0 && client.ok();
     return waits ? WordsOfLiveTrials(**client) : TrialWords();
   }
 
-  // `only` is one of its tasks, or empty for all.
+  // `only` is the id of one task, or empty for all tasks.
   static void ShowJob(Context& context, const msg::JobT& job, const std::string& only) {
     const TrialWords words = WordsFor(context, job);
     Line(context, "job", job.id);
@@ -324,7 +327,7 @@ class Show : public Verb {
       words.push_back(runtime::Counted(task.restarts, "restart"));
     }
     Line(context, "task", absl::StrJoin(words, "  "));
-    // An ended one's is that of its last attempt.
+    // The reason of an ended task repeats that of its last attempt.
     if (task.attempts.empty() || task.reason != task.attempts.back()->reason) {
       Line(context, "  why", trial_words.Of(task.reason));
     }
@@ -338,7 +341,7 @@ class Show : public Verb {
     Line(context, "  stderr", task.stderr_path);
   }
 
-  // "2: pid 17  2024-05-02T12:30:05.000000Z  for 12 s  exit code 3"
+  // Returns "2: pid 17  2024-05-02T12:30:05.000000Z  for 12 s  exit code 3".
   static std::string AttemptLine(const Context& context, const msg::AttemptT& attempt) {
     std::vector<std::string> words = {absl::StrCat(attempt.number, ":")};
     if (attempt.pid != 0) words.back() += absl::StrCat(" pid ", attempt.pid);
@@ -356,7 +359,7 @@ class Show : public Verb {
     return absl::StrJoin(words, "  ");
   }
 
-  // Shows a run that is on disk, whoever wrote it.
+  // Shows a run on disk, whichever program wrote it.
   int ShowRun(Context& context, const absl::StatusOr<msg::RunT>& run) const {
     if (!run.ok()) return Fail(context, "show", run.status());
     RunReader reader(context, "show");
@@ -394,7 +397,8 @@ class Show : public Verb {
     return absl::OkStatus();
   }
 
-  // Text about records that were left out of files; empty where that cannot be asked.
+  // Returns text about records that were left out of files; empty if the data manager does not
+  // answer.
   static std::string Damage(RunReader& reader, const std::string& run) {
     msg::FilesRequestT request;
     request.run = run;
@@ -412,7 +416,7 @@ class Show : public Verb {
     return DamageText(all, kDamage);
   }
 
-  // As `compare` and queries have them.
+  // Shows the parameters of a run as `compare` and queries read them.
   static void ShowParameters(Context& context, RunReader& reader, const std::string& run) {
     msg::HParamsRequestT request;
     request.selection = std::make_unique<msg::SelectionT>();

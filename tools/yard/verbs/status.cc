@@ -36,7 +36,7 @@ class Status : public Verb {
 
   int Run(Context& context) override {
     if (absl::Status there = EnsureYard(context); !there.ok()) return ShowRest(context, there);
-    // A service that is being started again is there in a moment, or says why not.
+    // A service that is being restarted is ready shortly, or reports why not.
     if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
       (void)AwaitAnswers(context, ServicesOf(context.locations));
     }
@@ -64,7 +64,7 @@ class Status : public Verb {
   }
 
  private:
-  // A yard that does not come up: why, and what there is of it.
+  // The yard did not start: prints why, and the services that exist.
   int ShowRest(Context& context, const absl::Status& why) const {
     const int code = Fail(context, "status", why);
     const auto wanted = ReadWanted(context.locations);
@@ -84,7 +84,7 @@ class Status : public Verb {
     }
   }
 
-  // True if nothing is.
+  // Reports stuck trials and jobs. Returns true if nothing is stuck.
   static bool SayWhatIsStuck(Context& context, bus::Client& client) {
     const auto stuck = AskForStuckThings(client, kPatience);
     for (const StuckFacts& one : stuck) {
@@ -101,7 +101,7 @@ class Status : public Verb {
     if (!context.json) PrintTable(context, rows);
   }
 
-  // One line for each service that is not up or does not answer, and nothing else.
+  // Prints one line for each service that is down or does not answer, and nothing else.
   static int Check(Context& context, bus::Client& client, const std::vector<ServiceRow>& rows,
                    const absl::Status& registry) {
     std::map<std::string, absl::StatusOr<msg::StatsReplyT>> answers;
@@ -154,7 +154,8 @@ class Status : public Verb {
             {"endpoint", row.endpoint}};
   }
 
-  // Other hosts where tasks run. (As JSON `yard pool` has them: each line here is a process.)
+  // Lists other hosts where tasks run. Not as JSON, where each line is a process; `yard pool` has
+  // them.
   static void PrintNodes(Context& context, bus::Client& client) {
     if (context.json || !WhyItIsSilent(context, "launcher").empty()) return;
     const auto reply = client.Call<rpc::Launcher::Nodes>({}, {.timeout = absl::Seconds(1)});

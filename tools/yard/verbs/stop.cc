@@ -19,7 +19,7 @@
 namespace yard {
 namespace {
 
-// The registry waits 10 s for a tool's end.
+// The registry waits up to 10 s for a tool to exit.
 constexpr absl::Duration kToolTimeout = absl::Seconds(15);
 
 class Stop : public Verb {
@@ -39,7 +39,7 @@ class Stop : public Verb {
         context, names_, [](const msg::TrialT& trial) { return !HasEnded(trial.state); },
         "no trial that has not ended");
     if (!names.ok()) return Fail(context, "stop", names.status());
-    // All of them leave at once, however long each takes.
+    // All things are asked first, so that they stop at the same time.
     if (*names != names_) AskAll(context, *names);
     int code = kDone;
     for (const std::string& name : *names) {
@@ -50,7 +50,7 @@ class Stop : public Verb {
   }
 
  private:
-  // An order that goes wrong here goes wrong again, and is told, when each is waited for.
+  // Ignores errors: StopOne() sends each order again, and reports its error.
   void AskAll(Context& context, const std::vector<std::string>& names) const {
     for (const std::string& name : names) {
       const auto thing = FindThing(context, name);
@@ -60,7 +60,7 @@ class Stop : public Verb {
 
   int StopOne(Context& context, const std::string& name) {
     auto thing = FindThing(context, name);
-    // Tools are the registry's: for them the other services need not be there.
+    // The registry owns tools, so the other services need not run to stop one.
     const bool may_be_tool = absl::IsNotFound(thing.status()) ||
                              absl::IsUnavailable(thing.status()) ||
                              absl::IsDeadlineExceeded(thing.status());
@@ -95,7 +95,7 @@ class Stop : public Verb {
     return Say(context, *thing);
   }
 
-  // Until its trials have ended.
+  // Stops a sweep and waits until its trials have ended.
   int StopSweep(Context& context, msg::SweepT sweep) const {
     if (!HasEnded(sweep.state)) {
       const auto asked = OrderSweep(context, sweep.id, msg::SweepOrder::Stop);
@@ -110,14 +110,14 @@ class Stop : public Verb {
     return kDone;
   }
 
-  // NAME-PORT
+  // Returns true if the name has the form NAME-PORT.
   static bool MayBeTool(const std::string& name) {
     const std::size_t dash = name.rfind('-');
     return dash != std::string::npos && dash + 1 < name.size() &&
            name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
   }
 
-  // Stops TensorBoard, whoever started it. Nothing if no tool has this name.
+  // Stops a tool, whoever started it. Returns nothing if no tool has this name.
   std::optional<int> StopTool(Context& context, const std::string& name) {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "stop", client.status());
@@ -137,7 +137,7 @@ class Stop : public Verb {
     return kDone;
   }
 
-  // `task`: only this one of a job, if not empty.
+  // Asks a trial or job to stop; with `task`, only this task of the job.
   absl::Status Ask(Context& context, const Thing& thing, const std::string& task) const {
     auto client = context.client();
     if (!client.ok()) return client.status();
@@ -153,7 +153,7 @@ class Stop : public Verb {
     return (*client)->Call<rpc::Launcher::StopJob>(request, Patient()).status();
   }
 
-  // The job of the task goes on, so no end of a job is waited for.
+  // Reports that the task stops. Its job goes on, so no end is awaited.
   static int SayTask(Context& context, const Thing& thing, const std::string& task) {
     if (context.json) {
       PrintJson(context, ToJson(*thing.job));

@@ -35,7 +35,7 @@ namespace {
 
 constexpr absl::Duration kConnect = absl::Seconds(5);
 
-// Where the last value that was printed of a topic is in its sequence.
+// Position of a topic's last printed value in the sequence of its source.
 struct Place {
   std::uint64_t source = 0;
   std::uint64_t seq = 0;
@@ -61,7 +61,7 @@ class Sub : public Verb {
 
   int Run(Context& context) override {
     if (topics_.empty()) topics_.push_back("");
-    // An interrupt that is being handled while this ends still has it.
+    // The queue is shared because an interrupt handler may still use it when this function returns.
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const auto view = EventView::Make({.topics = topics_,
                                        .fields = fields_,
@@ -105,7 +105,7 @@ class Sub : public Verb {
     std::uint64_t seen = 0;
     Places places;
     if (last_) {
-      // After the subscription: an event that comes meanwhile is in both, and printed once.
+      // The values are read after the subscription: an event in both is printed once.
       const absl::Status told = TellLast(context, **messages, *view, **client, &seen, &places);
       if (!told.ok()) return Fail(context, "sub", told);
     }
@@ -117,7 +117,7 @@ class Sub : public Verb {
   }
 
  private:
-  // Ctrl-C ends the listening, for as long as this lives.
+  // Ends the subscription on Ctrl-C, for as long as this object lives.
   class Closer {
    public:
     Closer(Interrupt* interrupt, std::shared_ptr<EventQueue> queue) : interrupt_(interrupt) {
@@ -133,7 +133,7 @@ class Sub : public Verb {
     Interrupt* const interrupt_;
   };
 
-  // Null: events are printed.
+  // Opens the file of --dump; null if events are printed.
   absl::StatusOr<std::unique_ptr<EventDumpWriter>> OpenDump() const {
     if (dump_.empty()) return nullptr;
     if (last_ || timestamps_ || !fields_.empty()) {
@@ -148,7 +148,7 @@ class Sub : public Verb {
     return EventDumpWriter::Create(dump_, *most);
   }
 
-  // Nothing: it begins now.
+  // Parses --since; nothing if the subscription begins now.
   absl::StatusOr<std::optional<bus::Beginning>> ParseSince(const Context& context) const {
     if (since_.empty()) return std::nullopt;
     if (last_) return absl::InvalidArgumentError("--since and --last: which?");
@@ -162,7 +162,8 @@ class Sub : public Verb {
         absl::StrCat("--since takes ", kMomentForm, ", or the number of an event, not ", since_));
   }
 
-  // Neither is a loss, but nobody should miss it unawares.
+  // Warns about topics and times that the history does not cover. This is no data loss, but should
+  // not go unnoticed.
   static void SayHowFarBack(Context& context, const EventView& view,
                             const bus::Beginning& beginning, std::int64_t hub_since_us) {
     const std::vector<std::string> prefixes = view.Prefixes();
@@ -241,7 +242,7 @@ class Sub : public Verb {
     if (const msg::Head* const head = (*event)->head(); head != nullptr) {
       (*places)[recorded.topic] = {head->source(), head->seq()};
     }
-    // The last of the lines is the one that the topic was told last.
+    // The last line is the topic's current value.
     *context.out << lines.back() << "\n";
     ++*seen;
   }
@@ -267,13 +268,13 @@ class Sub : public Verb {
       }
       *context.out << item->text << "\n";
       context.out->flush();
-      if (!context.out->good()) return kDone;  // Nobody reads any more.
+      if (!context.out->good()) return kDone;  // The reader of stdout is gone.
       ++seen;
     }
     return kDone;
   }
 
-  // To the file, as they are.
+  // Records events to the file, unchanged.
   int Record(Context& context, EventQueue& queue, absl::Duration deadline,
              EventDumpWriter& dump) const {
     while (count_ == 0 || dump.events() < count_) {
@@ -302,7 +303,8 @@ class Sub : public Verb {
                  << ", " << ShortBytes(dump.bytes()) << "\n";
   }
 
-  // An endless listening ends so; one that counts has not got what it was to wait for.
+  // Returns the exit code at the end: an endless subscription ended as intended; one with --count
+  // is incomplete.
   int End(Context& context, bool interrupted, std::uint64_t seen) const {
     if (count_ == 0) return kDone;
     if (interrupted) return kInterrupted;

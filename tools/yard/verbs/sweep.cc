@@ -104,7 +104,7 @@ class SweepVerb : public Verb {
     return status.ok() ? kDone : Fail(context, "sweep", status);
   }
 
-  // With --replay the file's method is another one.
+  // With --replay, the method is "replay" and its schedule comes from the other sweep.
   absl::Status TakeSchedule(Context& context) {
     if (replay_.empty()) return absl::OkStatus();
     if (!change_.empty()) {
@@ -137,7 +137,7 @@ class SweepVerb : public Verb {
     options.environment = CallersEnvironment(context.environment);
     auto draft = ReadSweep(file_, options);
     if (!draft.ok()) return draft.status();
-    // (The other sweep has the name in the file.)
+    // The replayed sweep already has the name in the file.
     if (!replay_.empty() && !draft->name.empty()) draft->name += "-replay";
     if (!name_.empty()) draft->name = name_;
     for (const auto& [flag, values] : draft->trial_flags) flags_.SetDefault(flag, values);
@@ -162,7 +162,7 @@ class SweepVerb : public Verb {
     return kDone;
   }
 
-  // Another space, other limits. Trials keep the configuration that they have run with.
+  // Changes the space or limits of a sweep. Trials keep the configuration they were started with.
   absl::Status Change(Context& context, const SweepDraft& draft) const {
     const auto sweep = FindSweep(context, change_);
     if (!sweep.ok()) return sweep.status();
@@ -192,7 +192,8 @@ class SweepVerb : public Verb {
     return absl::OkStatus();
   }
 
-  // The sweep stands behind the flag, its configuration where the file would.
+  // Adds a configuration to a sweep. The flag's value is the sweep, and the configuration stands in
+  // the place of the file.
   absl::Status Enqueue(Context& context) const {
     if (file_.empty()) {
       return absl::InvalidArgumentError(
@@ -276,7 +277,7 @@ class SweepVerb : public Verb {
       if (!work.ok()) return work.status();
       trial.options->work = *std::move(work);
     }
-    // The plan and its source take room from the provenance.
+    // The plan and its source share the size limit with the provenance.
     trial.config = request.plan + request.source;
     if (auto room = CheckRoom(trial.environment, trial.argv, trial.config); !room.ok()) return room;
     if (engine->is_slurm) {
@@ -318,7 +319,7 @@ class SweepVerb : public Verb {
     return Summarize(context, *ended);
   }
 
-  // The first Ctrl-C asks the sweep to stop, the second leaves it.
+  // The first Ctrl-C asks the sweep to stop, the second leaves it running.
   void HandleInterrupt(Context& context, const msg::SweepT& sweep, LiveScreen* screen) {
     const std::string id = sweep.id;
     context.interrupt->Handle([this, &context, id, screen] {
@@ -339,7 +340,7 @@ class SweepVerb : public Verb {
     const msg::SweepT& sweep = *part.sweep;
     for (const auto& trial : part.trials) {
       if (!HasEnded(trial->stage)) continue;
-      // (A trainer that was restarted sends some again.)
+      // A restarted trainer may send some trials again.
       if (!shown_.insert({trial->number, trial->attempt, trial->stage}).second) continue;
       const bool is_best = sweep.best != nullptr && sweep.best->number == trial->number;
       const bool is_in_front =
@@ -366,7 +367,7 @@ class SweepVerb : public Verb {
     screen.SetLine(SweepLine(sweep));
   }
 
-  // The last lines of the first one that fails: mostly all fail alike.
+  // Shows the last lines of the first trial that fails, since usually all fail alike.
   static void ShowFailure(Context& context, LiveScreen& screen, const msg::SweepTrialT& trial) {
     auto client = context.client();
     if (!client.ok() || trial.trial.empty()) return;
@@ -405,7 +406,7 @@ class SweepVerb : public Verb {
   bool check_ = false, detach_ = false;
   std::optional<std::string> parallel_, run_cap_;
   TrialFlags flags_;
-  std::string once_pool_;  // Made for this sweep; empty: none.
+  std::string once_pool_;  // Name of the pool made for this sweep alone; empty if none.
   std::atomic<bool> interrupted_ = false;
   struct Shown {
     std::uint64_t number;

@@ -21,10 +21,11 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kErrorLines = 20;
-// The call lasts a little longer than what it may take, so that its answer says what happened.
+// The call's timeout exceeds the tool's start timeout by this, so that the answer can say what
+// happened.
 constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 
-// The last lines of a stream, each on a line of its own behind "  | ".
+// Returns the last lines of a stream, each on its own line after "  | ".
 std::string Quote(const std::vector<std::uint8_t>& bytes) {
   std::vector<std::string> lines(1);
   for (const std::uint8_t byte : bytes) {
@@ -116,7 +117,7 @@ class TensorBoard : public Verb {
   }
 
  private:
-  // Draws the live line of a terminal; false without a terminal or progress.
+  // Draws the progress line on a terminal. Returns false without a terminal or without progress.
   static bool Draw(Context& context, const msg::StartOrReuseReplyT& part) {
     if (!context.err_is_terminal || part.progress.empty()) return false;
     const auto width = static_cast<std::size_t>(std::max(context.width - 1, 10));

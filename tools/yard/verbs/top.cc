@@ -21,8 +21,8 @@
 namespace yard {
 namespace {
 
-// Between two looks, so that it is known how much processor time tasks take: the launcher measures
-// every half second at most.
+// Time between two measurements, needed to compute the tasks' processor usage: the launcher
+// measures at most every half second.
 constexpr absl::Duration kApart = absl::Milliseconds(600);
 
 class Top : public Verb {

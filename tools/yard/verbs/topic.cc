@@ -27,11 +27,11 @@ namespace yard {
 namespace {
 
 constexpr absl::Duration kConnect = absl::Seconds(5);
-constexpr absl::Duration kEvery = absl::Seconds(1);  // A report.
-// More at once are not measured: nobody could read them.
+constexpr absl::Duration kEvery = absl::Seconds(1);  // Interval of reports.
+// Limit of topics measured at once; nobody could read more.
 constexpr std::size_t kMaxTopics = 100;
 
-// Figures of the events that the bus thread hears, for the thread that reports them.
+// Statistics of events: the bus thread feeds them, another thread reports them. Thread-safe.
 class Meter {
  public:
   Meter(runtime::Clock* clock, absl::Duration window) : clock_(clock), window_(window) {}
@@ -57,19 +57,19 @@ class Meter {
   }
 
   struct Report {
-    std::vector<std::pair<std::string, RateWindow::Report>> topics;  // With events, in order.
-    std::uint64_t left_out = 0;  // Events of topics that are too many.
-    std::uint64_t restarts = 0;  // Restarts of the hub; the losses of a restart are not known.
+    std::vector<std::pair<std::string, RateWindow::Report>> topics;  // With events; sorted.
+    std::uint64_t left_out = 0;  // Events of topics above the limit.
+    std::uint64_t restarts = 0;  // Restarts of the hub; events lost meanwhile are unknown.
     bool closed = false;
   };
-  // Waits until `time`, or for Close().
+  // Returns the report of `time`, or earlier if Close() is called. Blocks.
   Report ReportAt(absl::Duration time) {
     runtime::MutexLock lock(mutex_);
     while (!closed_ && clock_->Monotonic() < time) {
       (void)clock_->WaitUntil(changed_, mutex_, time);
     }
     Report report;
-    // Topics that have been silent for a whole window make room for others.
+    // Topics that were silent for a whole window are dropped, to make room for others.
     for (auto window = windows_.begin(); window != windows_.end();) {
       const RateWindow::Report of = window->second.Describe(clock_->Monotonic());
       if (of.events > 0) report.topics.emplace_back(window->first, of);
@@ -105,7 +105,7 @@ class Meter {
 };
 
 std::string Milliseconds(double seconds) { return ShortNumber(seconds * 1e3); }
-// "12.3 MB"; "?" for none.
+// Returns "12.3 MB", or "?" for a negative (unknown) number.
 std::string Bytes(double bytes) {
   return bytes >= 0 ? ShortBytes(static_cast<std::uint64_t>(bytes)) : "?";
 }
@@ -237,11 +237,12 @@ class Topic : public Verb {
             {"subscribers", info.subscribers}};
   }
 
-  // No client: what a client recovers comes later than it was sent, and not from the hub.
+  // Subscribes without a bus::Client: events that a client recovers arrive late and not from the
+  // hub.
   int Listen(Context& context, const Measure& measure) const {
     auto node = context.node();
     if (!node.ok()) return Fail(context, "topic", node.status());
-    // An interrupt that is being handled while this ends still has it.
+    // The meter is shared because an interrupt handler may still use it when this function returns.
     const auto meter = std::make_shared<Meter>(
         context.clock, window_ > 0 ? absl::Seconds(window_) : absl::Seconds(10));
     if (context.interrupt != nullptr) context.interrupt->Handle([meter] { meter->Close(); });
@@ -281,7 +282,7 @@ class Topic : public Verb {
       if (report.closed) return count_ == 0 ? kDone : kInterrupted;
       for (const auto& [topic, of] : report.topics) Print(context, measure, topic, of);
       context.out->flush();
-      if (!context.out->good()) return kDone;  // Nobody reads any more.
+      if (!context.out->good()) return kDone;  // The reader of stdout is gone.
       if (std::exchange(restarts, report.restarts) != report.restarts) {
         *context.err << "yard topic: the registry was restarted: events may be lost\n";
       }
@@ -292,7 +293,7 @@ class Topic : public Verb {
       reports += report.topics.empty() ? 0 : 1;
       if (count_ > 0 && reports == count_) return kDone;
       if (time == end) break;
-      // (Seconds in which this program was stopped are not made up for.)
+      // Reports that were due while this process was suspended are skipped.
       i = std::max(i, static_cast<int>((context.clock->Monotonic() - begin) / kEvery));
     }
     if (count_ == 0 && reports > 0) return kDone;

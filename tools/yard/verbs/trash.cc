@@ -70,7 +70,7 @@ class Trash : public Verb {
     return absl::OkStatus();
   }
 
-  // Microseconds since 1970; 0: whenever it was.
+  // Returns the latest time of removal, in microseconds since 1970; 0 for any time.
   absl::StatusOr<std::int64_t> Before(const Context& context) const {
     if (older_.empty()) return 0;
     const auto age = ParseTime(older_);
@@ -127,10 +127,11 @@ class Trash : public Verb {
   }
 
   static int Empty(Context& context, std::vector<std::string> runs, std::int64_t before) {
-    // A silent data manager would be waited for as long as one that deletes.
+    // A quick call first: deleting may take long, so a hanging data manager could not be told from
+    // a busy one.
     const auto there = RunReader(context, "trash").Call<Datamanager::DataStatus>({});
     if (!there.ok()) return Fail(context, "trash", there.status());
-    if (runs.empty()) runs.emplace_back();  // All.
+    if (runs.empty()) runs.emplace_back();  // An empty name stands for all runs.
     int code = kDone;
     std::uint64_t bytes = 0, count = 0;
     for (const std::string& run : runs) {

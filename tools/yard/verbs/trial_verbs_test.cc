@@ -1,5 +1,5 @@
-// The verbs of trials, as far as they go without a yard: what is wrong is said before anything is
-// asked for.
+// Tests the verbs about trials, as far as possible without a yard: errors are reported before any
+// service is called.
 
 #include <cstdlib>
 #include <filesystem>
@@ -62,7 +62,7 @@ class RunTest : public testing::Test {
     EXPECT_TRUE(runtime::WriteFileAtomically(path, text, 0644).ok());
     return path;
   }
-  // With these flags it is an error of usage and nothing was started.
+  // Expects that these flags are a usage error and start nothing.
   static void ExpectUsage(std::vector<std::string> flags, const std::string& words) {
     flags.insert(flags.begin(), "run");
     flags.insert(flags.end(), {"--", "prog", "{lr}"});

@@ -29,7 +29,7 @@ class Ui : public Verb {
     }
     std::string path;
     if (!run_.empty()) {
-      // (The names of a sweep's runs begin with its own.)
+      // The name of a sweep is also the beginning of its runs' names, so sweeps are tried first.
       const auto sweep = FindSweep(context, run_);
       if (sweep.ok() && (sweep->name == run_ || sweep->id == run_)) {
         path = absl::StrCat("sweep/", sweep->id);

@@ -56,7 +56,8 @@ class Up : public Verb {
     options.Add("--metrics_port", metrics_port_,
                 "A port for Prometheus, for the whole yard: /metrics.");
     options.Add("--page", page_, "on or off: the page in a browser (default: on; see: yard ui).");
-    // (A file has keys for them, and help has to fit on a screen.)
+    // These options are hidden because the file has keys for them and the help must fit on a
+    // screen.
     options.Hidden("--keep_trials", keep_trials_);
     options.Hidden("--min_free", min_free_);
     options.Hidden("--datamanager", datamanager_);
@@ -92,7 +93,7 @@ class Up : public Verb {
     auto before = ReadWanted(context.locations);
     if (!before.ok() && !defaults_) return Fail(context, "up", before.status());
     const std::optional<Wanted> noted = before.ok() ? *std::move(before) : std::nullopt;
-    // The settings of the yard, as long as anything of it runs.
+    // Settings of the running yard; nothing if no service runs.
     const std::optional<Wanted> running = AnyRuns(context) ? noted : std::nullopt;
     if (const int refused = Refuse(context, running, slots); refused != kDone) return refused;
     auto base = Base(context, noted);
@@ -110,7 +111,7 @@ class Up : public Verb {
     }
     const bool was_up = running.has_value() && LiveHolderOf(context, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
-    // Before the yard is noted as wanted.
+    // This is checked before the yard is recorded as wanted.
     if (absl::Status may = MayStartServices(context); !was_up && !may.ok()) {
       return Fail(context, "up", may);
     }
@@ -122,7 +123,7 @@ class Up : public Verb {
   }
 
  private:
-  // The file that was named; else, unless there are to be no settings of before, the standard one.
+  // Reads the named file, else the standard one; none with --defaults.
   absl::Status ReadFile(const Context& context) {
     if (file_.empty() && defaults_) return absl::OkStatus();
     auto found = FindSettings(context, file_);
@@ -131,7 +132,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // Each place of a file on a line that begins with it.
+  // Prints the errors of a file, each on a line that begins with its position.
   int FailFile(Context& context, const absl::Status& status) const {
     const bool is_of_file = absl::StartsWith(status.message(), "/");
     if (!absl::IsInvalidArgument(status) || !is_of_file) return Fail(context, "up", status);
@@ -140,14 +141,14 @@ class Up : public Verb {
         absl::InvalidArgumentError(absl::StrCat("this is no configuration:\n", status.message())));
   }
 
-  // Settings that this command was told by flags win over a file also when that is read again.
+  // Records settings given as flags, so that they still override the file after a reload.
   void NoteFlags(int slots, Wanted* wanted) const {
     for (const auto& [key, value] : SettingsOf(Apply({}, slots))) wanted->origins[key] = kFromFlag;
     const auto settings = SettingsOf(*wanted);
     std::erase_if(wanted->origins, [&](const auto& one) { return !settings.contains(one.first); });
   }
 
-  // A yard that is up keeps its settings. Says which ones the file would have otherwise.
+  // Returns the settings of the running yard unchanged; reports those in which the file differs.
   Wanted Keep(Context& context, const Wanted& running, const Wanted& asked) const {
     std::set<std::string> other = DifferentSettings(running, asked);
     if (asked.logdir == running.logdir) other.erase("logdir");
@@ -171,7 +172,8 @@ class Up : public Verb {
     });
   }
 
-  // The settings where this command says nothing else: those of the yard now, or of the last time.
+  // Returns the settings where this command gives none: those of the running yard, else of the last
+  // one.
   absl::StatusOr<Wanted> Base(const Context& context, const std::optional<Wanted>& noted) {
     auto standard = CallersPath("--logdir", "runs", context.working_directory);
     if (!standard.ok()) return standard.status();
@@ -185,7 +187,7 @@ class Up : public Verb {
     auto last = ReadLastWanted(context.locations);
     if (!last) return defaults;
     Wanted base = std::move(last->wanted);
-    // The tasks that go on write there.
+    // Tasks that were kept running still write into the old logdir.
     base.logdir_was_given = base.logdir_was_given || (last->kept && base.logdir != defaults.logdir);
     if (!base.logdir_was_given) base.logdir = defaults.logdir;
     const std::string words = WordsOf(base);
@@ -194,7 +196,7 @@ class Up : public Verb {
     return base;
   }
 
-  // A file says all; but where it does not say where runs are, those of a yard that goes on stay.
+  // The file replaces all settings. Without a logdir in it, a yard with kept tasks keeps its own.
   Wanted FromFile(const Context& context, const std::optional<Wanted>& noted,
                   const std::string& standard) const {
     Wanted base = settings_->wanted;
@@ -227,7 +229,8 @@ class Up : public Verb {
     return wanted;
   }
 
-  // A wrong flag was given long ago, to a version that did not look, if nothing is given now.
+  // If no flag was given now, the wrong flag comes from an earlier `yard up`, whose version did not
+  // check it.
   absl::Status Explain(const absl::Status& wrong) const {
     if (settings_ && absl::StartsWith(wrong.message(), "the ")) {
       return AtItsPlace(*settings_, wrong);
@@ -239,7 +242,7 @@ class Up : public Verb {
                                                    "yard down --keep && yard up --defaults"));
   }
 
-  // NAME=VALUE; which flags there are the service knows.
+  // Checks the form NAME=VALUE; only the service knows whether the flag exists.
   static absl::Status CheckFlags(const char* option, const std::vector<std::string>& flags) {
     for (const std::string& flag : flags) {
       std::string name = flag.substr(0, flag.find('='));
@@ -260,7 +263,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // "web" of "web.port=80"; empty: the flag is one of every service.
+  // Returns "web" for "web.port=80"; empty if the flag is for every service.
   static std::string ServiceOf(const std::string& flag) {
     for (const std::string_view service : kAllServices) {
       const std::string name(service);
@@ -269,8 +272,8 @@ class Up : public Verb {
     return "";
   }
 
-  // The flags that --service, --notify, --metrics_port, --keep_trials, --min_free, --page,
-  // --gate_port and --gate_address set, by service.
+  // Returns the flags, by service, that --service, --notify, --metrics_port, --keep_trials,
+  // --min_free, --page, --gate_port and --gate_address set.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -301,13 +304,13 @@ class Up : public Verb {
       return absl::InvalidArgumentError(absl::StrCat("--page ", page_, " is neither on nor off"));
     }
     if (!page_.empty()) flags["web"].push_back("page=" + page_);
-    // (The gate itself knows which it takes.)
+    // Only the gate can check the values of these.
     if (!gate_port_.empty()) flags["gate"].push_back("gate_port=" + gate_port_);
     if (!gate_address_.empty()) flags["gate"].push_back("gate_address=" + gate_address_);
     return flags;
   }
 
-  // Resolves the paths, so that they hold in every directory.
+  // Makes the paths absolute, so that they are valid from every directory.
   absl::Status ResolvePaths(const Context& context) {
     for (const auto& [option, path] : {std::pair("--logdir", &logdir_), {"--trainer", &trainer_}}) {
       if (path->empty()) continue;
@@ -318,7 +321,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // A program that can be started, and that of the yard if it is up.
+  // Checks that --trainer is an executable file and, if the yard is up, the one that it runs.
   absl::Status CheckTrainer(const std::optional<Wanted>& running) const {
     if (trainer_.empty()) return absl::OkStatus();
     std::error_code error;
@@ -338,7 +341,7 @@ class Up : public Verb {
         trainer_, "; `yard down --keep` first, or leave --trainer out"));
   }
 
-  // A running yard keeps its run directory, its resources, its slots and its trainer.
+  // Refuses to change the logdir, resources, slots or trainer of a running yard.
   int Refuse(Context& context, const std::optional<Wanted>& running, int slots) {
     if (absl::Status good = CheckTrainer(running); !good.ok()) {
       return Fail(context, "up", good);
@@ -399,7 +402,7 @@ class Up : public Verb {
     const absl::Status written =
         noted == wanted ? absl::OkStatus() : WriteWanted(context.locations, wanted);
     if (!written.ok()) return Fail(context, "up", WithNextStep(context, written));
-    // The launcher tries at once what is missing when the file is written again.
+    // Rewriting the file makes the launcher start missing services at once.
     if (noted == wanted && was_up && !AllRun(context)) (void)WriteWanted(context.locations, wanted);
     Awaited awaited{.services = ServicesOf(context.locations)};
     for (const std::string& service : awaited.services) {
@@ -414,7 +417,7 @@ class Up : public Verb {
         break;
       }
       awaited.started.emplace(service, *std::move(started));
-      // Else the launcher would see no registry yet and start one itself.
+      // Wait for the registry's lock: otherwise the launcher would start a second registry.
       (void)WaitUntilHeld(context, service, awaited.started.at(service), absl::Seconds(2));
     }
     if (ready.ok()) {
@@ -444,15 +447,15 @@ class Up : public Verb {
         why.code(), yard::WithNextStep(std::string(why.message()), context.locations, "launcher"));
   }
 
-  // Says once what this command was not told itself.
+  // Reports once the settings that come from the last `yard up`.
   void Tell(Context& context) {
     if (taken_up_.empty()) return;
     *context.err << "yard: with " << std::exchange(taken_up_, "")
                  << ", as the last `yard up` was told (yard up --defaults: without)\n";
   }
 
-  // A yard without one of those that this command has started would not come up later either, nor
-  // would one with a flag that a service refuses: it is wanted no more than it was before.
+  // Undoes a start that cannot succeed, now or later, because a service has exited or has refused a
+  // flag: restores the settings from before, and stops the processes that were started.
   static void TakeBack(Context& context, const absl::Status& why,
                        const std::optional<Wanted>& noted, Awaited* awaited) {
     const bool one_ended =
@@ -470,8 +473,8 @@ class Up : public Verb {
     }
   }
 
-  // Services that run on after their program was replaced are restarted if that is wanted, else
-  // said.
+  // Restarts services whose program was replaced since they started, if --upgrade is given;
+  // otherwise only reports them.
   int Upgrade(Context& context, const Wanted& wanted) const {
     if (!upgrade_) {
       const auto outdated = OutdatedServices(context.locations, wanted);
@@ -513,7 +516,7 @@ class Up : public Verb {
   }
 
   std::string file_;
-  std::optional<SettingsFile> settings_;  // Content of the file.
+  std::optional<SettingsFile> settings_;  // Content of the settings file.
   std::string logdir_;
   std::string trainer_;
   std::string slots_, keep_trials_, min_free_, metrics_port_, page_, notify_, gate_port_;
@@ -521,8 +524,8 @@ class Up : public Verb {
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false, defaults_ = false;
-  std::string taken_up_;  // Settings of the last `yard up`, to be told.
-  bool earlier_ = false;  // Some flags are those of an earlier one.
+  std::string taken_up_;  // Settings of the last `yard up`, still to be reported.
+  bool earlier_ = false;  // Some flags come from an earlier `yard up`.
   double timeout_ = 10;
 };
 

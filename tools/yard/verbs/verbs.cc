@@ -51,7 +51,7 @@ std::span<const VerbEntry> Verbs() {
       {"status",
        "services and what they do",
        {"yard status", "yard status --check"},
-       // The verb looks for the yard itself, to show the parts that are there.
+       // The verb connects by itself, so that it can show a yard of which only parts run.
        false,
        MakeStatus},
       {"doctor",
@@ -68,21 +68,21 @@ std::span<const VerbEntry> Verbs() {
       {"sweep",
        "search: trials of many configurations, from a sweep file",
        {"yard sweep sweep.yaml", "yard sweep sweep.yaml --check"},
-       // The verb looks for the yard once the file is known to be right.
+       // The verb starts the yard itself, after it has checked the file.
        false,
        MakeSweep,
        VerbEntry::Words::kProgram},
       {"launch",
        "run a job: many tasks from a file or flags",
        {"yard launch job.yaml", "yard launch --worker 2 --ps 1 -- python3 train.py"},
-       // The verb looks for the yard once the job is known to be right.
+       // The verb starts the yard itself, after it has checked the job.
        false,
        MakeLaunch,
        VerbEntry::Words::kProgram},
       {"apply",
        "keep jobs as a file says: start, restart, stop",
        {"yard apply fleet.yaml --dry_run", "yard apply fleet.yaml --prune"},
-       // The verb looks for the yard once the jobs are known to be right.
+       // The verb starts the yard itself, after it has checked the jobs.
        false,
        MakeApply,
        VerbEntry::Words::kOwn,

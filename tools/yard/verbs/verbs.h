@@ -9,18 +9,18 @@
 
 namespace yard {
 
-// The table of verbs. A verb that is not in it does not exist.
+// Returns the table of verbs; a verb that is not in it does not exist.
 std::span<const VerbEntry> Verbs();
 
-// A task of a person, and the verbs for it, as `yard --help` lists them.
+// A task of the user and the verbs for it, as `yard --help` lists them.
 struct VerbGroup {
   const char* task;
   std::vector<const char*> verbs;
 };
-// Each verb is in one of them.
+// Returns the groups. Each verb belongs to exactly one of them.
 const std::vector<VerbGroup>& VerbGroups();
 
-// One function a file of this folder.
+// Factories of the verbs; each is defined in the .cc file of its verb.
 std::unique_ptr<Verb> MakeAlerts();
 std::unique_ptr<Verb> MakeApply();
 std::unique_ptr<Verb> MakeBackup();

@@ -26,7 +26,7 @@ class Wait : public Verb {
     options.Add("--timeout", timeout_, "Seconds to wait (default: no limit); then exit 5.");
   }
 
-  // 0 if all ended well or were stopped, 1 if one failed.
+  // Returns 0 if all ended well or were stopped, and 1 if any failed.
   int Run(Context& context) override {
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
@@ -88,7 +88,7 @@ class Wait : public Verb {
     return failed ? kFailed : kDone;
   }
 
-  // A sweep whose trials have all failed has failed itself.
+  // A sweep whose trials have all failed counts as failed.
   int AwaitSweep(Context& context, const Thing& thing, absl::Duration timeout) const {
     bool was_paused = false;
     const auto ended = FollowSweep(

@@ -57,7 +57,7 @@ class Watch : public Verb {
   }
 
  private:
-  // Prints the new state of each trial that has changed.
+  // Prints the new state of each trial of the sweep as it changes.
   int WatchSweep(Context& context, const msg::SweepT& sweep) const {
     const absl::Duration timeout =
         timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
