@@ -1,5 +1,5 @@
-// The web service: the page, and HTTP for programs. A client of the bus; the only thing that it
-// decides and keeps is who may use its port.
+// The web service: the page, and HTTP for programs. A client of the bus; it decides and stores only
+// who may use its port.
 
 #include <atomic>
 #include <cstddef>
@@ -47,11 +47,11 @@ ABSL_FLAG(std::string, listen, "", "Address to serve the bus on; default: its so
 
 namespace {
 
-// Most of its work is waiting for other services.
+// Most of the work is waiting for other services, so more threads than cores are useful.
 constexpr int kThreads = 8;
 constexpr int kMostPort = 65'535;
 constexpr std::size_t kMostScrapers = 8;
-// A service that does not answer sooner is down for Prometheus, which itself waits for 10 s.
+// A service that takes longer counts as down; Prometheus itself waits 10 s.
 constexpr absl::Duration kScrapePatience = absl::Seconds(3);
 
 bus::ServiceProcess::Options ProcessOptions() {
@@ -79,7 +79,7 @@ absl::Status CheckFlags() {
   return bus::ServiceProcess::CheckFlags(ProcessOptions());
 }
 
-// Null without a port.
+// Returns null without a port.
 absl::StatusOr<std::unique_ptr<web::HttpServer>> ServeMetrics(bus::ServiceProcess* process) {
   const int port = absl::GetFlag(FLAGS_metrics_port);
   if (port == 0) return std::unique_ptr<web::HttpServer>();
@@ -101,11 +101,12 @@ absl::StatusOr<std::unique_ptr<web::HttpServer>> ServeMetrics(bus::ServiceProces
 
 int Run() {
   runtime::RaiseFileLimit();
-  // Objects that requests on the pool use must outlive the process, so they are declared before it.
+  // Requests on the pool use these objects, so they are declared before, and destroyed after, the
+  // process.
   std::unique_ptr<web::Sessions> sessions;
   std::unique_ptr<web::SavedViews> views;
   std::unique_ptr<web::Api> api;
-  std::atomic<int> port = 0;  // Requests may come before it is known.
+  std::atomic<int> port = 0;  // 0 until known; requests may arrive earlier.
   auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return runtime::ReportAndExitCode("web", process.status());
   runtime::EventLoop* const loop = (*process)->loop();
