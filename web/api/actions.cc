@@ -49,7 +49,7 @@ absl::StatusOr<json> OfJob(bus::Client& client, const std::string& id,
 
 absl::StatusOr<json> Signal(bus::Client& client, const std::string& id, const json& body,
                             const std::string& request_id) {
-  // (The launcher says which numbers are signals.)
+  // The launcher decides which numbers are signals; this only bounds the number.
   constexpr unsigned kMost = 64;
   const json signal = body.value("signal", json());
   if (!signal.is_number_unsigned() || signal.get<unsigned>() > kMost) {
@@ -77,7 +77,7 @@ absl::StatusOr<json> Tell(bus::Client& client, const std::string& id, const json
   return json{{"number", reply->number}};
 }
 
-// An optional member of the body.
+// Reads an optional member of the body.
 template <typename T>
 absl::Status Read(const json& body, const char* name, T* value, bool* is_set = nullptr) {
   const auto member = body.is_object() ? body.find(name) : body.end();
@@ -93,7 +93,8 @@ absl::Status Read(const json& body, const char* name, T* value, bool* is_set = n
   return absl::OkStatus();
 }
 
-// The data manager does not know a trial that has no run yet.
+// Annotates a run or a trial. If the data manager does not know the run, asks the trainer: `id` may
+// name a trial that has no run yet.
 absl::StatusOr<json> Annotate(bus::Client& client, bool is_trial, const std::string& id,
                               const json& body, const std::string& request_id) {
   msg::AnnotateRequestT request;
@@ -118,7 +119,7 @@ absl::StatusOr<json> Annotate(bus::Client& client, bool is_trial, const std::str
               {"display_name", bus::TextOrNull(reply->display_name)}};
 }
 
-// An alert by its id, or "all"; or those of a trial.
+// Acknowledges an alert by its id, all alerts ("all"), or those of a trial.
 absl::StatusOr<json> Acknowledge(bus::Client& client, bool is_trial, const std::string& id,
                                  const std::string& request_id) {
   msg::AcknowledgeAlertsRequestT request;

@@ -30,7 +30,8 @@ namespace {
 
 using nlohmann::json;
 
-// Somebody may look at a page while a service is being restarted; the page is better told so soon.
+// A user may load a page while a service restarts; after this the page reports the service as
+// missing.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr std::uint32_t kFailuresLookedAt = 200;
 constexpr std::uint32_t kRunsOfTrials = 500;
@@ -59,7 +60,7 @@ json LeaseToJson(const msg::LeaseT& lease) {
           {"restarts", 0}};
 }
 
-// Adds what the launcher knows of the services that it keeps; a service that is not registered is
+// Adds the launcher's facts about the services that it supervises. A service without a lease is
 // added with its state.
 void AddKeptServices(bus::Client& client, json& text, json& services) {
   const auto kept = Call<rpc::Launcher::Services>(client, {});
@@ -105,8 +106,8 @@ std::map<std::string, json> RunsByTrial(bus::Client& client) {
   return runs;
 }
 
-// The members of a trial that a row of a list needs; the page asks for a single trial's argv and
-// error lines.
+// Returns a row of the list of trials. Omits argv and error lines, which the page requests for a
+// single trial only.
 json TrialRow(const msg::TrialT& trial, const std::map<std::string, json>& runs) {
   json row = bus::ToJson(trial);
   for (const char* long_one : {"argv", "error_lines"}) row.erase(long_one);
@@ -134,7 +135,7 @@ void AddTrials(bus::Client& client, json& text) {
   text["failed"] = std::move(failed);
 }
 
-// Alerts that nobody has acknowledged, the newest first. Older services have none.
+// Adds the unacknowledged alerts, newest first. Older services have no alerts.
 void AddAlerts(bus::Client& client, json& text) {
   std::vector<std::unique_ptr<msg::AlertT>> alerts;
   std::uint64_t unacknowledged = 0;
@@ -181,7 +182,7 @@ json ValueOf(const std::string& text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-// The run that a trial wrote.
+// Returns the run that a trial wrote.
 absl::StatusOr<msg::RunT> RunOfTrial(bus::Client& client, const std::string& trial) {
   msg::RunsRequestT request;
   do {
@@ -278,7 +279,7 @@ absl::Status AddTrial(bus::Client& client, const std::string& id, json& text) {
   return absl::OkStatus();
 }
 
-// A trial has no run before its first attempt began.
+// Answers for a trial that has no run yet, because its first attempt has not begun.
 absl::StatusOr<json> TrialWithoutRun(bus::Client& client, const std::string& name,
                                      const absl::Status& why) {
   json text = {{"run", nullptr}};
@@ -287,7 +288,7 @@ absl::StatusOr<json> TrialWithoutRun(bus::Client& client, const std::string& nam
   return absl::IsUnavailable(why) ? why : absl::NotFoundError(absl::StrCat("no run ", name));
 }
 
-// The job that wrote the output, and the task within the job.
+// Returns the job that wrote the output, with the task if one is named.
 absl::StatusOr<std::string> JobOf(bus::Client& client, const std::string& thing) {
   msg::JobsRequestT as_job;
   as_job.job = thing.substr(0, thing.find('/'));
@@ -343,7 +344,7 @@ absl::StatusOr<json> RunAnswer(bus::Client& client, const std::string& name) {
   if (auto added = AddParameters(client, run->name, text); !added.ok()) return added;
   AddFiles(client, run->name, text);
   if (!run->trial.empty()) {
-    // (The trainer forgets trials; their runs stay.)
+    // The trainer drops old trials, whose runs stay on disk.
     const std::string trial = run->trial;
     json with_trial = text;
     const absl::Status added = AddTrial(client, trial, with_trial);
@@ -425,7 +426,7 @@ absl::StatusOr<json> LogsAnswer(bus::Client& client, const LogsQuestion& questio
   msg::LogsRequestT request;
   request.job = *job;
   request.errors_only = question.errors_only;
-  // Without a search the launcher need not send lines that are not shown.
+  // Without a search, the launcher sends only the lines that are shown.
   request.last_lines = question.find.empty() ? static_cast<std::int32_t>(limit) : -1;
   LogPage page({.find = question.find, .limit = limit});
   const auto take = [&](const msg::LogsReplyT& part) {

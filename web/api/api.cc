@@ -52,7 +52,7 @@ std::string TextOf(const Target& target, std::string_view name) {
   return std::string(target.Find(name).value_or(""));
 }
 
-// A number of the query; InvalidArgument names it.
+// Parses a number of the query; InvalidArgument names it.
 absl::StatusOr<std::size_t> NumberOf(const Target& target, std::string_view name,
                                      std::size_t standard, std::size_t most) {
   const auto text = target.Find(name);
@@ -114,7 +114,7 @@ void Api::Handle(Request request, std::shared_ptr<Reply> reply) {
   Later(std::move(request), rest, std::move(reply));
 }
 
-// Files of the page, and /healthz. Neither needs a token, because they tell a stranger nothing.
+// Serves the files of the page and /healthz. They need no token, because they reveal nothing.
 Response Api::AnswerFile(const Request& request) {
   const Segments& path = request.target.segments;
   if (!IsRead(request)) return Problem(405, "this path is only read");
@@ -130,7 +130,7 @@ Response Api::AnswerFile(const Request& request) {
   return {.type = std::string(file->type), .body = std::string(file->body)};
 }
 
-// Only this user's own programs can use the socket.
+// Requires a token, except on the socket, which only this user's programs can use.
 std::optional<Response> Api::RefuseStranger(const Request& request) const {
   if (request.door == Door::kSocket) return std::nullopt;
   constexpr std::string_view kBearer = "Bearer ";
@@ -154,7 +154,8 @@ Response Api::Exchange(const Request& request) const {
                            {"role", "owner"}});
 }
 
-// A token cannot be used to get a new one: only the owner gets keys.
+// Keys are given only through the socket, to the owner: a token cannot be used to get another
+// one.
 Response Api::NewKey(const Request& request) const {
   if (request.door != Door::kSocket) return Problem(403, "keys are given through the socket");
   if (request.method != "POST") return Problem(405, "a key is made by POST");
@@ -199,8 +200,8 @@ void Api::Later(Request request, Segments path, std::shared_ptr<Reply> reply) {
   if (!queued.ok()) reply->Send(ProblemOf(queued));
 }
 
-// An export keeps a thread of the pool for as long as its client takes; other requests need
-// threads, too.
+// An export occupies a thread of the pool while its client reads, so only kMostExports run at
+// once.
 void Api::ExportPoints(const Target& target, const std::shared_ptr<Reply>& reply) {
   const auto question = ParseExportQuestion(target);
   if (!question.ok()) return reply->Send(ProblemOf(question.status()));
@@ -215,7 +216,7 @@ Response Api::AnswerOrFail(const Request& request, const Segments& path) {
   try {
     return Answer(request, path);
   } catch (const std::exception& error) {
-    // A library threw this; no request may end the service.
+    // A library threw; no request may end the service.
     LOG(ERROR) << "a request of /api/v1/" << (path.empty() ? "" : runtime::Printable(path[0]))
                << " fails: " << error.what();
     return Problem(500, "the request fails", kSeeTheLog);
@@ -273,7 +274,7 @@ Response Api::Runs(const Target& target) {
   RunsQuestion question{.query = TextOf(target, "q"),
                         .sort = TextOf(target, "sort"),
                         .columns = ListOf(target, "cols")};
-  // (A tag may have a comma: it is a "col" of its own.)
+  // "cols" is a list with commas; a tag that contains a comma gets a "col" of its own.
   for (const auto& [name, value] : target.query) {
     if (name == "col") question.columns.push_back(value);
   }
@@ -325,7 +326,7 @@ Response Api::Series(const Request& request) const {
   return {.type = std::string(kSeriesType), .body = *std::move(body)};
 }
 
-// The log directory, which views belong to.
+// Returns the log directory, by which saved views are stored.
 absl::StatusOr<std::string> Api::LogDirectory() const {
   constexpr absl::Duration kPatience = absl::Seconds(10);
   const auto status = options_.client->Call<rpc::Datamanager::DataStatus>(

@@ -23,20 +23,20 @@
 
 namespace web {
 
-// Serves the routes of docs/page.md ("HTTP"), behind the guard, and behind a token for requests
-// through the port. Decides nothing itself: it passes each request on to the services.
+// Serves the routes of docs/page.md ("HTTP"). Requests pass the guard and, through the port, need a
+// token. Contains no logic of its own: it passes requests on to the services.
 class Api {
  public:
   struct Options {
-    bus::Client* client = nullptr;        // These five are not owned, and outlive the Api.
-    runtime::ThreadPool* pool = nullptr;  // For calls that block.
+    bus::Client* client = nullptr;        // These five are not owned, and must outlive the Api.
+    runtime::ThreadPool* pool = nullptr;  // For blocking calls.
     Sessions* sessions = nullptr;
     SavedViews* views = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
-    std::vector<std::string> hosts = {};  // Besides localhost; see guard.h.
-    // The address of the page without a key: "http://127.0.0.1:7710/"; empty: there is no port.
+    std::vector<std::string> hosts = {};  // In addition to localhost; see guard.h.
+    // Returns the page's address without a key: "http://127.0.0.1:7710/"; empty without a port.
     std::function<std::string()> address = {};
-    // Begins a stream of events; any thread.
+    // Opens a stream of events. Any thread.
     std::function<void(std::vector<std::string> topics, std::string last_id,
                        std::shared_ptr<Reply> reply)>
         open_stream = {};
@@ -45,7 +45,7 @@ class Api {
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
-  // Answers at once or later. On any thread; does not block.
+  // Answers now or later, through `reply`. Any thread; does not block.
   void Handle(Request request, std::shared_ptr<Reply> reply);
 
  private:
@@ -56,7 +56,7 @@ class Api {
   Response Exchange(const Request& request) const;
   Response NewKey(const Request& request) const;
   void OpenStream(const Request& request, std::shared_ptr<Reply> reply) const;
-  // Answers on the pool.
+  // Handles the request on the thread pool.
   void Later(Request request, Segments path, std::shared_ptr<Reply> reply);
   void ExportPoints(const Target& target, const std::shared_ptr<Reply>& reply);
   Response AnswerOrFail(const Request& request, const Segments& path);
@@ -76,7 +76,7 @@ class Api {
   const Options options_;
   const Guard guard_;
   RunList runs_;
-  std::atomic<int> exports_ = 0;  // Under way.
+  std::atomic<int> exports_ = 0;  // Exports in progress.
 };
 
 }  // namespace web

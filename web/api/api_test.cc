@@ -41,7 +41,7 @@ using testing::StartsWith;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSomeTime = 1'700'000'000'000'000;
 
-// An answer in one piece, to wait for.
+// A reply for a single answer, which can be awaited.
 class OneReply : public Reply {
  public:
   ~OneReply() override {
@@ -83,7 +83,7 @@ struct FakeSeries {
   std::vector<double> values;
 };
 
-// A yard with two runs: "base" of the trial t-abcde, which has failed, and "sweep/a" of none.
+// A yard with two runs: "base" of the failed trial t-abcde, and "sweep/a" of no trial.
 class ApiTest : public testing::Test {
  protected:
   ApiTest() {
@@ -171,7 +171,8 @@ class ApiTest : public testing::Test {
   std::unique_ptr<runtime::ThreadPool> pool_;
 
  private:
-  // As the data manager's: the part of the sorted runs that is asked for, at most one at a time.
+  // Imitates the data manager: returns the requested part of the sorted runs, at most one run at a
+  // time.
   std::vector<std::unique_ptr<msg::RunT>> SortedPage(const msg::RunsRequestT& request) const {
     const bus::RunColumn by = bus::SortColumn(request.sort);
     msg::RunsRequestT of_key;
@@ -230,7 +231,7 @@ class ApiTest : public testing::Test {
             reply.runs = SortedPage(request);
             return reply;
           }
-          // Pages of one run.
+          // Pages have one run each.
           if (request.after.empty() && (request.run.empty() || request.run == "base")) {
             reply.runs.push_back(RunOf("base", request));
             if (request.run.empty() && request.query.empty()) reply.next = "base";
@@ -299,7 +300,7 @@ class ApiTest : public testing::Test {
     });
   }
 
-  // Columns of at most so many, of the same width.
+  // Returns at most the requested number of columns, of equal width.
   msg::ReadScalarsReplyT Read(const msg::ReadScalarsRequestT& request) const {
     msg::ReadScalarsReplyT reply;
     for (const FakeSeries& series : series_) {
@@ -454,7 +455,7 @@ class ApiTest : public testing::Test {
         });
   }
 
-  // The run is that of nobody; of a trial only the trainer knows.
+  // Knows only `known`: the data manager knows a run without a trial, the trainer a trial.
   void ServeAnnotate(const std::string& name, const std::string& known) {
     services_.Add(name).Handle<rpc::Common::Annotate>(
         [name, known](const bus::CallContext&,
@@ -510,7 +511,7 @@ class ApiTest : public testing::Test {
           job->created_us = kSomeTime;
           reply.jobs.push_back(std::move(job));
           if (!request.job.empty() || request.live_only) return reply;
-          // An ended one, that is newer.
+          // Adds a newer, ended job.
           auto ended = std::make_unique<msg::JobT>();
           ended->id = "j-ended";
           ended->created_us = kSomeTime + 1;
@@ -529,7 +530,7 @@ class ApiTest : public testing::Test {
     service.HandleAsync<Launcher::SearchLogs>([this](const auto& writer, const auto& request) {
       search_ = request;
       if (request.pattern == "forever") {
-        // (Holds the writer: nobody answers.)
+        // Keeps the writer and never answers.
         writer->OnCancel([this, writer] { cancelled_.set_value(true); });
         return has_begun_.set_value();
       }
@@ -589,7 +590,7 @@ TEST_F(ApiTest, OutputOfAllTasksIsSearched) {
   ASSERT_EQ(found["lines"].size(), 1u);
   EXPECT_EQ(found["lines"][0]["task"], "j-abcde/worker-0");
   EXPECT_EQ(found["lines"][0]["stream"], "stderr");
-  EXPECT_EQ(found["lines"][0]["text"], "loss nan \xEF\xBF\xBD");  // (Some byte that is no text.)
+  EXPECT_EQ(found["lines"][0]["text"], "loss nan \xEF\xBF\xBD");  // Contains an invalid byte.
   EXPECT_EQ(found["jobs"]["j-abcde"], (json{{"name", ""}, {"labels", {{"trial", "t-abcde"}}}}));
   EXPECT_EQ(found["next"], "further on");
   EXPECT_EQ(found["read_bytes"], 17);
@@ -669,7 +670,7 @@ TEST_F(ApiTest, TagsHaveTheirSummaries) {
   EXPECT_EQ(tags[0]["scalar"], true);
 }
 
-// The text of an answer with series, and the doubles of one of its arrays.
+// The JSON text of an answer with series; below, the doubles of one of its arrays.
 json SeriesText(const std::string& body) {
   std::uint32_t length = 0;
   memcpy(&length, body.data() + 4, sizeof length);
@@ -723,7 +724,7 @@ TEST_F(ApiTest, ASmoothedCurveComesFromAllPoints) {
   const Response response =
       Ask("POST", "/api/v1/series", R"({"sel":[["base","acc"]],"n":1,"smooth":0.5})");
   const json series = SeriesText(response.body)["series"][0];
-  // (0.5 * 0.5 * 0.5 + 0.5 * 0.25) / (1 - 0.25)
+  // The smoothed value is (0.5 * 0.5 * 0.5 + 0.5 * 0.25) / (1 - 0.25).
   EXPECT_DOUBLE_EQ(Numbers(response.body, series, "smooth")[0], 0.25 / 0.75);
 }
 
@@ -731,7 +732,7 @@ TEST_F(ApiTest, AnotherMetricMayBeX) {
   const Response response =
       Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":4,"x":"acc"})");
   const json series = SeriesText(response.body)["series"][0];
-  // The tag has points at the first two steps only.
+  // The tag has points only at the first two steps.
   EXPECT_THAT(Numbers(response.body, series, "x"), ElementsAre(0.5, 0.25, 0.25, 0.25));
   const Response coarse =
       Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":2,"x":"acc"})");
@@ -989,7 +990,7 @@ TEST_F(ApiTest, ASweepIsChanged) {
     EXPECT_EQ(Ask("POST", absl::StrCat("/api/v1/sweeps/study/", path), body).status, 200) << path;
   }
   for (std::size_t i = 0; i < 4 && i < changed_.size(); ++i) {
-    changed_[i].resize(changed_[i].find(' '));  // (It has an id of its own.)
+    changed_[i].resize(changed_[i].find(' '));  // Its request id is unique.
   }
   EXPECT_THAT(changed_, ElementsAre("Stop", "Pause", "Resume", "Remove", "Pause yes a",
                                     "Resume yes a", "Enqueue {\"lr\":1}a"));

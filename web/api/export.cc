@@ -18,8 +18,8 @@ namespace {
 using nlohmann::json;
 using Format = bus::ExportStyle::Format;
 
-// The server closes the connection of a client that takes nothing for half a minute; this only ends
-// the wait for that client.
+// Limit of the wait for a client. The server itself closes the connection of a client that reads
+// nothing for half a minute.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr std::size_t kMostWaiting = 2 << 20;
 constexpr std::size_t kAlignment = 8;
@@ -62,13 +62,13 @@ void AppendNumber(std::size_t number, std::string& body) {
   body.append(reinterpret_cast<const char*>(&narrow), sizeof narrow);
 }
 
-// Writes parts, and waits while the client has not taken them.
+// Writes parts, and blocks while the client has not read them.
 class Writer {
  public:
   Writer(const ExportQuestion& question, std::shared_ptr<Reply> reply)
       : question_(question), reply_(std::move(reply)) {}
 
-  // False: the client has left.
+  // Returns false if the client has disconnected.
   bool Write(const msg::ReadScalarsReplyT& part) {
     std::string body = Begin();
     for (const auto& series : part.series) {
@@ -96,7 +96,7 @@ class Writer {
   bool has_begun() const { return has_begun_; }
 
  private:
-  // Begins the answer, and returns the text before the first part.
+  // Starts the response, and returns the text before the first part.
   std::string Begin() {
     if (std::exchange(has_begun_, true)) return "";
     reply_->Begin({.type = std::string(TypeOf(question_))});
@@ -178,7 +178,7 @@ void Export(bus::Client& client, const ExportQuestion& question,
   const auto end = client.Stream<rpc::Datamanager::ReadScalars>(
       RequestFor(question), [&](const msg::ReadScalarsReplyT& part) { return writer.Write(part); },
       {.timeout = absl::InfiniteDuration(), .wait_for_service = true});
-  // (A reply that was begun and not ended closes its connection: nobody takes the part for all.)
+  // A response without End() closes its connection, so that no client takes a part for the whole.
   if (!end.ok() && !writer.has_begun()) return reply->Send(ProblemOf(end.status()));
   if (end.ok() && writer.Write(*end)) writer.End();
 }

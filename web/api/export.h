@@ -19,33 +19,34 @@
 
 namespace web {
 
-// Every point of runs and tags, as one long answer: rows, as `yard export` writes them, or arrays.
+// Selects points of runs and tags for one streamed answer: rows as `yard export` writes them, or
+// arrays.
 struct ExportQuestion {
-  // Names, or the runs that match the query; neither: all runs.
+  // Names; or the runs that match `query`; or, if both are empty, all runs.
   std::vector<std::string> runs = {};
   std::string query = {};
-  std::vector<std::string> tags = {};                                  // None: all.
+  std::vector<std::string> tags = {};                                  // Empty for all.
   std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
-  std::optional<bus::ExportStyle::Format> rows = bus::ExportStyle::Format::kCsv;  // None: arrays.
+  std::optional<bus::ExportStyle::Format> rows = bus::ExportStyle::Format::kCsv;  // Unset: arrays.
 };
 
-// From "run", "tag" (again for more), "q", "from", "to" and "format" of an address. InvalidArgument
-// says what is wrong.
+// Parses "run", "tag" (both repeatable), "q", "from", "to" and "format" of an address.
+// InvalidArgument explains the error.
 absl::StatusOr<ExportQuestion> ParseExportQuestion(const Target& target);
 
-// Arrays are "YSC1", four zero bytes, then blocks, each of a part of one series: the length of a
-// JSON text and how many points it has, as 32-bit numbers; the text, {"run": ..., "tag": ...}, with
-// spaces up to a multiple of 8 bytes; so many steps (i64), wall times (f64, seconds since 1970) and
-// values (f64). All is little endian. A block without a text is the end; an answer without such a
-// block was cut off.
+// The binary format, all little endian: "YSC1", four zero bytes, then blocks, each with a part of
+// one series: the length of a JSON text and the number of points, as 32-bit numbers; the text,
+// {"run": ..., "tag": ...}, padded with spaces to a multiple of 8 bytes; then steps (i64), wall
+// times (f64, seconds since 1970) and values (f64). A block with an empty text ends the data; an
+// answer without it was truncated.
 inline constexpr std::string_view kColumnsType = "application/vnd.yard.columns";
 std::string ColumnsHeader();
 void AppendColumnBlock(const msg::ScalarsReplyT& points, std::string& body);
 std::string ColumnsEnd();
 
-// Answers with the points that the data manager sends, no faster than the client takes them. An
-// error before the first point is a problem; a later one ends the connection. Blocks.
+// Streams the points from the data manager to the client, at the speed at which the client reads.
+// An error before the first point is sent as a problem; a later one closes the connection. Blocks.
 void Export(bus::Client& client, const ExportQuestion& question,
             const std::shared_ptr<Reply>& reply);
 

@@ -47,7 +47,7 @@ void LogPage::Add(const msg::LogsReplyT& part) {
       begun.clear();
     }
   }
-  // (A longer line is cut anyway.)
+  // A longer line is cut anyway, so it need not grow further.
   if (begun.size() < kMostLineBytes) begun += data;
 }
 

@@ -14,20 +14,21 @@
 
 namespace web {
 
-// The last lines of a job's output that a search finds, from the parts of a Logs call. Not thread
-// safe.
+// Collects the last lines that match a search, from the parts of a Logs call. Not
+// thread-safe.
 class LogPage {
  public:
   struct Options {
-    std::string find = {};  // Only lines with this text; without capitals, case is ignored.
+    std::string find = {};  // Text that lines must contain; case-insensitive if all lower case.
     std::size_t limit = 200;
   };
   explicit LogPage(Options options) : options_(std::move(options)) {}
 
+  // Adds a part of the output. Parts of a stream arrive in order.
   void Add(const msg::LogsReplyT& part);
-  // {"lines": [{"task": ..., "attempt": N, "stream": "stdout", "end": offset behind it, "text":
-  // ...}, ...], "found": N, "read": lines}. A line without an end yet counts, too. Bytes that are
-  // no UTF-8 become U+FFFD when the line is written. A line of more than kMostLineBytes is cut.
+  // Returns {"lines": [{"task": ..., "attempt": N, "stream": "stdout", "end": offset after it,
+  // "text": ...}, ...], "found": N, "read": lines}. Includes incomplete last lines. Invalid UTF-8
+  // becomes U+FFFD when the JSON is serialized. Lines are cut to kMostLineBytes.
   nlohmann::json Finish();
 
  private:
@@ -44,7 +45,7 @@ class LogPage {
   bool Finds(std::string_view text) const;
 
   const Options options_;
-  std::map<Source, std::pair<std::uint64_t, std::string>> begun_;  // Lines without their ends.
+  std::map<Source, std::pair<std::uint64_t, std::string>> begun_;  // Incomplete; with end offset.
   std::deque<Line> lines_;
   std::uint64_t found_ = 0;
   std::uint64_t read_ = 0;

@@ -84,7 +84,7 @@ void SearchLogs(bus::Client& client, runtime::ThreadPool& pool, const Target& ta
                 const std::shared_ptr<Reply>& reply) {
   const auto request = Parse(target);
   if (!request.ok()) return reply->Send(ProblemOf(request.status()));
-  // (Text becomes JSON on the pool: the bus's thread has other calls.)
+  // The JSON is made on the pool, to keep the bus thread free for other calls.
   const auto done = [&pool, reply](Found found) {
     const auto shared = std::make_shared<Found>(std::move(found));
     const absl::Status queued = pool.Submit([shared, reply] {

@@ -10,9 +10,9 @@
 
 namespace web {
 
-// Answers "?grep=PATTERN&job=JOB&stderr=1&since=TIME&limit=N&cursor=NEXT" with lines of the output
-// of all tasks, the newest first (launcher/log/log_search.h). Returns at once; a client that leaves
-// ends its search. `client` and `pool` outlive the search.
+// Answers "?grep=PATTERN&job=JOB&stderr=1&since=TIME&limit=N&cursor=NEXT" with matching lines of
+// the output of all tasks, newest first (launcher/log/log_search.h). Returns at once; if the client
+// disconnects, the search is cancelled. `client` and `pool` must outlive the search.
 void SearchLogs(bus::Client& client, runtime::ThreadPool& pool, const Target& target,
                 const std::shared_ptr<Reply>& reply);
 

@@ -23,12 +23,13 @@ absl::StatusOr<typename M::ReplyT> Call(bus::Client& client, const typename M::R
   return client.Call<M>(request, {.timeout = kPatience, .wait_for_service = true});
 }
 
-// The data manager knows all columns but one, and sends only the part that is asked for.
+// The data manager can sort by every column except the state of trials; it then sends only the
+// requested part.
 bool IsSortedByManager(const RunsQuestion& question) {
   return !question.sort.empty() && bus::SortColumn(question.sort).name != "trial_state";
 }
 
-// The metrics and parameters that the table shows, or is sorted by.
+// Requests the metrics and parameters of the shown columns and of the sort column.
 msg::RunsRequestT RequestFor(const RunsQuestion& question, std::vector<RunColumn> columns) {
   const bool sorts_itself = !question.sort.empty() && !IsSortedByManager(question);
   if (sorts_itself) columns.push_back(bus::SortColumn(question.sort));
@@ -60,12 +61,12 @@ absl::Status RunList::ReadRuns(bus::Client& client, msg::RunsRequestT request, T
     if (is_last) break;
     request.after = page->next;
     if (request.sort.empty()) continue;
-    // (A part has a limit of bytes, too.)
+    // A page is also limited in bytes, so several may be needed.
     request.skip += static_cast<std::uint32_t>(got);
     request.limit -= static_cast<std::uint32_t>(got);
   } while (true);
   if (request.query.empty()) return absl::OkStatus();
-  // Number of runs without the query.
+  // Asks for the number of runs without the query.
   msg::RunsRequestT all;
   all.limit = 1;
   auto page = Call<rpc::Datamanager::Runs>(client, all);
@@ -78,7 +79,7 @@ absl::StatusOr<std::shared_ptr<const RunList::Table>> RunList::ReadTable(
   bus::Client& client = *options_.client;
   auto table = std::make_shared<Table>();
   for (const std::string& name : question.columns) table->columns.push_back(RunColumn::Parse(name));
-  // Neither of the two questions waits for the answer to the other.
+  // Runs and trials are requested in parallel.
   absl::StatusOr<msg::TrialsReplyT> trials;
   runtime::Thread trials_thread("web-trials",
                                 [&] { trials = Call<rpc::Trainer::Trials>(client, {}); });

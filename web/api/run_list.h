@@ -24,16 +24,16 @@ namespace web {
 // Selects a part of the table of runs.
 struct RunsQuestion {
   std::string query = {};
-  std::string sort = {};                  // "-loss"; empty: the newest first.
+  std::string sort = {};                  // "-loss"; empty for newest first.
   std::vector<std::string> columns = {};  // See bus/json/run_rows.h.
-  std::size_t first = 0;                  // Counted from 0, of the sorted rows.
+  std::size_t first = 0;                  // Index of the first row, from 0, after sorting.
   std::size_t limit = 100;                // At most kMostRows.
 };
 inline constexpr std::size_t kMostRows = 1'000;
 inline constexpr std::size_t kMostRunColumns = 32;
 
-// The table of runs, asked of the data manager and the trainer. A user who scrolls asks for part
-// after part of the same table, so the table is kept for a moment. Any thread may call this;
+// The table of runs, read from the data manager and the trainer. A user who scrolls requests one
+// part of the same table after another, so recent tables are cached for `keep`. Thread-safe;
 // blocks.
 class RunList {
  public:
@@ -44,17 +44,17 @@ class RunList {
   };
   explicit RunList(Options options) : options_(options) {}
 
-  // {"total": all runs, "match": runs that match the query, "undecided": runs for which the query
-  // cannot be answered yet, "logdir": ..., "first": N, "rows": [...]}. Errors are those of the data
-  // manager; without a trainer, rows have no states of trials, and "missing" names it.
+  // Returns {"total": all runs, "match": runs that match the query, "undecided": runs for which the
+  // query cannot be decided yet, "logdir": ..., "first": N, "rows": [...]}. Errors are those of the
+  // data manager; without a trainer, rows lack the trials' states, and "missing" names it.
   absl::StatusOr<nlohmann::json> Read(const RunsQuestion& question);
 
  private:
-  // A sorted table, or the part of it that was asked for; never changes after it was made.
+  // A sorted table, or the requested part of it; immutable.
   struct Table {
     std::vector<bus::RunColumn> columns;
     std::vector<bus::RunRow> rows;
-    std::size_t first = 0;  // Rows that come before these.
+    std::size_t first = 0;  // Number of rows before these.
     std::uint64_t match = 0;
     std::string logdir;
     std::uint64_t total = 0;

@@ -11,8 +11,8 @@ namespace web {
 namespace {
 
 constexpr std::size_t kAlignment = 8;
-constexpr std::size_t kHead = 8;     // "YSR1" and the length of the text.
-constexpr std::size_t kDigits = 12;  // Room for a place, which is known at the end.
+constexpr std::size_t kHead = 8;     // "YSR1" and the length of the JSON text.
+constexpr std::size_t kDigits = 12;  // Space for an offset, which is known at the end.
 
 std::size_t Aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -43,7 +43,7 @@ std::uint64_t HashOf(const std::vector<std::uint8_t>& data) {
   return hash;
 }
 
-// The lists that there are have a number for each column.
+// Returns true if each list that exists has one number for each column.
 bool AreWhole(const msg::PackedColumnsT& columns) {
   const auto fits = [&columns](const std::unique_ptr<msg::PackedNumbersT>& numbers) {
     if (numbers == nullptr) return true;
@@ -86,7 +86,7 @@ bool SeriesEncoder::Add(const SeriesColumns& series) {
 
 std::string SeriesEncoder::Finish() {
   text_ += text_.empty() ? "{\"series\":[]}" : "]}";
-  text_.resize(Aligned(text_.size()), ' ');  // Spaces at the end of JSON have no meaning.
+  text_.resize(Aligned(text_.size()), ' ');  // Trailing spaces are insignificant in JSON.
   for (const auto& [place, array] : places_) {
     const std::string digits = absl::StrCat(kHead + text_.size() + array);
     text_.replace(place + kDigits - digits.size(), digits.size(), digits);

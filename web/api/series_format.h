@@ -15,8 +15,8 @@
 
 namespace web {
 
-// A series as it is drawn: columns in the order of steps, each of the points from its first to its
-// last step.
+// A series for drawing: columns in the order of steps; each column covers the points from its first
+// to its last step.
 struct SeriesColumns {
   std::string run;
   std::string tag;
@@ -25,11 +25,11 @@ struct SeriesColumns {
   bool incomplete = false;  // Its files are still being read.
   // Wall times are those of the last points, in seconds since 1970.
   std::unique_ptr<msg::PackedColumnsT> columns = {};
-  // Value of the smoothed curve at the last point of each column. Empty: not asked for, or too many
-  // points to read.
+  // Smoothed value at the last point of each column. Empty if not requested, or if too many points
+  // would have to be read.
   std::vector<double> smooths = {};
-  // The last value, up to the last step of each column, of the metric on the x axis; NaN: no value
-  // yet. Empty: not asked for.
+  // For each column, the last value of the x-axis metric up to the column's last step; NaN if it
+  // has no value yet. Empty if not requested.
   std::vector<double> xs = {};
 };
 
@@ -39,32 +39,32 @@ struct SeriesColumns {
 //                "incomplete": B, "first_step": A, "last_step": A, "time": A,
 //                "min": A, "max": A, "last": A, "nan": A, "smooth": A, "x": A}, ...]}
 // where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"}.
-// No number is rounded: f32 is used only if every value is a 32-bit float, and u32 for steps, with
-// "base" (a string of digits) to be added, only if the differences fit. These are left out:
+// The format is lossless: f32 is used only if every value is a 32-bit float, and u32 for steps, to
+// which "base" (a string of digits) must be added, only if the differences fit. Omitted members:
 // last_step if equal to first_step, min and max if equal to last, nan if no point is NaN or
-// infinite, smooth and x if not asked for.
-// Equal arrays have the same place.
+// infinite, smooth and x if not requested.
+// Equal arrays share one offset.
 //
-// Not thread safe.
+// Not thread-safe.
 class SeriesEncoder {
  public:
-  // `series` has columns, as many of each kind as it says; false and nothing is added if it has
-  // not.
+  // Adds a series, which must have columns, with arrays of matching lengths; otherwise returns
+  // false and adds nothing.
   bool Add(const SeriesColumns& series);
-  // The body. Ends the encoder.
+  // Returns the body. Call once, at the end.
   std::string Finish();
 
  private:
   void AddText(std::string_view name, const std::string& value);
   void AddArray(std::string_view name, const msg::PackedNumbersT& numbers);
   void AddNumbers(std::string_view name, std::span<const double> numbers);
-  // Returns the place of these bytes among the arrays, which may have them already.
+  // Returns the offset of these bytes among the arrays, and appends them unless they exist.
   std::size_t Place(const std::vector<std::uint8_t>& data);
 
   std::string text_;
-  std::vector<std::pair<std::size_t, std::size_t>> places_;  // In the text, and of which array.
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  // Offsets in the text and the arrays.
   std::string arrays_;
-  // By hash: the place among the arrays and the number of bytes.
+  // By hash: the offset among the arrays, and the number of bytes.
   std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>> by_hash_;
 };
 inline constexpr std::string_view kSeriesType = "application/vnd.yard.series";

@@ -47,7 +47,8 @@ absl::Status ReadStep(const json& value, const char* name, std::int64_t* step) {
   if (!value.is_number() || !std::isfinite(value.get<double>())) {
     return Wrong(absl::StrCat("\"", name, "\" is no step"));
   }
-  // (A page reckons in doubles, and its axis may be wider than all steps.)
+  // The page computes in doubles, and its axis may exceed the range of steps, so numbers are
+  // clamped.
   const double number = value.get<double>();
   constexpr double kMost = 9.2e18;
   *step = static_cast<std::int64_t>(std::clamp(number, -kMost, kMost));
@@ -84,7 +85,7 @@ absl::Status ReadMember(const std::string& name, const json& value, SeriesQuesti
       absl::StrCat("there is no \"", name, "\": only sel, q, tag, from, to, n, smooth, x"));
 }
 
-// Takes what is in it.
+// Moves the contents out of the reply.
 SeriesColumns ColumnsOf(msg::ScalarsReplyT& reply) {
   return {.run = std::move(reply.run),
           .tag = std::move(reply.tag),
@@ -105,8 +106,8 @@ msg::ReadScalarsRequestT RequestFor(const SeriesQuestion& question, std::vector<
   return request;
 }
 
-// As Client::Stream(), but `take` may keep the contents of a part, so that many numbers are not
-// copied.
+// Like Client::Stream(), but `take` may move the contents of a part, which avoids copying many
+// numbers.
 absl::Status StreamScalars(bus::Client& client, msg::ReadScalarsRequestT request,
                            const std::function<bool(msg::ReadScalarsReplyT& part)>& take) {
   using ReadScalars = rpc::Datamanager::ReadScalars;
@@ -124,7 +125,7 @@ absl::Status StreamScalars(bus::Client& client, msg::ReadScalarsRequestT request
   return absl::OkStatus();
 }
 
-// Hands over at most kMostSeries series, one after the other.
+// Passes at most kMostSeries series to `take`, one at a time.
 absl::Status ReadColumns(bus::Client& client, const SeriesQuestion& question,
                          msg::ReadScalarsRequestT request, std::size_t& series_read,
                          const std::function<void(SeriesColumns)>& take) {
@@ -153,7 +154,7 @@ struct Steps {
   std::vector<std::int64_t> first = {};
   std::vector<std::int64_t> last = {};
 
-  // Nothing in them if the answer has no steps.
+  // Both are empty if the answer has no steps.
   static Steps Of(const SeriesColumns& series) {
     if (series.columns == nullptr || series.columns->first_steps == nullptr) return {};
     const msg::PackedColumnsT& columns = *series.columns;
@@ -183,7 +184,7 @@ absl::Status ReadPoints(bus::Client& client, const SeriesQuestion& question, con
   });
 }
 
-// The smoothed curve at the end of each column, over every point from the first one on.
+// Sets the smoothed value at the end of each column, computed from all points since the first.
 absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
                           SeriesColumns& series) {
   const Steps steps = Steps::Of(series);
@@ -200,7 +201,7 @@ absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
   return ReadPoints(client, question, series.run, series.tag, add);
 }
 
-// The x of each column when another metric is x: the last value of that metric until then.
+// Sets the x of each column if the x axis is a metric: its last value up to that column.
 absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesColumns& series) {
   const Steps steps = Steps::Of(series);
   const std::size_t columns = steps.first.size();
@@ -213,7 +214,7 @@ absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesCo
         x = value;
       });
   for (; at < columns; ++at) series.xs[at] = x;
-  // The points of a run without that tag have no x.
+  // Points of a run without that tag have no x.
   return absl::IsNotFound(read) ? absl::OkStatus() : read;
 }
 
@@ -222,7 +223,7 @@ absl::Status ReadWhatOnlyPointsTell(bus::Client& client, const SeriesQuestion& q
   std::uint64_t read = 0;
   for (SeriesColumns& series : all) {
     if (question.x.empty() || read + series.points > kMostPointsRead) break;
-    read += series.points;  // About as many points as the series itself has.
+    read += series.points;  // The other tag has about as many points as the series.
     if (auto status = ReadX(client, question, series); !status.ok()) return status;
   }
   for (SeriesColumns& series : all) {
@@ -252,7 +253,7 @@ absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body) {
 }
 
 absl::StatusOr<std::string> AnswerSeries(bus::Client& client, const SeriesQuestion& question) {
-  std::map<std::string, std::vector<std::string>> runs_of;  // By tag.
+  std::map<std::string, std::vector<std::string>> runs_of;  // Keyed by tag.
   for (const auto& [run, tag] : question.selection) {
     auto& runs = runs_of[tag];
     if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
@@ -260,7 +261,7 @@ absl::StatusOr<std::string> AnswerSeries(bus::Client& client, const SeriesQuesti
   if (question.selection.empty()) runs_of[question.tag] = {};
   const bool needs_points = question.smooth > 0 || !question.x.empty();
   SeriesEncoder encoder;
-  std::vector<SeriesColumns> waiting;  // Those for which points are to be read.
+  std::vector<SeriesColumns> waiting;  // Series for which points must be read.
   std::size_t series_read = 0;
   bool whole = true;
   for (auto& [tag, runs] : runs_of) {

@@ -13,31 +13,31 @@
 
 namespace web {
 
-// Selects the series to draw, and how.
+// Selects the series to draw and their form.
 struct SeriesQuestion {
-  // (run, tag) by their whole names, or that tag of every run that matches the query.
+  // (run, tag) pairs with full names; or `tag` of every run that matches `query`.
   std::vector<std::pair<std::string, std::string>> selection = {};
   std::string query = {};
   std::string tag = {};
   std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
-  std::uint32_t columns = 600;  // At most, of each series.
-  double smooth = 0;   // Weight of earlier values, in [0, 1); 0: the curve is not smoothed.
-  std::string x = {};  // The tag on the x axis; empty: steps.
+  std::uint32_t columns = 600;  // Limit for each series.
+  double smooth = 0;            // Weight of earlier values, in [0, 1); 0 for no smoothing.
+  std::string x = {};           // Tag on the x axis; empty for steps.
 };
 inline constexpr std::size_t kMostSeries = 10'000;
 inline constexpr std::uint32_t kMostColumns = 4'096;
-// Most columns of all series together.
+// Limit of columns of all series together.
 inline constexpr std::size_t kMostColumnsRead = 6'000'000;
 
-// From JSON: {"sel": [["run", "tag"], ...]} or {"q": "label:base", "tag": "loss"}, with "from",
-// "to", "n", "smooth" and "x". InvalidArgument says what is wrong.
+// Parses {"sel": [["run", "tag"], ...]} or {"q": "label:base", "tag": "loss"}, with "from", "to",
+// "n", "smooth" and "x". InvalidArgument explains the error.
 absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body);
 
-// Asks the data manager. Returns the body of the answer (series_format.h). Runs without such a tag
-// are not in it. Smoothed curves and values of x come from all points up to the last column, for as
-// many series as kMostPointsRead allows. Blocks. Errors are those of the data manager;
-// ResourceExhausted over kMostColumnsRead.
+// Reads the series from the data manager and returns the body of the answer (series_format.h).
+// Skips runs without the tag. Smoothed curves and values of x are computed from all points up to
+// the last column, for as many series as kMostPointsRead allows. Blocks. Errors are those of the
+// data manager; ResourceExhausted above kMostColumnsRead.
 absl::StatusOr<std::string> AnswerSeries(bus::Client& client, const SeriesQuestion& question);
 inline constexpr std::uint64_t kMostPointsRead = 4'000'000;
 

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
-// Text of a member; empty if the body lacks it. InvalidArgument: the member is no text.
+// Returns a text member; empty if the body lacks it. InvalidArgument if the member is not text.
 absl::StatusOr<std::string> TextOf(const json& body, const char* name) {
   const json member = body.value(name, json(""));
   if (member.is_string()) return member.get<std::string>();
@@ -68,7 +68,7 @@ absl::StatusOr<msg::ImportanceRequestT> ImportanceRequestOf(const std::string& b
   return request;
 }
 
-// A boolean member.
+// Returns a boolean member; false if it is missing.
 bool Says(const json& body, const char* name) {
   const json member = body.value(name, json());
   return member.is_boolean() && member.get<bool>();

@@ -24,7 +24,7 @@ constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr std::uint32_t kMostTensorValues = 100'000;
 constexpr std::uint32_t kMostValues = 5'000;
 
-// Reads unsigned numbers of the query; remembers the first that is none.
+// Reads unsigned numbers of the query; records the first error.
 class Numbers {
  public:
   explicit Numbers(const Target& target) : target_(target) {}
@@ -74,7 +74,7 @@ json IntegersToJson(const std::vector<std::uint8_t>& data) {
   return list;
 }
 
-// Pairs: the real part, then the imaginary part.
+// Returns pairs of real and imaginary part.
 template <typename T>
 json ComplexToJson(const std::vector<std::uint8_t>& data) {
   json list = json::array();
@@ -84,7 +84,7 @@ json ComplexToJson(const std::vector<std::uint8_t>& data) {
   return list;
 }
 
-// Elements of the types that are answered as bytes, by TensorFlow's numbers for them.
+// Converts elements of the types that arrive as bytes. `dtype` is TensorFlow's number of the type.
 json ElementsToJson(std::int32_t dtype, const std::vector<std::uint8_t>& data) {
   constexpr std::int32_t kComplex64 = 8, kInt64 = 9, kComplex128 = 18, kUint64 = 23;
   switch (dtype) {
@@ -161,7 +161,7 @@ json ToJson(const msg::LandscapeT& landscape) {
           {"convergence", numbers(landscape.convergence)}};
 }
 
-// About how many bytes the text of a value has.
+// Returns the approximate size of a value's JSON text, in bytes.
 std::size_t SizeOf(const json& value) {
   constexpr std::size_t kOfOne = 200, kOfNumber = 12;
   std::size_t size = kOfOne;
@@ -174,14 +174,14 @@ std::size_t SizeOf(const json& value) {
   return size;
 }
 
-// Collects parts until the answer is as large as one may be.
+// Collects parts until the answer has reached its size limit.
 class Values {
  public:
-  // False: there is no room for more.
+  // Returns false if the answer is full.
   bool Add(const msg::ReadValuesReplyT& part) {
-    // (A part may have been on its way, the last one too, when the answer was full.)
+    // Parts may still arrive after the answer is full, even the last one.
     if (is_full_) return false;
-    if (part.tag.empty()) return true;  // The last part of nothing.
+    if (part.tag.empty()) return true;  // The final part of an empty answer.
     answer_["run"] = part.run;
     answer_["tag"] = part.tag;
     answer_["plugin"] = part.plugin;
@@ -288,7 +288,7 @@ absl::StatusOr<json> ValuesAnswer(bus::Client& client, const std::string& run,
   const auto take = [&](const msg::ReadValuesReplyT& part) { return values.Add(part); };
   const auto end =
       client.Stream<rpc::Datamanager::ReadValues>(request, take, {.timeout = kPatience});
-  // (It was cancelled because it is large enough.)
+  // Cancelled by Values::Add(), because the answer is full.
   if (!end.ok() && !(absl::IsCancelled(end.status()) && !values.IsEmpty())) return end.status();
   if (end.ok()) take(*end);
   if (values.IsEmpty()) {

@@ -1,9 +1,9 @@
 #ifndef WEB_API_VALUE_ANSWERS_H_
 #define WEB_API_VALUE_ANSWERS_H_
 
-// Values of runs that are no scalars, graphs, and lineage: GET /runs/RUN/values, /blob, /graph and
-// /lineage. Each function asks the data manager over the bus and blocks. Errors are those of the
-// data manager; InvalidArgument: the address says something that is none of the choices.
+// Non-scalar values of runs, graphs and lineage: GET /runs/RUN/values, /blob, /graph and /lineage.
+// Each function calls the data manager over the bus and blocks. Errors are those of the data
+// manager; InvalidArgument if a parameter of the address has an invalid value.
 
 #include <cstddef>
 #include <string>
@@ -17,28 +17,31 @@
 
 namespace web {
 
-// An answer ends, and says `more`, once it has about so many bytes.
+// An answer stops at about this size, with `more` set.
 inline constexpr std::size_t kMostValueBytes = std::size_t{8} << 20;
 // A longer blob is refused.
 inline constexpr std::size_t kMostBlobBytes = std::size_t{64} << 20;
 
-// Values of `tag=` in the order of steps: with `last=N` the newest N, with `first=` and `limit=` a
-// stretch. `max_values=` limits the numbers of one tensor, `slice=` cuts tensors, `references=1`
-// gives the place of each value instead. With `whole=1` a run that is being read is waited for.
+// Returns values of `tag=` in the order of steps: with `last=N` the newest N, with `first=` and
+// `limit=` a range. `max_values=` limits the numbers of one tensor, `slice=` cuts tensors, and
+// `references=1` returns the location of each value instead. With `whole=1`, waits for a run that
+// is still being read.
 absl::StatusOr<nlohmann::json> ValuesAnswer(bus::Client& client, const std::string& run,
                                             const Target& target);
-// The bytes of an image, a sound or any other value, by `file=`, `offset=`, `length=` and `crc=` as
-// ValuesAnswer() gives them. Their type is what they begin with, never what the file says.
+// Returns the bytes of an image, a sound or any other value, located by `file=`, `offset=`,
+// `length=` and `crc=` as ValuesAnswer() returned them. The content type is detected from the first
+// bytes, never taken from the file.
 absl::StatusOr<Response> BlobAnswer(bus::Client& client, const std::string& run,
                                     const Target& target);
-// Nodes and scopes directly in `scope=`, or nodes whose names contain `search=`; `after=` begins
-// the next page.
+// Returns the nodes and scopes directly in `scope=`, or nodes whose names contain `search=`;
+// `after=` starts the next page.
 absl::StatusOr<nlohmann::json> GraphAnswer(bus::Client& client, const std::string& run,
                                            const Target& target);
-// Reads MindSpore's lineage files of a run.
+// Returns the contents of a run's MindSpore lineage files.
 absl::StatusOr<nlohmann::json> LineageAnswer(bus::Client& client, const std::string& run);
 
-// "image/png" for the bytes of a PNG; "application/octet-stream" for what no browser shows safely.
+// Returns "image/png" for the bytes of a PNG; "application/octet-stream" for types that browsers
+// cannot show safely.
 std::string_view TypeOfBytes(std::string_view bytes);
 
 }  // namespace web

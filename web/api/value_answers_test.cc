@@ -41,7 +41,7 @@ class ValueAnswersTest : public testing::Test {
       Send(writer, parts, sent ? i + 1 : i);
     });
   }
-  // Answers ReadValues with these parts, as long as they are wanted.
+  // Answers ReadValues with these parts, until the client cancels.
   void ServeValues(Parts parts) {
     auto shared = std::make_shared<Parts>(std::move(parts));
     services_.Add("datamanager")
@@ -142,7 +142,7 @@ TEST_F(ValueAnswersTest, NumbersOfEveryTypeAreExact) {
       {23, Bytes<std::uint64_t>({18'446'744'073'709'551'615U})},
       {8, Bytes<float>({1, 2})},
       {18, Bytes<double>({0.5, -1})},
-      {77, Bytes<double>({0.5})},  // No such type.
+      {77, Bytes<double>({0.5})},  // An unknown type.
   };
   for (const Case& one : cases) {
     auto tensor = Tensor({});
@@ -183,7 +183,7 @@ TEST_F(ValueAnswersTest, AnAnswerIsNoLargerThanItsLimit) {
 }
 
 TEST_F(ValueAnswersTest, TheLastPartOfAFullAnswerIsNotTakenForTheNext) {
-  // All parts are there before the first is looked at.
+  // All parts are sent before the first is processed.
   services_.Add("datamanager")
       .HandleAsync<Datamanager::ReadValues>([&](const auto& writer, const auto&) {
         for (int i = 0; i < 5; ++i) {
