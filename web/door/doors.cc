@@ -25,7 +25,7 @@ std::string PortFile(const runtime::Locations& locations) {
   return locations.state_directory + "/web.port";
 }
 
-// The ports to try, one after the other.
+// Returns the ports to try, in order.
 std::vector<int> Ports(int wanted, const runtime::Locations& locations) {
   if (wanted != 0) return {wanted};
   std::vector<int> ports;
