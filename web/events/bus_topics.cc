@@ -1,5 +1,5 @@
-// The bus's thread adds to the pending events, under the mutex; the loop's thread hands them on at
-// each pace. Lock order: none, there is one lock.
+// The bus thread collects pending events under the mutex; the loop's thread passes them on once per
+// pace. There is only this one lock.
 
 #include "web/events/bus_topics.h"
 
@@ -22,7 +22,7 @@ constexpr std::string_view kSweep = "sweep:";
 BusTopics::BusTopics(Options options) : options_(std::move(options)) {}
 
 BusTopics::~BusTopics() {
-  followed_.clear();  // No callback runs afterwards.
+  followed_.clear();  // After this, no callback runs.
   *alive_ = false;
 }
 
@@ -36,7 +36,7 @@ void BusTopics::Follow(const std::string& topic) {
     HandOnLater();
   };
   options.on_lost = [this, topic](std::string_view, std::uint64_t) { AddGap(topic); };
-  // Events published before the hub knew this subscriber, or while the hub was away, are lost.
+  // Reported as a gap: events before this connection, or while the hub was away, are lost.
   options.on_connected = [this, topic](std::uint64_t) { AddGap(topic); };
   followed_[topic] = std::make_unique<bus::Subscriber>(options_.node, std::move(options));
 }

@@ -27,8 +27,8 @@ namespace web {
 //   run:NAME  m/NAME/                      "points": {"run", "tag", "steps", "times", "values"}
 //   logs:JOB  l/JOB/                       "lines": {"task", "attempt", "stream", "end", "lines"}
 //
-// Several changes of a thing within a pace become one: a page is told at most four times a second.
-// On the loop's thread, except that the bus's thread collects events.
+// Several changes of a thing within a pace become one, so a page gets at most four updates a
+// second. Used on the loop's thread; only the collection of events runs on the bus thread.
 class BusTopics {
  public:
   struct Options {
@@ -43,32 +43,35 @@ class BusTopics {
   BusTopics(const BusTopics&) = delete;
   BusTopics& operator=(const BusTopics&) = delete;
 
+  // Subscribes to the bus events of the topic. Reports a gap at each connection to the hub. Ignores
+  // unknown topics.
   void Follow(const std::string& topic);
+  // Unsubscribes from the bus events of the topic.
   void Unfollow(const std::string& topic);
 
  private:
-  // On the bus's thread.
+  // Runs on the bus thread.
   void AddGap(const std::string& topic);
   void HandOnLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // On the loop's thread.
+  // Runs on the loop's thread.
   void HandOn();
 
   const Options options_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // The loop's.
-  runtime::Timer pace_;                                               // The loop's.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Used on the loop's thread.
+  runtime::Timer pace_;                                               // Used on the loop's thread.
 
   runtime::Mutex mutex_;
   PendingEvents pending_ ABSL_GUARDED_BY(mutex_);
   bool is_armed_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // The last member, so that callbacks end before the members that they use. Used on the loop's
+  // Declared last, so that callbacks end before the members that they use. Used on the loop's
   // thread.
   std::map<std::string, std::unique_ptr<bus::Subscriber>> followed_;
 };
 
-// Whether `topic` is one that a page may follow.
+// Returns true if pages may follow `topic`.
 bool IsTopic(std::string_view topic);
-// Prefixes of the bus's topics that feed `topic`.
+// Returns the prefixes of the bus topics that feed `topic`.
 std::vector<std::string> BusPrefixesOf(std::string_view topic);
 
 }  // namespace web

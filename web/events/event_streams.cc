@@ -1,6 +1,6 @@
-// Always true: a topic has an entry as long as it is wanted, and events of it are published only in
-// that time; `since` is the number of the last event before it. A stream that lags gets nothing
-// that may be dropped until all of it was sent; then it gets a resync.
+// Invariants: a topic has an entry for as long as it is wanted, and its events are published only
+// in that time; `since` is the number of the last event before it. A lagging stream gets no
+// droppable events until everything queued is sent; then it gets a resync.
 
 #include "web/events/event_streams.h"
 
@@ -104,7 +104,7 @@ std::optional<std::uint64_t> EventStreams::NumberOf(std::string_view id) const {
   return number;
 }
 
-// Sends what a stream has missed since the event `last_id`.
+// Sends the events that a stream has missed since `last_id`.
 void EventStreams::GoOn(Stream& stream, std::string_view last_id) {
   const auto number = NumberOf(last_id);
   const bool is_kept =
@@ -122,7 +122,7 @@ void EventStreams::GoOn(Stream& stream, std::string_view last_id) {
   if (!unknown.empty()) Resync(stream, unknown);
 }
 
-// Sends a resync with the id of the newest event, from which the browser goes on.
+// Sends a resync with the id of the newest event, from which the browser continues.
 void EventStreams::Resync(Stream& stream, const std::set<std::string>& topics) {
   ++resyncs_;
   stream.reply->Write(absl::StrCat("id: ", options_.epoch, "-", last_,
@@ -150,8 +150,8 @@ void EventStreams::Leave(const Stream& stream) {
   for (const std::string& topic : stream.topics) Unwant(topic);
 }
 
-// The callback runs on the server's thread. A stream has no other owner than this object, so a
-// posted function finds both or neither.
+// The callback runs on the server's thread, so it posts to the loop. This object is the only owner
+// of a stream, so a posted function finds both or neither.
 void EventStreams::Watch(const std::shared_ptr<Stream>& stream) {
   stream->reply->OnProgress([this, loop = options_.loop, watched = std::weak_ptr<Stream>(stream)] {
     loop->Post([this, watched] {

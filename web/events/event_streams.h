@@ -22,20 +22,20 @@
 
 namespace web {
 
-// Server-sent events: each browser has one stream, of the topics that it names, and goes on after a
-// break where it was. An event has the id EPOCH-N. The stream sends a "resync", which names topics,
-// if a browser has missed events that are not kept any more (kKeptEvents), names an id of another
-// epoch, or reads too slowly; the browser then asks for the state of these topics anew.
+// Server-sent events: each browser has one stream of the topics that it names, and after a break it
+// resumes where it was. Event ids are EPOCH-N. The stream sends a "resync" with topics if the
+// browser has missed events that are no longer kept (kKeptEvents), sends an id of another epoch, or
+// reads too slowly; the browser then reloads the state of these topics.
 //
-// On the loop's thread.
+// Used on the loop's thread.
 class EventStreams {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the streams.
-    std::string epoch = {};              // Epoch of this process.
+    std::string epoch = {};              // Identifies this process; a new one at each start.
     absl::Duration keep_alive = absl::Seconds(15);
     // Called when the first stream names a topic, and when no stream has named it for `linger`.
-    // Between the two calls, every event of the topic must be published.
+    // Between these two calls, every event of the topic must be published.
     std::function<void(const std::string& topic)> on_wanted = {};
     std::function<void(const std::string& topic)> on_unwanted = {};
     absl::Duration linger = absl::Seconds(60);
@@ -44,24 +44,27 @@ class EventStreams {
   struct Stats {
     std::size_t streams = 0;
     std::uint64_t published = 0;
-    std::uint64_t dropped = 0;  // Events not sent because a stream was read too slowly.
+    std::uint64_t dropped = 0;  // Not sent because a stream was read too slowly.
     std::uint64_t resyncs = 0;
   };
-  // Whether an event may be dropped when its reader is too slow: the page asks for a curve anew,
-  // but must get each change of a state.
+  // Whether an event may be dropped for a slow reader: a page can reload a curve, but must get
+  // every change of a state.
   enum class Slow { kDrop, kKeep };
 
-  // The destructor ends all streams.
+  // The destructor closes all streams.
   explicit EventStreams(Options options);
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
 
-  // Begins a stream. `last_id`: the id of the last event that the browser has seen; empty: none.
+  // Opens a stream. `last_id` is the id of the last event that the browser has received; empty for
+  // none.
   void Open(std::vector<std::string> topics, std::string_view last_id,
             std::shared_ptr<Reply> reply);
+  // Sends an event to the streams of the topic and keeps it for resuming. Dropped if the topic is
+  // not wanted.
   void Publish(const std::string& topic, std::string_view event, const nlohmann::json& data,
                Slow slow = Slow::kKeep);
-  // Tells the streams that an event of the topic is missing.
+  // Reports to the streams that an event of the topic is missing.
   void TellGap(const std::string& topic);
   Stats GetStats() const;
 
@@ -74,7 +77,7 @@ class EventStreams {
   struct Topic {
     std::size_t streams = 0;
     std::uint64_t since = 0;  // Number of the last event before the topic was wanted.
-    runtime::Timer linger;    // Runs while no stream wants the topic.
+    runtime::Timer linger;    // Linger timer; runs while no stream wants the topic.
   };
   struct Kept {
     std::uint64_t number;
@@ -106,11 +109,11 @@ class EventStreams {
 };
 inline constexpr std::size_t kKeptEvents = 4'096;
 inline constexpr std::size_t kKeptEventBytes = 16 << 20;
-// Unsent bytes of a stream: over kSlowBytes, events that may be dropped are dropped; over
+// Limits of a stream's unsent bytes: above kSlowBytes, droppable events are dropped; above
 // kTooSlowBytes, the stream is closed.
 inline constexpr std::size_t kSlowBytes = 256 << 10;
 inline constexpr std::size_t kTooSlowBytes = 4 << 20;
-inline constexpr std::size_t kMostTopics = 64;  // Limit of a stream.
+inline constexpr std::size_t kMostTopics = 64;  // Limit of topics of a stream.
 
 }  // namespace web
 

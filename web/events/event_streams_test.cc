@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::Not;
 using Slow = EventStreams::Slow;
 
-// A client that takes everything at once, unless it is stuck.
+// A client that reads everything at once, unless it is stuck.
 class FakeReply : public Reply {
  public:
   void Send(Response response) override { status = response.status; }
@@ -69,7 +69,7 @@ class EventStreamsTest : public testing::Test {
     streams_->Open(std::move(topics), id, reply);
     return reply;
   }
-  // Runs what was posted, and timers that are due. A loop runs once in its life.
+  // Runs posted functions and due timers, once.
   void RunLoop() {
     loop_->Post([this] { loop_->Stop(); });
     loop_->Run();

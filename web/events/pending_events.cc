@@ -123,7 +123,7 @@ void PendingEvents::Tell(const OnEvent& on_event, const OnGap& on_gap) const {
     on_event("yard", "sweep", {{"sweep", news}}, true);
   }
   for (const auto& [topic, news] : sweeps_) {
-    // The page of the sweep asks for its trials anew.
+    // Too many for one event, so the page is told to reload the sweep's trials.
     if (news.trials.size() > kMostTrialsAtOnce) {
       on_gap(topic);
       continue;

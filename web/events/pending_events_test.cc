@@ -59,7 +59,7 @@ class PendingEventsTest : public testing::Test {
     Add(topic, std::move(event));
   }
 
-  // Tells all: "TOPIC EVENT" of each event, then "TOPIC ?" of each gap.
+  // Returns "TOPIC EVENT" for each event, then "TOPIC ?" for each gap.
   std::vector<std::string> Tell() {
     std::vector<std::string> told;
     data_.clear();
