@@ -1,7 +1,7 @@
 // A connection is in one of four phases: it waits for the first byte of a request, reads one, waits
-// for its answer, or is closed. One read at most is under way, also while the connection waits for
-// an answer: so the connection notices when a client leaves, and the bytes read belong to the next
-// request. Everything but Reply's own methods runs on the server's thread.
+// for its answer, or is closed. At most one read is pending, also while the connection waits for an
+// answer: so it notices a disconnecting client, and the bytes read belong to the next request.
+// Everything except Reply's own methods runs on the server's thread.
 
 #include "web/http/connection.h"
 
@@ -41,15 +41,14 @@ using Core = ServerCore;
 using Socket = asio::generic::stream_protocol::socket;
 using Parser = http::request_parser<http::string_body>;
 
-// Most bytes that are read ahead from a client that sends the next requests before it has read an
-// answer.
+// Limit of bytes read ahead from a client that pipelines requests.
 constexpr std::size_t kReadAhead = 16 << 10;
 constexpr std::size_t kReadAtOnce = 4 << 10;
-// A longer body is not copied behind its head.
+// A longer body is written separately, which avoids copying it behind the header.
 constexpr std::size_t kLongBody = 64 << 10;
 
-// Unsent bytes of one request's answer, and whether the client has left; shared by the Reply (any
-// thread) and the Connection.
+// Unsent bytes of one request's answer, and whether the client has disconnected; shared by the
+// Reply (any thread) and the Connection.
 struct Progress {
   std::atomic<std::size_t> waiting = 0;
   std::atomic<bool> gone = false;
@@ -69,7 +68,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Start(std::shared_ptr<Core> core);
   void Close();
 
-  // A Reply calls these for its request, by number; calls for another request are ignored.
+  // Called by the Reply with the number of its request; ignored unless that request is current.
   void Send(std::uint64_t request, Response response);
   void Begin(std::uint64_t request, const Response& head);
   void Write(std::uint64_t request, std::string part);
@@ -100,7 +99,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   Core* const core_;
   const Door door_;
-  std::weak_ptr<Core> keeps_core_;  // Handed on to replies.
+  std::weak_ptr<Core> keeps_core_;  // Passed on to replies.
   Socket socket_;
   asio::steady_timer deadline_;
   std::uint64_t deadline_number_ = 0;
@@ -109,7 +108,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool is_reading_ = false;
   std::optional<Parser> parser_;
 
-  // State of the request that is being answered.
+  // State of the request being answered.
   std::uint64_t request_ = 0;
   std::shared_ptr<Progress> progress_;
   std::function<void()> on_progress_;
@@ -121,7 +120,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   struct Part {
     std::string bytes;
-    std::size_t counted = 0;  // In `waiting`.
+    std::size_t counted = 0;  // Bytes of it counted in `waiting`.
   };
   std::deque<Part> out_;
   bool is_writing_ = false;
@@ -152,7 +151,7 @@ class ReplyOfConnection : public Reply {
     });
   }
   void Write(std::string part) override {
-    if (part.empty()) return;  // An empty chunk would be the end.
+    if (part.empty()) return;  // An empty chunk would end the body.
     progress_->waiting += part.size();
     Do([request = request_, part = std::move(part)](HttpConnection& connection) mutable {
       connection.Write(request, std::move(part));
@@ -189,8 +188,7 @@ void HttpConnection::Start(std::shared_ptr<Core> core) {
   keeps_core_ = core;
   ++core_->connections;
   core_->open.insert(shared_from_this());
-  // A client that connects and sends nothing has the same deadline as a client that sends half a
-  // request.
+  // An idle new client has the same deadline as one that sends half a request.
   SetDeadline(core_->options.request_deadline);
   ReadMore();
 }
@@ -262,8 +260,8 @@ void HttpConnection::ReadHeader() {
       [self = shared_from_this()](error_code error, std::size_t) { self->OnHeader(error); });
 }
 
-// The refusal that the header alone justifies, if any. The parser itself refuses a length that is
-// wrong or there twice.
+// Returns a refusal that the header alone justifies, if any. The parser itself refuses an invalid
+// or repeated length.
 std::optional<Response> HttpConnection::WhyRefused(const Parser& parser) const {
   const auto& header = parser.get();
   if (header.version() != 10 && header.version() != 11) {
@@ -314,7 +312,8 @@ void HttpConnection::OnWhole(error_code error) {
   Handle();
 }
 
-// Answers bytes that are no request, and ends: the beginning of the next request is not known.
+// Answers an invalid request and closes the connection, because the start of the next request is
+// unknown.
 void HttpConnection::Refuse(Response response) {
   ++core_->refused;
   phase_ = Phase::kAnswering;
@@ -429,7 +428,7 @@ void HttpConnection::OnWritten(error_code error) {
   if (progress_ != nullptr) progress_->waiting -= out_.front().counted;
   out_.pop_front();
   if (!out_.empty()) return WriteNext();
-  // (While a body is still awaited, as after "100 Continue".)
+  // Part of a body is still expected, as after "100 Continue".
   if (phase_ == Phase::kReading) return SetDeadline(core_->options.request_deadline);
   SetDeadline(absl::InfiniteDuration());
   if (answered_) return Finish();

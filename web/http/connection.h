@@ -1,7 +1,7 @@
 #ifndef WEB_HTTP_CONNECTION_H_
 #define WEB_HTTP_CONNECTION_H_
 
-// One client of the server (server.h); only the server uses this header.
+// One client connection of the server (server.h); only the server uses this header.
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace web {
 
 class HttpConnection;  // In connection.cc.
 
-// State that the server, its connections and replies share; the last owner destroys it.
+// State shared by the server, its connections and replies; the last owner destroys it.
 struct ServerCore {
   explicit ServerCore(HttpServer::Options server_options) : options(std::move(server_options)) {}
 
@@ -28,15 +28,15 @@ struct ServerCore {
   std::atomic<std::uint64_t> requests = 0;
   std::atomic<std::uint64_t> refused = 0;
   std::atomic<std::uint64_t> turned_away = 0;
-  // Connections that are not closed. Their sockets end before `io` does.
+  // Open connections. Destroyed before `io`, because their sockets use it.
   std::unordered_set<std::shared_ptr<HttpConnection>> open = {};
 };
 
-// Reads requests from a socket that was accepted, of that address family, and answers them, until
-// the client or a limit ends it. On the server's thread.
+// Reads requests from an accepted socket `fd` of this address family and answers them, until the
+// client disconnects or a limit is reached. Call on the server's thread.
 void StartConnection(const std::shared_ptr<ServerCore>& core, Door door, int family,
                      runtime::UniqueFd fd);
-// Closes every connection. On the server's thread.
+// Closes all connections. Call on the server's thread.
 void CloseConnections(ServerCore* core);
 
 }  // namespace web

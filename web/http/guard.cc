@@ -24,7 +24,7 @@ bool IsAmong(const std::array<std::string_view, N>& words, std::string_view word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// From another site, as far as the browser says.
+// Refuses requests from another site, as far as the browser reports the origin.
 std::optional<Response> RefuseForeignPage(const Request& request) {
   const std::string ours = absl::StrCat("http://", std::string(request.Header("host")));
   for (const std::string_view origin : request.All("origin")) {
@@ -56,7 +56,7 @@ bool IsPort(std::string_view text) {
 }  // namespace
 
 std::string HostWithoutPort(std::string_view value) {
-  // The colons within brackets are the address's own.
+  // Colons inside brackets belong to the IPv6 address.
   const std::size_t bracket = value.starts_with('[') ? value.find(']') : 0;
   if (bracket == std::string_view::npos) return "";
   const std::size_t colon = value.find(':', bracket);

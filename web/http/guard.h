@@ -10,18 +10,18 @@
 
 namespace web {
 
-// Refuses requests that a foreign web page has made a browser send. Loopback is no boundary: a page
-// may send requests there, and a name that is pointed to 127.0.0.1 afterwards makes the page of the
-// same origin. So every request, whatever its method and path, has to name this server as its host,
-// and a request that may change something has to come from a page of this server's or from no page.
-// Requests through the socket come from no browser and are not checked.
+// Refuses requests that a foreign web page makes a browser send. Loopback is no boundary: a page
+// may send requests there, and by DNS rebinding (a name that later resolves to 127.0.0.1) it
+// becomes same-origin. So every request, whatever its method and path, must name this server as its
+// host, and a request that may change something must come from one of this server's pages or from
+// no page. Requests through the socket do not come from a browser and are not checked.
 class Guard {
  public:
-  // `hosts`: names and addresses of this server besides localhost, 127.0.0.1 and [::1], as they
-  // stand in a URL, without a port.
+  // `hosts` are names and addresses of this server besides localhost, 127.0.0.1 and [::1], as
+  // written in a URL, without a port.
   explicit Guard(const std::vector<std::string>& hosts = {});
 
-  // The response that refuses `request`: 400, 403, 405, 415 or 421. Pure.
+  // Returns the response that refuses `request`: 400, 403, 405, 415 or 421. Pure.
   std::optional<Response> Refuse(const Request& request) const;
 
  private:
@@ -30,8 +30,8 @@ class Guard {
   std::vector<std::string> hosts_;
 };
 
-// The host of "localhost:7710", in lower case: "localhost"; of "[::1]:80": "[::1]". Empty if
-// `value` is not a host with or without a port.
+// Returns the host of "localhost:7710" in lower case: "localhost"; of "[::1]:80": "[::1]". Empty if
+// `value` is not a host with an optional port.
 std::string HostWithoutPort(std::string_view value);
 
 }  // namespace web

@@ -48,7 +48,7 @@ absl::StatusOr<runtime::UniqueFd> ListenOnSocket(const std::string& path) {
   }
   unlink(path.c_str());
   runtime::UniqueFd listener = NewSocket(AF_UNIX);
-  // The file gets its mode before anybody can connect.
+  // The mode is set before any process can connect.
   if (!listener.valid() || fchmod(listener.get(), 0600) != 0 ||
       bind(listener.get(), Generic(&address), sizeof address) != 0 ||
       chmod(path.c_str(), 0600) != 0 || listen(listener.get(), kBacklog) != 0) {

@@ -8,17 +8,18 @@
 
 namespace web {
 
-// Listens on a unix socket that only this user may use. A socket file that nobody listens on is
-// replaced; AlreadyExists names a file that a process listens on.
+// Listens on a unix socket for this user only. Replaces a stale socket file; AlreadyExists if a
+// process listens on it.
 absl::StatusOr<runtime::UniqueFd> ListenOnSocket(const std::string& path);
 
-// Listens on an IPv4 or IPv6 address; port 0 takes a free one. Unavailable names both and why not.
+// Listens on an IPv4 or IPv6 address; port 0 selects a free one. Unavailable names both and the
+// cause.
 absl::StatusOr<runtime::UniqueFd> ListenOnPort(const std::string& address, int port);
 
-// The port that `listener` is on.
+// Returns the port of `listener`.
 int PortOf(const runtime::UniqueFd& listener);
 
-// Whether the other end of a unix socket is this process's user.
+// Returns true if the peer of a unix socket is this process's user.
 bool IsOwnUser(int connection);
 
 }  // namespace web

@@ -10,11 +10,11 @@
 
 namespace web {
 
-// How a request came: from a program of this user through the socket in the runtime directory, or
-// from anybody on this machine, such as a browser, through a port.
+// Where a request arrived: at the socket in the runtime directory, from a program of this user; or
+// at a port, from anyone on this machine, such as a browser.
 enum class Door { kSocket, kPort };
 
-// A request whose body is whole. Names of headers are in lower case.
+// A request with its complete body. Names of headers are in lower case.
 struct Request {
   Door door = Door::kPort;
   std::string method = {};
@@ -22,21 +22,21 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
 
-  // Every value of that header, in order.
+  // Returns all values of the header, in order.
   std::vector<std::string_view> All(std::string_view name) const;
-  // The value of that header; empty if the header is missing or there more than once.
+  // Returns the value of the header; empty if it is missing or repeated.
   std::string_view Header(std::string_view name) const;
 };
 
 struct Response {
   int status = 200;
   std::string type = "application/json";
-  // Headers beyond those that every response has.
+  // Headers in addition to those of every response.
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
 };
 
-// "Not Found" of 404.
+// Returns "Not Found" for 404.
 std::string_view ReasonPhrase(int status);
 
 }  // namespace web

@@ -8,16 +8,16 @@
 
 namespace web {
 
-// An error as a caller reads it (the members are those of RFC 9457): {"status": 404, "type":
-// "not-found", "title": "no run r9", "hint": "..."}. The member "hint" is left out if `hint` is
-// empty. Bytes of `title` and `hint` that are not UTF-8 become U+FFFD.
+// Returns an error response (members as in RFC 9457): {"status": 404, "type": "not-found", "title":
+// "no run r9", "hint": "..."}. An empty `hint` is omitted. Invalid UTF-8 in `title` and `hint`
+// becomes U+FFFD.
 Response Problem(int status, std::string_view title, std::string_view hint = {});
 
-// Hint of an error whose cause stands in the service's log only.
+// Hint of an error whose cause is only in the service's log.
 inline constexpr std::string_view kSeeTheLog =
     "the web service's log says why: log/web.log in the yard's state directory";
 
-// The same for an error of the bus, with the HTTP status of the same meaning.
+// The same for an error of the bus, with the equivalent HTTP status.
 Response ProblemOf(const absl::Status& error);
 
 }  // namespace web

@@ -1,5 +1,5 @@
-// A stranger's request line and headers: no path leads out of the served routes, and a request that
-// does not name this host is refused.
+// Parses an untrusted request line and headers: no path may leave the served routes, and a request
+// that does not name this host is refused.
 
 #include <algorithm>
 #include <cstddef>

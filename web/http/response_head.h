@@ -7,13 +7,13 @@
 
 namespace web {
 
-// How a client finds the end of a body: by its length, by chunks, or (HTTP/1.0 has no chunks) by
-// the end of the connection.
+// How a client detects the end of a body: by its length, by chunks, or (for HTTP/1.0, which lacks
+// chunks) by the end of the connection.
 enum class Framing { kLength, kChunks, kUntilClosed };
 
-// Everything before the body, with the headers that every response has: nothing is cached, framed
-// by another page, or loaded from another place, and scripts are files of this server's alone. A
-// header of `response` replaces the one of that name. Line ends in values become spaces.
+// Returns everything before the body, with the headers of every response: no caching, no framing by
+// other pages, nothing loaded from elsewhere, and scripts only from files of this server. A header
+// of `response` replaces the standard one of that name. Line breaks in values become spaces.
 std::string ResponseHead(const Response& response, Framing framing, bool keep_alive);
 
 }  // namespace web

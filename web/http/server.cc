@@ -1,4 +1,4 @@
-// Accepts clients on one thread and hands them to connection.h.
+// Accepts connections on one thread and passes them to connection.h.
 
 #include "web/http/server.h"
 
@@ -80,14 +80,14 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     if (door_ == Door::kPort) {
       socklen_t length = sizeof family;
       getsockopt(fd.get(), SOL_SOCKET, SO_DOMAIN, &family, &length);
-      // An answer of several writes would wait for the client's delayed acknowledgement.
+      // Without TCP_NODELAY, an answer of several writes would wait for the client's delayed ACK.
       const int on = 1;
       setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
     StartConnection(core, door_, family, std::move(fd));
   }
 
-  // No descriptor is free for a connection now; the kernel keeps the connection until one is.
+  // Called if no file descriptor is free: retries later; the kernel keeps the connection pending.
   void Pause() {
     pause_.expires_after(std::chrono::milliseconds(100));
     pause_.async_wait([self = shared_from_this()](error_code error) {
@@ -145,7 +145,7 @@ class HttpServer::Impl {
   absl::Status BindAgain() {
     auto listener = ListenOnSocket(core_->options.socket);
     if (!listener.ok()) return listener.status();
-    // (Shared: what is posted has to be copyable.)
+    // Shared, because posted functions must be copyable.
     const auto fd = std::make_shared<runtime::UniqueFd>(*std::move(listener));
     asio::post(core_->io, [this, fd] {
       std::erase_if(acceptors_, [](const auto& acceptor) {
@@ -166,7 +166,7 @@ class HttpServer::Impl {
 
   const std::shared_ptr<Core> core_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::vector<std::shared_ptr<Acceptor>> acceptors_;  // Used by the thread alone once it runs.
+  std::vector<std::shared_ptr<Acceptor>> acceptors_;  // Only used on the thread once it runs.
   int port_ = 0;
   std::unique_ptr<runtime::Thread> thread_;
 };

@@ -35,14 +35,14 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr int kPatience = 60;  // Seconds; nothing waits that long unless it is broken.
+constexpr int kPatience = 60;  // In seconds; only a broken server takes that long.
 
 void SetPatience(int fd) {
   const timeval patience = {.tv_sec = kPatience, .tv_usec = 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-// A client that says bytes and reads them.
+// A client that sends and reads bytes.
 class Client {
  public:
   explicit Client(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -65,14 +65,14 @@ class Client {
     send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     return *this;
   }
-  // Reads until `end` comes, or the server closes.
+  // Reads until `end` arrives, or the server closes the connection.
   std::string ReadUntil(std::string_view end) {
     std::string text;
     char byte = 0;
     while (!text.ends_with(end) && recv(fd_.get(), &byte, 1, 0) == 1) text += byte;
     return text;
   }
-  // Reads so many bytes and throws them away.
+  // Reads and discards this many bytes.
   void Skip(std::size_t count) {
     std::string bytes(1 << 20, 0);
     while (count > 0) {
@@ -127,7 +127,7 @@ class HttpServerTest : public testing::Test {
   }
 
   Client Connect() { return Client(server_->port()); }
-  // The answer to `bytes`, read until the server closes the connection.
+  // Sends `bytes` and reads the answer until the server closes the connection.
   std::string Answer(std::string_view bytes) { return Connect().Say(bytes).ReadAll(); }
 
   std::string folder_;
@@ -165,7 +165,7 @@ TEST_F(HttpServerTest, RequestsFollowEachOtherOnAConnection) {
   Client client = Connect();
   client.Say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("port\n"), EndsWith("GET a 0 port\n"));
-  // Two at once, the second with its body in a later packet.
+  // Two pipelined requests; the second one's body arrives in a later packet.
   client.Say(
       "GET /b HTTP/1.1\r\nHost: x\r\n\r\nPOST /c HTTP/1.1\r\nHost: x\r\nContent-Length: "
       "4\r\n\r\n12");
@@ -258,7 +258,7 @@ TEST_F(HttpServerTest, HostileRequestsAreRefusedAndTheServerGoesOn) {
   const std::string long_header(kMaxHttpHeader, 'a');
   const struct {
     std::string request;
-    int status;  // 0: closed without a word.
+    int status;  // 0 if closed without an answer.
   } kCases[] = {
       {"\r\n\r\n\r\n\r\n", 400},
       {"GET\r\n\r\n", 400},

@@ -30,7 +30,7 @@ bool IsText(std::string_view bytes) {
   return true;
 }
 
-// `plus_is_space`: as in the query of a form.
+// `plus_is_space`: decodes '+' as a space, as in the query of a form.
 absl::StatusOr<std::string> Decode(std::string_view text, bool plus_is_space) {
   std::string decoded;
   decoded.reserve(text.size());
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> Decode(std::string_view text, bool plus_is_space) {
   return decoded;
 }
 
-// Cuts the text before the first `separator` off `rest`, and the separator.
+// Removes the text up to the first `separator`, and the separator, from `rest`; returns the text.
 std::string_view TakeUntil(char separator, std::string_view& rest) {
   const std::size_t end = rest.find(separator);
   const std::string_view taken = rest.substr(0, end);
@@ -65,7 +65,7 @@ std::string_view TakeUntil(char separator, std::string_view& rest) {
 
 absl::Status AddSegments(std::string_view path, Target& target) {
   if (path.empty()) return absl::OkStatus();
-  // The text behind a last "/" is empty, and so counts as an empty segment.
+  // A trailing "/" is followed by an empty segment.
   for (bool more = true; more;) {
     more = path.find('/') != std::string_view::npos;
     auto segment = Decode(TakeUntil('/', path), false);

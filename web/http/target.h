@@ -11,18 +11,19 @@
 
 namespace web {
 
-// The target of a request line: "/api/v1/runs/a%2Fb?limit=5" is the segments {"api", "v1", "runs",
-// "a/b"} and the query {{"limit", "5"}}. Everything is decoded, and is UTF-8 without a zero byte.
+// The target of a request line: "/api/v1/runs/a%2Fb?limit=5" has the segments {"api", "v1", "runs",
+// "a/b"} and the query {{"limit", "5"}}. All parts are decoded, valid UTF-8 without NUL.
 struct Target {
   std::vector<std::string> segments = {};
   std::vector<std::pair<std::string, std::string>> query = {};
 
-  // The first value of that name in the query.
+  // Returns the first value with this name in the query.
   std::optional<std::string_view> Find(std::string_view name) const;
 };
 
-// InvalidArgument says what is wrong: only the origin form ("/...") is taken, at most kMaxTarget
-// bytes, without a fragment, without empty, "." and ".." segments, and with whole percent escapes.
+// InvalidArgument explains the error. Accepts only the origin form ("/...") of at most kMaxTarget
+// bytes, without a fragment, without empty, "." and ".." segments, and with complete percent
+// escapes.
 absl::StatusOr<Target> ParseTarget(std::string_view text);
 inline constexpr std::size_t kMaxTarget = 4096;
 
