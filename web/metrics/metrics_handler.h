@@ -15,13 +15,13 @@ namespace web {
 struct MetricsHandlerOptions {
   runtime::ThreadPool* pool = nullptr;  // Not owned; outlives the handler.
   std::function<std::string()> text;    // May block.
-  // As for Guard.
+  // As in Guard.
   std::vector<std::string> hosts = {};
 };
 
-// Answers requests of the port for Prometheus: GET /metrics with `text`, and /healthz. A request
-// has to name this machine as its host, and needs no token. At most one text is made at a time; a
-// request that comes meanwhile is told to come again (503).
+// Returns the handler of the port for Prometheus: GET /metrics returns `text`, and /healthz. A
+// request must name this machine as its host, and needs no token. At most one text is made at a
+// time; a request that arrives meanwhile is told to retry (503).
 std::function<void(Request request, std::shared_ptr<Reply> reply)> MetricsHandler(
     MetricsHandlerOptions options);
 

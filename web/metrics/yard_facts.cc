@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kServices[] = {"registry", "launcher", "datamanager", "trainer", "web"};
 constexpr std::uint32_t kEndedTrials = 100;
 
-// Shared with the callbacks, which may come after one that has stopped waiting.
+// Shared with the callbacks, which may run after the caller has stopped waiting.
 struct Answers {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -33,7 +33,7 @@ class Asking {
     }
   }
 
-  // `keep` gets the answer, if one comes, under the lock.
+  // Calls `keep` with the answer, if one arrives, under the lock.
   template <typename M, typename Keep>
   void Ask(const typename M::RequestT& request, const std::string& service, Keep keep) {
     {
@@ -53,7 +53,7 @@ class Asking {
   YardFacts Await() {
     runtime::MutexLock lock(answers_->mutex);
     while (answers_->open > 0) {
-      // The calls end by themselves; this timeout is for a bus that does not end them.
+      // The calls time out by themselves; this guards against a bus that is stuck.
       if (!answers_->changed.WaitWithTimeout(answers_->mutex, 2 * patience_)) break;
     }
     return std::move(answers_->facts);

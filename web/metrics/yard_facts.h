@@ -16,13 +16,13 @@ namespace web {
 // Answers of the services at one moment; empty for a service that has not answered.
 struct YardFacts {
   std::map<std::string, std::optional<msg::StatsReplyT>> stats;  // By service; all expected ones.
-  std::optional<msg::ServicesReplyT> kept;                       // By the launcher.
+  std::optional<msg::ServicesReplyT> kept;                       // Supervised by the launcher.
   std::optional<msg::JobsReplyT> jobs;                           // Live jobs.
   std::optional<msg::UsageReplyT> usage;
   std::optional<msg::TrialsReplyT> trials;  // Live trials, and the newest ended ones.
 };
 
-// Asks all of them at once. Blocks, no longer than `patience` and a moment.
+// Calls all services in parallel. Blocks, hardly longer than `patience`.
 YardFacts ReadYardFacts(bus::Client& client, absl::Duration patience);
 
 }  // namespace web

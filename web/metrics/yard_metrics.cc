@@ -44,7 +44,7 @@ void AddServices(const YardFacts& facts, PrometheusPage& page) {
   }
 }
 
-// A task that has not ended, and its usage, if that is known.
+// A live task, and its usage if known.
 struct TaskFacts {
   const msg::JobT* job;
   const msg::TaskT* task;
@@ -67,8 +67,8 @@ std::vector<TaskFacts> TasksOf(const YardFacts& facts) {
   return tasks;
 }
 
-// Indices of the GPUs that the task has: "gpu=0,2" of its resources, else the GPUs that the
-// launcher knows of.
+// Returns the indexes of the task's GPUs: "gpu=0,2" of its resources, else those that the launcher
+// reports.
 std::vector<std::string> GpusOf(const TaskFacts& one) {
   for (const std::string& resource : one.task->resources) {
     absl::string_view members = resource;
@@ -204,7 +204,7 @@ void AddTrials(const YardFacts& facts, const std::vector<TaskFacts>& tasks, Prom
            [](const TrialUsage& usage) { return absl::StrCat(usage.gpus); });
 }
 
-// NaN for a GPU that does not report its memory.
+// Returns NaN for a GPU that does not report its memory.
 double MemoryOf(const msg::GpuUsageT& gpu, std::uint64_t bytes) {
   return gpu.memory_total_bytes > 0 ? static_cast<double>(bytes) : std::nan("");
 }

@@ -7,10 +7,10 @@
 
 namespace web {
 
-// The whole yard in Prometheus' text format: the counters of each service (prometheus_text.h), and
-// for services, tasks, trials and GPUs whether they are up, their restarts, state, processor time,
-// memory, bytes from and to disks, GPUs and reports (docs/operating.md). A value that is not known
-// has no sample. Pure.
+// Returns metrics of the whole yard in Prometheus' text format: the counters of each service
+// (prometheus_text.h), and for services, tasks, trials and GPUs whether they are up, their
+// restarts, state, processor time, memory, disk traffic, GPUs and reports (docs/operating.md). An
+// unknown value has no sample. Pure.
 std::string YardMetricsText(const YardFacts& facts);
 
 }  // namespace web

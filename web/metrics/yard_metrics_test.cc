@@ -45,7 +45,7 @@ std::unique_ptr<msg::TrialT> Trial(const std::string& id, msg::TrialState state)
   return trial;
 }
 
-// One job of two tasks, of a trial that runs; and a trial that has failed.
+// Returns facts with a job of two tasks of a running trial, and a failed trial.
 YardFacts Facts() {
   YardFacts facts;
   facts.stats["trainer"].emplace().service = "trainer";
