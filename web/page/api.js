@@ -1,4 +1,4 @@
-// Requests to the service, with the token of this session. The token comes from the address that
+// Requests to the service with the token of this session, which comes from the address that
 // `yard ui` opens, or from another tab of this browser.
 
 import { decode } from './series.js';
@@ -37,7 +37,7 @@ function askTabs() {
   });
 }
 
-// Before anything else: takes the key out of the address, which nobody shall copy with it.
+// Call before anything else: removes the key from the address, so that nobody copies it.
 export async function start() {
   const key = /[#&]k=([0-9a-f]+)/.exec(location.hash);
   if (key) {
@@ -72,11 +72,12 @@ export async function askSeries(question, signal) {
   return decode(await (await request('series', { method: 'POST', body: question, signal })).arrayBuffer());
 }
 
-// Blobs that were read, the one that was used last behind the others.
+// Cached blobs, the most recently used one last.
 const MOST_BYTES = 64 * 2 ** 20;
 const blobs = new Map();
 let held = 0;
-// An image or a sound: an address of the service cannot be shown as it is, because pages cannot send the token with it.
+// Fetches an image or a sound as a Blob, through the cache: an <img> or <audio> element could not
+// send the token.
 export function askBlob(run, blob) {
   const query = new URLSearchParams(['file', 'offset', 'length', 'crc'].map(name => [name, blob[name]])), key = `${run}?${query}`;
   let one = blobs.get(key);

@@ -31,9 +31,11 @@ function inWords(tag, lines) {
   return `${tag}. ${words.join('. ')}`;
 }
 
-// `runs`: [{run, name, colour, dash}], each with a `tag` of its own if the chart has several, which `title` then names; `groups`: [{text, colour, runs: [names]}], which are drawn instead of the runs; `cloud`: a query, whose runs are drawn behind them, or null; `options`:
-// {mode, log, logX, smooth}; `keep()` puts it on the board; `changed(tag, f)`: calls f when points of the tag have come, returns a
-// function that ends this.
+// `runs`: [{run, name, colour, dash}], each with its own `tag` if the chart has several tags, which
+// `title` then names; `groups`: [{text, colour, runs: [names]}], drawn instead of the runs;
+// `cloud`: a query whose runs are drawn behind them, or null; `options`: {mode, log, logX, smooth};
+// `keep()` puts the chart on the board; `changed(tag, f)` calls f after each change of the tag's
+// points, and returns a function that unsubscribes.
 export function Card({ tag, title = tag, runs, groups = null, cloud = null, options, changed, height = 200, keep, pin }) {
   const figure = useRef(), plot = useRef(), over = useRef(), chart = useRef(), request = useRef();
   const visible = useVisible(figure);
@@ -54,8 +56,8 @@ export function Card({ tag, title = tag, runs, groups = null, cloud = null, opti
     const abort = request.current = new AbortController();
     const width = plot.current ? plot.current.clientWidth : 600;
     const question = { n: Math.max(50, Math.min(2000, Math.round(width * (window.devicePixelRatio || 1)))) };
-    // (A range of steps is asked for as such; on other axes all points are read, and the chart
-    // shows a part.)
+    // Only a range of steps can be requested; with other axes all points are read, and the chart
+    // shows a part.
     if (isMetric(mode)) question.x = mode.slice(2);
     if (range && mode === 'step') { question.from = Math.floor(range[0]); question.to = Math.ceil(range[1]); }
     try {
@@ -80,7 +82,7 @@ export function Card({ tag, title = tag, runs, groups = null, cloud = null, opti
     return () => { ends.forEach(end => end()); later.stop(); };
   }, [visible, tag, names, changed]);
 
-  // A time in the address is where the cursor begins.
+  // The cursor starts at the time in the address.
   useEffect(() => {
     const [line] = series.lines;
     if (!options.at || !line || line.n === 0 || isMetric(mode)) return;
@@ -111,7 +113,7 @@ export function Card({ tag, title = tag, runs, groups = null, cloud = null, opti
       watcher.disconnect();
       removeEventListener('theme', redraw);
       end();
-      if (cursor.at) cursor.set(null); // Nobody leaves a chart that is taken away.
+      if (cursor.at) cursor.set(null); // A removed chart gets no pointerleave event.
     };
   }, []);
 
@@ -200,7 +202,7 @@ export function Card({ tag, title = tag, runs, groups = null, cloud = null, opti
   </figure>`;
 }
 
-// A line a group: the mean of its runs, and one standard deviation to either side.
+// One line for each group: the mean of its runs, with one standard deviation to either side.
 function groupLines(groups, lines) {
   return groups.map(one => ({ one, mean: meanOf(lines.filter(line => one.runs.includes(line.run))) })).filter(({ mean }) => mean)
     .map(({ one, mean }) => ({ ...mean, run: one.text, name: one.text, colour: one.colour, dash: [], band: true }));
@@ -216,7 +218,7 @@ function Numbers({ lines, mode }) {
     }))}</tbody></table></div>`;
 }
 
-// How all charts of a view are drawn; kept in the address.
+// Options of all charts of a view, stored in the address.
 export function ChartOptions({ options, set, tags = [] }) {
   const put = (name, value) => set({ ...options, [name]: value });
   return html`<div class="options" role="group" aria-label="charts">

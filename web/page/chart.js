@@ -1,12 +1,12 @@
 // Draws curves on a canvas. Every column of a series is drawn from its minimum to its maximum, so
-// that no spike is lost however many points a pixel stands for; a point that is NaN has a mark at
-// the bottom. Many curves at once are counted pixel by pixel: a cloud.
+// that no spike is lost however many points share a pixel; a NaN point has a mark at
+// the bottom. Many curves are drawn as a cloud: the number of curves at each pixel.
 
 import { duration, number } from './format.js';
 
 const LEFT = 58, RIGHT = 10, TOP = 8, BOTTOM = 22;
 
-// The place that all charts of a page show: {x, mode}, or null.
+// The cursor shared by all charts of a page: {x, mode}, or null.
 const watchers = new Set();
 export const cursor = {
   at: null,
@@ -14,10 +14,11 @@ export const cursor = {
   watch(watcher) { watchers.add(watcher); return () => watchers.delete(watcher); },
 };
 
-// A mode says what x is: 'step', 'relative', 'time', or 'm:TAG' for another metric.
+// The mode is the quantity on the x axis: 'step', 'relative', 'time', or 'm:TAG' for another
+// metric.
 export const isMetric = mode => mode.startsWith('m:');
 
-// x of a column's last point, and of its first.
+// Returns the x of a column's last point; xBegin() that of its first.
 export function xOf(line, mode, i) {
   if (isMetric(mode)) return line.x ? line.x[i] : NaN;
   if (mode === 'time') return line.time[i] * 1000;
@@ -28,7 +29,7 @@ function xBegin(line, mode, i) {
   return mode === 'step' ? line.first[i] : xOf(line, mode, i);
 }
 
-// The column that is nearest to x; -1 without columns.
+// Returns the index of the column nearest to x; -1 without columns.
 export function nearest(line, mode, x) {
   if (isMetric(mode)) return nearestAnywhere(line, mode, x);
   let low = 0, high = line.n - 1;
@@ -41,7 +42,7 @@ export function nearest(line, mode, x) {
   return low;
 }
 
-// The values of a metric go to and fro: returns the newest of the nearest columns.
+// A metric on the x axis is not monotonic: returns the newest of the nearest columns.
 function nearestAnywhere(line, mode, x) {
   let best = -1, distance = Infinity;
   for (let i = 0; i < line.n; ++i) {
@@ -68,7 +69,7 @@ export function ticks(low, high, most, mode, log) {
   if (log) {
     const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
     const every = Math.ceil((last - first) / Math.max(1, most));
-    // Few decades have ticks between them.
+    // Two decades or fewer also get ticks in between.
     const between = last - first <= 2 ? [1, 2, 5] : [1];
     for (let power = first; power <= last; power += every) for (const factor of between) list.push(factor * 10 ** power);
     return list.filter(value => value >= low && value <= high);
@@ -223,7 +224,7 @@ export class Chart {
     context.stroke();
   }
 
-  // Between the least and the greatest values, from column to column.
+  // Fills the area between the minima and the maxima of the columns.
   fillBand(context, view, line) {
     const { mode, log, logX } = this.data, points = [];
     for (let i = 0; i < line.n; ++i) {
@@ -281,7 +282,7 @@ export class Chart {
     }
   }
 
-  // Draws the number of curves that go through each pixel, as one picture.
+  // Draws the number of curves through each pixel as one image.
   drawCloud(context, view, width, height, scale, ink) {
     const { cloud, mode, log, logX } = this.data;
     if (cloud.length === 0) return;
@@ -322,7 +323,7 @@ export class Chart {
     context.drawImage(canvas, 0, 0, width, height);
   }
 
-  // Draws on a canvas of its own, so that the curves stay as they are.
+  // Draws on a separate canvas, so that the curves need not be redrawn.
   drawCursor(select) {
     const { context, height } = this.size(this.over);
     const view = this.view;
@@ -354,7 +355,7 @@ export class Chart {
 
 const escape = text => String(text).replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`);
 
-// The same picture as SVG, for a paper.
+// Returns the same chart as SVG, for publications.
 export function toSvg(chart, title) {
   const width = chart.plot.clientWidth, height = chart.plot.clientHeight;
   const view = chart.scales(width, height);
@@ -399,7 +400,7 @@ export function toSvg(chart, title) {
 
 const quote = text => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-// The drawn curves as CSV: a row for each column of each curve.
+// Returns the drawn curves as CSV: a row for each column of each curve.
 export function toCsv(lines) {
   const rows = ['run,tag,first_step,last_step,wall_time,min,max,last,smoothed,not_finite,x'];
   for (const line of lines) {

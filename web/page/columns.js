@@ -6,18 +6,19 @@ const MOST_CHOICES = 500;
 const finite = value => typeof value === 'number' && Number.isFinite(value);
 export const secondsOf = trial => trial.started && trial.ended ? (Date.parse(trial.ended) - Date.parse(trial.started)) / 1000 : NaN;
 
-// A value of a configuration as people read it.
+// Formats a value of a configuration for people.
 export const valueText = value => plain(typeof value === 'string' ? value : number(value));
 
-// Numbers that are spread over decades: their middle one is nearer to the middle of the logarithms.
+// Returns true for numbers spread over decades: their median is closer to the middle on a
+// logarithmic scale.
 function isLog(sorted) {
   const low = sorted[0], high = sorted.at(-1), middle = sorted[sorted.length >> 1];
   if (!(low > 0) || high / low < 10) return false;
   return Math.abs(Math.log(middle / low) / Math.log(high / low) - 0.5) < Math.abs((middle - low) / (high - low) - 0.5);
 }
 
-// {name, kind, at(trial): a number, NaN without one; low, high, log, unit(value): 0 to 1, back(unit), text(value)}; the values of a
-// choice are places in `choices`, which are JSON texts.
+// A column is {name, kind, at(trial): a number, NaN if missing; low, high, log, unit(value): 0 to
+// 1, back(unit), text(value)}. Values of a choice are indexes into `choices`, which are JSON texts.
 function numberColumn(name, values, read, text = number) {
   const sorted = Float64Array.from(values.filter(finite)).sort();
   let low = sorted.length > 0 ? sorted[0] : 0, high = sorted.length > 0 ? sorted.at(-1) : 1;
@@ -42,7 +43,8 @@ function choiceColumn(name, values, read) {
   };
 }
 
-// Parameters that are not the same in all trials, the value, and what trials cost; `more`: {tag: {trial name: number}}.
+// Returns columns for the parameters that differ between trials, the value, and the cost of trials;
+// `more`: {tag: {trial name: number}}.
 export function columnsOf(sweep, trials, more = {}) {
   const byName = new Map();
   for (const trial of trials) {
@@ -58,7 +60,7 @@ export function columnsOf(sweep, trials, more = {}) {
     parameters.push({ ...(values.every(finite) ? numberColumn : choiceColumn)(name, values, read), parameter: true });
   }
   const column = (name, read, text) => numberColumn(name, trials.map(read), read, text);
-  // The second of two metrics.
+  // The second metric, if the sweep has two.
   const second = (sweep.objectives || []).slice(1).map(objective => ({ ...column(objective.metric, trial => (trial.values || [])[1]), goal: objective.goal }));
   return {
     parameters, value: column(sweep.metric || 'value', trial => trial.value), second: second[0],
@@ -67,7 +69,7 @@ export function columnsOf(sweep, trials, more = {}) {
   };
 }
 
-// A brush as an address has it, without what is none for these columns.
+// Parses a brush from the address; ignores parts that do not fit these columns.
 export function brushFrom(text, columns) {
   let given = null;
   try { given = JSON.parse(text || '{}'); } catch { /* somebody has typed it */ }
@@ -76,7 +78,8 @@ export function brushFrom(text, columns) {
   return Object.assign(Object.create(null), Object.fromEntries(found.map(column => [column.name, given[column.name]])));
 }
 
-// Whether a brush leaves the trial: {name: {from, to}} of numbers, {name: {of: [JSON text]}} of choices.
+// Returns true if the trial passes the brush: {name: {from, to}} for numbers, {name: {of: [JSON
+// text]}} for choices.
 export function fits(trial, columns, brush) {
   return columns.every(column => {
     const wanted = brush[column.name];
@@ -89,7 +92,8 @@ export function fits(trial, columns, brush) {
 
 export const better = (sweep, a, b) => sweep.goal === 'maximize' ? a > b : a < b;
 
-// Trials that no other one is better than in both: `x` and `y` are columns, `signs` 1 where less is better, else -1.
+// Returns the Pareto front: the trials that no other trial dominates. `x` and `y` are columns;
+// `signs` is 1 where less is better, else -1.
 export function frontOf(trials, x, y, signs) {
   const points = trials.map(trial => ({ trial, x: signs[0] * x.at(trial), y: signs[1] * y.at(trial) })).filter(point => finite(point.x) && finite(point.y));
   points.sort((a, b) => a.x - b.x || a.y - b.y);
@@ -97,7 +101,8 @@ export function frontOf(trials, x, y, signs) {
   return points.filter(point => { const is = point.y < best; if (is) best = point.y; return is; }).map(point => point.trial);
 }
 
-// Parts of configurations that these trials share and few of the others have: [{text, also: how many of the others}].
+// Returns parts of configurations that these trials share and few others have: [{text, also: number
+// of the others}].
 export function sharedBy(some, others, parameters) {
   if (some.length < 2) return [];
   const found = [];
@@ -115,7 +120,8 @@ export function sharedBy(some, others, parameters) {
 
 const BINS = 5;
 
-// [{parameter, bins: [{value, or low and high; trials, best, median}]}] of trials with a value, as the trainer has them of a whole sweep.
+// Returns [{parameter, bins: [{value, or low and high; trials, best, median}]}] for trials with a
+// value, like the trainer for a whole sweep.
 export function marginalsOf(sweep, trials, columns) {
   const some = trials.filter(trial => finite(trial.value) && !trial.breaks);
   const order = (a, b) => better(sweep, a, b) ? -1 : 1;

@@ -1,4 +1,4 @@
-// Runs side by side: what differs, curves over each other, output by step, code.
+// Compares runs side by side: their differences, overlaid curves, output by step, and code.
 
 import { html, useEffect, useMemo, useState } from './preact-htm.js';
 import { ask, askSeries, runPath } from './api.js';
@@ -40,7 +40,7 @@ export function Compare() {
       : tab === 'output' ? html`<${Output} ...${shared} />` : html`<${Code} ...${shared} />`}</div></div>`;
 }
 
-// [{name, facts, tags}], in the order of the names.
+// Returns [[{name, facts, tags}] in the order of the names, error].
 function useRuns(names) {
   const [runs, setRuns] = useState(null);
   const [error, setError] = useState(null);
@@ -48,7 +48,7 @@ function useRuns(names) {
     let current = true;
     setError(null);
     const read = name => Promise.all([ask(runPath(name)), ask(runPath(name, '/tags'))]).then(([facts, { tags }]) => ({ name, facts, tags: tags.filter(tag => tag.scalar) }));
-    // (The answers of before stay: a late answer for fewer runs leaves what is shown as it is.)
+    // Earlier answers are kept, so that a late answer for fewer runs does not change what is shown.
     const add = all => setRuns(known => [...all, ...(known || []).filter(run => !names.includes(run.name))].slice(0, 2 * MOST));
     Promise.all(names.map(read)).then(all => current && add(all), problem => current && setError(problem));
     return () => { current = false; };
@@ -56,11 +56,11 @@ function useRuns(names) {
   return [runs && names.every(name => runs.some(run => run.name === name)) ? names.map(name => runs.find(run => run.name === name)) : null, error];
 }
 
-// Everything that can differ, of one run: Map of "section\nname" to a value.
+// Returns everything about a run that can differ: a Map from "section\nname" to a value.
 function everythingOf({ facts, tags }) {
   const all = new Map(), put = (section, name, value) => value !== undefined && value !== null && all.set(`${section}\n${name}`, value);
   const said = facts.provenance || {}, git = said.git || {};
-  // (The command and the commit of a trial come again below.)
+  // The command and the commit of a trial are added below.
   for (const [name, value] of Object.entries(facts.parameters || {})) if (!said.command || !/^comm(and|it)$/.test(name)) put('parameters', `config.${name}`, value);
   put('command', 'command', said.command || (facts.trial ? facts.trial.argv.join(' ') : undefined));
   for (const name of ['working_directory', 'seed']) put('command', name, said[name]);
@@ -93,7 +93,7 @@ function Differences({ runs, query, set, by }) {
         ${shown.filter(row => row.section === section).map(row => html`<tr key=${row.name} class=${row.differs ? 'differs' : ''}><th scope="row">${plain(row.name)}</th>${row.values.map((value, i) => html`<td key=${i} class="n"><span class="value" title=${textOfValue(value)}>${textOfValue(value).slice(0, 300)}</span></td>`)}</tr>`)}</tbody>`)}</table></div>`}</div>`;
 }
 
-// A row a group and metric: the last values of its runs, their mean and standard deviation.
+// A row for each group and metric: mean and standard deviation of its runs' last values.
 function Groups({ runs, by }) {
   const groups = groupsOf(runs, by), tags = [...new Set(runs.flatMap(run => run.tags.map(tag => tag.tag)))].filter(tag => !isSystem(tag)).slice(0, 200);
   const figures = (some, tag) => {
@@ -122,7 +122,7 @@ function Curves({ runs, query, set, by }) {
   useEffect(() => () => changed.end(), [changed]);
   const count = new Map();
   for (const run of runs) for (const { tag } of run.tags) if (tag.toLowerCase().includes(filter.toLowerCase())) count.set(tag, (count.get(tag) || 0) + 1);
-  // Tags that more of the runs have come first.
+  // Tags that more runs share come first.
   const tags = [...count].sort((a, b) => isSystem(a[0]) - isSystem(b[0]) || b[1] - a[1] || (group(a[0]) < group(b[0]) ? -1 : 1)).map(([tag]) => tag);
   const drawn = runs.map((run, i) => ({ run: names[i], name: run.facts.display_name || run.name, colour: colour(i), dash: dash(i) }));
   const groups = by ? groupsOf(runs, by).map(one => ({ ...one, runs: one.runs.map(run => run.facts.run || run.name) })) : null;
@@ -132,7 +132,8 @@ function Curves({ runs, query, set, by }) {
     ${tags.length === 0 && html`<p class="empty">No tag matches.</p>`}</div>`;
 }
 
-// The newest lines of each run at the steps at which they were written, as exactly as the time of output is known.
+// The newest lines of each run, aligned by the steps at which they were written, as exactly as the
+// time of output is known.
 function Output({ runs, query, set }) {
   const find = query.get('grep') || '';
   const [lines, setLines] = useState(null);
@@ -152,7 +153,7 @@ function Output({ runs, query, set }) {
       const [series] = tag ? await askSeries({ n: 2000, sel: [[name, tag.tag]] }, abort.signal) : [null];
       return found.reverse().map(line => ({ text: line.text, stream: line.stream, step: stepAt(series, Date.parse(line.time) / 1000) }));
     };
-    // One after the other: the launcher searches for a few callers at a time.
+    // Sequential, because the launcher serves only a few searches at a time.
     (async () => {
       const all = [];
       for (const run of runs) all.push(await read(run));
@@ -171,7 +172,7 @@ function Output({ runs, query, set }) {
     ${steps.length === 0 && html`<p class="empty">No line matches, or its job is not known any more.</p>`}</div>`;
 }
 
-// The newest step that had been reported by then; -1 before the first one.
+// Returns the newest step reported by that time; -1 before the first one.
 function stepAt(series, time) {
   if (!series || series.n === 0) return -1;
   let low = -1, high = series.n - 1;
@@ -179,7 +180,7 @@ function stepAt(series, time) {
   return low < 0 ? -1 : series.last[low];
 }
 
-// Uncommitted changes, against those of the first run.
+// Shows uncommitted changes, compared to those of the first run.
 function Code({ runs }) {
   const [first, ...others] = runs, gitOf = run => (run.facts.provenance || {}).git || {};
   return html`<div>${others.map(run => {

@@ -1,4 +1,4 @@
-// Charts of several tags, as a program has laid them out with TensorBoard's custom scalars.
+// Charts of several tags, laid out by the program with TensorBoard's custom scalars.
 
 import { html, useEffect, useState } from './preact-htm.js';
 import { ask, askBlob, runPath } from './api.js';
@@ -7,7 +7,7 @@ import { colour, dash, plain } from './format.js';
 
 export const isLayout = tag => tag.plugin === 'custom_scalars';
 
-// The fields of a protobuf message by their numbers: integers, and the bytes of all others.
+// Returns the fields of a protobuf message by number: integers as numbers, all others as bytes.
 function fieldsOf(bytes) {
   const fields = new Map();
   let at = 0;
@@ -32,7 +32,8 @@ function fieldsOf(bytes) {
   return fields;
 }
 
-// [{title, charts: [{title, patterns, margins: [{value, lower, upper}]}]}] of TensorFlow's tensor with a Layout in it.
+// Returns [{title, charts: [{title, patterns, margins: [{value, lower, upper}]}]}] from a tensor
+// that contains a serialized Layout.
 export function layoutOf(tensor) {
   const all = (bytes, number) => (fieldsOf(bytes).get(number) || []).filter(value => typeof value !== 'number');
   const text = (bytes, number) => { const [value] = all(bytes, number).slice(-1); return value ? new TextDecoder().decode(value) : ''; };
@@ -47,7 +48,7 @@ function matching(tags, pattern) {
   try { const found = new RegExp(pattern); return tags.filter(tag => found.test(tag)); } catch { return tags.filter(tag => tag === pattern); }
 }
 
-// A line a tag; a margin is its value between two dashed lines.
+// One line for each tag; a margin is a value between two dashed lines.
 function linesOf(run, chart, tags) {
   const plainLines = [...new Set(chart.patterns.flatMap(pattern => matching(tags, pattern)))].map((tag, i) => ({ run, tag, name: tag, colour: colour(i), dash: dash(i) }));
   return [...plainLines, ...chart.margins.flatMap((one, i) => [one.value, one.lower, one.upper].filter(tag => tags.includes(tag))
@@ -61,7 +62,7 @@ export function CustomCharts({ run, layout, tags, options, changed }) {
     ask(runPath(run, `/values?${new URLSearchParams({ tag: layout, last: 1, references: 1 })}`)).then(answer => askBlob(run, answer.values[0])).then(async content => {
       const found = layoutOf(new Uint8Array(await content.arrayBuffer()));
       if (current) setCategories(found);
-    }).catch(() => {}); // (A layout that cannot be read lays nothing out; its tags have charts of their own.)
+    }).catch(() => {}); // An unreadable layout is ignored; its tags have charts anyway.
     return () => { current = false; };
   }, [run, layout]);
   return categories.map(({ title, charts }, i) => html`<details open key=${i}><summary>${plain(title) || 'custom'} <small>${charts.length}</small></summary>

@@ -11,7 +11,7 @@ export function number(value) {
   return String(Number(value.toPrecision(5)));
 }
 
-// Names that a program chose, without characters that could turn or break their line.
+// Removes characters that could reverse or break the line from a name that a program chose.
 export const plain = text => String(text).replace(/[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '·').slice(0, 1000);
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
@@ -25,7 +25,7 @@ export function bytes(count) {
   const [value, unit] = scaled(count);
   return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
 }
-// Bytes with as many digits as numbers have.
+// Formats bytes with the same number of digits as number().
 function bytesInFull(count) {
   if (!Number.isFinite(count)) return number(count);
   const [value, unit] = scaled(count);
@@ -42,7 +42,7 @@ export function duration(seconds) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
-// Since a time in ISO 8601.
+// Formats the time elapsed since an ISO 8601 time.
 export function age(time, now = Date.now()) {
   return time ? duration((now - Date.parse(time)) / 1000) : '–';
 }
@@ -55,17 +55,17 @@ export function plural(count, one, many = one + 's') {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-// States are a sign and a word, so that no colour is needed to tell them apart.
+// A state is shown as a sign and a word, so that it can be recognised without colour.
 const SIGNS = {
   running: '●', up: '●', pending: '◌', paused: '‖', waiting: '◌', stopping: '◐', starting: '◌', done: '✓', stopped: '■', 'stopped early': '◧',
   failed: '✗', lost: '✗', down: '✗', gone: '✗', suspect: '◐',
 };
 export const sign = state => SIGNS[state] || '·';
 
-// A tag that the yard has measured, not a program reported.
+// Returns true for a tag measured by the yard rather than reported by the program.
 export const isSystem = tag => tag.startsWith('sys/');
 
-// A value of this tag, on an axis and in a legend.
+// Formats a value of this tag, for axes and legends.
 export const textOfTag = tag => isSystem(tag) && /_bytes(_per_s)?$/.test(tag) ? bytesInFull : number;
 
 // "train/loss" belongs to "train"; a tag without a slash belongs to the first group.
@@ -75,7 +75,7 @@ export function group(tag) {
   return slash < 0 ? '' : tag.slice(0, slash);
 }
 
-// A few colours and dashes that everybody can tell apart, also people with colour blindness.
+// A few colours and dashes that are distinguishable with colour blindness too.
 const LIGHT = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6d31', '#7f5fc5'];
 const DARK = ['#4ea8ff', '#ff8c42', '#2dc08d', '#e59cc6', '#f0c04a', '#9fd8ff', '#c9a36a', '#b09cff'];
 const isDark = () => {

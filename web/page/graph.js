@@ -1,4 +1,4 @@
-// The graph of a run as an outline whose scopes open, and where a run comes from.
+// The graph of a run as an outline with collapsible scopes, and the lineage of a run.
 
 import { html, useEffect, useState } from './preact-htm.js';
 import { ask, runPath } from './api.js';
@@ -17,7 +17,7 @@ export function Graph({ run, query, set }) {
     <${Level} key=${`${tag}\n${search}`} ...${shared} scope="" search=${search} /></div>`;
 }
 
-// Nodes and scopes directly in a scope, or nodes with that text in their name.
+// Lists the nodes and scopes directly in a scope, or nodes whose names contain the text.
 function Level({ run, tag, scope, search = '', chosen, choose }) {
   const [nodes, setNodes] = useState(null);
   const [next, setNext] = useState('');
@@ -52,7 +52,7 @@ function Node({ node }) {
 
 const MOST_ANCESTORS = 20;
 
-// The trials that this one has started from, the oldest first, and what MindSpore's lineage says.
+// The trials from which this one was started, oldest first, and MindSpore's lineage.
 export function Lineage({ run, facts }) {
   const [above, setAbove] = useState(null);
   const [data, setData] = useState(null);
@@ -81,7 +81,7 @@ export function Lineage({ run, facts }) {
     ${parts.map(name => html`<section key=${name}><h2>${name.replace('_', ' ')}</h2><${Value} value=${data[name]} /></section>`)}</div>`;
 }
 
-// JSON as an outline.
+// Shows JSON as an outline.
 function Value({ value, depth = 0 }) {
   if (value === null || typeof value !== 'object') return html`<span>${plain(typeof value === 'string' ? value : number(value))}</span>`;
   const rows = Object.entries(value).slice(0, 200);

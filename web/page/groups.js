@@ -1,8 +1,8 @@
-// Runs that are the same but for their seeds, as one; and what differs between two texts. Pure.
+// Groups runs that differ only in their seeds; computes line differences of two texts. Pure.
 
 import { colour, number } from './format.js';
 
-// [{text, runs, colour}] by the value of "config.NAME"; `runs`: [{facts: {parameters}}].
+// Groups `runs`, [{facts: {parameters}}], by the value of "config.NAME": [{text, runs, colour}].
 export function groupsOf(runs, by) {
   const name = by.replace(/^config\./, ''), groups = new Map();
   for (const run of runs) {
@@ -13,8 +13,9 @@ export function groupsOf(runs, by) {
   return [...groups.values()].sort((a, b) => a.value > b.value ? 1 : -1).map((one, i) => ({ ...one, colour: colour(i) }));
 }
 
-// The mean of some series and one standard deviation to either side, as one series, at the steps of the one with
-// most columns. A series counts from its first step to its last one with its newest value.
+// Returns the mean of several series with one standard deviation to either side, as one series, at
+// the steps of the one with most columns. Each series contributes its newest value, from its first
+// step to its last.
 export function meanOf(lines) {
   const some = lines.filter(line => line.n > 0);
   if (some.length === 0) return null;
@@ -39,7 +40,8 @@ export function meanOf(lines) {
   return sum;
 }
 
-// Lines of both texts with '-', '+' or ' ': the fewest changes, as far as the parts that differ are not too long.
+// Returns the lines of both texts with '-', '+' or ' ': a minimal diff, unless the differing parts
+// are too long.
 export function lineDiff(a, b) {
   let begin = 0, end = 0;
   while (begin < a.length && begin < b.length && a[begin] === b[begin]) ++begin;

@@ -1,5 +1,5 @@
-// Is everything alive? Shows everything that runs, everything that waits and why, and alerts that
-// nobody has looked at.
+// The home page: is everything alive? Shows what runs, what waits and why, and unacknowledged
+// alerts.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { act, ask } from './api.js';
@@ -65,14 +65,14 @@ function metrics(values) {
     .map(([name, value]) => html`<span class="metric">${name} <b>${number(value)}</b></span>`);
 }
 
-// A trial is late if ten times the usual time between reports has passed without a report.
+// Returns true if a trial has not reported for ten times its usual interval.
 function lateness(trial) {
   if (!trial.started || !trial.updated || trial.reports < 3 || trial.state !== 'running') return '';
   const usual = (Date.parse(trial.updated) - Date.parse(trial.started)) / trial.reports;
   return Date.now() - Date.parse(trial.updated) > Math.max(30000, 10 * usual) ? 'late' : '';
 }
 
-// Figures are read every few seconds while somebody looks, because no topic has them.
+// Usage is polled every few seconds while the page is visible, because no topic carries it.
 function useGpus() {
   const [gpus, setGpus] = useState([]);
   useEffect(() => {
@@ -84,7 +84,7 @@ function useGpus() {
   return gpus;
 }
 
-// `held`: what each GPU is held by, if that is shown.
+// `held`: the holder of each GPU, if it is to be shown.
 export function Gpus({ gpus, held = null }) {
   const figure = (value, unit) => value === null ? '–' : `${number(Math.round(value))} ${unit}`;
   return html`<section aria-label="GPUs"><h2>GPUs <small>${number(gpus.length)}</small></h2>

@@ -1,4 +1,4 @@
-// The parameters that have to be right, of any selection of runs.
+// The importance of parameters, for any selection of runs.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { ask } from './api.js';
@@ -25,7 +25,8 @@ export function Importances({ rows, of, metric, reason }) {
       a parameter that was right in nearly all of them has little importance.</p></div>`;
 }
 
-// `question`: {value, goal, q} or {value, goal, runs, prefix}, which the data manager answers; `version`: it is asked again if that changes.
+// `question`: {value, goal, q} or {value, goal, runs, prefix}, which the data manager answers; it
+// is sent again when `version` changes.
 export function ImportanceOf({ question, version, metric }) {
   const [answer, setAnswer] = useState(null);
   const [error, setError] = useState(null);

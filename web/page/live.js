@@ -1,6 +1,5 @@
-// Changes while the page is open: subscribe(topics, listener) subscribes until the returned
-// function is called. Listeners get (name, data) of every event of the topics that the page
-// follows.
+// Live updates: subscribe(topics, listener) subscribes until the returned function is called.
+// Listeners get (name, data) of every event of all topics to which the page is subscribed.
 
 import { getToken } from './api.js';
 import { Stream } from './stream.js';
@@ -18,7 +17,7 @@ function deliver(kind, name, data) {
   for (const listener of [...wants.keys()]) listener(name, data);
 }
 
-// Trusted Types check scripts of workers like scripts of the page: only this script may run.
+// Trusted Types also check the scripts of workers: only this script may run.
 function workerAddress() {
   if (!globalThis.trustedTypes) return '/page/worker.js';
   return trustedTypes.createPolicy('yard', { createScriptURL: () => '/page/worker.js' }).createScriptURL('');
@@ -32,13 +31,13 @@ try {
   addEventListener('pagehide', () => worker.port.postMessage('bye'));
   addEventListener('pageshow', event => event.persisted && update());
 } catch {
-  // A browser without shared workers: a stream of this tab's own.
+  // Without shared workers, this tab opens its own stream.
   const stream = new Stream(deliver);
   follow = (token, topics) => stream.follow(token, topics);
 }
 
 function update() {
-  // A tab that nobody sees needs only the events that show whether all is well.
+  // A hidden tab needs only the events that show whether all is well.
   const topics = document.hidden ? ['yard'] : [...wants.values()].flat();
   follow(getToken(), topics);
 }
@@ -55,8 +54,8 @@ export function watchState(watcher) {
   return () => watchers.delete(watcher);
 }
 
-// Returns a function that calls `f` at once, then at most every `ms` while it is called again; the
-// last call is never lost.
+// Throttles: returns a function that calls `f` at once, then at most every `ms`; the last call
+// is never lost.
 export function paced(ms, f) {
   let timer = null, again = false;
   const run = async () => {

@@ -1,4 +1,4 @@
-// A search through the output of all tasks, also of those that have ended: the newest line first.
+// Searches the output of all tasks, including ended ones; newest line first.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { ask } from './api.js';
@@ -41,7 +41,8 @@ export function Logs() {
     ${!busy && next && html`<p><button onClick=${() => go(false)} disabled=${lines.length >= MOST}>${lines.length >= MOST ? 'that is all that fits: ask for less' : 'older lines'}</button></p>`}</div>`;
 }
 
-// {lines, error, busy, read, next}, `go(anew)`, and `stop`. An answer without enough lines is gone on from by itself.
+// Returns {lines, error, busy, read, next}, `go(anew)`, and `stop`. Continues automatically if an
+// answer has too few lines.
 function useSearch({ find, job, errors, since }) {
   const none = { lines: [], error: null, busy: true, read: 0, next: '' };
   const [found, setFound] = useState(none);
@@ -83,7 +84,8 @@ function useSearch({ find, job, errors, since }) {
 function Line({ line, find }) {
   const trial = line.job.labels.trial, name = line.job.labels.trial_name || line.job.name || '';
   const task = line.task.split('/')[1];
-  // A line of a trial opens its charts at the step of then, another one all that its job wrote.
+  // A line of a trial links to its charts at that time; any other line links to all output of its
+  // job.
   const to = trial ? `/run/${encodeURIComponent(trial)}?at=${encodeURIComponent(line.time)}` : `/logs?job=${encodeURIComponent(line.task)}`;
   return html`<li class=${line.stream}><${Link} class="when" to=${to} title=${trial ? 'the run at that step' : 'all that the task wrote'}>${clock(line.time)}<//>
     <span class="task" title=${line.task}>${plain(name || line.task.split('/')[0])}${task === 'worker-0' ? '' : `/${task}`}${line.attempt > 1 ? ` #${number(line.attempt)}` : ''}</span>

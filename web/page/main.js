@@ -1,4 +1,4 @@
-// The frame around the views, the way from one to another, and the keys that work everywhere.
+// The frame around the views, the navigation between them, and the global keys.
 
 import { html, render, useEffect, useState } from './preact-htm.js';
 import { start } from './api.js';
@@ -27,7 +27,7 @@ function setTheme(theme) {
 setTheme(localStorage.getItem(THEME) || 'auto');
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => dispatchEvent(new Event('theme')));
 
-// The views by their path: {title, key behind g, view}. A view of one thing has its name behind the path.
+// The views by path: {title, key after g, view}. In views of one thing, its name follows the path.
 const VIEWS = {
   '': { title: 'Home', key: 'h', view: Home }, runs: { title: 'Runs', key: 'r', view: Runs }, sweeps: { title: 'Sweeps', key: 's', view: Sweeps },
   processes: { title: 'Processes', key: 'p', view: Processes }, logs: { title: 'Logs', key: 'l', view: Logs },
@@ -53,7 +53,7 @@ function App() {
   useEffect(() => live.watchState(setState), []);
   const [, draw] = useState(0);
   useEffect(() => {
-    const again = () => draw(count => count + 1); // (Curves have other colours in the dark.)
+    const again = () => draw(count => count + 1); // Curves have other colours in the dark theme.
     addEventListener('theme', again);
     return () => removeEventListener('theme', again);
   }, []);

@@ -1,10 +1,11 @@
-// Markdown of notes and texts as elements of the page: what a program wrote is never taken for markup.
+// Renders the Markdown of notes and texts as elements; a program's text is never interpreted as
+// HTML.
 
 import { html } from './preact-htm.js';
 
 const MOST = 100_000, MOST_IN_A_PARAGRAPH = 20_000;
 
-// Its parts cannot be taken in two ways, so that the time grows with the text alone.
+// Unambiguous, so that matching takes linear time.
 // `code`, **bold**, *italic*, [text](address).
 const INLINE = /`([^`]+)`|\*\*(.+?)\*\*|\*([^*\s](?:[^*]*[^*\s])?)\*|\b_([^_]+)_\b|!?\[([^[\]\n]{0,500})\]\(([^()\s]{1,2000})(?:\s[^()\n]{0,500})?\)/g;
 
@@ -19,7 +20,7 @@ function inline(text, depth = 0) {
     if (code) parts.push(html`<code>${code}</code>`);
     else if (bold) parts.push(html`<b>${inline(bold, depth + 1)}</b>`);
     else if (italic || under) parts.push(html`<em>${inline(italic || under, depth + 1)}</em>`);
-    // (A picture is a link, too: the page loads nothing from elsewhere.)
+    // A picture becomes a link, because the page loads nothing from elsewhere.
     else if (/^(https?|mailto):/i.test(address)) parts.push(html`<a href=${address} target="_blank" rel="noopener noreferrer">${inline(title || address, depth + 1)}</a>`);
     else parts.push(all);
   }
@@ -34,7 +35,7 @@ export function Markdown({ text }) {
   if (text.length > MOST) return html`<pre class="md">${text}</pre>`;
   const lines = text.replace(/\r/g, '').split('\n'), blocks = [];
   const take = test => { const some = []; while (i < lines.length && test(lines[i])) some.push(lines[i++]); return some; };
-  // The view has a heading of the first level; a text may leave levels out, the page does not.
+  // The view itself has the first-level heading; levels that a text skips are closed up.
   let i = 0, level = 0;
   while (i < lines.length) {
     const line = lines[i], heading = /^(#{1,6})\s+(.*)$/.exec(line);

@@ -1,4 +1,5 @@
-// Values that are no scalars, of one run or of several side by side: images, sounds, texts, histograms, curves, meshes, tables.
+// Non-scalar values of one run, or of several side by side: images, sounds, texts, histograms,
+// curves, meshes, tables.
 
 import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { ask, askBlob, runPath } from './api.js';
@@ -9,13 +10,13 @@ import { Markdown } from './markdown.js';
 import { Plot } from './plot.js';
 
 const NEWEST = 500, PREFETCHED = 2 ** 20, MOST_ROWS = 100, MOST_COLUMNS = 40;
-// These have views of their own, or nothing to look at.
+// Plugins with views of their own, or without anything to show.
 const OTHER = /^(graphs|graph_|hparams|custom_scalars|scalars)/;
 export const isMedium = tag => !tag.scalar && !OTHER.test(tag.plugin);
-// A mesh has up to three tags.
+// A mesh consists of up to three tags.
 const MESH = /_(VERTEX|FACE|COLOR)$/;
 
-// `runs`: [{run, name, tags}]. Reads tags anew while programs write.
+// `runs`: [{run, name, tags}]. Rereads the tags while programs write.
 export function Media({ runs, query, set }) {
   const [lists, setLists] = useState(() => runs.map(one => one.tags || []));
   const [error, setError] = useState(null);
@@ -47,7 +48,8 @@ export function Media({ runs, query, set }) {
 }
 
 async function readValues(run, name, plugin, slice) {
-  // The oldest of so many come first: those that do not fit into an answer are the newest, so fewer are asked for.
+  // An answer starts with the oldest of the requested values and cuts the newest, so fewer are
+  // requested.
   const read = async tag => {
     for (let last = NEWEST; ;) {
       const answer = await ask(runPath(run, `/values?${new URLSearchParams({ tag, last, slice })}`));
@@ -67,7 +69,7 @@ function Medium({ name, plugin, points, runs, wide }) {
   const visible = useVisible(figure);
   const [answers, setAnswers] = useState(null);
   const [error, setError] = useState(null);
-  const [at, setAt] = useState(null); // A step; null: the newest.
+  const [at, setAt] = useState(null); // A step; null for the newest.
   const [slice, setSlice] = useState('');
   useEffect(() => {
     if (!visible) return;
@@ -77,12 +79,12 @@ function Medium({ name, plugin, points, runs, wide }) {
   }, [visible, name, points, slice, runs.map(one => one.run).join('\n')]);
   const steps = useMemo(() => [...new Set((answers || []).flatMap(one => one.values.map(value => value.step)))].sort((a, b) => a - b), [answers]);
   const place = at === null ? steps.length - 1 : Math.max(0, steps.findLastIndex(step => step <= at)), step = steps[place];
-  // Each run has the value that it had at that step; a value may have several parts (images).
+  // Shows each run's value at that step; a value may have several parts (images).
   const panels = (answers || []).map((answer, i) => {
     const last = answer.values.findLast(value => value.step <= step) || answer.values[0];
     return { answer, run: runs[i], values: last ? answer.values.filter(value => value.step === last.step && value.time === last.time) : [] };
   });
-  // The neighbours come before they are asked for.
+  // Prefetches the neighbours.
   useEffect(() => {
     for (const near of [steps[place + 1], steps[place - 1]]) {
       panels.forEach(({ answer, run }) => answer.values.filter(value => value.step === near && value.kind === 'blob' && value.length <= PREFETCHED).slice(0, 8).forEach(value => askBlob(run.run, value).catch(() => {})));
@@ -139,7 +141,7 @@ function Blob_({ run, blob, text }) {
   return html`<p>${bytes(blob.length)} <a href=${got.address} download=${plain(text).replace(/\W+/g, '_')}>save</a></p>`;
 }
 
-// A text of several cells is a table.
+// Shows a text of several cells as a table.
 function Texts({ value }) {
   const [rows, columns] = value.shape.length === 2 ? value.shape : [value.strings.length, 1];
   if (columns < 2) return value.strings.slice(0, MOST_ROWS).map((text, i) => html`<${Markdown} key=${i} text=${text} />`);
@@ -163,7 +165,7 @@ function PrCurve({ value }) {
   return html`<${Plot} title="precision by recall" summary=${`precision by recall at ${plural(points.length, 'threshold')}`} points=${points} line=${true} x=${axis('recall')} y=${axis('precision')} height=${180} hint="← → names a point" />`;
 }
 
-// The value below which that share of the counts is.
+// Returns the quantile: the value below which this share of the counts lies.
 function quantile({ lefts, rights, counts }, share) {
   const all = counts.reduce((sum, one) => sum + one, 0);
   let want = share * all;
@@ -176,7 +178,7 @@ function quantile({ lefts, rights, counts }, share) {
 
 const BINS = 40, SHARES = [0, 0.07, 0.16, 0.31, 0.5, 0.69, 0.84, 0.93, 1], LEFT = 58, BOTTOM = 18;
 
-// Bars of the chosen step, and how they have moved over all steps.
+// The histogram at the chosen step, and its development over all steps.
 function Histogram({ value, all }) {
   const bars = useMemo(() => {
     const finite = value.counts.map((count, i) => ({ count, left: Math.max(value.lefts[i], value.min ?? -Infinity), right: Math.min(value.rights[i], value.max ?? Infinity) })).filter(one => one.count > 0 && Number.isFinite(one.left) && Number.isFinite(one.right));
@@ -242,7 +244,7 @@ function Histogram({ value, all }) {
       <tbody>${value.counts.map((count, i) => count > 0 && html`<tr key=${i}><td class="n">${number(value.lefts[i])}</td><td class="n">${number(value.rights[i])}</td><td class="n">${number(count)}</td></tr>`)}</tbody></table></div></details></div>`;
 }
 
-// The first mesh of the batch; it turns with the mouse and with the arrow keys.
+// The first mesh of the batch; the mouse and the arrow keys rotate it.
 function Mesh({ value }) {
   const [turn, setTurn] = useState([0.5, -0.4]), drag = useRef(null);
   const mesh = useMemo(() => {
@@ -268,7 +270,7 @@ function Mesh({ value }) {
       }
       return;
     }
-    // The farthest first, so that the nearest lies on top.
+    // Painted back to front.
     const order = Array.from({ length: Math.floor(faces.length / 3) }, (_, f) => f).filter(f => [0, 1, 2].every(k => faces[3 * f + k] >= 0 && faces[3 * f + k] < n));
     const depth = f => seen[3 * faces[3 * f] + 2] + seen[3 * faces[3 * f + 1] + 2] + seen[3 * faces[3 * f + 2] + 2];
     for (const f of order.sort((p, q) => depth(p) - depth(q))) {
@@ -293,7 +295,7 @@ function Mesh({ value }) {
     <p class="faint">${plural(mesh.n, 'point')}, ${plural(Math.floor(mesh.faces.length / 3), 'face')}${mesh.n < (value.shape.at(-2) || 0) ? `, the first of ${number(value.shape.at(-2))}` : ''}${batch > 1 ? `; the first of ${batch} meshes` : ''}; arrows turn it</p></div>`;
 }
 
-// The loss around the path of a training, darker where it is less.
+// The loss around the path of a training; darker where it is lower.
 function Landscape({ value }) {
   const { x, y, z, path } = value, [rows, columns] = value.shape.length === 2 ? value.shape : [Math.round(Math.sqrt(z.length)), Math.round(Math.sqrt(z.length))];
   const range = list => [list.reduce((a, b) => Math.min(a, b), Infinity), list.reduce((a, b) => Math.max(a, b), -Infinity)], [low, high] = range(z);

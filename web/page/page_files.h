@@ -6,13 +6,13 @@
 
 namespace web {
 
-// A file of the page, as it stands in this folder or in third_party/page/: they are part of the
-// program, so that an installation is one file and needs no other.
+// A file of the page, from this folder or third_party/page/. The files are embedded in the program,
+// so that an installation is a single file.
 struct PageFile {
   std::string_view type;
   std::string_view body;
 };
-// `name` is for example "index.html" or "page.js". Nothing if the page has no such file.
+// Finds "index.html", "page.js" and so on; nothing if the page has no such file.
 std::optional<PageFile> FindPageFile(std::string_view name);
 
 }  // namespace web

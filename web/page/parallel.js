@@ -1,4 +1,5 @@
-// Parallel coordinates: an axis a parameter, a line a trial, and a brush on each axis.
+// Parallel coordinates: an axis for each parameter, a line for each trial, and a brush on each
+// axis.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { plain } from './format.js';
@@ -6,14 +7,14 @@ import { fitted } from './parts.js';
 
 const TOP = 8, SIDE = 44, LEAST = 84, NARROW = 0.05;
 
-// The colours go from `--faint`, the worst, to `--link`, the best.
+// Colours range from `--faint` (worst) to `--link` (best).
 function mix(a, b, share) {
   const parts = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
   const from = parts(a), to = parts(b);
   return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * share)).join(',')})`;
 }
 
-// A canvas as large as it is shown, its context, and where axes and values lie on it.
+// A canvas in its displayed size, its context, and the positions of axes and values on it.
 function prepare(canvas, axes, lines) {
   const factor = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   canvas.width = Math.round(width * factor);
@@ -23,7 +24,7 @@ function prepare(canvas, axes, lines) {
   const style = getComputedStyle(canvas);
   context.font = `11px ${style.fontFamily}`;
   context.textBaseline = 'middle';
-  // Below the axes is the place of a parameter that a trial does not have.
+  // A missing parameter is drawn below the axis.
   const lacks = axes.some((axis, i) => axis.parameter && lines.some(line => Number.isNaN(line.units[i])));
   const bottom = lacks ? 34 : 10, room = height - TOP - bottom - 12;
   return {
@@ -46,7 +47,7 @@ function drawLines(canvas, axes, lines) {
     let open = false;
     axes.forEach((axis, i) => {
       const value = line.units[i];
-      // (A trial without a value ends before that axis.)
+      // The line of a trial without a value ends before the value's axis.
       if (Number.isNaN(value) && !axis.parameter) { open = false; return; }
       const y = Number.isNaN(value) ? none : py(value);
       context[open ? 'lineTo' : 'moveTo'](px(i), y);
@@ -56,7 +57,7 @@ function drawLines(canvas, axes, lines) {
   }
 }
 
-// On a canvas of its own: the lines stay as they are.
+// Drawn on a separate canvas, so that the lines need not be redrawn.
 function drawAxes(canvas, axes, lines, brush, drag) {
   const view = prepare(canvas, axes, lines), { context, px, py, of, width } = view;
   axes.forEach((axis, i) => {
@@ -97,7 +98,7 @@ function drawAxes(canvas, axes, lines, brush, drag) {
   return view;
 }
 
-// The brush of an axis, in units.
+// Returns the brush of an axis, in units (0 to 1).
 function rangesOf(axis, wanted) {
   if (!wanted) return [];
   if (axis.kind === 'choice') {
@@ -107,7 +108,7 @@ function rangesOf(axis, wanted) {
   return [[Math.max(0, axis.unit(wanted.from)), Math.min(1, axis.unit(wanted.to))]];
 }
 
-// A brush from units; null: all of it.
+// Makes a brush from units; null if it covers the whole axis.
 function brushOf(axis, from, to) {
   [from, to] = [Math.min(from, to), Math.max(from, to)];
   if (axis.kind === 'choice') {
@@ -120,7 +121,8 @@ function brushOf(axis, from, to) {
 const inWords = (axis, wanted) => !wanted ? 'all' : axis.kind === 'choice' ? wanted.of.map(text => axis.text(axis.choices.indexOf(text))).join(', ')
   : `${axis.text(wanted.from)} to ${axis.text(wanted.to)}`;
 
-// `lines`: [{units, rank: 0 best to 1 worst or null, out, failed, best}], the last of which lies on top; `set(name, brush or null)`.
+// `lines`: [{units, rank: 0 best to 1 worst or null, out, failed, best}], drawn in order, the last
+// on top; `set(name, brush or null)`.
 export function Parallel({ axes, lines, brush, set }) {
   const base = useRef(), canvas = useRef(), frame = useRef(), view = useRef(), again = useRef();
   const [drag, setDrag] = useState(null);
@@ -166,7 +168,7 @@ export function Parallel({ axes, lines, brush, set }) {
       const at = wanted ? axis.choices.indexOf(wanted.of[0]) + by : by > 0 ? 0 : axis.choices.length - 1;
       return set(axis.name, axis.choices[at] === undefined ? null : { of: [axis.choices[at]] });
     }
-    // Up raises the lower end, down lowers the upper end; with shift they go back.
+    // Up raises the lower end, Down lowers the upper end; with Shift they move back.
     let [from, to] = rangesOf(axis, wanted)[0] || [0, 1];
     if (event.shiftKey) { if (by > 0) to = Math.min(1, to + NARROW); else from = Math.max(0, from - NARROW); }
     else if (by > 0) from = Math.min(to, from + NARROW);

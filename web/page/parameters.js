@@ -1,4 +1,5 @@
-// Parameters of any runs against a metric: parallel coordinates, a scatter plot, curves and a table, all of which one brush filters.
+// Parameters of any runs against a metric: parallel coordinates, a scatter plot, curves and a
+// table, with a shared brush.
 
 import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { ask } from './api.js';
@@ -21,10 +22,11 @@ export function Parameters() {
   const metric = query.get('metric') || names.tags.find(tag => !tag.startsWith('sys/')) || '';
   const asked = [...new Set([...names.parameters.map(name => `config.${name}`), ...listOf(query.get('cols'))])].slice(0, MOST_PARAMETERS);
   const [rows, match, error] = useRows(q, metric ? [metric, ...asked] : asked);
-  // Runs of other programs have other parameters: the first, a middle and the last run say which.
+  // Runs of different programs have different parameters, so the first, a middle and the last run
+  // are sampled.
   const some = rows ? [...new Set([rows[0], rows[rows.length >> 1], rows.at(-1)].filter(Boolean).map(row => row.run))] : [];
   useEffect(() => { if (some.length > 0) setSample(some); }, [some.join('\n')]);
-  // The plots take runs as trials of a sweep.
+  // Converts runs to trials of a sweep, the input of the plots.
   const sweep = useMemo(() => ({ name: '', metric, goal, importance: {} }), [metric, goal]);
   const trials = useMemo(() => (rows || []).map((row, i) => ({
     number: i, name: row.run, trial: row.run, state: row.trial_state || '', value: row.cols[metric],
@@ -32,7 +34,8 @@ export function Parameters() {
   })), [rows, metric]);
   const columns = useMemo(() => {
     const all = columnsOf(sweep, trials), wanted = listOf(query.get('cols'));
-    // (The yard writes the command and the commit of a trial beside its parameters; a text that is another one in nearly each run says nothing.)
+    // Skips the command and the commit, which the yard adds to the parameters, and texts that
+    // differ in nearly every run.
     const says = column => wanted.includes(`config.${column.name}`) || !(/^comm(and|it)$/.test(column.name) || (column.kind === 'choice' && column.choices.length > 10 && column.choices.length * 2 > trials.length));
     return { ...all, parameters: all.parameters.filter(says), others: [] };
   }, [trials, sweep]);
@@ -71,7 +74,8 @@ export function Parameters() {
     <${Rows} trials=${ranked} columns=${columns} metric=${metric} />`}</div>`;
 }
 
-// All runs that the query finds, as far as a plot has room for them: [rows, number of matches, error].
+// Returns the runs that match the query, up to the limit of a plot: [rows, number of matches,
+// error].
 function useRows(q, cols) {
   const [state, setState] = useState([null, 0, null]);
   const key = JSON.stringify([q, cols]), now = useRef(key);

@@ -1,8 +1,8 @@
-// Small things that every view uses.
+// Small components and hooks that all views use.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 
-// Where we are, without a request to the service.
+// Navigation within the page, without a request to the service.
 export function go(address, replace = false) {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
   dispatchEvent(new Event('navigate'));
@@ -17,7 +17,7 @@ export function Link({ to, children, ...rest }) {
   return html`<a href=${to} onClick=${click} ...${rest}>${children}</a>`;
 }
 
-// Text that a canvas has so many pixels for.
+// Shortens a text to this many pixels of a canvas.
 export function fitted(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   let end = Math.min(text.length, 200);
@@ -29,7 +29,7 @@ export function Trouble({ error }) {
   return html`<div class="trouble" role="alert"><pre>${error.message}</pre>${error.hint && html`<p>Next step: <code>${error.hint}</code></p>`}</div>`;
 }
 
-// Whether an element is near the screen: what it shows is read only then.
+// Returns whether an element is near the screen, so that its contents are read only then.
 export function useVisible(ref) {
   const [visible, setVisible] = useState(false);
   useEffect(() => {
@@ -41,7 +41,8 @@ export function useVisible(ref) {
   return visible;
 }
 
-// A picture that is drawn anew when it, its size or the theme changes: draw({context, width, height, of(name of a colour)}).
+// A canvas that is redrawn when its contents, its size or the theme changes: draw({context, width,
+// height, of(name of a colour)}).
 export function Canvas({ draw, height, label }) {
   const canvas = useRef(), again = useRef();
   again.current = () => {
@@ -65,7 +66,7 @@ export function Canvas({ draw, height, label }) {
   return html`<canvas ref=${canvas} class="drawn" role="img" aria-label=${label} style=${{ height: `${height}px` }}></canvas>`;
 }
 
-// Draws again every so often: ages grow.
+// Re-renders periodically, to update ages.
 export function useNow(ms) {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -74,7 +75,7 @@ export function useNow(ms) {
   }, [ms]);
 }
 
-// The query of the address as a map, and a function that changes it.
+// Returns the query of the address as a map, and a function that changes it.
 export function useAddress() {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -95,7 +96,7 @@ export function useAddress() {
   return [query, set];
 }
 
-// Lists in the address: names may have commas.
+// Encodes and decodes lists in the address; names may contain commas.
 const decoded = text => { try { return decodeURIComponent(text); } catch { return text; } };
 export const listOf = text => text ? text.split(',').filter(Boolean).map(decoded) : [];
 export const textOf = list => list.map(name => name.replace(/[%,]/g, encodeURIComponent)).join(',');
@@ -107,11 +108,11 @@ export const optionsTo = options => ({
   x: options.mode === 'step' ? '' : options.mode, y: options.log ? 'log' : '', lx: options.logX ? '1' : '', s: options.smooth || '',
 });
 
-// Signals that people send, by their numbers on Linux.
+// Commonly sent signals with their Linux numbers.
 export const SIGNALS = { SIGUSR1: 10, SIGUSR2: 12, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15, SIGCONT: 18, SIGSTOP: 19 };
 
-// Asks before an action, and names the object of the action. `field`: {label, value, options},
-// which `run` gets; or null.
+// A confirmation dialog that names the object of the action. `field`: {label, value, options}
+// whose value `run` gets; or null.
 export function Confirm({ what, thing, field = null, run, close }) {
   const dialog = useRef();
   const [value, setValue] = useState(field ? field.value : '');
@@ -128,7 +129,8 @@ export function Confirm({ what, thing, field = null, run, close }) {
     <p class="buttons"><button onClick=${close}>no</button> <button class="sure" onClick=${sure}>${what.toLowerCase()}</button></p></dialog>`;
 }
 
-// The part of a line that the pattern finds, as far as the browser's own language of patterns is the same.
+// Returns the part of a line that matches the pattern, as far as the browser's regular expressions
+// agree.
 export function marks(text, find) {
   try {
     const match = find && new RegExp(find.replace(/^\(\?i\)/, ''), find.startsWith('(?i)') ? 'i' : '').exec(text);
@@ -136,7 +138,7 @@ export function marks(text, find) {
   } catch { return ''; }
 }
 
-// A line of a terminal: colours become classes, all other control sequences are left out.
+// Renders a terminal line: colours become classes, all other control sequences are removed.
 const COLOUR_CODE = /\x1b\[([0-9;]*)m/g;
 const OTHER_CODES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 export function AnsiText({ text, find }) {

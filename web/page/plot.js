@@ -1,4 +1,4 @@
-// Points in a plane, and a line of steps through some: a scatter plot, and the best so far.
+// A plot of points and a step line, for the scatter plot and the best value so far.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { ticks } from './chart.js';

@@ -39,7 +39,7 @@ export function Processes() {
         : html`<${Tree} jobs=${shown} usage=${usage} query=${query} set=${set} changed=${read} />`}</section></div>`;
 }
 
-// All live jobs and the newest that have ended, the newest first: [jobs, error, read].
+// Returns all live jobs and the newest ended ones, newest first: [jobs, error, read].
 function useJobs(ended) {
   const [jobs, setJobs] = useState(null);
   const [error, setError] = useState(null);
@@ -53,7 +53,7 @@ function useJobs(ended) {
   return [jobs, error, () => reader.current()];
 }
 
-// Figures of tasks and GPUs, with the share of a processor that each task has had since the figures before.
+// Returns the usage of tasks and GPUs, with each task's processor share since the previous reading.
 function useUsage() {
   const [usage, setUsage] = useState(null);
   useEffect(() => {
@@ -75,7 +75,7 @@ function useUsage() {
   return usage;
 }
 
-// Members of a set of resources: "gpu=0,1" of a live task.
+// Returns the members of a resource set, such as "gpu=0,1" of a live task.
 function holders(jobs) {
   const of = new Map();
   for (const job of jobs) {
@@ -90,7 +90,7 @@ function holders(jobs) {
   return of;
 }
 
-// Links to the tasks that hold a GPU.
+// Returns links to the tasks that hold a GPU.
 function holderOf(usage, jobs) {
   const held = holders(jobs);
   return gpu => {
@@ -103,7 +103,7 @@ function holderOf(usage, jobs) {
 const WORDS = { stop: 'Stop', restart: 'Restart', signal: 'Signal', rm: 'Remove' };
 const SIGNAL = { label: 'signal', value: 'SIGUSR1', options: Object.keys(SIGNALS) };
 
-// A trial is stopped by the trainer, which knows why its job ends then.
+// Stops a trial through the trainer, so that it records why the job ended.
 function order(action, job, id, value) {
   if (action === 'signal') return act('jobs', id, 'signal', { signal: SIGNALS[value] });
   if (action === 'stop' && job.labels.trial) return act('trials', job.labels.trial, 'stop');
@@ -115,7 +115,7 @@ function Tree({ jobs, usage, query, set, changed }) {
   const [focus, setFocus] = useState('');
   const table = useRef();
   const opened = listOf(query.get('open')), closed = listOf(query.get('shut'));
-  // A live job is open unless it was shut, an ended one is shut unless it was opened.
+  // Live jobs are expanded by default, ended ones collapsed.
   const isOpen = (id, state) => isLive(state) ? !closed.includes(id) : opened.includes(id);
   const turn = (id, state) => {
     const [list, name] = isLive(state) ? [closed, 'shut'] : [opened, 'open'];
@@ -132,7 +132,7 @@ function Tree({ jobs, usage, query, set, changed }) {
     rows.push({ id: job.id, level: 1, open, parent: null, job, kind: 'job', state: job.state });
     if (!open) continue;
     for (const task of job.tasks) {
-      // One attempt is its task's own row.
+      // A single attempt is shown in its task's row.
       const many = task.attempts.length > 1, wide = many && isOpen(task.id, task.state);
       rows.push({ id: task.id, level: 2, open: many ? wide : undefined, parent: job.id, job, task, kind: 'task', state: task.state });
       if (wide) for (const attempt of [...task.attempts].reverse()) rows.push({ id: `${task.id}.${attempt.number}`, level: 3, parent: task.id, job, task, attempt, kind: 'attempt' });
@@ -175,7 +175,7 @@ function Tree({ jobs, usage, query, set, changed }) {
 const turner = (row, turn) => row.open === undefined ? html`<span class="turn"></span>`
   : html`<button class="turn" tabindex="-1" aria-label=${row.open ? 'close' : 'open'} onClick=${() => turn(row.id, row.state)}>${row.open ? '▾' : '▸'}</button>`;
 const took = (started, ended) => started ? duration((Date.parse(ended || new Date().toISOString()) - Date.parse(started)) / 1000) : '–';
-// How an attempt ended: its code or signal in a column of its own would be empty for what runs.
+// Returns how an attempt ended; a column of its own would be empty for live attempts.
 const endOf = attempt => [attempt.reason || (attempt.ended ? 'exit code 0' : ''), attempt.out_of_memory && 'out of memory', attempt.core_dumped && 'core dumped', attempt.shim_lost && 'its shim was lost']
   .filter(Boolean).join(', ');
 const share = value => value === null || value === undefined ? '–' : `${number(Math.round(100 * value))} %`;

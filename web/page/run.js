@@ -24,7 +24,8 @@ export function Run({ name }) {
     setRun(null);
     const read = reader.current = paced(1000, () => ask(runPath(name)).then(answer => { setRun(answer); setError(null); }, setError));
     read();
-    // A report changes the step and the statistics: the trainer, which has reports to answer, is not asked for all of it each time.
+    // A report changes only the step and the statistics, so the busy trainer is not asked for all
+    // facts each time.
     const seldom = paced(5000, read);
     let newest = null;
     const count = paced(1000, () => newest && setRun(now => now && { ...now, updated: new Date(1000 * newest.time).toISOString(),
@@ -43,7 +44,7 @@ export function Run({ name }) {
     });
     return () => { end(); read.stop(); seldom.stop(); count.stop(); };
   }, [name]);
-  // A person who opens the run of a failed trial has looked at it.
+  // Opening the run of a failed trial acknowledges the failure.
   const unseen = run && run.trial && run.trial.unseen && run.trial.id;
   useEffect(() => { if (unseen) act('trials', unseen, 'ack').catch(() => {}); }, [unseen]);
   const chosen = query.get('tab') || 'charts', isThere = Boolean(run);
@@ -56,11 +57,11 @@ export function Run({ name }) {
     addEventListener('resize', show);
     return () => removeEventListener('resize', show);
   }, [chosen, isThere]);
-  // The tabs follow from the tags, which are asked for anew when there are more.
+  // The tabs depend on the tags, which are reread when new ones appear.
   const [tags, setTags] = useState([]);
   const seen = run && run.run ? `${run.run}\n${run.tags}` : '';
   useEffect(() => { if (seen) ask(runPath(run.run, '/tags')).then(answer => setTags(answer.tags), () => {}); }, [seen]);
-  // A report changes only the facts above the charts, so that the charts are not drawn anew for it.
+  // A report changes only the facts above the charts, so the charts are not redrawn.
   const own = run && (run.run || name), there = Boolean(run && run.run);
   const charts = useMemo(() => html`<${Charts} run=${own} there=${there} query=${query} set=${set} />`, [own, there, query.toString(), colour(0)]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
@@ -108,21 +109,21 @@ const ACTIONS = {
   running: ['stop', 'pause', 'tell', 'signal'], pending: ['stop', 'pause'], stopping: ['stop'], paused: ['resume', 'stop'], stopped: ['resume', 'rm'],
   failed: ['resume', 'rm'], done: ['rm'],
 };
-// The yard has not started such a program: it has no task of it, and cannot start it again.
+// The yard did not start such a program: it has no task for it, and cannot restart it.
 const NOT_OF_ATTACHED = ['pause', 'resume', 'signal'];
 const WORDS = { stop: 'Stop', pause: 'Pause', resume: 'Resume', rm: 'Remove', tell: 'Tell', signal: 'Signal' };
-// These actions ask for a value, not only for a yes.
+// Actions that need a value, not only a confirmation.
 const FIELDS = {
   tell: { label: 'JSON, which it reads with its next report', value: '{"lr": 0.001}' },
   signal: { label: 'signal', value: 'SIGUSR1', options: Object.keys(SIGNALS) },
 };
-// A signal is for the tasks of the trial's job.
+// A signal goes to the tasks of the trial's job.
 function doAction(trial, action, value) {
   if (action === 'signal') return act('jobs', trial.job, action, { signal: SIGNALS[value] });
   return act('trials', trial.id, action, action === 'tell' ? { event: JSON.parse(value) } : {});
 }
 
-// The trainer labels the trials of a sweep with its name.
+// The trainer labels a sweep's trials with the sweep's name.
 const sweepName = labels => ((labels || []).find(label => label.startsWith('sweep=')) || '').slice(6);
 
 function Head({ run, name, changed }) {
@@ -131,7 +132,7 @@ function Head({ run, name, changed }) {
   const trial = run.trial;
   const state = trial ? trial.state : '';
   const own = run.run || (trial && trial.name) || name;
-  // (A trial without a run has annotations of its own.)
+  // A trial without a run keeps its annotations itself.
   const said = run.run ? run : trial || run;
   return html`<header class="head"><h1 title=${own}>${said.display_name || own}${said.display_name && html` <small class="faint">${own}</small>`}</h1>
     <p class="facts">${state && html`<span class="state ${state}">${sign(state)} ${state}</span>`}
@@ -154,7 +155,7 @@ function Head({ run, name, changed }) {
   </header>`;
 }
 
-// Name, labels and note. Only what was changed is sent: somebody else may change the rest.
+// Edits name, labels and note. Sends only changed fields, because other users may change the rest.
 function Edit({ thing, said, run, close }) {
   const dialog = useRef();
   const before = useRef({ name: said.display_name || '', labels: said.labels || [], note: said.note || '' }).current;
@@ -163,7 +164,7 @@ function Edit({ thing, said, run, close }) {
   useEffect(() => dialog.current.showModal(), []);
   const save = async event => {
     event.preventDefault();
-    // (A label with a comma stays whole as long as nobody touches the line.)
+    // A label that contains a comma survives as long as the line is not edited.
     const after = labels === before.labels.join(', ') ? before.labels : labels.split(',').map(label => label.trim()).filter(Boolean);
     const change = { add_labels: after.filter(label => !before.labels.includes(label)), remove_labels: before.labels.filter(label => !after.includes(label)) };
     if (name !== before.name) change.display_name = name;
@@ -245,7 +246,7 @@ function Output({ name, job, query, set }) {
       } catch (problem) { setError(problem); }
     });
     read();
-    // A search asks for its lines anew; without a search, new lines are added as they come.
+    // With a search, lines are requested again; without one, new lines are appended as they arrive.
     const end = !job ? null : subscribe([`logs:${job}`], (event, data) => {
       if (event === 'resync' || (event === 'lines' && find)) return read();
       if (event !== 'lines' || !data.task.startsWith(`${job}/`) || (errors && data.stream !== 'stderr')) return;
@@ -261,7 +262,7 @@ function Output({ name, job, query, set }) {
   useEffect(() => { if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight; }, [lines]);
   const scrolled = () => {
     const at = box.current;
-    if (!at) return; // (It was scrolled when it was taken away.)
+    if (!at) return; // Scrolled while it was being removed.
     setFollow(at.scrollTop + at.clientHeight > at.scrollHeight - 30);
   };
   const several = new Set(lines.map(line => line.task)).size > 1;

@@ -1,4 +1,4 @@
-// The leaderboard: a query, a table of what it finds, and charts of pinned tags beside it.
+// The leaderboard: a query, the table of matching runs, and charts of pinned tags beside it.
 
 import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { ask, runPath } from './api.js';
@@ -67,7 +67,7 @@ export function Runs() {
     </div></div>`;
 }
 
-// Compares the selected runs, or all runs that the query finds, once the user names a tag.
+// Compares the selected runs, or all runs that match the query, once the user names a tag.
 function Importance({ q, selected, tags, metric, goal, set }) {
   const runs = selected.length > 0 ? { runs: selected } : { q };
   return html`<details class="importance" open=${Boolean(metric)}><summary>importance of parameters</summary>
@@ -77,7 +77,7 @@ function Importance({ q, selected, tags, metric, goal, set }) {
     ${metric && html`<${ImportanceOf} question=${{ value: metric, goal, ...runs }} metric=${metric} />`}</details>`;
 }
 
-// Rows by their place; reads rows as the user scrolls to them, and anew after a change.
+// Rows by index; loads rows as the user scrolls to them, and reloads them after a change.
 function useTable(q, sort, cols) {
   const key = JSON.stringify([q, sort, cols]);
   const state = useRef({ key: '', rows: [], asked: new Set(), match: 0, total: 0, undecided: 0, known: false, error: null });
@@ -115,7 +115,7 @@ function useTable(q, sort, cols) {
       await Promise.all(want.current.map(read));
     });
     const end = subscribe(['yard'], again);
-    // (Runs that no trial writes are on no topic of the yard.)
+    // Polls too, because runs without a trial publish nothing on the yard's topic.
     const timer = setInterval(() => document.hidden || again(), 5000);
     return () => { end(); again.stop(); clearInterval(timer); };
   }, [key]);
@@ -184,7 +184,7 @@ function cell(row, name) {
   return number(name in FIELDS ? row[name] : (row.cols || {})[name]);
 }
 
-// Names that columns and queries may use: those of some runs, which the others are like.
+// Returns names for columns and queries, sampled from some runs.
 export function useNames(runs) {
   const [names, setNames] = useState({ tags: [], parameters: [] });
   useEffect(() => {
@@ -198,7 +198,7 @@ export function useNames(runs) {
   return names;
 }
 
-// Tags that most people look at come first.
+// Rank of a tag: the tags that most users look at come first.
 const interest = tag => isSystem(tag) ? 3 : /loss/i.test(tag) ? 0 : /acc|score|reward|f1|auc/i.test(tag) ? 1 : 2;
 
 export function QueryBar({ q, set, names }) {

@@ -1,4 +1,4 @@
-// Views that were saved under a name, and the board: charts that were pinned. All are of this log directory.
+// Saved views, and the board of pinned charts; all belong to this log directory.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { act, ask } from './api.js';
@@ -7,7 +7,7 @@ import { Card } from './card.js';
 import { Link, listOf, optionsOf, textOf, Trouble } from './parts.js';
 
 const CHART = '/chart?';
-// The address of a chart on the board: of these runs, or of what a query finds.
+// Returns the address of a chart on the board: of these runs, or of the runs that match a query.
 export function chartAddress(tag, runs, q, options) {
   const query = new URLSearchParams({ tag, ...(q === null ? { runs: textOf(runs) } : { q }) });
   if (options.mode !== 'step') query.set('x', options.mode);
@@ -39,7 +39,7 @@ const CHANGES = 3000, DRAWN = 8;
 function Pinned({ view, remove }) {
   const query = new URLSearchParams(view.address.slice(CHART.length)), q = query.get('q'), tag = query.get('tag') || '';
   const [found, setFound] = useState([]);
-  // (A chart of a query shows what it finds now: the newest runs as lines, all as a cloud.)
+  // A chart of a query shows the current matches: the newest runs as lines, all as a cloud.
   useEffect(() => {
     if (q === null) return;
     ask(`runs?${new URLSearchParams({ q, limit: DRAWN })}`).then(answer => setFound(answer.rows.map(row => row.run)), () => {});
@@ -49,13 +49,13 @@ function Pinned({ view, remove }) {
   return html`<${Card} tag=${tag} runs=${runs} cloud=${q} options=${optionsOf(query)} changed=${watch.current} pin=${{ text: '×', title: `take ${plain(view.name)} off the board`, toggle: remove }} />`;
 }
 
-// Asks for a name.
+// A dialog that asks for the name of a view.
 export function SaveDialog({ address, name = '', close }) {
   const dialog = useRef();
   const [text, setText] = useState(name);
   const [error, setError] = useState(null);
   const [names, setNames] = useState([]);
-  // A name that is taken is not proposed, and not replaced without a word.
+  // Proposes a free name; an existing view is not replaced silently.
   useEffect(() => {
     dialog.current.showModal();
     ask('views').then(({ views }) => {

@@ -1,4 +1,4 @@
-// Reads what web/api/series_format.h writes. Pure.
+// Decodes the format of web/api/series_format.h. Pure.
 
 const TYPES = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, i64: BigInt64Array };
 
@@ -7,7 +7,7 @@ function read(buffer, place, count) {
   return new TYPES[place.type](buffer, place.at, count);
 }
 
-// As doubles, which is what a chart reckons with.
+// Converts to doubles, with which charts compute.
 function steps(buffer, place, count) {
   const raw = read(buffer, place, count);
   if (!raw) return null;
@@ -17,7 +17,8 @@ function steps(buffer, place, count) {
   return out;
 }
 
-// [{run, tag, points, incomplete, n, first, last (steps), time, min, max, value, nan, smooth, x}]
+// Returns [{run, tag, points, incomplete, n, first, last (steps), time, min, max, value, nan,
+// smooth, x}].
 export function decode(buffer) {
   const head = new Uint8Array(buffer, 0, 8);
   if (String.fromCharCode(...head.subarray(0, 4)) !== 'YSR1') throw new Error('the answer is no series');

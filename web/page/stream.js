@@ -1,8 +1,8 @@
 // One stream of events from the service: read with fetch, because an EventSource sends no token.
-// After a break, the stream goes on from the id of the last event.
+// After a break, the stream resumes after the last event id.
 
 export class Stream {
-  // `deliver` gets ("event", name, data) and ("state", "live" | "waiting").
+  // `deliver` is called with ("event", name, data) and ("state", "live" | "waiting").
   constructor(deliver) {
     this.deliver = deliver;
     this.token = '';
@@ -11,7 +11,7 @@ export class Stream {
     this.round = 0;
   }
 
-  // Follows these topics from now on.
+  // Subscribes to exactly these topics from now on.
   follow(token, topics) {
     topics = [...new Set(topics)].sort();
     if (token === this.token && topics.join('\n') === this.topics.join('\n')) return;

@@ -1,4 +1,4 @@
-// One sweep: what it has found, how, what it has cost, and what went wrong. All views share one brush.
+// One sweep: its results, method, cost and failures. All views share one brush.
 
 import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { act, ask, runPath } from './api.js';
@@ -49,7 +49,7 @@ export function Sweep({ name }) {
     <${Table} sweep=${sweep} trials=${chosen} />`}</div>`;
 }
 
-// The sweep and its trials, as they are: [sweep, trials, error, read].
+// Returns the current sweep and its trials: [sweep, trials, error, read].
 function useSweep(name) {
   const [state, setState] = useState({ sweep: null, trials: [] });
   const [error, setError] = useState(null);
@@ -66,7 +66,7 @@ function useSweep(name) {
   }, [name]);
   useEffect(() => {
     if (!id) return;
-    // Levels, importance and marginals are asked for now and then; trials come by themselves.
+    // Levels, importance and marginals are polled now and then; changed trials arrive as events.
     const seldom = paced(5000, () => reader.current());
     let news = new Map(), latest = null;
     const take = paced(500, () => {
@@ -91,7 +91,7 @@ function useSweep(name) {
   return [state.sweep, state.trials, error, () => reader.current()];
 }
 
-// Tags that its trials report: those of the best one.
+// Returns the tags that its trials report, taken from the best one.
 function useTags(sweep) {
   const [tags, setTags] = useState([]);
   const name = sweep && sweep.best && sweep.best.name;
@@ -129,7 +129,7 @@ function Head({ sweep, changed }) {
       run=${() => act('sweeps', sweep.id, order, body).then(done)} close=${() => setAsked(null)} />`}</header>`;
 }
 
-// Trials in the order in which they ended: over their number, what they have cost together, or the time.
+// Trials in the order of their ends, over their number, their total cost, or the time.
 function BestSoFar({ sweep, trials, columns, inside, query, set }) {
   const over = query.get('over') || 'trials', log = query.get('by') === 'log';
   const ended = trials.filter(trial => trial.ended && numbersOf(trial) && !trial.breaks && (!log || trial.value > 0)).sort((a, b) => Date.parse(a.ended) - Date.parse(b.ended) || a.number - b.number);
@@ -168,7 +168,8 @@ function Importance({ sweep, trials, chosen, isBrushed }) {
   return html`<${ImportanceOf} question=${question} metric=${metric} version=${sweep.events} />`;
 }
 
-// A level lists who was stopped there: a trial that was stopped early had come to the last level that is not above its resource.
+// Each level lists the trials stopped at it: a trial that was stopped early had reached the last
+// level not above its resource.
 function Levels({ sweep, trials }) {
   const stopped = sweep.levels.map(() => []);
   for (const trial of trials) {

@@ -1,4 +1,4 @@
-// All sweeps: how each stands, what it has found, how long it has taken.
+// All sweeps: state, best result and duration of each.
 
 import { html, useEffect, useState } from './preact-htm.js';
 import { ask } from './api.js';
@@ -38,7 +38,7 @@ export function Sweeps() {
         return now.map(sweep => sweep.id === data.sweep.id ? data.sweep : sweep);
       });
     });
-    // (No event says that one was removed.)
+    // Polls too, because the removal of a sweep causes no event.
     const timer = setInterval(() => document.hidden || read(), 10000);
     return () => { end(); read.stop(); clearInterval(timer); };
   }, []);

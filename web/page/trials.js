@@ -1,4 +1,4 @@
-// Trials in plots: a point, a line or a row of values; those of a sweep, and runs with parameters.
+// Plots of trials (points, lines or rows of values): trials of a sweep, or runs with parameters.
 
 import { html, useEffect, useMemo } from './preact-htm.js';
 import { ask } from './api.js';
@@ -34,7 +34,7 @@ export function Scatter({ sweep, trials, columns, inside, query, set, tags, more
   const all = [...columns.parameters, columns.value, ...columns.others];
   const find = (key, otherwise) => all.find(column => column.name === query.get(key)) || otherwise;
   const important = Object.entries(sweep.importance || {}).sort((a, b) => b[1] - a[1]).map(([name]) => name)[0];
-  // With two metrics the front of both is what is looked for.
+  // With two metrics, shows their Pareto front by default.
   const two = columns.second;
   const x = find('sx', two ? columns.value : columns.parameters.find(column => column.name === important) || columns.parameters[0] || columns.others[0]), y = find('sy', two || columns.value);
   const front = query.has('front') ? query.get('front') === '1' : Boolean(two);
@@ -45,7 +45,7 @@ export function Scatter({ sweep, trials, columns, inside, query, set, tags, more
   }, [asked.join('\n')]);
   const drawn = trials.filter(trial => !Number.isNaN(x.at(trial)) && !Number.isNaN(y.at(trial)));
   const points = drawn.map(trial => pointOf(sweep, trial, x.at(trial), y.at(trial), inside));
-  // Metrics have goals; of all else less is better, unless the front is turned.
+  // Metrics have goals; for other columns less is better, unless the user has flipped the front.
   const flips = (query.get('flip') || '').split(',');
   const goalOf = column => column === columns.value ? sweep.goal : column.goal;
   const signOf = (column, key) => (goalOf(column) === 'maximize' ? -1 : 1) * (flips.includes(key) ? -1 : 1);
@@ -89,7 +89,7 @@ export function Lines({ sweep, trials, inside, isBrushed, axes, brush, setBrush,
   return html`<${Parallel} axes=${axes} lines=${shown} brush=${brush} set=${setBrush} />`;
 }
 
-// A row a bin: how many trials lie there, and how good the best and the middle one of them were.
+// One row for each bin: its number of trials, with the best and the median value.
 export function Marginals({ sweep }) {
   if (!sweep.marginals || sweep.marginals.length === 0) return html`<p class="empty">No two trials have ended with other values of a parameter.</p>`;
   let low = Infinity, high = -Infinity;

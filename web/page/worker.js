@@ -1,4 +1,5 @@
-// The one stream of a browser, for all its tabs: a browser has six connections to a host.
+// The single stream for all tabs of a browser, because a browser opens at most six connections to a
+// host.
 
 import { Stream } from './stream.js';
 
