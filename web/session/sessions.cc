@@ -29,7 +29,7 @@ bool IsSecret(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// The time of this comparison does not tell how much of `guess` is right.
+// Constant-time comparison: its duration does not reveal how much of `guess` is right.
 bool IsSame(std::string_view secret, std::string_view guess) {
   if (secret.size() != guess.size()) return false;
   unsigned char difference = 0;
@@ -91,7 +91,7 @@ bool Sessions::TakeKey(std::string_view key, absl::Duration now) {
   return false;
 }
 
-// One session a line: its token, and when it ends, in microseconds since 1970.
+// Format: one session a line, with its token and its end in microseconds since 1970.
 void Sessions::Read() {
   const auto text = runtime::ReadFile(options_.file, kMaxFile);
   if (!text.ok()) return;
@@ -102,7 +102,7 @@ void Sessions::Read() {
     std::int64_t end_us = 0;
     if (!IsSecret(words.first) || !absl::SimpleAtoi(words.second, &end_us)) continue;
     const absl::Time end = absl::FromUnixMicros(end_us);
-    // (A clock that was set back must not make a session last for ever.)
+    // If the clock was set back, a session must not last longer than session_life.
     if (end <= now || end > now + options_.session_life) continue;
     sessions_.push_back({words.first, end});
     if (sessions_.size() > kMaxSessions) sessions_.pop_front();
@@ -115,7 +115,7 @@ void Sessions::Write() {
     absl::StrAppend(&text, token, " ", absl::ToUnixMicros(end), "\n");
   }
   const absl::Status written = runtime::WriteFileAtomically(options_.file, text, 0600);
-  // The session is valid all the same, until this service ends.
+  // The session stays valid in memory, until this service ends.
   if (!written.ok()) LOG(WARNING) << "sessions are not kept: " << written;
 }
 

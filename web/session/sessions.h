@@ -16,15 +16,15 @@
 
 namespace web {
 
-// Decides whose requests the port takes. The owner gets a key through the socket, which nobody else
-// may use, and puts the key into the address that the browser opens (behind the "#", which no
-// browser sends); the page swaps the key for a token, which each of its requests carries. A key is
-// good once and for a minute. Tokens are kept in a file of this user's alone, so that a browser
-// goes on after a restart of this service. Any thread may call any method.
+// Authenticates requests through the port. The owner gets a key through the socket, which nobody
+// else may use, and puts it into the address that the browser opens (after the "#", which browsers
+// do not send); the page exchanges the key for a token, which each of its requests carries. A key
+// is valid once, and for a minute. Tokens are kept in a private file, so that browsers continue
+// after a restart of this service. Thread-safe.
 class Sessions {
  public:
   struct Options {
-    std::string file = {};  // In a private directory. 0600.
+    std::string file = {};  // Path in a private directory; mode 0600.
     runtime::Clock* clock = runtime::Clock::Real();
     absl::Duration key_life = absl::Seconds(60);
     absl::Duration session_life = absl::Hours(12);
@@ -35,23 +35,24 @@ class Sessions {
     absl::Duration life;
   };
 
-  // Reads the file if it exists; entries that are no tokens, or tokens that have expired, are
-  // forgotten.
+  // Reads the file if it exists; drops invalid entries and expired
+  // tokens.
   static std::unique_ptr<Sessions> Open(Options options);
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
-  // A new key. At most kMaxKeys keys wait to be swapped; beyond that, the oldest is forgotten.
+  // Returns a new key. At most kMaxKeys keys are pending; beyond that, the oldest is dropped.
   std::string NewKey();
-  // Swaps a key for a session. PermissionDenied: no such key, or its minute is over;
-  // ResourceExhausted: tried too often. At most kMaxSessions sessions live; beyond that, the oldest
-  // ends.
+  // Exchanges a key for a session. PermissionDenied if the key is unknown or has expired;
+  // ResourceExhausted after too many attempts. At most kMaxSessions sessions live; beyond that, the
+  // oldest ends.
   absl::StatusOr<Session> Exchange(std::string_view key);
-  // Whether a session with that token exists. Takes as long for every token.
+  // Returns true if a session has this token. Takes the same time for every token.
   bool Knows(std::string_view token) const;
 
  private:
-  // A secret that ends: keys by the monotonic clock, sessions by the wall clock, which outlives us.
+  // A secret that expires: keys by the monotonic clock, sessions by the wall clock, which survives
+  // a restart.
   template <typename End>
   struct Timed {
     std::string secret;
