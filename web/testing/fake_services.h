@@ -14,14 +14,15 @@
 
 namespace web {
 
-// Services in this process, on real sockets in a private directory, with the methods that a test
-// gives them; a registry finds them. The registry does not know a service that was not added.
+// Services in this process with methods that a test defines, on real sockets in a private
+// directory. A registry finds them; it does not know a service that was not added.
 class FakeServices {
  public:
   FakeServices();
 
-  // Before Start(). The same one for the same name.
+  // Call before Start(). Returns the same service for the same name.
   bus::Service& Add(const std::string& name);
+  // Starts the registry and the added services.
   void Start();
   bus::Client& client() { return *client_; }
   const std::string& directory() const { return yard_.directory(); }
