@@ -44,7 +44,8 @@ absl::Status Check(const std::string& name, const std::string& address) {
   return absl::OkStatus();
 }
 
-// `name`, or with a number behind it that no file has; the last number is taken again.
+// Returns `name`, or with a number appended if that file exists; beyond the limit, reuses the last
+// number.
 std::string FreeName(const std::string& name) {
   constexpr int kMostKept = 9;
   std::string free = name;
@@ -62,8 +63,8 @@ std::unique_ptr<SavedViews> SavedViews::Open(std::string file, runtime::Clock* c
   return views;
 }
 
-// {LOGDIR: {NAME: {"address": ADDRESS, "saved_us": MICROSECONDS}}}. DataLoss: it is something else.
-// Entries that are no views are left out.
+// Format: {LOGDIR: {NAME: {"address": ADDRESS, "saved_us": MICROSECONDS}}}. DataLoss if the text is
+// something else. Skips invalid entries.
 absl::StatusOr<SavedViews::Views> SavedViews::Parse(const std::string& text) {
   const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return absl::DataLossError("it is no JSON object");

@@ -17,7 +17,7 @@
 
 namespace web {
 
-// An address of the page that somebody has given a name.
+// An address of the page that a user has named.
 struct SavedView {
   std::string name = {};
   std::string address = {};  // Path and query: "/runs?q=loss%3C0.1".
@@ -26,12 +26,12 @@ struct SavedView {
   bool operator==(const SavedView&) const = default;
 };
 
-// Saved views, each of one log directory, in one file of this user's. Any thread may call any
-// method; a method that changes something returns when the file has it.
+// Saved views, each for one log directory, in one file of this user. Thread-safe; a method that
+// changes something returns once the file is written.
 class SavedViews {
  public:
-  // A file that cannot be read, or is no JSON object, is put aside as FILE.damaged, and the log
-  // says so. Entries that are no views are left out.
+  // Opens the file. If it cannot be read or is no JSON object, renames it to FILE.damaged and logs
+  // that. Skips invalid entries.
   static std::unique_ptr<SavedViews> Open(std::string file,
                                           runtime::Clock* clock = runtime::Clock::Real());
   SavedViews(const SavedViews&) = delete;
@@ -39,15 +39,16 @@ class SavedViews {
 
   // Lists the views of the log directory, by name.
   std::vector<SavedView> List(const std::string& logdir) const;
-  // Saves, or saves anew. InvalidArgument: the name or the address is none; ResourceExhausted:
-  // there are kMaxSavedViews; otherwise why the file cannot be written. Then nothing has changed.
+  // Saves or replaces a view. InvalidArgument for an invalid name or address; ResourceExhausted if
+  // kMaxSavedViews exist; otherwise the error of writing the file. After an error, nothing has
+  // changed.
   absl::Status Save(const std::string& logdir, const std::string& name, const std::string& address);
-  // Forgets a view. NotFound: the log directory has no view of this name.
+  // Removes a view. NotFound if the log directory has no view of this name.
   absl::Status Remove(const std::string& logdir, const std::string& name);
 
  private:
   using Views =
-      std::map<std::pair<std::string, std::string>, SavedView>;  // By log directory, name.
+      std::map<std::pair<std::string, std::string>, SavedView>;  // By log directory and name.
 
   SavedViews(std::string file, runtime::Clock* clock) : file_(std::move(file)), clock_(clock) {}
   static absl::StatusOr<Views> Parse(const std::string& text);
@@ -59,8 +60,8 @@ class SavedViews {
   mutable runtime::Mutex mutex_;
   Views views_ ABSL_GUARDED_BY(mutex_);
 };
-inline constexpr std::size_t kMaxSavedViews = 500;  // The limit of all log directories together.
-inline constexpr std::size_t kMaxViewName = 200;    // Bytes, as the address.
+inline constexpr std::size_t kMaxSavedViews = 500;  // Limit over all log directories.
+inline constexpr std::size_t kMaxViewName = 200;    // In bytes, as the next one.
 inline constexpr std::size_t kMaxViewAddress = 4000;
 
 }  // namespace web
