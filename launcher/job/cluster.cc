@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMaxWord = 32;
 constexpr std::size_t kMaxHost = 253;
-// execve(2) takes no longer string than 128 KiB; the name and the NUL are in it too.
+// execve(2) limits one string to 128 KiB, which includes the variable's name and the NUL.
 constexpr std::size_t kMaxTfConfig = 128 * 1024 - 16;
 constexpr int kFirstReadyFd = 4, kLastReadyFd = 255;
 constexpr std::string_view kThisHost = "127.0.0.1";
@@ -63,7 +63,7 @@ std::string_view HostOf(std::span<const std::string> hosts, int rank) {
   return at < hosts.size() && !hosts[at].empty() ? std::string_view(hosts[at]) : kThisHost;
 }
 
-// "10.0.0.1:2222", "[::1]:2222"
+// Formats "10.0.0.1:2222" or "[::1]:2222".
 std::string AddressOn(std::string_view host, int port) {
   const bool is_ipv6 = host.find(':') != std::string_view::npos;
   return absl::StrCat(is_ipv6 ? "[" : "", runtime::Absl(host), is_ipv6 ? "]:" : ":", port);
@@ -255,7 +255,7 @@ absl::Status CheckSize(const msg::JobSpecT& spec) {
                  " bytes, and a program gets at most ", kMaxTfConfig);
 }
 
-// An environment in which each name is there once; those set later win.
+// An environment in which each name occurs once; a later value replaces an earlier one.
 class Environment {
  public:
   explicit Environment(const std::vector<std::string>& entries) {
@@ -286,7 +286,7 @@ class Environment {
     const auto found = places_.find(name);
     if (found != places_.end()) entries_[found->second].clear();
   }
-  // With a last one, which names all that were set.
+  // Returns the entries, with a final YARD_VARIABLES that lists the names passed to Set().
   std::vector<std::string> Take() {
     if (!set_.empty()) Add(absl::StrCat("YARD_VARIABLES=", absl::StrJoin(set_, ",")));
     std::erase(entries_, "");
@@ -296,12 +296,13 @@ class Environment {
  private:
   static std::string NameOf(const std::string& entry) { return entry.substr(0, entry.find('=')); }
 
-  std::vector<std::string> entries_;  // A removed one is empty.
-  std::vector<std::string> set_;      // Names.
+  std::vector<std::string> entries_;  // A removed entry is empty.
+  std::vector<std::string> set_;      // Names that Set() was called with.
   std::map<std::string, std::size_t> places_;
 };
 
-// The tasks on one host, and the place of one task there.
+// torchrun's numbers of one task: its place among the tasks of its host, and the host's place among
+// the hosts.
 struct TorchGroup {
   std::size_t local_rank = 0, local_size = 0;
   std::size_t group = 0, groups = 0;
@@ -443,7 +444,7 @@ ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports,
   return plan;
 }
 
-// (Nothing in it needs an escape: CheckCluster() has seen to that.)
+// (No character needs escaping: CheckCluster() accepts no others.)
 std::string TfConfig(const msg::JobSpecT& spec, const ClusterPlan& plan, const PlannedTask& task) {
   std::string text = "{\"cluster\": {";
   int group = -1;

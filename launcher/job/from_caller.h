@@ -18,7 +18,7 @@ struct FromCaller {
   bool operator==(const FromCaller&) const = default;
 };
 
-// Takes it out of the spec.
+// Moves these properties out of `spec` and returns them.
 FromCaller TakeFromCaller(msg::JobSpecT* spec);
 
 }  // namespace launcher

@@ -10,9 +10,9 @@ namespace launcher {
 
 struct JobListOptions {
   bool live_only = false;
-  std::size_t newest_ended = 0;  // At most so many ended jobs, the last to end; 0: all.
+  std::size_t newest_ended = 0;  // Limit of ended jobs, those that ended last; 0 for all.
 };
-// The rows that a list of jobs has, in the order of the launches. Pure.
+// Selects the rows of a list of jobs, in the order of their launches. Pure function.
 std::vector<const JobRow*> ListJobs(const std::vector<const JobRow*>& rows,
                                     const JobListOptions& options);
 

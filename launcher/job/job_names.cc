@@ -59,7 +59,8 @@ void ListNames(std::vector<const JobRow*> rows, bus::NameList& names) {
   });
   for (const JobRow* const row : rows) {
     const std::string state = absl::AsciiStrToLower(msg::EnumNameTaskState(StateOf(row->status)));
-    // A trial's job is told by its trial, unless somebody types its id.
+    // The job of a trial is listed only if the user types the beginning of its id; the trial stands
+    // for it.
     if (names.prefix().empty() && IsOfATrial(*row)) continue;
     const std::string& name = row->spec.name;
     names.Add("job", name.empty() ? row->id : name, state);

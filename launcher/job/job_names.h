@@ -10,20 +10,22 @@
 
 namespace launcher {
 
-// Finds a job or a task by the name that a person uses for it.
+// Finds a job or a task by the name that a user types.
 
-// The id of the job with that id; else of that name, a live one before ended ones, the newest one
-// before older ones; else of the only one whose id begins so. NotFound, or FailedPrecondition if
-// several ids begin so. Reads all rows.
+// Returns the id of the job that `name` stands for: the job with this id; else the job with this
+// name, where live jobs come before ended ones and newer before older; else the only job whose id
+// begins with `name`. NotFound if no job matches, FailedPrecondition if several ids begin with
+// `name`. Takes time linear in the number of rows.
 absl::StatusOr<std::string> JobNamed(const std::vector<const JobRow*>& rows,
                                      const std::string& name);
 
-// The rank of "worker-0". NotFound says which tasks there are.
+// Returns the rank of the task with this name ("worker-0"). NotFound lists the tasks of the job.
 absl::StatusOr<int> TaskNamed(const JobRow& row, const std::string& name);
 
-// For Common.Names: jobs, those that live first, then the newest. Each by its name, else its id,
-// but not those of trials; once there is a prefix all of them by both, and once it has a "/" also
-// their tasks ("JOB/worker-0").
+// Adds the completions for Common.Names: live jobs first, then the newest. With an empty prefix it
+// lists each job by its name, or by its id if it has no name, and leaves out the jobs of trials.
+// With a prefix it lists every job by both name and id, and, once the prefix contains "JOB/", the
+// tasks of that job ("JOB/worker-0").
 void ListNames(std::vector<const JobRow*> rows, bus::NameList& names);
 
 }  // namespace launcher

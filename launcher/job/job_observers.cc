@@ -23,7 +23,7 @@ void JobObservers::Forget(Id observer) {
 void JobObservers::Notify(const std::string& job) {
   const auto observers = observers_.find(job);
   if (observers == observers_.end()) return;
-  const std::string name = job;  // The caller's may go with the job.
+  const std::string name = job;  // A copy: the caller's string may be deleted with the job.
   std::vector<Id> todo;
   for (const auto& [observer, changed] : observers->second) todo.push_back(observer);
   for (const Id observer : todo) {

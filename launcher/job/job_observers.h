@@ -8,16 +8,17 @@
 
 namespace launcher {
 
-// Callbacks that run when a job changes. Use on one thread. A callback may add and forget
-// observers, itself too.
+// Callbacks that run when a job changes. Not thread-safe: use it on one thread. A callback may add
+// and forget observers, including itself.
 class JobObservers {
  public:
   using Id = std::uint64_t;  // Never 0.
-  // `changed` is called for every Notify() of that job until Forget(). The job need not exist.
+  // Registers `changed`, which runs for every Notify() of `job` until Forget(). The job need not
+  // exist.
   Id Add(const std::string& job, std::function<void()> changed);
-  // Nothing happens if there is no such observer (any more).
+  // Unregisters an observer. Does nothing if the observer does not exist or was forgotten before.
   void Forget(Id observer);
-  // Calls those that were there when it began, and still are.
+  // Calls the observers that were registered when Notify() began and are still registered.
   void Notify(const std::string& job);
 
  private:

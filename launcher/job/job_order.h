@@ -11,17 +11,20 @@
 
 namespace launcher {
 
-// How the jobs stand that a job starts after (`after` in its spec). Pure.
+// Evaluates the jobs after which a job starts (`after` in its spec). Pure functions.
 
-// The newest job of an id or a name, a live one before ended ones; null if no job has that name.
+// Returns the job with this id or name, a live job before ended ones, the newest first; null if no
+// job has it.
 using FindRow = std::function<const JobRow*(const std::string& name)>;
 
-// JobsCame, JobsAwaited with what it waits for, or JobsFailed once one of them cannot come so far
-// any more: it has failed, has ended without that, or is forgotten. A job that somebody has
-// stopped is waited for, as it may be started again.
+// Returns JobsCame if all jobs of `after` have reached their milestones; JobsAwaited, which names
+// the job and the milestone, while one has not; JobsFailed once one can never reach its milestone,
+// because it has failed, has ended without reaching it, or is forgotten. A job that a user has
+// stopped is still awaited, since it may be started again.
 Event OrderOf(const msg::JobSpecT& spec, const FindRow& find);
 
-// NotFound if the spec names a job that is not there; InvalidArgument if it names itself.
+// Validates `after`. NotFound if it names a job that does not exist; InvalidArgument if it names
+// the job itself.
 absl::Status CheckOrder(const msg::JobSpecT& spec, const FindRow& find);
 
 }  // namespace launcher

@@ -127,7 +127,7 @@ void JobRow::SetPorts(std::vector<int> taken) {
 void JobRow::SetHosts(const std::vector<std::string>& hosts) {
   const ClusterPlan plan = PlanTasks(spec, ports, hosts);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    // (A task of a pool has no port before it has a place.)
+    // (A task of a pool has no port before it has a node.)
     const std::string& address = plan.tasks[i].address;
     tasks[i].address = address.ends_with(":0") ? "" : address;
   }
@@ -216,7 +216,7 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   job.state = StateOf(row.status);
   job.reason =
       ReasonOf(row.status, [&row](int i) { return row.tasks[static_cast<std::size_t>(i)].name(); });
-  // A stop of its only task is a stop of the job, too.
+  // In a job with one task, a stop of the task is a stop of the job.
   job.stop_requested = row.status.stop_requested ||
                        (row.tasks.size() == 1 && row.status.tasks[0].stop == StopCause::kAsked);
   if (row.failure != nullptr) job.failure = std::make_unique<msg::FailureT>(*row.failure);

@@ -21,7 +21,7 @@ namespace {
 constexpr char kIdentifier[] = "YJOB";
 constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxTaskType = 32;
-// Smaller files would cost more to rename than to write.
+// With smaller files, rotation would cost more than the writes.
 constexpr std::uint64_t kLeastRotateBytes = 64 * 1024;
 constexpr std::uint64_t kLongestTimeMs = 100ull * 365 * 86'400'000;
 
@@ -63,7 +63,7 @@ absl::Status CheckReportChannel(const msg::ReportChannelT& channel) {
   return absl::OkStatus();
 }
 
-// As versions before the one of several tasks have kept it.
+// Decodes the format of versions in which a job had one task.
 msg::JobSpecT OfRecord(const Record& record) {
   msg::JobSpecT spec;
   spec.name = record.Get("name");
@@ -103,7 +103,7 @@ bool IsSha256(const std::string& text) {
          });
 }
 
-// A path below a directory: without "..", and not absolute.
+// True for a relative path without "..", which stays below its directory.
 bool IsBelow(const std::string& path) {
   return !path.starts_with('/') && !HasNul(path) &&
          absl::StrCat("/", path, "/").find("/../") == std::string::npos;
@@ -174,7 +174,7 @@ std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
 }
 
 absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
-  // (Groups may have programs of their own: CheckCluster().)
+  // (Groups may have programs of their own, which CheckCluster() validates.)
   if (spec.groups.empty() && (spec.argv.empty() || spec.argv[0].empty())) {
     return absl::InvalidArgumentError("argv: there is no program");
   }

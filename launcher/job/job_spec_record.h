@@ -11,14 +11,15 @@
 
 namespace launcher {
 
-// A job's spec as bytes for the store, and back. Nothing if the bytes are no spec.
+// Encodes a job's spec for the store, and decodes it. DecodeJobSpec() returns nullopt if the bytes
+// are not a valid spec.
 std::string EncodeJobSpec(const msg::JobSpecT& spec);
 std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes);
 
-// InvalidArgument says which field of a caller's spec cannot be used, and why.
+// Validates a caller's spec. InvalidArgument names the invalid field and the reason.
 absl::Status CheckJobSpec(const msg::JobSpecT& spec);
 
-// The environment without the report channel of another task.
+// Returns the environment without the variables of another task's report channel.
 std::vector<std::string> CleanEnvironment(const std::vector<std::string>& environment);
 
 }  // namespace launcher

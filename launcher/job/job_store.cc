@@ -30,7 +30,7 @@
 namespace launcher {
 namespace {
 
-// Times of the monotonic clock mean nothing after a boot.
+// Monotonic times are stored with the id of the boot, since they have no meaning after another one.
 constexpr char kSchema[] = R"sql(
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, created_us INTEGER NOT NULL,
@@ -89,10 +89,10 @@ constexpr char kAddHost[] = R"sql(
   ALTER TABLE attempts ADD COLUMN host TEXT NOT NULL DEFAULT '';
 )sql";
 
-// Each migration adds what its version lacks: version 1 had only the words of a lost shim, version
-// 2 no error number; until version 3 a job had one task. (A requested stop of a task is stored as
-// StopCause::kAsked.) Until version 4 there were no alerts, until version 5 no nodes, and until
-// version 6 no allocations.
+// Each migration adds what its version lacks: version 1 described a lost shim only in words,
+// version 2 had no error number, and up to version 3 a job had one task. (A requested stop of a
+// task is stored as StopCause::kAsked.) Up to version 4 there were no alerts, up to version 5 no
+// nodes, and up to version 6 no allocations.
 runtime::DatabaseSchema Schema() {
   const std::string alerts = absl::StrCat(bus::kAlertTables, kNotificationTables);
   return {
@@ -105,7 +105,7 @@ constexpr char kInsertJob[] =
     "INSERT INTO jobs (id, request_id, created_us, ended_us, spec, state) VALUES (?, ?, ?, ?, ?, "
     "?)";
 constexpr char kUpdateJob[] = "UPDATE jobs SET ended_us = ?, state = ? WHERE id = ?";
-// A row that is there stays where it is: the index is not touched.
+// An existing row is updated in place, so that the index is not rewritten.
 constexpr char kWriteTask[] =
     "INSERT INTO tasks (job, type, idx, state, attempt, quick_failures, restarts, stop, "
     "stop_grace_ms, stop_reason, reason, rank, granted, address, resources, ready, node) "
@@ -187,7 +187,7 @@ std::string EncodeResources(const TaskRow& task) {
   return record.Encode();
 }
 
-// In a job without a state of its own: what its only task says.
+// For a job that was stored without a state of its own: derives it from its only task.
 void CompleteState(JobRow* job) {
   if (job->status.first_failure != kWholeJob || job->tasks.size() != 1) return;
   const TaskStatus& task = job->status.tasks[0];
@@ -227,9 +227,9 @@ class JobStore::Impl {
       if (auto status = runtime::PrepareDatabase(database_, schema); !status.ok()) return status;
       if (auto status = TakeOver(); !status.ok()) return status;
       database_.exec("PRAGMA foreign_keys=ON");
-      // An environment may have secrets.
+      // An environment may contain secrets.
       database_.exec("PRAGMA secure_delete=ON");
-      // 1 MiB of pages. After Load() the store reads only rows that it wrote last.
+      // 1 MiB of pages. After Load() the store rarely reads, and then rows that it wrote recently.
       database_.exec("PRAGMA cache_size=-1024");
       log_copier_.Serve(database_);
       return absl::OkStatus();
@@ -253,7 +253,8 @@ class JobStore::Impl {
     return jobs;
   }
 
-  // To tables that go before those of the same names. A page that is damaged costs the rows in it.
+  // Copies all readable rows to temporary tables, which shadow the tables of the same names. The
+  // rows of a damaged page are lost.
   absl::Status CopyWhatCanBeRead() {
     return Try("copy what can be read", [&] {
       for (const char* const table : kTables) {
@@ -381,8 +382,8 @@ class JobStore::Impl {
   }
 
  private:
-  // If a back-up was put here: output is where it is now, and processes of attempts that ran then
-  // are not ours, even if they still run.
+  // Adapts a database that was restored from a back-up: log directories move to their new places,
+  // and the processes of attempts that ran at the time are forgotten, even if they still run.
   absl::Status TakeOver() {
     return runtime::ApplyRestored(database_, [&](const runtime::RestoredState& restored) {
       std::vector<std::pair<std::string, std::string>> moved;
@@ -391,7 +392,7 @@ class JobStore::Impl {
         runtime::Reader read(rows);
         const std::string id = read.Text();
         auto spec = DecodeJobSpec(read.Bytes());
-        if (!spec) continue;  // Load() says so.
+        if (!spec) continue;  // Load() reports it.
         std::string directory = restored.Moved(spec->log_directory);
         if (directory == spec->log_directory) continue;
         spec->log_directory = std::move(directory);
@@ -494,7 +495,7 @@ class JobStore::Impl {
     }
   }
 
-  // Kept, reset and without values.
+  // Returns the cached prepared statement of `text`, reset and with no bound values.
   SQLite::Statement& Statement(const char* text) {
     auto& kept = statements_[text];
     if (kept == nullptr) kept = std::make_unique<SQLite::Statement>(database_, text);
@@ -516,7 +517,7 @@ class JobStore::Impl {
     for (const int task : change.tasks) {
       const auto i = static_cast<std::size_t>(task);
       WriteTask(job, i);
-      // The end of one attempt and the beginning of the next are often one change.
+      // One change often contains the end of one attempt and the start of the next.
       const auto& attempts = job.tasks[i].attempts;
       for (std::size_t at = attempts.size() - std::min<std::size_t>(attempts.size(), 2);
            at < attempts.size(); ++at) {
@@ -553,7 +554,7 @@ class JobStore::Impl {
 
   const std::string path_;
   const std::function<std::string()> trace_of_use_;
-  bool is_corrupt_ = false;  // So said an error of SQLite.
+  bool is_corrupt_ = false;  // SQLite has reported SQLITE_CORRUPT.
   runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<const char*, std::unique_ptr<SQLite::Statement>> statements_;
@@ -582,7 +583,7 @@ absl::StatusOr<std::unique_ptr<JobStore>> JobStore::OpenIn(const runtime::Locati
   const bool was_left_open = runtime::WasLeftOpen(database);
   auto store = Open(database, [jobs] { return runtime::FirstEntryIn(jobs); });
   if (!store.ok()) return store.status();
-  // It is small: what it costs to read all of it nobody notices.
+  // The database is small, so checking all of it is cheap.
   const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
   LOG_IF(ERROR, !damage.empty())
       << database << " is damaged: " << runtime::Printable(damage)

@@ -14,41 +14,44 @@
 
 namespace launcher {
 
-// The launcher's memory over a kill -9: one SQLite file, mode 0600, in WAL mode with
-// synchronous=NORMAL. Every method is one transaction and blocks for it, though not for the copy of
-// the write-ahead log into the database, which a thread of its own makes (as long as it keeps up
-// with what is written). One thread.
+// The launcher's state that survives a kill -9: one SQLite file, mode 0600, in WAL mode with
+// synchronous=NORMAL. Every method runs one transaction and blocks until it is done. A separate
+// thread checkpoints the write-ahead log into the database, so methods do not wait for that as long
+// as the thread keeps up with the writes. Not thread-safe.
 class JobStore {
  public:
-  // Makes the file if it is missing. FailedPrecondition if a newer version of this program wrote
-  // it, naming both versions.
-  // `trace_of_use` returns the path of something that only a database in use leaves. If it returns
-  // one, an empty file is FailedPrecondition (runtime/sqlite/database_schema.h).
+  // Opens the file, and creates it if it is missing. FailedPrecondition, with both versions, if a
+  // newer version of this program wrote it. `trace_of_use` returns the path of a file or folder
+  // that exists only if the database was in use; if it returns one, an empty database file is
+  // FailedPrecondition (runtime/sqlite/database_schema.h).
   static absl::StatusOr<std::unique_ptr<JobStore>> Open(
       const std::string& path, std::function<std::string()> trace_of_use = {});
-  // The store of a launcher at its place. Makes it, and its directories, if they are missing. Logs
-  // what a kill or a disk has damaged of it.
+  // Opens the store of a launcher in the yard's state directory. Creates it and its directories if
+  // they are missing. Logs damage that a kill or a disk error has caused.
   static absl::StatusOr<std::unique_ptr<JobStore>> OpenIn(const runtime::Locations& locations);
   ~JobStore();
   JobStore(const JobStore&) = delete;
   JobStore& operator=(const JobStore&) = delete;
 
-  // Oldest first. Jobs that are lost because of damaged pages are logged and left out.
+  // Returns all jobs, oldest first. Jobs that are lost because of damaged pages are left out, which
+  // is logged.
   absl::StatusOr<std::vector<JobRow>> Load();
   // Reads the FromCaller of one job. NotFound if the store has no such job.
   absl::StatusOr<FromCaller> LoadFromCaller(const std::string& job);
-  // With its tasks and their attempts. AlreadyExists if the id or the request id is taken.
+  // Stores a new job with its tasks and their attempts. AlreadyExists if the id or the request id
+  // is taken.
   absl::Status Insert(const JobRow& job);
 
   // The parts of one job that differ from what is stored.
   struct Change {
     const JobRow* job = nullptr;
-    bool of_job = false;          // The state of the job alone differs.
-    std::vector<int> tasks = {};  // By rank; with the last attempt, and the one it follows.
+    bool of_job = false;  // The job's own state differs, without that of its tasks.
+    // Ranks of the tasks that differ; their last two attempts are saved with them.
+    std::vector<int> tasks = {};
   };
-  // All of them, or none.
+  // Saves all changes atomically.
   absl::Status Save(const std::vector<Change>& changes);
-  // OK if there is no such job.
+  // Removes the job; OK if it does not exist.
   absl::Status Remove(const std::string& job);
 
  private:

@@ -8,21 +8,21 @@
 
 namespace launcher {
 
-// The time that a job may run (`max_run_time_ms`): it begins when the job is launched, and again
-// when the job starts after it has waited for other jobs or for resources. Pure.
+// The time limit of a job (`max_run_time_ms`). It starts when the job is launched, and anew when
+// the job starts after it has waited for other jobs or for resources. Pure functions.
 
-// The two clocks at one moment.
+// The wall clock and the monotonic clock at one moment.
 struct Moment {
   absl::Time wall;
   absl::Duration monotonic;
 };
 
-// True if no task of the job has an attempt yet, as the job still waits.
+// True if no task of the job has an attempt yet, because the job still waits.
 bool HasNotBegun(const JobRow& row);
-// The job's time begins now.
+// Starts the job's time limit.
 void BeginTime(const Moment& now, JobRow* row);
-// How much of its time is left, at least nothing; no value if it has no limit. The monotonic clock
-// counts, which nobody sets; after a boot, the clock on the wall.
+// Returns the remaining time, at least zero; nullopt if the job has no limit. It is measured by the
+// monotonic clock, which clock changes do not affect, and after a reboot by the wall clock.
 std::optional<absl::Duration> TimeLeft(const JobRow& row, const Moment& now);
 
 }  // namespace launcher

@@ -10,8 +10,9 @@
 
 namespace launcher {
 
-// Ids of the ended jobs of `rows` that are not kept, the first to end first: those that ended
-// before `oldest_us` (wall clock, microseconds), and as many more as leaves `keep_count`. Pure.
+// Returns the ids of the ended jobs in `rows` that are to be removed, in the order of their ends:
+// those that ended before `oldest_us` (wall clock, microseconds), and as many more as needed to
+// leave `keep_count`. Pure function.
 std::vector<std::string> JobsToForget(const std::vector<const JobRow*>& rows,
                                       std::int64_t oldest_us, std::size_t keep_count);
 

@@ -15,7 +15,8 @@ class Database;
 
 namespace launcher {
 
-// The table of nodes in launcher.db, as it was first, and its columns of allocations.
+// SQL: the first version of the table of nodes in launcher.db, and the columns for allocations that
+// a later version added.
 extern const char kNodeTables[];
 extern const char kAddAllocation[];
 
@@ -23,31 +24,33 @@ extern const char kAddAllocation[];
 struct NodeRow {
   std::string name;
   std::string pool;
-  std::string address = {};  // The host as ssh finds it.
-  std::uint32_t slots;       // 0: as many as the host has processors.
+  std::string address = {};  // The host name that ssh connects to.
+  std::uint32_t slots;       // 0 stands for the number of processors of the host.
   bool draining = false;
-  std::string allocation = {};  // As in `SetNode`; empty: it is of none.
-  std::string run = {};  // NodeHello::run of the run that has the allocation; empty: none yet.
+  std::string allocation = {};  // As in `SetNode`; empty if the node belongs to no allocation.
+  // NodeHello::run of the run that has claimed the allocation; empty if none has.
+  std::string run = {};
 
   bool operator==(const NodeRow&) const = default;
 };
 
-// Keeps the nodes. Every method is one transaction and blocks for it. One thread.
+// The persistent table of nodes. Every method runs one transaction and blocks until it is done. Not
+// thread-safe.
 class NodeStore {
  public:
-  // A database that has kNodeTables.
+  // Opens a database that already contains kNodeTables.
   static absl::StatusOr<std::unique_ptr<NodeStore>> Open(const std::string& path);
   ~NodeStore();
   NodeStore(const NodeStore&) = delete;
   NodeStore& operator=(const NodeStore&) = delete;
 
-  // By name.
+  // Returns all nodes, sorted by name.
   absl::StatusOr<std::vector<NodeRow>> Load();
-  // Adds it, or replaces the one of its name.
+  // Adds the node, or replaces the node of the same name.
   absl::Status Set(const NodeRow& node);
-  // The run has this allocation: all its nodes get `run`.
+  // Stores `run` as the run that has claimed `allocation`, in all nodes of the allocation.
   absl::Status Claim(const std::string& allocation, const std::string& run);
-  // A name that is not there is OK.
+  // Removes the node; OK if it does not exist.
   absl::Status Remove(const std::string& name);
 
  private:

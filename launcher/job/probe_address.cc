@@ -31,7 +31,7 @@ bool IsAddress(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &six) == 1;
 }
 
-// HOST:PORT, a port, or "own"; false if it is none of them.
+// Parses HOST:PORT, a port, or "own"; false for any other text.
 bool ParseHost(std::string_view text, int port_of_none, ProbeAddress* address) {
   if (text == "own") return true;
   std::string whole(text);

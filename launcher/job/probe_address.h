@@ -8,18 +8,18 @@
 
 namespace launcher {
 
-// Where a liveness probe looks that connects. No name is looked up: a host is an address of IPv4 or
-// IPv6 (in brackets), or "localhost", 127.0.0.1. "own" stands for the host and the port of the
-// task's own address.
+// The target of a liveness probe that connects by TCP or HTTP. Host names are not resolved: a host
+// is an IPv4 address, an IPv6 address in brackets, or "localhost" (127.0.0.1). "own" stands for the
+// host and the port of the task's own address.
 struct ProbeAddress {
-  std::string host;  // As inet_pton(3) takes it; empty: the task's own, and its port.
+  std::string host;  // As inet_pton(3) takes it; empty for the task's own host and port.
   int port = 0;
   std::string path = {};       // "/health"; empty unless the probe is HTTP.
-  std::string authority = {};  // The same: what the URL calls the host; empty: own.
+  std::string authority = {};  // HTTP only: the host as the URL writes it; empty for "own".
 };
 
-// The address of a probe with neither `tcp` nor `http` is empty. InvalidArgument says what is
-// wrong.
+// Parses the target of a probe; it is empty for a probe with neither `tcp` nor `http`.
+// InvalidArgument names the field and the error.
 absl::StatusOr<ProbeAddress> ParseProbeAddress(const msg::ProbeT& probe);
 
 }  // namespace launcher

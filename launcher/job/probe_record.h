@@ -9,14 +9,14 @@
 
 namespace launcher {
 
-// Says what is wrong with a liveness probe; empty if a spec may have it.
+// Returns the reason why a liveness probe is invalid; empty if it is valid.
 std::string WrongProbe(const msg::ProbeT& probe);
 
-// True for a liveness probe that only the host of the task can look at: a heartbeat or a program.
+// True for a liveness probe that must run on the host of the task: a heartbeat or a program.
 bool IsProbeOfItsHost(const msg::ProbeT& probe);
 
-// Such a probe as bytes, for a node and for its disk. Nothing: the bytes are none, or of a probe
-// that no spec may have.
+// Encodes a probe that runs on the host of the task, for a node and for the node's disk, and
+// decodes it. DecodeProbe() returns nullopt if the bytes are malformed or the probe is invalid.
 std::string EncodeProbe(const msg::ProbeT& probe);
 std::optional<msg::ProbeT> DecodeProbe(std::string_view bytes);
 

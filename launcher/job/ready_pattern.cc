@@ -11,7 +11,7 @@
 namespace launcher {
 namespace {
 
-constexpr int kMaxMemory = 4 << 20;  // Bytes of its automaton.
+constexpr int kMaxMemory = 4 << 20;  // Bytes for RE2's automaton.
 
 RE2::Options Options() {
   RE2::Options options;

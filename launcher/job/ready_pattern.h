@@ -14,13 +14,14 @@ class RE2;
 
 namespace launcher {
 
-// A regular expression of RE2's syntax, which takes time in proportion to the line whatever it is.
-// A line matches if a part of it does; lines are bytes, whether or not they are UTF-8. Any thread.
+// A regular expression in RE2's syntax; matching takes time linear in the length of the line for
+// any pattern. A line matches if any part of it does; lines are bytes and need not be UTF-8.
+// Thread-safe.
 class ReadyPattern {
  public:
   static constexpr std::size_t kMaxSize = 4096;  // Bytes.
 
-  // InvalidArgument says what is wrong with it.
+  // Compiles `pattern`. InvalidArgument says why it is invalid.
   static absl::StatusOr<std::unique_ptr<ReadyPattern>> Compile(const std::string& pattern);
   ~ReadyPattern();
   ReadyPattern(const ReadyPattern&) = delete;

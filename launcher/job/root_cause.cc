@@ -15,12 +15,12 @@
 namespace launcher {
 namespace {
 
-// Two ends as close as this may be told in the wrong order.
+// Two ends that are this close may be recorded in the wrong order.
 constexpr std::int64_t kTogetherUs = 100'000;
-// Words that a task says within this time before its end are its last words.
+// Lines on stderr within this time before the end of a task count as its last words.
 constexpr std::int64_t kLastWordsUs = 1'000'000;
-// Last words that are older than another's were not said of the other's end, which came after its
-// own. (Two shims do not look at the time at once.)
+// If the last words of one task are older than those of another by this much, they cannot be about
+// the end of the other. (The margin is for two shims that do not read the clock at the same time.)
 constexpr std::int64_t kEarlierUs = 2'000;
 
 bool HasEnded(const TaskEnd& end, const FailureRules& rules) {
@@ -42,15 +42,15 @@ bool HasLastWords(const TaskEnd& end) {
   return end.spoke_us != 0 && end.spoke_us >= end.ended_us - kLastWordsUs;
 }
 
-// Its end was seen later, but it spoke before: whoever exits has closed its connections long before
-// it is gone, if others have the processor meanwhile.
+// True if the end of a task was seen later but its last words came earlier. A process that exits
+// closes its connections long before its end is seen if other processes use the CPU meanwhile.
 bool SpokeEarlier(const TaskEnd& end, const TaskEnd& first) {
   return HasLastWords(end) && HasLastWords(first) && end.spoke_us + kEarlierUs <= first.spoke_us;
 }
 
 bool EndedBefore(const TaskEnd* a, const TaskEnd* b) { return a->ended_us < b->ended_us; }
 
-// The first of those that failed by themselves; they are in the order of the ranks.
+// Returns the first failure among the tasks that failed by themselves, which are sorted by rank.
 const TaskEnd* Cause(std::vector<const TaskEnd*> failed, bool keep_going) {
   const TaskEnd& first = **std::min_element(failed.begin(), failed.end(), EndedBefore);
   std::erase_if(failed, [&](const TaskEnd* end) {

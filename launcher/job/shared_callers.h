@@ -9,18 +9,18 @@
 
 namespace launcher {
 
-// Keeps one copy of what jobs have from the same caller, as most jobs are launched from the same
-// few shells. One thread.
+// Shares one FromCaller between all jobs of the same caller, since most jobs are launched from the
+// same few shells. Not thread-safe.
 class SharedCallers {
  public:
-  // How many of the callers that came last a new one is compared with.
+  // Number of the latest callers that a new one is compared with.
   static constexpr std::size_t kMostCompared = 16;
 
-  // The copy lives as long as somebody has it.
+  // Returns a shared copy of `caller`, which lives as long as it is referenced.
   std::shared_ptr<const FromCaller> Share(FromCaller caller);
 
  private:
-  std::vector<std::weak_ptr<const FromCaller>> callers_;  // The last one last.
+  std::vector<std::weak_ptr<const FromCaller>> callers_;  // The latest caller is the last.
 };
 
 }  // namespace launcher

@@ -8,16 +8,16 @@
 #include "runtime/counted.h"
 
 // Always true of a job after an event:
-// - A task that has ended stays so, but for a restart (of the whole gang, by order, or with the
-//   yard). A live task has one attempt, and its `attempt` counts them.
-// - Phases: kRuns -> kGangStops -> kGangWaits -> kRuns for each restart of a gang; the last one is
-//   kEnds, in which nothing starts. Tasks start in Settle() alone, and in kRuns alone.
-// - A task that is to stop says why in `stop`. A later cause takes the place of an earlier one, but
-//   a restart of the gang and the end of the job leave a stop alone that somebody asked for.
-// - `first_failure` is the first task that has failed for good since the job began (anew): its
-//   reason is the job's.
-// - A timer is set for a task that is `delayed`, and for the job in kGangWaits and, while tasks may
-//   still go on by courtesy, in kEnds.
+// - A task that has ended stays ended unless it is restarted (with the gang, on request, or with
+//   the yard). A live task has one current attempt, whose number is `attempt`.
+// - Phases: kRuns -> kGangStops -> kGangWaits -> kRuns for each restart of a gang; the last phase
+//   is kEnds, in which no task starts. Only Settle() starts tasks, and only in kRuns.
+// - `stop` is the reason why a task is to stop. A later cause replaces an earlier one, but a
+//   restart of the gang and the end of the job do not replace a stop that a user asked for.
+// - `first_failure` is the first task that has failed for good since the job began, or was last
+//   started anew; its reason is the job's reason.
+// - A timer is set for a task that is `delayed`, for the job in kGangWaits, and for the job in
+//   kEnds while its courtesy lets tasks go on.
 
 namespace launcher {
 namespace {
@@ -27,7 +27,7 @@ using Phase = JobStatus::Phase;
 
 constexpr char kWithTheYard[] = "starts again with the yard";
 
-// An attempt of it is under way.
+// True while an attempt of the task is under way.
 bool IsLive(const TaskStatus& task) {
   return task.state == TaskState::Starting || task.state == TaskState::Running ||
          task.state == TaskState::Stopping;
@@ -152,7 +152,7 @@ class Decider {
       return Settle();
     }
     if (HasEnded(job())) return;
-    // (Somebody who has stopped it before the yard ends wants it to stay so.)
+    // (A job that a user had stopped before the yard went down stays stopped.)
     ChangeJob().comes_back = stop.yard_ends && (!job().stop_requested || job().comes_back);
     job().stop_requested = true;
     if (job().phase != Phase::kRuns) Do(action::CancelTimer{kWholeJob});
@@ -215,7 +215,7 @@ class Decider {
            !HasEnded(job());
   }
 
-  // An ended job is as one that was launched now.
+  // Resets an ended job to the state of a newly launched one.
   void BeginAnew() {
     JobStatus& status = ChangeJob();
     status.phase = Phase::kRuns;
@@ -238,14 +238,14 @@ class Decider {
     Settle();
   }
 
-  // True if the attempt has only ended because there was no yard, and its job comes back.
+  // True if the attempt ended only because the yard went down, and the job restarts with the yard.
   bool ComesBackAfter(const event::Ended& ended) {
     const bool was_asked = task(ended.task).stop == StopCause::kAsked;
     const bool runs = job().phase == Phase::kRuns || job().phase == Phase::kGangStops;
     return rules_.autostart && ended.with_the_yard && runs && !was_asked && !job().stop_requested;
   }
 
-  // (The tasks of a gang ask together, or two jobs could wait for each other.)
+  // (The tasks of a gang request resources together; otherwise two jobs could wait for each other.)
   void LoseGrants(int i) {
     for (int other = 0; other < Count(); ++other) {
       if (other != i && !rules_.gang) continue;
@@ -254,7 +254,7 @@ class Decider {
     }
   }
 
-  // Starts what has nothing more to wait for.
+  // Starts the tasks that have nothing left to wait for.
   void Settle() {
     if (job().phase == Phase::kGangStops && !AnyLive(job())) {
       const absl::Duration delay = DelayAfter(job().quick_failures);
@@ -269,7 +269,7 @@ class Decider {
     }
   }
 
-  // (The job table says later for which.)
+  // (The job table replaces this reason with one that names the job.)
   void SayThatItWaits() {
     for (int i = 0; i < Count(); ++i) {
       if (task(i).state == TaskState::Pending && task(i).reason.empty()) {
@@ -280,7 +280,7 @@ class Decider {
 
   void TryStart(int i) {
     const TaskRules& rules = rules_.tasks[Index(i)];
-    // Before it waits for others: all tasks of a job ask together.
+    // The request comes before the wait for other tasks, so that all tasks of a job ask together.
     if (rules.needs_grant && !task(i).granted) {
       if (task(i).asked) return;
       Touch(i).asked = true;
@@ -312,7 +312,7 @@ class Decider {
     status.reason = std::move(reason);
   }
 
-  // Its tasks are to start together, once all have ended; at once, as nothing has failed.
+  // Makes the gang restart once all its tasks have ended, without a delay since no task has failed.
   void StopGang() {
     if (job().phase == Phase::kGangWaits) Do(action::CancelTimer{kWholeJob});
     ChangeJob().phase = Phase::kGangStops;
@@ -354,7 +354,7 @@ class Decider {
     return static_cast<int>(recent.size()) < rules.max_restarts;
   }
 
-  // Failures in a row, with this one.
+  // Returns the number of consecutive failures, including this one.
   int QuickFailures(const TaskStatus& task, int before) const {
     const bool ran = task.state == TaskState::Running || task.state == TaskState::Stopping;
     const bool was_stable = ran && now_ - task.running_since >= rules_.restart.stable_after;
@@ -365,7 +365,7 @@ class Decider {
     return RestartDelay(quick_failures, rules_.restart, random_);
   }
 
-  // Without a delay the Settle() that follows starts it.
+  // Without a delay, the Settle() that follows starts the task.
   void Restart(const event::Ended& ended) {
     TaskStatus& status = Touch(ended.task);
     status.quick_failures = QuickFailures(status, status.quick_failures);
@@ -377,7 +377,7 @@ class Decider {
     if (status.delayed) Do(action::SetTimer{ended.task, delay});
   }
 
-  // All stop, those too that were done: they start again together.
+  // Restarts all tasks together, including those that had already exited.
   void RestartGang(const event::Ended& ended) {
     JobStatus& status = ChangeJob();
     status.quick_failures = QuickFailures(task(ended.task), status.quick_failures);
@@ -410,7 +410,7 @@ class Decider {
     }
   }
 
-  // Tasks that have not begun never will. Tasks that run may go on for `courtesy`.
+  // Ends the job: pending tasks never start, and running tasks may go on for `courtesy`.
   void BeginEnd(const std::string& why, absl::Duration courtesy) {
     JobStatus& status = ChangeJob();
     if (status.phase != Phase::kRuns) Do(action::CancelTimer{kWholeJob});
@@ -460,7 +460,7 @@ class Decider {
     Await(i, "restarts");
   }
 
-  // A task that is only starting is stopped once it runs.
+  // A task in Starting is stopped once it runs.
   void AskToStop(int i, StopCause cause, absl::Duration grace, const std::string& reason) {
     TaskStatus& status = Touch(i);
     status.stop = cause;
@@ -484,7 +484,7 @@ bool HasEnded(TaskState state) {
   return state == TaskState::Exited || state == TaskState::Failed || state == TaskState::Lost;
 }
 
-// The next attempt of a task that starts again will come that far.
+// A task that is being stopped for a restart counts only from its next attempt.
 bool HasReached(const TaskStatus& task, msg::Milestone milestone) {
   if (task.stop == StopCause::kRestart || task.stop == StopCause::kFailed) return false;
   if (task.state == TaskState::Exited) return task.attempt > 0;
