@@ -42,7 +42,7 @@ TaskCircumstances CircumstancesOf(const AttemptHost& host, const JobRow& row, in
   const bool is_elsewhere = !row.spec.pool.empty();
   circumstances.hides_gpus = (host.hides_gpus || is_elsewhere) && !has_gpus && !row.spec.share_sets;
   if (is_elsewhere) {
-    circumstances.torch_error_file.clear();  // (There is no such folder.)
+    circumstances.torch_error_file.clear();  // (The folder does not exist on that node.)
     for (const TaskRow& other : row.tasks) circumstances.nodes.push_back(other.node);
   }
   return circumstances;
@@ -118,7 +118,7 @@ ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row, const FromCalle
   if (job.pool.empty()) {
     AddMissingLimits(host.limits, &spec);
   } else {
-    spec.caller.cpus.clear();  // Another host has others.
+    spec.caller.cpus.clear();  // Another host has other CPUs.
   }
   if (job.report_channel != nullptr && planned.rank == 0) {
     spec.trainer_socket = job.report_channel->socket;

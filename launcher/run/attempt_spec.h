@@ -16,20 +16,21 @@ namespace launcher {
 // Settings that are the same for all attempts of one launcher.
 struct AttemptHost {
   runtime::Locations locations;
-  // Limits of every task that does not ask for a limit of that name.
+  // Process limits that apply unless the task sets a limit of the same name.
   std::vector<ProcessLimit> limits;
-  std::uint64_t own_start_ticks = 0;  // Start ticks of this process, which daemon jobs do not
-                                      // outlive.
-  // A task that was given no GPU sees none (unless its job has share_sets).
+  // Start ticks of this process, which go into the specs of daemon jobs: a daemon does not outlive
+  // the launcher.
+  std::uint64_t own_start_ticks = 0;
+  // A task that was granted no GPU sees none (unless its job has share_sets).
   bool hides_gpus = false;
 };
 
-// The spec that a shim gets for an attempt of a task. `caller` is kept outside of the job's row.
-// `plan` is PlanTasks() of the row.
+// Makes the spec that the shim gets for an attempt of a task. `caller` is not part of the job's
+// row. `plan` is PlanTasks() of the row.
 ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row, const FromCaller& caller,
                      const ClusterPlan& plan, int task, int attempt);
 
-// The signal that asks the tasks of a job to end.
+// Returns the signal that asks the tasks of a job to end.
 int StopSignalOf(const msg::JobSpecT& spec);
 
 }  // namespace launcher

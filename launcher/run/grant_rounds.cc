@@ -7,8 +7,8 @@
 namespace launcher {
 namespace {
 
-// Jobs that hear of each change of what others hold; those far behind in the queue hear of it when
-// they are nearer.
+// Number of waiting jobs that are notified of each change of grants; jobs further back in the queue
+// are notified when they move up.
 constexpr std::size_t kWaitingTold = 100;
 
 }  // namespace

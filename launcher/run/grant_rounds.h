@@ -14,21 +14,21 @@
 
 namespace launcher {
 
-// Gives tasks what they wait for: looks what can be granted whenever something was asked for or
-// released, and again and again while a task waits for what others have, who do not tell when they
-// give it back. On the loop's thread.
+// Makes the grants that tasks wait for: checks which are possible after each request and release,
+// and periodically while a task waits for members that other yards hold, because their release
+// gives no notification. Use on the loop's thread.
 class GrantRounds {
  public:
   struct Options {
     // Not owned; both outlive this.
     runtime::EventLoop* loop = nullptr;
     Grants* grants = nullptr;
-    // How often it looks whether others have given something back, while a task waits for that.
+    // How often it checks whether other yards have released a resource, while a task waits for one.
     absl::Duration look_for_others = absl::Milliseconds(500);
-    // Takes all grants that one look has made for a job: each task is told of all before one
-    // starts. Later, from the loop.
+    // Called later, from the loop, with all grants that one Look() has made for a job, because the
+    // environment of each task describes all of them.
     std::function<void(const std::string& job, const std::vector<Grants::Grant>&)> on_granted;
-    // The job may wait for something else now. Called inside Look().
+    // Called inside Look() for a job whose reason to wait may have changed.
     std::function<void(const std::string& job)> on_waits = {};
   };
   explicit GrantRounds(Options options) : options_(std::move(options)) {}
@@ -36,7 +36,7 @@ class GrantRounds {
   GrantRounds(const GrantRounds&) = delete;
   GrantRounds& operator=(const GrantRounds&) = delete;
 
-  // Grants what can be granted now. Call this after each Grants::Request(), Release() and
+  // Makes all grants that are possible now. Call it after each Grants::Request(), Release() and
   // SetNodes().
   void Look();
 
@@ -44,7 +44,7 @@ class GrantRounds {
   void LookAgainForOthers();
 
   const Options options_;
-  runtime::Timer others_timer_;  // Set while a task waits for others.
+  runtime::Timer others_timer_;  // Set while a task waits for members that other yards hold.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -17,7 +17,8 @@ const msg::TaskGroupT* GroupOf(const msg::JobSpecT& spec, const PlannedTask& tas
   return task.group < 0 ? nullptr : spec.groups[static_cast<std::size_t>(task.group)].get();
 }
 
-// The wishes of a job's tasks for resources of this host; a task without wishes is left out.
+// Returns the requests of a job's tasks for resources of this host; a task that requests nothing is
+// left out.
 std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
   std::vector<Resources::TaskWishes> all;
   for (const PlannedTask& task : PlanTasks(spec, {}).tasks) {
@@ -30,7 +31,7 @@ std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
   return all;
 }
 
-// The needs of a job's tasks, by rank.
+// Returns what the tasks of a job need of a node, by rank.
 std::vector<NodeQueue::Need> NeedsOf(const msg::JobSpecT& spec) {
   std::vector<NodeQueue::Need> needs;
   for (const PlannedTask& task : PlanTasks(spec, {}).tasks) {
@@ -104,7 +105,8 @@ void Grants::Request(const JobRow& row, const std::vector<int>& tasks) {
     return;
   }
   auto needs = NeedsOf(row.spec);
-  // The others of a cluster, which go on, know the task by its address.
+  // The other tasks of the cluster go on and know this task by its address, so it must not move to
+  // another node.
   const bool is_bound = !row.spec.gang && row.tasks.size() > 1;
   for (std::size_t rank = 0; is_bound && rank < needs.size(); ++rank) {
     needs[rank].only_on = row.tasks[rank].node;

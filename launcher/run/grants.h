@@ -16,23 +16,24 @@
 
 namespace launcher {
 
-// Tasks wait for resources of this host (resources.h), or, in a job with a pool, for a place on a
-// node (node_queue.h). One thread.
+// The queues in which tasks wait for resources of this host (resources.h) or, in a job with a pool,
+// for a place on a node (node_queue.h). Not thread-safe.
 class Grants {
  public:
-  // As in Resources.
+  // The parameters are those of Resources.
   explicit Grants(std::vector<Resource> there_is, Claims* claims = nullptr)
       : resources_(std::move(there_is), claims) {}
 
-  // Errors are those of Resources::Check() and NodeQueue::Check(), and InvalidArgument: no node of
-  // a pool can give what the job asks for.
+  // Returns the errors of Resources::Check() and NodeQueue::Check(), and InvalidArgument if no node
+  // of the pool can ever provide what the job asks for.
   absl::Status Check(const msg::JobSpecT& spec) const;
-  // The nodes as they are now.
+  // Replaces the list of nodes with their present state.
   void SetNodes(std::vector<NodeQueue::Node> nodes);
 
-  // Takes back what these tasks (by rank) have, and queues them: all that start together in one
-  // call.
+  // Releases what these tasks (by rank) hold, and queues their requests. Tasks that start together
+  // must be passed in one call.
   void Request(const JobRow& row, const std::vector<int>& tasks);
+  // A task that has got its node and resources.
   struct Grant {
     std::string job, task;  // "worker-0"
   };
@@ -40,24 +41,26 @@ class Grants {
   std::vector<Grant> GrantNext();
   // The node and the resources of a task.
   struct Held {
-    std::string node = {};                    // Empty: this host.
+    std::string node = {};                    // Empty for this host.
     std::vector<std::string> resources = {};  // "gpu=0,1"
   };
-  // Nothing: it has been granted nothing, or has released it.
+  // Returns what a task holds; nullopt if it was granted nothing or has released it.
   std::optional<Held> HeldBy(const std::string& job, const std::string& task) const;
+  // Releases what a task holds, or removes it from the queue.
   void Release(const std::string& job, const std::string& task);
-  // A task (by rank) of an earlier launcher has what its row says.
+  // Records that a task (by rank) of an earlier launcher holds the resources in its row.
   void Restore(const JobRow& row, int task);
 
-  // As in Resources.
+  // As in Resources (for these two functions).
   std::vector<std::string> WaitsForOthers() const { return resources_.WaitsForOthers(); }
   std::vector<std::pair<std::string, std::string>> Claimed(const std::string& job,
                                                            const std::string& task) const {
     return resources_.Claimed(job, task);
   }
-  // Why the job still waits, for people; empty if it does not.
+  // Returns a message that says why the job still waits; empty if it does not wait.
   std::string WhyWaiting(const std::string& job) const;
-  // The first `count` jobs that wait for something of this host, and as many that wait for a node.
+  // Returns the first `count` jobs that wait for resources of this host, and the first `count` that
+  // wait for a node.
   std::vector<std::string> Waiting(std::size_t count) const;
   const NodeQueue& nodes() const { return nodes_; }
 

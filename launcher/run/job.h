@@ -15,11 +15,11 @@
 
 namespace launcher {
 
-// Decisions about a job that are still to be stored, and then carried out.
+// Decisions about a job that must still be stored and then carried out.
 struct Decided {
-  bool is_known = false;   // The table's next Flush() comes to the job.
-  bool is_change = false;  // Others are to be told.
-  bool of_job = false;     // The state of the job alone is to be stored,
+  bool is_known = false;   // The table's next Flush() handles the job.
+  bool is_change = false;  // The change must be announced.
+  bool of_job = false;     // The job's own state must be stored,
   std::set<int> tasks;     // and the state of these tasks.
   std::vector<Action> actions;
 };
@@ -27,24 +27,25 @@ struct Decided {
 // The part of a job that exists while the job lives. Most of ten thousand ended jobs are never
 // asked for again, so an ended job soon drops this part, which is more than half of its memory.
 struct JobRun {
-  // Shared with other jobs. Null: not read again since the job has ended.
+  // Shared with other jobs. Null if it has not been read from the store since the job ended.
   std::shared_ptr<const FromCaller> caller = nullptr;
   JobRules rules;
   ClusterPlan plan;
   std::vector<std::unique_ptr<TaskRun>> tasks = {};
-  std::set<int> granted = {};  // Tasks with a place, and without a port there yet.
+  std::set<int> granted = {};  // Tasks that have a node but no port on it yet.
   Decided decided = {};
 };
 
-// Everything that the table (job_table.h) knows of one job. On the loop's thread.
+// One job of the table (job_table.h): its row, and its state at run time. Use on the loop's thread.
 struct Job {
-  JobRow row;                             // Its spec is without what is from its caller.
-  std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
-  std::int64_t failures_since_us = 0;     // Earlier ones were cured by a restart.
+  JobRow row;                             // Its spec lacks the caller's part, see FromCaller.
+  std::unique_ptr<JobRun> run = nullptr;  // May be null once the job has ended.
+  // Failures before this time were followed by a restart and are ignored.
+  std::int64_t failures_since_us = 0;
   std::int64_t time_over_us = 0;
-  runtime::Timer timer;       // The supervisor's.
-  runtime::Timer end_timer;   // When its time is over.
-  runtime::Timer tell_timer;  // When its changes are told.
+  runtime::Timer timer;       // The job's timer of the supervisor.
+  runtime::Timer end_timer;   // Fires when its time limit has passed.
+  runtime::Timer tell_timer;  // Fires when its collected changes are announced.
 };
 
 }  // namespace launcher

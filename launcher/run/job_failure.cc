@@ -12,7 +12,7 @@
 namespace launcher {
 namespace {
 
-// The last attempt of each task, by rank.
+// Returns the end of the last attempt of each task, by rank.
 std::vector<TaskEnd> EndsOf(const Job& job, const std::string& state_directory) {
   std::vector<TaskEnd> ends;
   const msg::JobT message = JobMessage(job.row, state_directory);

@@ -9,9 +9,9 @@
 
 namespace launcher {
 
-// Why a job fails: the first failure among its tasks (root_cause.h) with the last lines of that
-// task's output, or its time that is over. Nothing if the job does not fail. The job has its
-// JobRun. Blocks for the log files in `state_directory`. On the loop's thread.
+// Returns why a job fails: the first failure among its tasks (root_cause.h) with the last lines of
+// that task's output, or its time limit; nullopt if the job does not fail. The job must have its
+// JobRun. Blocks on the log files in `state_directory`. Use on the loop's thread.
 std::optional<msg::FailureT> FailureOf(const Job& job, const std::string& state_directory);
 
 }  // namespace launcher

@@ -16,51 +16,53 @@
 
 namespace launcher {
 
-// The ports that jobs have until they end: held on this host (held_ports.h) or, for a job with a
-// pool, on the nodes of its tasks (pool_ports.h). On the loop's thread.
+// The ports that jobs hold until they end: on this host (held_ports.h) or, for a job with a pool,
+// on the nodes of its tasks (pool_ports.h). Use on the loop's thread.
 class JobPorts {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;         // Not owned; outlives this.
-    OtherHosts* hosts = nullptr;                // Null: no job has a pool. The same.
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
+    // Not owned; outlives this. Null if no job has a pool.
+    OtherHosts* hosts = nullptr;
     std::vector<HeldPorts::Range> ranges = {};  // As in HeldPorts::Options.
     std::function<double()> random;             // In [0, 1).
-    // All jobs there are.
+    // Returns the rows of all jobs.
     std::function<std::vector<const JobRow*>()> rows;
   };
   explicit JobPorts(Options options);
 
-  // The ports of a new job: as many as PortsNeeded() says. With a pool they are 0, as its nodes
-  // give them later (Ask). Errors are those of HeldPorts::Take().
+  // Takes PortsNeeded() ports for a new job. With a pool they are all 0, since the nodes provide
+  // them later (Ask). Returns the errors of HeldPorts::Take().
   absl::StatusOr<std::vector<int>> Take(const JobRow& row);
-  // Holds the ports that the row has. FailedPrecondition if another job has one of them; all others
-  // are this job's then. Does nothing for a job with a pool.
+  // Holds the ports in the row. FailedPrecondition if another job holds one of them; the others are
+  // taken all the same. Does nothing for a job with a pool.
   absl::Status TakeUp(const JobRow& row);
-  // Holds the ports of all live jobs. An earlier launcher that could not store the end of a job may
-  // have given its ports to the next one: they are that one's, which was started later.
+  // Holds the ports of all live jobs. An earlier launcher that failed to store the end of a job may
+  // have given its ports to another job; the job that started last gets them.
   void TakeUpAll();
-  // The job has ended.
+  // Releases the ports of a job that has ended.
   void Release(const JobRow& row);
 
-  // The program of a task binds these ports alone: nobody holds them on this host until TakeBack().
-  // Neither does anything for a job with a pool.
+  // Stops holding ports on this host that the program of a task binds exclusively, until
+  // TakeBack(). Both do nothing for a job with a pool.
   void LetGo(const JobRow& row, const std::vector<int>& ports);
   void TakeBack(const JobRow& row, const std::vector<int>& ports);
 
-  // Asks the nodes on which the tasks of a job with a pool have places for its ports. `done` is
-  // called later, with as many ports as the row has, in its order (0: that task has no place yet);
-  // never, if the job is released or asks again.
+  // Requests the ports of a job with a pool from the nodes of its tasks. Calls `done` later with as
+  // many ports as the row has, in the same order (0 for a task without a node); never if the job is
+  // released or asks again first.
   void Ask(const JobRow& row, std::function<void(std::vector<int> ports)> done);
-  // Tells a node which jobs have ports there.
+  // Tells a node which jobs hold ports there, so that it releases all others.
   void KeepOn(const std::string& node);
 
  private:
   const Options options_;
   HeldPorts held_;        // On this host.
-  PoolPorts pool_ports_;  // On nodes.
+  PoolPorts pool_ports_;  // Held on nodes.
 };
 
-// The ports of one task: the port of its address and, for rank 0, the master port of the plan.
+// Returns the ports of one task: the port of its address and, for rank 0, the master port of the
+// plan.
 std::vector<int> PortsOfTask(const JobRow& row, const ClusterPlan& plan, int task);
 
 }  // namespace launcher

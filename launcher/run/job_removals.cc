@@ -7,8 +7,8 @@
 namespace launcher {
 namespace {
 
-// Removes as much of the folder as can be removed; what is left is in nobody's way. False if it
-// gave up. Blocks.
+// Removes as much of a folder as possible; the rest does no harm. Returns false if `gives_up` was
+// set. Blocks.
 bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) {
   std::error_code ignored;
   std::filesystem::directory_iterator entry(folder, ignored), end;

@@ -26,30 +26,31 @@
 #include "runtime/text/random_id.h"
 
 // Always true between two callbacks of the loop:
-// - Decide() (supervisor.h) is the only place that changes a job's status; Feed() calls it. Its
-//   actions wait in Job::run->decided and are carried out by Flush() alone, after the rows they
-//   follow from are stored: a launcher that is killed in between decides the same again.
-// - A job is in decided_ exactly while its run->decided.is_known is set, and Flush() empties both
-//   at the end of the turn (a change to Running may wait some milliseconds for others).
-// - A job that has not ended has a JobRun with its caller's part; an ended one keeps its JobRun
-//   only until its shims have left and nothing of it is decided (PutAside).
+// - Only Decide() (supervisor.h) changes a job's status; Feed() calls it. Its actions wait in
+//   Job::run->decided, and only Flush() carries them out, after it has stored the rows that they
+//   follow from. A launcher that is killed in between makes the same decisions again.
+// - A job is in decided_ exactly while its run->decided.is_known is set. Flush() clears both at the
+//   end of the loop's turn (a change to Running may wait some milliseconds, to be stored with
+//   others).
+// - A job that has not ended has a JobRun, whose `caller` is set. An ended job keeps its JobRun
+//   only until its shims have left and none of its decisions is pending (PutAside).
 // - The end of an attempt is acknowledged to its shim after it is stored. Until the shim has left,
-//   the attempt is in retired_, and nowhere else.
+//   retired_ is the only owner of the attempt.
 // - A live job holds its ports, and its tasks with `granted` set hold their resources.
-// - Callbacks that are posted to the loop look at *alive_ first, and find their job by its id: it
-//   may be gone.
+// - Callbacks that are posted to the loop check *alive_ first, and look up their job by its id,
+//   since it may have been removed.
 
 namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
-// Work that nobody waits for is done this much later: it would hold up a task that is about to
-// start, or to start again.
+// Delay of work that no one waits for, so that it does not hold up a task that is about to start or
+// restart.
 constexpr absl::Duration kPause = absl::Milliseconds(3);
-// Changes of a job of many tasks are told together.
+// Changes of a job with many tasks are collected and announced together.
 constexpr std::size_t kManyTasks = 16;
 constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
-// Programs that begin to run soon after each other are stored together.
+// Changes to Running within this time are stored in one transaction.
 constexpr absl::Duration kRunningPause = absl::Milliseconds(10);
 constexpr absl::Duration kForgettingPause = absl::Minutes(1);
 
@@ -62,7 +63,7 @@ TaskRun& TaskOf(Job& job, int task) { return *job.run->tasks[static_cast<std::si
 
 }  // namespace
 
-// ---- The beginning
+// ---- Opening, and re-adoption of jobs
 
 absl::StatusOr<std::unique_ptr<JobTable>> JobTable::Open(Options options) {
   std::unique_ptr<JobTable> table(new JobTable(std::move(options)));
@@ -110,7 +111,8 @@ JobTable::JobTable(Options options)
 
 JobTable::~JobTable() {
   if (options_.hosts != nullptr) options_.hosts->OnChange({});
-  if (flush_timer_.is_set() && !flush_comes_) Flush();  // (These decisions are only to be stored.)
+  // (Decisions that only wait for flush_timer_ have no actions.)
+  if (flush_timer_.is_set() && !flush_comes_) Flush();
   *alive_ = false;
 }
 
@@ -198,7 +200,7 @@ absl::Status JobTable::Prepare() {
   for (const auto& [id, job] : jobs_) {
     if (!job->row.has_ended()) Restore(*job);
   }
-  // Jobs that wait for resources ask for them in the order in which they did before.
+  // Jobs that wait for resources ask for them in the same order as under the earlier launcher.
   std::vector<Job*> in_order;
   for (const auto& [id, job] : jobs_) in_order.push_back(job.get());
   std::sort(in_order.begin(), in_order.end(),
@@ -235,7 +237,8 @@ absl::Status JobTable::MakeWhole(Job& job) {
   return absl::OkStatus();
 }
 
-// Not from inside a callback of one of its tasks. Does nothing if it still has something to do.
+// Drops the JobRun of an ended job, unless it still has work to do. Must not be called from a
+// callback of one of the job's tasks.
 void JobTable::PutAside(Job& job) {
   if (job.run == nullptr || !job.row.has_ended() || job.run->decided.is_known) return;
   if (!retired_.HasOf(job.row.id)) job.run = nullptr;
@@ -248,13 +251,13 @@ void JobTable::PutAsideLater(const Job& job) {
   });
 }
 
-// Null if there is no such job (any more).
+// Returns null if the job does not exist or was removed.
 Job* JobTable::Find(const JobRow& row) const {
   const auto found = jobs_.find(row.id);
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
-// Null: there is no such job (any more), or it has ended.
+// Returns the JobRun of a job; null if the job does not exist or has ended.
 JobRun* JobTable::RunOf(const std::string& job) const {
   const auto found = jobs_.find(job);
   return found == jobs_.end() ? nullptr : found->second->run.get();
@@ -266,7 +269,8 @@ void JobTable::Add(std::unique_ptr<Job> job) {
   ++stats_.jobs;
 }
 
-// An earlier launcher has stored the end of these attempts, but may not have told their shims.
+// Acknowledges attempts whose end an earlier launcher has stored but may not have acknowledged to
+// their shims.
 void JobTable::LetGo(const Job& job) {
   for (int task = 0; task < static_cast<int>(job.row.tasks.size()); ++task) {
     for (const AttemptRow& row : job.row.tasks[static_cast<std::size_t>(task)].attempts) {
@@ -276,7 +280,8 @@ void JobTable::LetGo(const Job& job) {
   }
 }
 
-// Restores the resources that a job of an earlier launcher has, before any job asks for some.
+// Restores the grants of a job of an earlier launcher; called for all jobs before any of them makes
+// a request.
 void JobTable::Restore(const Job& job) {
   for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
     const TaskStatus& status = job.row.status.tasks[i];
@@ -285,7 +290,7 @@ void JobTable::Restore(const Job& job) {
   }
 }
 
-// A job of an earlier launcher.
+// Re-adopts the tasks of a job of an earlier launcher.
 void JobTable::TakeUp(Job& job) {
   ++stats_.live;
   SetEndTimer(job);
@@ -304,7 +309,7 @@ void JobTable::TakeUp(Job& job) {
   }
 }
 
-// Says how long the tasks of an earlier launcher were without one.
+// Logs how long it took to re-adopt all tasks of an earlier launcher.
 void JobTable::NoteTakenUp(TaskRun* task) {
   if (being_taken_up_.erase(task) == 0 || !being_taken_up_.empty()) return;
   LOG(INFO) << "took up " << stats_.adopted << " tasks of an earlier launcher in "
@@ -362,7 +367,7 @@ absl::Status JobTable::CheckRoom(const JobRow& row) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("there are ", jobs_.size(), " jobs already: remove ended ones"));
   }
-  // The longest of the sockets' paths must fit.
+  // The longest socket path must fit into sockaddr_un.
   std::size_t longest_name = 0;
   for (const TaskRow& task : row.tasks) longest_name = std::max(longest_name, task.name().size());
   const auto longest = absl::StrCat(options_.locations.runtime_directory, "/tasks/", row.id, ".",
@@ -381,16 +386,16 @@ absl::Status JobTable::CheckRoom(const JobRow& row) const {
   return absl::OkStatus();
 }
 
-// ---- Jobs that wait for others, and that come back
+// ---- Order of jobs (`after`), and autostart
 
 const JobRow* JobTable::NewestOf(const std::string& name) const {
   const auto id = FindJob(name);
   const JobRow* const row = id.ok() ? Row(*id) : nullptr;
-  // (Not by a prefix of its id, which another job may have tomorrow.)
+  // (A prefix of an id does not count: another job may have it tomorrow.)
   return row != nullptr && (row->id == name || row->spec.name == name) ? row : nullptr;
 }
 
-// Tells a job that waits how the jobs stand that it waits for.
+// Feeds a waiting job the state of the jobs that it waits for.
 void JobTable::FeedOrder(Job& job) {
   if (job.run == nullptr || !job.run->rules.waits_for_jobs || job.row.status.jobs_came ||
       job.row.has_ended()) {
@@ -399,7 +404,7 @@ void JobTable::FeedOrder(Job& job) {
   const Event event =
       OrderOf(job.row.spec, [this](const std::string& name) { return NewestOf(name); });
   if (std::holds_alternative<event::JobsCame>(event) && HasNotBegun(job.row)) {
-    BeginTime(BothClocks(), &job.row);  // It may run from now on.
+    BeginTime(BothClocks(), &job.row);  // Its time limit starts now.
     if (jobs_.contains(job.row.id)) SetEndTimer(job);
   }
   Feed(job, event);
@@ -421,7 +426,7 @@ void JobTable::NoteWaiting(const Job& job) {
   }
 }
 
-// A job that the end of the yard has ended, under the next launcher.
+// Starts a job again that ended because the yard went down.
 void JobTable::ComeBack(Job& job) {
   if (!job.row.spec.autostart) return;
   absl::Status may = MakeWhole(job);
@@ -441,7 +446,7 @@ void JobTable::BeginLiveness(TaskRun* task) {
   const msg::ProbeT* const probe = row.liveness(task_row);
   if (probe == nullptr || liveness_.contains(task)) return;
   const AttemptRow& attempt = task_row.attempts.back();
-  if (!attempt.node.empty() && IsProbeOfItsHost(*probe)) return;  // Its node looks.
+  if (!attempt.node.empty() && IsProbeOfItsHost(*probe)) return;  // Its node runs the probe.
   Liveness::Options options{.loop = options_.loop, .probe = *probe};
   options.own_address = task_row.address;
   options.heartbeat_file =
@@ -473,7 +478,7 @@ void JobTable::OnProbeFailed(TaskRun* task, const std::string& reason) {
 // Decides what follows from one event. Flush() stores all decisions of one turn of the loop in one
 // transaction, and only then carries them out.
 void JobTable::Feed(Job& job, const Event& event) {
-  if (job.run == nullptr) return;  // Ended; a restart makes it whole first.
+  if (job.run == nullptr) return;  // The job has ended; a restart calls MakeWhole() first.
   const bool had_ended = job.row.has_ended();
   const auto phase = job.row.status.phase;
   Decision decision =
@@ -499,8 +504,8 @@ void JobTable::Feed(Job& job, const Event& event) {
   const bool of_job =
       decision.job_changed || has_ended != had_ended || had_failure != (job.row.failure != nullptr);
   if (!of_job && decision.changed.empty() && decision.actions.empty()) return;
-  // If this launcher is killed before it has stored that a program runs, the next one hears it from
-  // the shim.
+  // If this launcher is killed before it has stored that a program runs, the next one learns it
+  // from the shim.
   const bool can_wait =
       std::holds_alternative<event::Running>(event) && !of_job && decision.actions.empty();
   Decided& decided = Change(job, can_wait ? kRunningPause : absl::ZeroDuration());
@@ -510,7 +515,8 @@ void JobTable::Feed(Job& job, const Event& event) {
   decided.actions.insert(decided.actions.end(), decision.actions.begin(), decision.actions.end());
 }
 
-// `within`: what was decided before and is only to be stored may wait for more.
+// Returns the pending decisions of a job, and schedules a Flush() within `within`: decisions
+// without actions can wait, to be stored together with later ones.
 Decided& JobTable::Change(Job& job, absl::Duration within) {
   if (!std::exchange(job.run->decided.is_known, true)) decided_.push_back(&job);
   if (within == absl::ZeroDuration()) {
@@ -521,7 +527,7 @@ Decided& JobTable::Change(Job& job, absl::Duration within) {
   return job.run->decided;
 }
 
-// At the end of this turn.
+// Schedules Flush() for the end of this turn of the loop.
 void JobTable::FlushSoon() {
   if (std::exchange(flush_comes_, true)) return;
   options_.loop->Post([this, alive = alive_] {
@@ -529,7 +535,7 @@ void JobTable::FlushSoon() {
   });
 }
 
-// Stores what was decided, then does it.
+// Stores all pending decisions, then carries them out.
 void JobTable::Flush() {
   flush_comes_ = false;
   flush_timer_.Cancel();
@@ -551,7 +557,7 @@ void JobTable::Flush() {
     if (decided.is_change) changed.push_back(job->row.id);
   }
   for (const std::string& id : changed) {
-    // (An observer that is told of one job may remove another.)
+    // (An observer of one job may remove another job.)
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
     if (found->second->row.has_ended()) PutAsideLater(*found->second);
@@ -587,14 +593,15 @@ void JobTable::NoteEnd(Job& job, bool had_ended) {
   }
 }
 
-// Once it is clear that the job fails; again when it has ended, with what followed.
+// Sets the job's failure once it is clear that the job fails, and again, with all consequences,
+// when the job has ended.
 void JobTable::NoteFailure(Job& job) {
   if (job.row.failure != nullptr && !job.row.has_ended()) return;
   auto failure = FailureOf(job, options_.locations.state_directory);
   if (failure) job.row.failure = std::make_unique<msg::FailureT>(*std::move(failure));
 }
 
-// ---- What tasks share
+// ---- Grants and ports
 
 void JobTable::AskForGrants(Job& job, const std::vector<Action>& actions) {
   std::vector<int> tasks;
@@ -607,7 +614,8 @@ void JobTable::AskForGrants(Job& job, const std::vector<Action>& actions) {
   grant_rounds_.Look();
 }
 
-// A gang keeps what it has until it ends: its next run needs the same.
+// Releases what ended tasks hold. A gang keeps its resources until the job ends, since a restart
+// needs the same ones.
 void JobTable::ReleaseGrants(Job& job, const std::set<int>& changed) {
   const bool whole = job.row.has_ended();
   if (job.run->rules.gang && !whole) return;
@@ -627,7 +635,7 @@ void JobTable::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
   std::vector<int> granted;
   std::set<std::string> left;  // Nodes.
   for (const Grants::Grant& grant : grants) {
-    // It may have been released in the meantime, and perhaps asked for again.
+    // The grant may have been released in the meantime, and perhaps requested again.
     auto held = grants_.HeldBy(job.row.id, grant.task);
     const auto task = TaskNamed(job.row, grant.task);
     if (!task.ok() || !held) continue;
@@ -646,7 +654,7 @@ void JobTable::NoteGrants(Job& job, const std::vector<Grants::Grant>& grants) {
   AskForPorts(job);
 }
 
-// Each task of a pool that has a place has its ports there before it starts.
+// Requests the ports of tasks that have a node; a task of a pool starts only once it has them.
 void JobTable::AskForPorts(Job& job) {
   ports_.Ask(job.row, [this, id = job.row.id](std::vector<int> ports) {
     if (RunOf(id) == nullptr) return;
@@ -666,13 +674,14 @@ void JobTable::AskForPorts(Job& job) {
 void JobTable::BeginGranted(Job& job, const std::vector<int>& granted) {
   if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job.row)) {
     BeginTime(BothClocks(), &job.row);
-    Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
+    // The next launcher needs the start of the time limit.
+    Change(job, absl::ZeroDuration()).of_job = true;
     SetEndTimer(job);
   }
   for (const int task : granted) Feed(job, event::Granted{task});
 }
 
-// The addresses of the tasks are those of their nodes.
+// Updates the addresses of the tasks to those of their nodes.
 void JobTable::NoteHosts(Job& job) {
   std::vector<std::string> hosts;
   for (const TaskRow& task : job.row.tasks) {
@@ -709,13 +718,13 @@ std::vector<int> JobTable::PortsOf(const Job& job, int task) const {
   return PortsOfTask(job.row, job.run->plan, task);
 }
 
-// ---- Actions
+// ---- Actions of the supervisor
 
 void JobTable::SetEndTimer(Job& job) {
   const auto left = TimeLeft(job.row, BothClocks());
   if (!left) return;
   job.end_timer.Start(options_.loop, *left, [this, entry = &job] {
-    if (HasNotBegun(entry->row)) return;  // Its time begins with its first grant.
+    if (HasNotBegun(entry->row)) return;  // Its time limit starts with its first grant.
     entry->time_over_us = WallUs();
     const auto limit = absl::Milliseconds(entry->row.spec.max_run_time_ms);
     Feed(*entry,
@@ -738,7 +747,7 @@ void JobTable::Carry(Job& job, const action::StopAttempt& stop) {
 }
 
 void JobTable::Carry(Job& job, const action::SetTimer& timer) {
-  // (No job is removed while a timer of it is set: it has not ended.)
+  // (The pointer stays valid: a job with a timer has not ended, and only ended jobs are removed.)
   const auto fired = [this, entry = &job, task = timer.task] {
     Feed(*entry, event::TimerFired{task});
   };
@@ -766,15 +775,15 @@ void JobTable::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Atte
   Job& job = *Find(task->job());
   const TaskStatus& status = job.row.status.tasks[static_cast<std::size_t>(task->task())];
   if (status.state == msg::TaskState::Starting && end.state.failure.empty() && end.state.pid != 0) {
-    Feed(job, event::Running{task->task()});  // It was quicker than its first message.
+    Feed(job, event::Running{task->task()});  // The program ended before its first message arrived.
   }
   if (attempt != nullptr) {
     retired_.Add(job.row.id, std::move(attempt));
     FlushSoon();
   }
   ports_.TakeBack(job.row, PortsOf(job, task->task()));
-  // While the launcher was away somebody has ended it: the machine, which tells all processes to
-  // leave, or `yard down`, which found no launcher.
+  // True if something else ended the task while no launcher ran: a shutdown of the machine, which
+  // signals all processes, or a `yard down` that found no launcher.
   const bool was_told =
       !end.state.unasked && end.state.failure.empty() && status.stop == StopCause::kNone;
   const int by = end.state.signal;
@@ -785,7 +794,7 @@ void JobTable::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Atte
       (end.lost || end.shim_lost || was_told || (was_swept && !end.state.out_of_memory));
   const std::string& node = at.attempts.back().node;
   const NodeQueue::Node* const place = grants_.nodes().Find(node);
-  // A task that starts again leaves a node that takes no tasks any more.
+  // If the node takes no more tasks, the next attempt needs another node.
   const bool is_gone = !node.empty() && (end.lost || place == nullptr || !place->takes_tasks);
   Feed(job, event::Ended{.task = task->task(),
                          .success = end.success(),
@@ -811,7 +820,7 @@ void JobTable::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
                       });
 }
 
-// ---- What others ask for
+// ---- Requests of clients
 
 const JobRow* JobTable::Row(const std::string& id) const {
   const auto found = jobs_.find(id);
@@ -886,7 +895,7 @@ absl::Status JobTable::Stop(const Named& named, absl::Duration grace, std::strin
       if (yard_ends && is_there) options_.hosts->LoseSoonIfAway(task.attempts.back().node);
     }
   }
-  Flush();  // It is promised.
+  Flush();  // The caller's reply promises that the stop is stored.
   return absl::OkStatus();
 }
 
@@ -902,7 +911,7 @@ absl::Status JobTable::Restart(const Named& named, absl::Duration grace) {
     return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is being removed"));
   }
   if (job.row.has_ended()) {
-    PutAsideLater(job);  // Unless it goes on.
+    PutAsideLater(job);  // Takes effect only if the restart fails.
     if (const absl::Status whole = MakeWhole(job); !whole.ok()) return whole;
     if (const absl::Status taken = ports_.TakeUp(job.row); !taken.ok()) {
       ports_.Release(job.row);
@@ -943,7 +952,7 @@ void JobTable::Remove(const std::string& id, std::function<void(const absl::Stat
   removals_.Remove(id, std::move(done));
 }
 
-// Its folder is gone.
+// Its folder was removed.
 absl::Status JobTable::ForgetJob(const std::string& id) {
   Flush();
   if (absl::Status removed = store_->Remove(id); !removed.ok()) return removed;
@@ -958,7 +967,7 @@ absl::Status JobTable::ForgetJob(const std::string& id) {
   return absl::OkStatus();
 }
 
-// Now, and again after a while.
+// Removes old ended jobs, now and then once a minute.
 void JobTable::ForgetOld() {
   forget_timer_.Start(options_.loop, kForgettingPause, [this] { ForgetOld(); });
   const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
@@ -977,9 +986,9 @@ void JobTable::ForgetOld() {
   });
 }
 
-// ---- What others are told
+// ---- Storing and announcing changes
 
-// The tasks go on if it fails: what cannot be stored now is found out again from their shims.
+// If saving fails, the tasks go on: the next launcher learns from their shims what was not stored.
 void JobTable::Save(const std::vector<JobStore::Change>& changes) {
   Fault("before save");
   const auto saved = store_->Save(changes);

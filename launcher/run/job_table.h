@@ -51,11 +51,11 @@
 
 namespace launcher {
 
-// Every job the launcher knows: starts, watches, restarts and stops their tasks, and keeps what
-// it knows in the store before it acts on it. On the loop's thread.
+// All jobs of the launcher: starts, watches, restarts and stops their tasks. Every decision is
+// stored before it is carried out. Use on the loop's thread.
 //
-// A JobTable that is destroyed (or whose process is killed at any instant) leaves its tasks to
-// their shims; the next one on the same state takes them up.
+// When a JobTable is destroyed (or its process is killed at any instant), its tasks go on under
+// their shims; the next JobTable on the same state re-adopts them.
 class JobTable {
  public:
   struct Options {
@@ -64,36 +64,40 @@ class JobTable {
     runtime::ThreadPool* pool = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
-    // As JobStore::OpenIn() has opened it; null: the table opens it.
+    // A store that JobStore::OpenIn() has opened; if null, the table opens it.
     std::unique_ptr<JobStore> store = nullptr;
     std::string shim_path;                 // The path of yard-shim.
     std::vector<Resource> resources = {};  // Resources that tasks share.
-    // Where the tasks of jobs with a pool run. Null: nowhere. Not owned; outlives the table.
+    // The nodes on which tasks of jobs with a pool run; null if there are no nodes. Not owned;
+    // outlives the table.
     OtherHosts* hosts = nullptr;
-    // Claims of launchers of other yards to those resources, too. Null: nobody else has some. Not
-    // owned; outlives the table.
+    // Locks by which the launchers of several yards share those resources; null if no other yard
+    // uses them. Not owned; outlives the table.
     MachineLocks* machine_locks = nullptr;
-    // How often the table looks whether others have given something back, while a task waits for
-    // it.
+    // How often the table checks whether other yards have released a resource, while a task waits
+    // for one.
     absl::Duration look_for_others = absl::Milliseconds(500);
-    // Limits of every task that does not ask for a limit of that name.
+    // Process limits that apply unless the task sets a limit of the same name.
     std::vector<ProcessLimit> limits = {};
-    // A task that was given no GPU sees none (unless its job has share_sets).
+    // A task that was granted no GPU sees none (unless its job has share_sets).
     bool hides_gpus = false;
     std::vector<HeldPorts::Range> port_ranges = {};  // As in HeldPorts::Options.
-    // Ended jobs are forgotten, with their folders, once they are older or more than this; the
-    // oldest first.
+    // Ended jobs are removed, with their folders, once they ended longer ago than `keep_for`, or,
+    // oldest first, while there are more than `keep_count`.
     absl::Duration keep_for = absl::Hours(7 * 24);
     std::size_t keep_count = 10'000;
-    std::function<double()> random;  // In [0, 1); spreads restarts. Unset: the kernel's.
-    // Every change of a job, and whole lines of output, which log_record.h can read before they
-    // are told; on the loop's thread. Optional. `from`: where the attempt's lines before these
-    // end, 0 if these are its first; further on where lines were left out.
+    // Returns a number in [0, 1) for the jitter of restart delays. Unset: the kernel's random
+    // source.
+    std::function<double()> random;
+    // Called on the loop's thread for every change of a job and for whole lines of output; the
+    // lines are in the log files before the call, so that log_record.h can read them. Optional.
+    // `from` is the byte offset at which the previously reported lines of the attempt end, 0 for
+    // its first lines; it is larger if lines were left out.
     std::function<void(msg::JobT)> on_job;
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines;
-    // A task is at a barrier and says so in this line on its report channel. `answer` takes the
-    // line it gets; on the loop's thread, at most once, any time. The same id: the same arrival.
-    // Optional.
+    // Called when a task arrives at a barrier, with the line that it wrote to its report channel.
+    // Call `answer` with the line that the task gets: on the loop's thread, at most once, at any
+    // later time. Calls with the same id are the same arrival. Optional.
     struct BarrierLine {
       std::string id;
       std::string task;  // "JOB/worker-0"
@@ -101,74 +105,79 @@ class JobTable {
     };
     std::function<void(const BarrierLine&, std::function<void(std::string)> answer)> on_barrier =
         {};
-    // Called at each named point between two durable steps: a test kills itself there.
+    // Called at each named point between two durable steps, at which a test can kill the process.
     std::function<void(std::string_view point)> fault = {};
   };
-  // Loads the state and takes up every task of an earlier launcher.
+  // Loads the state and re-adopts every task of an earlier launcher.
   static absl::StatusOr<std::unique_ptr<JobTable>> Open(Options options);
   ~JobTable();
   JobTable(const JobTable&) = delete;
   JobTable& operator=(const JobTable&) = delete;
 
-  // Makes the job durable, then starts it. The same request id again answers with the same job.
-  // InvalidArgument: see CheckJobSpec and CheckCluster; NotFound: a job that it starts after;
-  // AlreadyExists: a live job has this name;
-  // FailedPrecondition: it asks for more resources than there are; ResourceExhausted: there are
-  // too many jobs, or no more ports.
+  // Stores the job, then starts it. Idempotent: the same request id returns the same job. Errors:
+  // InvalidArgument as from CheckJobSpec() and CheckCluster(); NotFound if a job that it starts
+  // after does not exist; AlreadyExists if a live job has the same name; FailedPrecondition if it
+  // asks for more resources than exist; ResourceExhausted if there are too many jobs or no free
+  // ports.
   absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec);
 
-  // A job is named by its id, its name (the live job of that name, else the newest), or a unique
-  // prefix of its id; one of its tasks by that, "/" and its own name. NotFound, or
-  // FailedPrecondition listing the jobs an ambiguous prefix stands for.
+  // Finds a job by its id, its name (the live job with that name, else the newest), or a unique
+  // prefix of its id; finds a task by such a name of its job, "/" and the task's name. NotFound if
+  // nothing matches; FailedPrecondition, with the matching jobs, if a prefix is ambiguous.
   struct Named {
     std::string job;
     int task = kWholeJob;
   };
   absl::StatusOr<Named> Find(const std::string& name) const;
-  // The row of a job by its exact id; null if there is no such job (any more).
+  // Returns the row of a job by its exact id; null if the job does not exist or was removed.
   const JobRow* Row(const std::string& id) const;
-  // All, in the order of their ids; good until a job is removed.
+  // Returns all rows, sorted by id; the pointers are valid until a job is removed.
   std::vector<const JobRow*> Rows() const;
-  // As others see it: without its environment.
+  // Converts a row to a message, without its environment.
   msg::JobT Message(const JobRow& row) const;
-  // Oldest first.
+  // Returns the jobs that match `options`, oldest first.
   std::vector<msg::JobT> List(const JobListOptions& options) const;
-  // The environment that a job was launched with, without what its task types add: "NAME=value"
-  // each, secrets and all. If the job has ended, it is read from the store.
+  // Returns the environment with which a job was launched, as "NAME=value", without the variables
+  // that its task groups add. It includes secrets. For an ended job it is read from the store,
+  // which blocks.
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const;
 
-  // In these calls the named job or task must exist; zero grace: the job's own. Stop() asks it to
-  // stop. Tasks that have ended stay as they are.
-  // `yard_ends`: the yard goes down, and a job with `autostart` comes back with the next launcher.
+  // In the next three functions the named job or task must exist, and a grace of zero stands for
+  // the job's own. Stop() asks the job or task to stop; it does not affect tasks that have ended.
+  // `yard_ends` says that the yard goes down: a job with `autostart` then starts again with the
+  // next launcher.
   absl::Status Stop(const Named& named, absl::Duration grace, std::string reason,
                     bool yard_ends = false);
-  // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends, or,
-  // if it has ended, while a live job has one of its ports or it is being removed.
+  // Stops the running tasks of the job (or the named task), and then starts all tasks of it again.
+  // FailedPrecondition while the job is ending; or, if it has ended, while a live job holds one of
+  // its ports or while it is being removed.
   absl::Status Restart(const Named& named, absl::Duration grace);
-  // Sends a signal to the process groups of what runs of it: the names of those tasks.
+  // Sends a signal to the process groups of the running tasks, and returns the names of these
+  // tasks.
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal);
-  // Removes its folder in the launcher's state, on a thread of the pool, then forgets it. `done` is
-  // called on the loop's thread, perhaps at once; never, if the table is destroyed before (then the
-  // job is still there). FailedPrecondition while it lives.
+  // Removes the job's folder in the launcher's state, on a thread of the pool, and then the job.
+  // Calls `done` on the loop's thread, possibly before Remove() returns; never if the table is
+  // destroyed first, and then the job still exists. FailedPrecondition while the job lives.
   void Remove(const std::string& id, std::function<void(const absl::Status&)> done);
-  // The process is about to end: gives up removals (Cancelled; what is not removed by now can be
-  // removed again), so that no thread of the pool is kept.
+  // Cancels all removals, so that they do not keep threads of the pool while the process ends. They
+  // end with Cancelled, and their jobs can be removed again later.
   void GiveUpRemovals() { removals_.GiveUp(); }
 
-  // Calls `changed` after every change of a job and every growth of its output, until
-  // Forget(). A removal of the job is a change, too.
+  // Calls `changed` after every change of a job and whenever its output grows, until Forget(). The
+  // removal of the job counts as a change.
   using ObserverId = JobObservers::Id;
   ObserverId Observe(const std::string& id, std::function<void()> changed) {
     return observers_.Add(id, std::move(changed));
   }
   void Forget(ObserverId observer) { observers_.Forget(observer); }
 
+  // Statistics: `jobs`, `live` and `at_hand` are present numbers; the others count since the start.
   struct Stats {
     std::uint64_t jobs = 0, live = 0, attempts = 0, adopted = 0, lost = 0;
-    std::uint64_t at_hand = 0;  // Jobs that live, or have ended a moment ago.
+    std::uint64_t at_hand = 0;  // Jobs that live or ended a moment ago, which are fully in memory.
   };
   Stats GetStats() const;
-  // The queue for nodes says who has which place there.
+  // Returns the queue for nodes, which knows the places that tasks hold on nodes.
   const NodeQueue& nodes() const { return grants_.nodes(); }
 
  private:
@@ -207,7 +216,7 @@ class JobTable {
   void Flush();
   void CarryOut(Job& job, const Decided& decided);
   void NoteEnd(Job& job, bool had_ended);
-  void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() does, for all together.
+  void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() handles these actions together.
   void Carry(Job& job, const action::StartAttempt& start);
   void Carry(Job& job, const action::StopAttempt& stop);
   void Carry(Job& job, const action::SetTimer& timer);
@@ -250,18 +259,19 @@ class JobTable {
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
   SharedCallers callers_;
-  std::vector<Job*> decided_;  // Jobs with something in `decided`.
+  std::vector<Job*> decided_;  // Jobs with pending decisions.
   bool flush_comes_ = false;
   runtime::Timer flush_timer_;
-  std::set<const TaskRun*> being_taken_up_;                       // Not found yet.
+  // Tasks of an earlier launcher that are not yet found running or ended.
+  std::set<const TaskRun*> being_taken_up_;
   std::set<std::string> waiting_;                                 // Jobs that wait for other jobs.
-  std::map<const TaskRun*, std::unique_ptr<Liveness>> liveness_;  // Attempts that run have one.
+  std::map<const TaskRun*, std::unique_ptr<Liveness>> liveness_;  // The probes of running attempts.
   absl::Duration opened_;
   RetiredAttempts retired_;
   JobObservers observers_;
   runtime::Timer forget_timer_;
   Stats stats_;
-  // Callbacks posted to the loop look here first.
+  // Callbacks posted to the loop check this first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   JobRemovals removals_;
 };

@@ -12,15 +12,15 @@
 
 namespace launcher {
 
-// The modes that this machine offers to kill a task's tree. The first call of Get() finds them out;
-// they stay true for the life of the launcher. Any thread.
+// The modes by which this machine can kill the process tree of a task. The first call of Get()
+// probes them; the result is cached for the life of the launcher. Thread-safe.
 class KillModeReport {
  public:
   using Probe = std::function<std::vector<KillModeOffer>()>;
   explicit KillModeReport(Probe probe = ProbeKillModes) : probe_(std::move(probe)) {}
 
-  // The first call takes as long as ProbeKillModes(), and others wait for it. `chosen` is empty
-  // where no mode is offered to a task that asks for none.
+  // The first call blocks for as long as ProbeKillModes(), and concurrent calls wait for it.
+  // `chosen` is empty if no mode is available to a task that does not ask for one.
   msg::KillModesReplyT Get();
 
  private:

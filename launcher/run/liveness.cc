@@ -35,19 +35,19 @@ using Readiness = runtime::EventLoop::Readiness;
 constexpr std::uint32_t kPeriodMs = 10'000;
 constexpr std::uint32_t kTimeoutMs = 1'000;
 constexpr std::uint32_t kFailures = 3;
-constexpr std::size_t kStatusLine = 4096;  // Bytes of an answer that are read at most.
+constexpr std::size_t kStatusLine = 4096;  // Maximum number of bytes that are read of an answer.
 constexpr int kLeastGood = 200, kFirstBad = 400;
 
 std::string Words(int error) { return strerror(error); }
 
-// One look. It calls `done` once, perhaps inside Start(), and never after its destruction.
+// One check. It calls `done` once, possibly inside Start(), and never after its destruction.
 class Look {
  public:
   using Done = std::function<void(std::string why)>;
   explicit Look(Done done) : done_(std::move(done)) {}
   virtual ~Look() = default;
   virtual void Start() = 0;
-  // Its time is over.
+  // Called when the check has timed out.
   virtual void GiveUp() = 0;
 
  protected:
@@ -59,7 +59,7 @@ class Look {
   Done done_;
 };
 
-// ---- A heartbeat
+// ---- Check of a heartbeat
 
 class HeartbeatLook : public Look {
  public:
@@ -86,11 +86,11 @@ class HeartbeatLook : public Look {
   timespec* const last_;
 };
 
-// ---- A connection
+// ---- Check by a connection
 
 class ConnectionLook : public Look {
  public:
-  // An empty `request`: that it connects is enough.
+  // With an empty `request`, a successful connect is enough.
   ConnectionLook(runtime::EventLoop* loop, std::string host, int port, std::string request,
                  Done done)
       : Look(std::move(done)),
@@ -137,7 +137,7 @@ class ConnectionLook : public Look {
     if (getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
     if (error != 0) return End(Words(error));
     if (request_.empty()) return End("");
-    // (A new connection has room for so few bytes.)
+    // (The send buffer of a new connection has room for a request.)
     const ssize_t sent = send(socket_.get(), request_.data(), request_.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(request_.size())) return End("takes no request");
     watch_ = loop_->Watch(socket_.get(), Readiness::kReadable, [this] { OnAnswer(); });
@@ -153,7 +153,7 @@ class ConnectionLook : public Look {
     End(WrongStatus());
   }
 
-  // "HTTP/1.1 200 OK"
+  // Parses "HTTP/1.1 200 OK". Returns the error; empty if the status is good.
   std::string WrongStatus() const {
     int status = 0;
     const std::size_t space = answer_.find(' ');
@@ -184,9 +184,9 @@ class ConnectionLook : public Look {
   std::string answer_;
 };
 
-// ---- A command
+// ---- Check by a command
 
-// Kills what is left of a command, and reaps it when it has ended.
+// Kills the process group of a command, and reaps the command when it has ended.
 void Reap(runtime::EventLoop* loop, runtime::Subprocess child) {
   (void)child.SignalGroup(SIGKILL);
   if (child.Wait(absl::ZeroDuration()).ok()) return;
@@ -225,7 +225,7 @@ class CommandLook : public Look {
 
  private:
   void OnEnded() {
-    (void)child_->SignalGroup(SIGKILL);  // Processes that it has left behind.
+    (void)child_->SignalGroup(SIGKILL);  // Kills processes that the command has left behind.
     const auto status = child_->Wait(absl::ZeroDuration());
     if (!status.ok()) return;
     Unwatch();
@@ -247,7 +247,7 @@ class CommandLook : public Look {
   runtime::EventLoop::WatchId watch_ = 0;
 };
 
-// ---- All looks of an attempt
+// ---- The probe: all checks of an attempt
 
 }  // namespace
 
@@ -265,7 +265,8 @@ class Liveness::Impl {
   }
 
  private:
-  // The time that the file has by now was for another launcher, or is that of its making.
+  // Creates the heartbeat file if it is missing. Its present time does not count as a heartbeat: it
+  // is that of its creation, or an earlier launcher has already seen it.
   void BeginHeartbeat() {
     const runtime::UniqueFd made(
         open(options_.heartbeat_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -283,7 +284,7 @@ class Liveness::Impl {
     look_->Start();
   }
 
-  // Null: there is nowhere to look.
+  // Returns the next check; null if the probe has no target.
   std::unique_ptr<Look> Make() {
     const msg::ProbeT& probe = options_.probe;
     const Look::Done done = [this](std::string why) { OnLooked(std::move(why)); };
@@ -316,7 +317,7 @@ class Liveness::Impl {
   void OnLooked(std::string why) {
     limit_.Cancel();
     failures_ = why.empty() ? 0 : failures_ + 1;
-    // (look_ is still on the stack: the next one takes its place.)
+    // (look_ is still on the stack, so it is not destroyed here; the next check replaces it.)
     if (failures_ < most_) LookAfter(period_);
     if (options_.on_look) options_.on_look(why);
     if (failures_ < most_ || !options_.on_failed) return;

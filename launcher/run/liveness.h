@@ -12,25 +12,27 @@
 
 namespace launcher {
 
-// The liveness probe of one attempt: looks again and again, one look at a time, until it is
-// destroyed or so many looks in a row have failed. On the loop's thread, which it never blocks.
+// The liveness probe of one attempt. Runs one check at a time, periodically, until it is destroyed
+// or the limit of consecutive failures is reached. Use on the loop's thread; it never blocks.
 class Liveness {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the probe.
-    // A spec that CheckJobSpec() lets pass has it.
+    // Must be valid: from a spec that CheckJobSpec() accepts.
     msg::ProbeT probe;
-    std::string own_address = {};     // HOST:PORT of the task; empty: it has none.
-    std::string heartbeat_file = {};  // Made if it is missing.
-    // The environment and the directory in which a command of the probe runs.
+    std::string own_address = {};     // HOST:PORT of the task; empty if it has no address.
+    std::string heartbeat_file = {};  // Created if it is missing.
+    // Returns the spec whose environment and working directory a probe command runs in.
     std::function<ShimSpec()> spec = {};
-    absl::Duration age = absl::ZeroDuration();  // How long the attempt runs already.
-    // After each look: why it has failed; empty: it has not. Neither callback may destroy the
-    // probe.
+    absl::Duration age = absl::ZeroDuration();  // How long the attempt has been running.
+    // Called after each check with the reason of its failure; empty if it succeeded. Neither
+    // callback may destroy the probe.
     std::function<void(const std::string& why)> on_look = {};
-    // Once, after on_look: the reason in words. No look follows.
+    // Called once, after on_look, when the limit of failures is reached; `reason` is a message. No
+    // check follows.
     std::function<void(const std::string& reason)> on_failed = {};
   };
+  // Starts the probe; the first check runs after its start delay, by default one period.
   static std::unique_ptr<Liveness> Begin(Options options);
   ~Liveness();
   Liveness(const Liveness&) = delete;

@@ -16,23 +16,23 @@
 #include "runtime/text/string_view.h"
 
 // Always true:
-// - A program is started by the shim that has the folder's lock, and only if there is no `started`
-//   file. So this file may start a second shim whenever it does not know of the first.
-// - The spec is written before the first shim and removed last, in Acknowledge(): a launcher that
-//   finds it adopts the attempt, and one that does not has nothing left to do.
-// - link_ is set exactly as long as a shim is connected. OnGone() is the only way to lose it, and
-//   then Resolve() looks at what is on disk.
-// - over_ is set before on_over is called, and no other callback but on_left comes after it.
-// - timer_ is one of: Resolve() again, KillOrphans() again, Leave().
+// - Only the shim that holds the folder's lock starts the program, and only if there is no
+//   `started` file. So it is safe to start a second shim whenever the first is not known.
+// - The spec is written before the first shim starts and removed last, in Acknowledge(). A launcher
+//   that finds it re-adopts the attempt; without it there is nothing left to do.
+// - link_ is set exactly as long as a shim is connected. Only OnGone() resets it, and Resolve()
+//   then examines the files on disk.
+// - over_ is set before on_over is called; after that, only on_left is called.
+// - timer_ is for one of: a retry of Resolve(), a retry of KillOrphans(), Leave().
 
 namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxExitFile = 1 << 20;
-// A shim that holds its lock but is not reachable is on its way up, or hangs.
+// A shim that holds its lock but is not reachable is starting, or hangs.
 constexpr absl::Duration kRetry = absl::Milliseconds(10);
 constexpr int kMaxTries = 300;
-// Starting another shim counts as so many.
+// Starting another shim counts as this many tries.
 constexpr int kTriesAShim = 60;
 constexpr absl::Duration kKillRound = absl::Milliseconds(5);
 
@@ -42,7 +42,7 @@ std::optional<ShimState> ReadExitFile(const std::string& folder) {
   return content.ok() ? ShimState::Decode(*content) : std::nullopt;
 }
 
-// Pid of the live shim of an attempt; 0 if no shim lives.
+// Returns the pid of the live shim of an attempt; 0 if no shim lives.
 pid_t LockingShim(const std::string& folder) {
   return runtime::LockHolder(absl::StrCat(folder, "/", runtime::Absl(kLockFile))).value_or(0);
 }
@@ -57,7 +57,8 @@ LocalAttempt::LocalAttempt(Options options, Callbacks callbacks)
 
 absl::Status LocalAttempt::Start() {
   if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
-  // A cleaner of temporary files removes the sockets' directory while it is empty.
+  // Recreates the sockets' directory, which a cleaner of temporary files may have removed while it
+  // was empty.
   (void)mkdir(std::filesystem::path(options_.control_socket).parent_path().c_str(), 0700);
   Fault("before spec");
   auto written =
@@ -99,10 +100,10 @@ bool LocalAttempt::TryConnect() {
 
 void LocalAttempt::Adopt() { Resolve(); }
 
-// Finds out what has become of an attempt whose shim we are not connected to. In this order,
-// because each step makes the next one safe: a live shim answers for itself; one that has written
-// its exit file is done; one that holds its lock will do either soon; without a `started` file
-// nothing has run yet.
+// Determines the state of an attempt without a connected shim. The order matters, because each step
+// makes the next one safe: a live shim answers for itself; a shim that has written its exit file is
+// done; a shim that holds its lock will do one of these soon; without a `started` file no program
+// has run yet.
 void LocalAttempt::Resolve() {
   if (over_) return;
   if (TryConnect()) {
@@ -146,7 +147,7 @@ void LocalAttempt::OnState(const ShimState& state) {
 }
 
 void LocalAttempt::OnGone(std::optional<runtime::ExitStatus> status) {
-  // This is the link's own callback: it may go, nothing of it is used any more.
+  // This runs in a callback of the link, which may be destroyed: nothing of it is used afterwards.
   link_.reset();
   if (acknowledged_) return Leave();
   if (over_) return;
@@ -159,8 +160,7 @@ void LocalAttempt::OnGone(std::optional<runtime::ExitStatus> status) {
     } else if (seen_alive_) {
       lost_how_ = "the shim was killed";
     }
-    // The shim that held the lock is gone, so an end that is not in the exit file now never will
-    // be.
+    // The shim that held the lock has exited, so the exit file will not be written any more.
     if (status && status->signal == 0) tries_ = kMaxTries;
   }
   if (not_first) return Retry();
@@ -192,7 +192,7 @@ void LocalAttempt::Finish(AttemptEnd end) {
 }
 
 void LocalAttempt::Stop(int signal, absl::Duration grace) {
-  if (link_ == nullptr) return;  // Asked again by the supervisor once it is found to run.
+  if (link_ == nullptr) return;  // The supervisor asks again once the attempt is found running.
   Fault("before stop");
   link_->Send({.kind = ShimRequest::Kind::kStop,
                .signal = signal,
@@ -207,7 +207,7 @@ bool LocalAttempt::Signal(int signal) {
 }
 
 void LocalAttempt::AnswerBarrier(std::uint64_t number, std::string line) {
-  if (link_ == nullptr) return;  // A later one is asked again.
+  if (link_ == nullptr) return;  // The shim asks the next launcher or link again.
   link_->Send({.kind = ShimRequest::Kind::kBarrier, .number = number, .line = std::move(line)});
 }
 
@@ -227,7 +227,7 @@ void LocalAttempt::Acknowledge() {
     timer_.Start(options_.loop, absl::ZeroDuration(), [this] { Leave(); });
   }
   Fault("after acknowledge");
-  // Last: its absence says that all this was done.
+  // The spec is removed last: its absence shows that all this was done.
   unlink(SpecPath(options_.folder).c_str());
   Fault("let go");
 }

@@ -25,21 +25,22 @@
 
 namespace launcher {
 
-// An attempt on this host: its shim, which outlives this process. That the program is started at
-// most once is held by the shim's `started` file.
+// An attempt on this host, under a shim that outlives this process. The shim's `started` file
+// guarantees that the program is started at most once.
 class LocalAttempt final : public Attempt {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt.
-    ShimSpawner* spawner = nullptr;      // The same.
-    std::string folder;                  // The attempt's own.
+    ShimSpawner* spawner = nullptr;      // Not owned; outlives the attempt.
+    std::string folder;                  // The attempt's folder, which no other attempt uses.
     std::string task_socket, control_socket;
-    // Made when it is to be written, and not kept: it holds a whole environment.
+    // Makes the spec when it must be written. The spec is not kept, because it contains a whole
+    // environment.
     std::function<ShimSpec()> spec;
-    // Descriptors that keep the attempt's resources from others as long as a process of it has
-    // them; made anew for each shim that is started. Unset: none.
+    // Opens the descriptors that lock the attempt's resources for as long as one of its processes
+    // holds them; called for each shim that is started. Unset if there are no locks.
     std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>()> locks = {};
-    // The stored process of an earlier launcher's attempt.
+    // For Adopt(): the process of the attempt, as an earlier launcher has stored it.
     pid_t pid = 0;
     std::uint64_t start_ticks = 0;
     // As in JobTable::Options.
@@ -49,7 +50,7 @@ class LocalAttempt final : public Attempt {
   LocalAttempt(const LocalAttempt&) = delete;
   LocalAttempt& operator=(const LocalAttempt&) = delete;
 
-  // An error if its folder or shim cannot be made.
+  // Fails if the attempt's folder or shim cannot be created.
   absl::Status Start() override;
   void Adopt() override;
   void Stop(int signal, absl::Duration grace) override;

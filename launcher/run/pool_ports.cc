@@ -8,7 +8,8 @@
 namespace launcher {
 namespace {
 
-// A port that no node has given. (Below those that kernels give to connections.)
+// The range of random ports for nodes that gave none. (It lies below the ephemeral ports of
+// kernels.)
 constexpr int kFirstGuess = 10'000, kGuesses = 20'000;
 
 }  // namespace

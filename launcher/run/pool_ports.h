@@ -17,33 +17,36 @@
 
 namespace launcher {
 
-// Ports of the tasks of jobs with a pool: each is held on the node of its task, which is asked for
-// it once the task has its place. On the loop's thread.
+// The ports of tasks in jobs with a pool. Each port is held on the node of its task; the node is
+// asked for it once the task has its place. Use on the loop's thread.
 class PoolPorts {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; both outlive this.
     OtherHosts* hosts = nullptr;
     std::function<double()> random;  // In [0, 1).
-    // A node that has not answered by then gives a port that nobody holds: it is away, is older
-    // than the question, or has no port.
+    // Time for a node to answer. A node that has not answered by then is not connected, is too old
+    // to know the request, or has no free port; the job then gets a random port, which is not held
+    // for it.
     absl::Duration patience = absl::Seconds(10);
   };
   // A port that a job needs.
   struct Slot {
-    std::string node;  // Where it shall be held. Empty: the task has no place, and no port.
-    int port = 0;      // Its port until now; 0: none.
+    // The node that is to hold it; empty if the task has no place, and so no port.
+    std::string node;
+    int port = 0;  // The present port; 0 if the task has no port yet.
   };
   explicit PoolPorts(Options options) : options_(std::move(options)) {}
   ~PoolPorts() { *alive_ = false; }
   PoolPorts(const PoolPorts&) = delete;
   PoolPorts& operator=(const PoolPorts&) = delete;
 
-  // Calls `done` with a port for each slot, later; a slot keeps its port if its node
-  // holds that for the job.
-  // A question of the job that is not answered yet is given up.
+  // Requests a port for each slot and calls `done` later with all of them. A slot keeps its port if
+  // its node holds that port for the job. An earlier request of the job that is still open is
+  // cancelled.
   void Ask(const std::string& job, std::vector<Slot> slots,
            std::function<void(std::vector<int>)> done);
+  // Cancels the open request of a job; its `done` is not called.
   void GiveUp(const std::string& job);
 
  private:

@@ -13,29 +13,29 @@
 
 namespace launcher {
 
-// Attempts that are over: each is acknowledged once its end is stored, and kept until its shim has
-// left. On the loop's thread.
+// Attempts that have ended: each is acknowledged once its end is stored, and kept until its shim
+// has left. Use on the loop's thread.
 class RetiredAttempts {
  public:
-  // Nobody waits for an acknowledgement: it comes up to this much after the end is stored, as it
-  // would hold up a task that is about to start, or to start again.
+  // Acknowledgements are delayed by up to this time after the end is stored. They are not urgent,
+  // and would hold up a task that is about to start or restart.
   static constexpr absl::Duration kPause = absl::Milliseconds(3);
 
-  // `loop` is not owned, and outlives this.
+  // `loop` is not owned and outlives this object.
   explicit RetiredAttempts(runtime::EventLoop* loop) : loop_(loop) {}
 
-  // Keeps an attempt of the job whose end is not stored yet.
+  // Adds an attempt of a job whose end is not stored yet.
   void Add(const std::string& job, std::unique_ptr<Attempt> attempt);
-  // Keeps an attempt whose end an earlier launcher has stored, and acknowledges it.
+  // Adds an attempt whose end an earlier launcher has stored, and acknowledges it.
   void AddStored(const std::string& job, std::unique_ptr<Attempt> attempt);
-  // Attempts that were added since the last call: pass them to Acknowledge() once their ends are
-  // stored.
+  // Returns the attempts that were added since the last call; pass them to Acknowledge() once their
+  // ends are stored.
   std::vector<Attempt*> TakeNew();
   void Acknowledge(std::vector<Attempt*> stored);
-  // The attempt has left (Attempt::Callbacks::on_left; not from inside that call): destroys it.
-  // Returns its job, which is empty if the attempt is not here.
+  // Destroys an attempt after Attempt::Callbacks::on_left, but not from inside that call. Returns
+  // its job; empty if the attempt was not added.
   std::string Remove(const Attempt* attempt);
-  // True while an attempt of the job is here.
+  // True while it keeps an attempt of the job.
   bool HasOf(const std::string& job) const;
 
  private:
@@ -45,9 +45,9 @@ class RetiredAttempts {
   };
   runtime::EventLoop* const loop_;
   std::map<const Attempt*, Retired> retired_;
-  std::vector<Attempt*> new_;     // In retired_; their ends are not stored.
-  std::vector<Attempt*> stored_;  // In retired_; not acknowledged yet.
-  runtime::Timer timer_;          // Set while stored_ has some.
+  std::vector<Attempt*> new_;     // Attempts in retired_ whose ends are not stored.
+  std::vector<Attempt*> stored_;  // Attempts in retired_ that are not acknowledged yet.
+  runtime::Timer timer_;          // Set while stored_ is not empty.
 };
 
 }  // namespace launcher

@@ -21,7 +21,7 @@ absl::Status Errno(const std::string& what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-// (Nobody else waits for it.)
+// Reaps the shim if it has ended. (No other code waits for this process.)
 std::optional<runtime::ExitStatus> Reap(const runtime::UniqueFd& pidfd) {
   siginfo_t info = {};
   if (waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG) != 0 ||
@@ -109,10 +109,11 @@ void ShimLink::Send(const ShimRequest& request) {
 void ShimLink::OnPacket() {
   std::vector<char> packet(kMaxShimPacket);
   const ssize_t got = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
-  // (The last: it has ended without having read all, which is told once, before what it has said.)
+  // (ECONNRESET: the shim ended without reading everything. It is reported once, before the packets
+  // that the shim has sent.)
   if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) return;
   if (got <= 0) {
-    // Its process ends in this moment and is reported by its pidfd.
+    // The shim's process is ending, which its pidfd reports.
     loop_->Unwatch(std::exchange(socket_watch_, 0));
     return;
   }

@@ -18,32 +18,32 @@
 
 namespace launcher {
 
-// The launcher's connection to one live shim. On the loop's thread.
+// The launcher's connection to one live shim. Use on the loop's thread.
 class ShimLink {
  public:
   struct Callbacks {
     std::function<void(const ShimState&)> on_state;
     std::function<void(const ShimBarrier&)> on_barrier = {};
-    // The shim's process has ended; nothing is called afterwards. `status` is known if this
-    // process has started it. The link may be destroyed in here, and in the others.
+    // The shim's process has ended; no callback follows. `status` is known if this process started
+    // the shim. Every callback may destroy the link.
     std::function<void(std::optional<runtime::ExitStatus> status)> on_gone;
   };
-  // Starts a yard-shim on an attempt's folder. The shim writes its own complaints to
-  // FOLDER/shim.log. `locks` as in ShimSpawner::Start().
+  // Starts a yard-shim for an attempt's folder. The shim logs its own errors to FOLDER/shim.log.
+  // For `locks` see ShimSpawner::Start().
   static absl::StatusOr<std::unique_ptr<ShimLink>> Start(runtime::EventLoop* loop,
                                                          ShimSpawner* spawner,
                                                          const std::string& folder,
                                                          const std::vector<int>& locks,
                                                          Callbacks callbacks);
-  // Finds a running one by its control socket. Unavailable if nobody listens there.
+  // Connects to a running shim by its control socket. Unavailable if no process listens there.
   static absl::StatusOr<std::unique_ptr<ShimLink>> Connect(runtime::EventLoop* loop,
                                                            const std::string& control_socket,
                                                            Callbacks callbacks);
-  ~ShimLink();  // The shim goes on.
+  ~ShimLink();  // The shim continues to run.
   ShimLink(const ShimLink&) = delete;
   ShimLink& operator=(const ShimLink&) = delete;
 
-  // A shim that cannot be reached any more is reported by on_gone, so nothing is returned.
+  // Sends a request. Returns no error, since on_gone reports a shim that is no longer reachable.
   void Send(const ShimRequest& request);
 
  private:
@@ -56,7 +56,7 @@ class ShimLink {
   runtime::UniqueFd socket_;
   const Callbacks callbacks_;
   runtime::UniqueFd pidfd_;
-  bool is_child_ = false;  // We started it.
+  bool is_child_ = false;  // The shim is a child of this process.
   runtime::EventLoop::WatchId socket_watch_ = 0;
   runtime::EventLoop::WatchId process_watch_ = 0;
 };

@@ -29,7 +29,7 @@ absl::Status Errno(const std::string& what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-// Our child, which ends now, or is killed after a while.
+// Waits for the end of our child, and kills it if it does not end in time.
 void AwaitEnd(const ShimSpawner::Shim& shim) {
   pollfd ended = {shim.pidfd.get(), POLLIN, 0};
   if (!shim.pidfd.valid() ||
@@ -107,7 +107,7 @@ std::optional<ShimSpawner::Shim> ShimSpawner::StartSpare(const std::string& fold
   const bool is_told = ShimPacket::Send(spare.socket.get(), folder, descriptors);
   (void)ShimPacket::Send(socket_.get(), kSpareTaken);
   if (is_told) return std::move(spare.shim);
-  AwaitEnd(spare.shim);  // It was killed.
+  AwaitEnd(spare.shim);  // The spare was killed before it got the attempt.
   return std::nullopt;
 }
 
@@ -123,12 +123,12 @@ void ShimSpawner::Keep(ShimPacket offer) {
   spare_.shim.pidfd = std::move(offer.first);
   spare_.socket = std::move(offer.second);
   if (spare_.socket.valid()) return;
-  // There was no room for its descriptors.
+  // The descriptors could not be received: too many open files.
   AwaitEnd(std::exchange(spare_.shim, {}));
   (void)ShimPacket::Send(socket_.get(), kSpareTaken);
 }
 
-// Unavailable if the server is not there (any more).
+// Asks the server for a shim. Unavailable if the server does not run.
 absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Ask(const std::string& folder,
                                                    const std::vector<int>& descriptors) {
   if (!ShimPacket::Send(socket_.get(), folder, descriptors)) return Errno("cannot ask for a shim");
@@ -145,7 +145,8 @@ absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Ask(const std::string& folder,
         absl::StrCat("cannot make a process for a shim: ", answer.text));
   }
   if (!shim.pidfd.valid()) {
-    // There was no room for the descriptor. Its number is our child's until we have waited.
+    // The descriptor could not be received: too many open files. The pid remains our child's until
+    // it is reaped.
     kill(shim.pid, SIGKILL);
     (void)waitpid(shim.pid, nullptr, 0);
     return absl::ResourceExhaustedError("too many open files to watch a shim");

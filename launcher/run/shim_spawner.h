@@ -16,40 +16,41 @@
 
 namespace launcher {
 
-// Starts shims: has one yard-shim, started with the first, make the others (shim_server.h), so that
-// a start costs the same however large this process is and however many descriptors it has. When
-// that one is gone, another takes its place. A shim that was made ahead is told its attempt here,
-// without a way round by that one. One thread.
+// Starts shims by way of a shim server (shim_server.h): a yard-shim, started with the first shim,
+// that forks the others, so that the cost of a start does not depend on the memory and descriptors
+// of this process. A server that has died is replaced. The server also offers a spare shim made
+// ahead, which gets its attempt directly from here. Not thread-safe.
 class ShimSpawner {
  public:
   explicit ShimSpawner(std::string shim_path) : shim_path_(std::move(shim_path)) {}
-  ~ShimSpawner() { Close(); }  // The shims go on.
+  ~ShimSpawner() { Close(); }  // The shims continue to run.
   ShimSpawner(const ShimSpawner&) = delete;
   ShimSpawner& operator=(const ShimSpawner&) = delete;
 
-  // A child of this process.
+  // A shim's process, which is a child of this process.
   struct Shim {
     pid_t pid = 0;
     runtime::UniqueFd pidfd;
   };
-  // A shim for an attempt's folder, with its control socket and its stderr, in a session of its
-  // own. Waits for it to be made, at most 10 s. After an error there may be one all the same (an
-  // attempt's second shim leaves at once). `locks`: descriptors that the shim and its task keep as
-  // long as they live; FailedPrecondition if there are too many to pass.
+  // Starts a shim for an attempt's folder in a new session, with `control` as its control socket
+  // and `log` as its stderr. Blocks until the process exists, at most 10 s. A shim may exist even
+  // after an error (the second shim of an attempt exits at once). `locks` are descriptors that the
+  // shim and its task keep open as long as they live; FailedPrecondition if there are too many to
+  // pass.
   absl::StatusOr<Shim> Start(const std::string& folder, int control, int log,
                              const std::vector<int>& locks = {});
 
  private:
   struct Spare {
     Shim shim;
-    runtime::UniqueFd socket;  // Not valid: no spare.
+    runtime::UniqueFd socket;  // Invalid if there is no spare.
   };
 
   absl::Status Open();
   void Close();
   absl::StatusOr<Shim> Ask(const std::string& folder, const std::vector<int>& descriptors);
   std::optional<Shim> StartSpare(const std::string& folder, const std::vector<int>& descriptors);
-  // Looks whether a spare is offered; does not wait.
+  // Takes a spare if the server has offered one; does not block.
   void TakeOffer();
   void Keep(ShimPacket offer);
 

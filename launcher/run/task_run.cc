@@ -73,7 +73,7 @@ std::unique_ptr<Attempt> NewRemoteAttempt(const TaskRun::Host* host, const JobRo
   return host->hosts->MakeAttempt(attempt.node, std::move(wanted), std::move(callbacks));
 }
 
-// It calls on_left a moment after it has been acknowledged.
+// Makes an attempt on its node or on this host. It calls on_left shortly after Acknowledge().
 std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row, int task,
                                     const AttemptRow& attempt, Attempt::Callbacks callbacks) {
   const auto self = std::make_shared<Attempt*>();
@@ -100,9 +100,9 @@ std::string TaskRun::Path(msg::LogStream stream) const {
   return LogPath(*row_, row(), host_->locations.state_directory, last().number, stream);
 }
 
-// ---- The attempt
+// ---- The current attempt
 
-// For the last row.
+// Makes the Attempt for the last attempt in the row.
 void TaskRun::Make() {
   stopped_us_ = spoke_us_ = 0;
   stdout_lines_.reset();
@@ -127,7 +127,7 @@ absl::Status TaskRun::Start() {
   return made.ok() ? attempt_->Start() : made;
 }
 
-// For those whom the umask of the job's caller lets in.
+// Creates the log directory with the permissions that the umask of the job's caller allows.
 absl::Status TaskRun::MakeLogDirectory() const {
   const std::filesystem::path path = Path(msg::LogStream::Stdout);
   std::error_code error;
@@ -149,11 +149,11 @@ void TaskRun::Adopt() {
   attempt_->Adopt();
 }
 
-// It is not known which lines the earlier launcher has announced. Announcing its last line again
-// tells those who follow the lines that there may be some they have not heard of.
+// It is unknown which lines the earlier launcher has announced. Announcing the last line again
+// tells followers that they may have missed lines.
 void TaskRun::BeginBeforeLastLines() {
-  if (last().pid == 0) return;  // Where its output begins is not known yet.
-  // A look for rotated files is one at all files of the folder, of many tasks.
+  if (last().pid == 0) return;  // The beginning of its output is not known yet.
+  // Looking for rotated files lists the whole folder, which may hold the files of many tasks.
   const bool is_alone = row_->spec.log_rotate_bytes == 0 && row_->spec.log_directory.empty();
   const auto find = [&](msg::LogStream stream, std::uint64_t begin) -> std::uint64_t {
     std::error_code error;
@@ -222,14 +222,14 @@ void TaskRun::Note(const AttemptEnd& end) {
   row.was_stopped = !state.unasked && status.stop != StopCause::kNone && !was_failed;
 }
 
-// ---- Its output
+// ---- Output
 
-// From what was announced before, else from the attempt's beginning.
+// Makes a feed that continues after the last announced line, or starts at the attempt's beginning.
 LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
   const bool is_stdout = stream == msg::LogStream::Stdout;
   const std::uint64_t begin = is_stdout ? last().stdout_begin : last().stderr_begin;
   const std::uint64_t known = is_stdout ? last().stdout_end : last().stderr_end;
-  // (No attempt is added while this one has its feeds.)
+  // (last() stays the same attempt, since none is added while this one has its feeds.)
   return LineFeed(
       Path(stream), std::max(begin, known), [this, is_stdout, stream, begin](LineBatch batch) {
         (is_stdout ? last().stdout_end : last().stderr_end) = batch.end;
@@ -240,7 +240,7 @@ LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
       });
 }
 
-// From the attempt's beginning, whatever was announced before.
+// Makes a watch that reads from the attempt's beginning, regardless of the announced lines.
 std::unique_ptr<ReadyWatch> TaskRun::MakeReadyWatch() {
   const msg::TaskGroupT* const group = row_->group(row());
   if (group == nullptr || group->ready_pattern.empty()) return nullptr;
@@ -269,7 +269,7 @@ void TaskRun::OnOutput(const ShimState& state) {
   host_->on_output(this);
 }
 
-// Announces the rest of the lines and notes where the output ends.
+// Announces the remaining lines and records where the output ends.
 void TaskRun::EndOutput(const AttemptEnd& end) {
   AttemptRow& row = last();
   row.stdout_begin = std::max(row.stdout_begin, end.state.stdout_begin);
@@ -277,7 +277,7 @@ void TaskRun::EndOutput(const AttemptEnd& end) {
   std::uint64_t stdout_end = std::max(end.state.stdout_end, row.stdout_begin);
   std::uint64_t stderr_end = std::max(end.state.stderr_end, row.stderr_begin);
   if (end.lost || end.shim_lost) {
-    // Without a witness the files themselves tell how far it came.
+    // If no process observed the end, the size of the files gives the end of the output.
     const auto size = [&](msg::LogStream stream) -> std::uint64_t {
       const auto extent = LogSegments(Path(stream)).Look();
       return extent.ok() ? extent->end : 0;

@@ -30,9 +30,9 @@
 
 namespace launcher {
 
-// One task of a job at run time: its current attempt, and its output as it is announced line by
-// line. It keeps the newest attempt of the task's row up to date; what is to be done is decided
-// elsewhere (supervisor.h). On the loop's thread.
+// One task of a job at run time: its current attempt, and its output, which is announced line by
+// line. Keeps the newest attempt in the task's row up to date; the decisions about the task are
+// made in supervisor.h. Use on the loop's thread.
 class TaskRun {
  public:
   // Shared by all tasks; must outlive them. The callbacks must not destroy the task.
@@ -41,27 +41,30 @@ class TaskRun {
     runtime::Clock* clock = nullptr;
     runtime::Locations locations = {};
     ShimSpawner* spawner = nullptr;
-    OtherHosts* hosts = nullptr;       // Makes attempts on nodes. Null: this host has all.
-    FollowPace* ready_pace = nullptr;  // For the search for lines that say that a task is ready.
-    // The spec that the shim gets for an attempt of a task.
+    // Makes attempts on nodes. If null, all attempts run on this host.
+    OtherHosts* hosts = nullptr;
+    // Paces the search of the output for a line that marks the task as ready.
+    FollowPace* ready_pace = nullptr;
+    // Returns the spec that the shim gets for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
-    // Ports that the program of a task binds alone.
+    // Returns the ports that the program of a task binds exclusively.
     std::function<std::vector<int>(const JobRow&, int task)> lets_go_of = {};
-    // As in LocalAttempt::Options, for a task.
+    // See LocalAttempt::Options::locks; here for a given task.
     std::function<absl::StatusOr<std::vector<runtime::UniqueFd>>(const JobRow&, int task)>
         locks_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};
 
-    // The program runs (its pid may be a new one to the row), or is found to.
+    // The program runs: it has just started, or was found running. The row gets its pid, which may
+    // differ from the stored one.
     std::function<void(TaskRun*, bool is_new)> on_running = {};
     std::function<void(TaskRun*)> on_ready = {};
     std::function<void(TaskRun*)> on_output = {};
     std::function<void(TaskRun*, const ShimBarrier&)> on_barrier = {};
-    // As in Attempt::Callbacks.
+    // As in Attempt::Callbacks (both).
     std::function<void(TaskRun*, const std::string& why)> on_look = {};
     std::function<void(TaskRun*, const std::string& reason)> on_probe_failed = {};
-    // The attempt is over and the row says how. Acknowledge the passed Attempt once its end is
-    // stored.
+    // The attempt has ended and the row contains its end. Acknowledge the passed Attempt once its
+    // end is stored.
     std::function<void(TaskRun*, const AttemptEnd&, std::unique_ptr<Attempt>)> on_over = {};
     std::function<void(Attempt*)> on_left = {};
     std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
@@ -73,32 +76,35 @@ class TaskRun {
   JobRow& job() const { return *row_; }
   int task() const { return task_; }
 
-  // Starts the attempt of the row's last entry; an error if it cannot be.
+  // Starts the last attempt in the row; returns an error if it cannot be started.
   absl::Status Start();
-  // Finds that attempt, which an earlier launcher has or may have started.
+  // Re-adopts the last attempt in the row, which an earlier launcher has or may have started.
   void Adopt();
-  // Ends without an attempt: it could not be started.
+  // Ends the attempt, which could not be started.
   void Fail(const absl::Status& why);
+  // Sends a signal to the current attempt, and kills its whole process tree after `grace`.
   void Stop(int signal, absl::Duration grace);
-  // When this attempt was first asked to stop, by the wall clock; 0: it was not, or not by us.
+  // When this launcher first asked the attempt to stop, by the wall clock; 0 if it did not.
   std::int64_t stopped_us() const { return stopped_us_; }
-  // When the last words of an attempt that has ended began; 0: it had none.
+  // When the last lines on stderr of an ended attempt began; 0 if it wrote none.
   std::int64_t spoke_us() const { return spoke_us_; }
-  // To its process group; false if it does not run.
+  // Sends a signal to its process group; returns false if it does not run.
   bool Signal(int signal);
 
-  // To its program, if this is still its attempt.
+  // Passes the answer to the program, if `attempt` is still the current one.
   void AnswerBarrier(int attempt, std::uint64_t number, std::string line);
 
-  // Calls `fired` after `delay`, instead of what was set before.
+  // Calls `fired` after `delay`. Replaces a timer that was set before.
   void SetTimer(absl::Duration delay, std::function<void()> fired) {
     timer_.Start(host_->loop, delay, std::move(fired));
   }
   void CancelTimer() { timer_.Cancel(); }
 
-  // An attempt whose end is stored, but whose shim may not have been told.
+  // Makes the Attempt for an attempt whose end is stored but may not have been acknowledged to its
+  // shim.
   static std::unique_ptr<Attempt> OfEnded(const Host* host, const JobRow& row, int task,
                                           const AttemptRow& attempt);
+  // True if the attempt was acknowledged.
   static bool IsLetGo(const Host& host, const JobRow& row, int task, const AttemptRow& attempt);
 
  private:
@@ -122,7 +128,8 @@ class TaskRun {
   const int task_;
   std::unique_ptr<Attempt> attempt_;
   std::optional<LineFeed> stdout_lines_, stderr_lines_;
-  std::unique_ptr<ReadyWatch> ready_watch_;  // Null: no line says that it is ready, or one has.
+  // Null if no line of output marks the task as ready, or one already has.
+  std::unique_ptr<ReadyWatch> ready_watch_;
   runtime::Timer timer_;
   std::int64_t stopped_us_ = 0;
   std::int64_t spoke_us_ = 0;

@@ -7,8 +7,8 @@
 
 namespace launcher {
 
-// The mark that the shim of the attempt in this folder has written about its tree. Empty if the
-// shim has written no mark, or wrote it before a reboot.
+// Reads the mark with which the shim of the attempt in this folder identifies its process tree.
+// Empty if the shim has written no mark, or wrote it before a reboot.
 TreeMark ReadTreeMark(const std::string& folder);
 
 }  // namespace launcher

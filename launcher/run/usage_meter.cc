@@ -27,9 +27,10 @@ namespace {
 
 constexpr std::size_t kMaxFile = 64 * 1024;
 constexpr std::size_t kMaxEnvironment = 4 << 20;
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;  // No process has so many.
+// Larger byte counts are taken as nonsense.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;
 
-// The figures of one control group; nothing where it keeps no account.
+// The figures of one control group; nullopt where it has no accounting.
 struct GroupAccount {
   std::optional<std::uint64_t> cpu_us, memory_bytes;
 };
@@ -44,7 +45,7 @@ std::optional<std::uint64_t> Number(std::string_view text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-// The value of `key` in lines "KEY VALUE".
+// Returns the value of `key` in lines "KEY VALUE".
 std::optional<std::uint64_t> ValueOf(const std::string& lines, std::string_view key) {
   for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
@@ -57,7 +58,8 @@ std::optional<std::uint64_t> Sum(std::optional<std::uint64_t> a, std::optional<s
   return a.has_value() && b.has_value() ? std::optional(*a + *b) : std::nullopt;
 }
 
-// Version 2 first, then version 1. (Memory as /proc counts it: without what is merely cached.)
+// Reads the accounting of cgroup version 2, else of version 1. (Memory is counted as in /proc:
+// without the page cache.)
 GroupAccount AccountOf(const std::string& cgroup) {
   GroupAccount account;
   account.cpu_us = ValueOf(Text(cgroup + "/cpu.stat"), "usage_usec");
@@ -73,8 +75,8 @@ GroupAccount AccountOf(const std::string& cgroup) {
   return account;
 }
 
-// The descendants of the program's shim; without the shim (or if the program has another parent by
-// now) the program and its descendants.
+// Returns the descendants of the program's shim; if the shim is gone (or the program has another
+// parent by now), the program and its descendants.
 std::vector<const ProcessRow*> TreeOf(const ProcessTree& processes, const ProcessRow& program,
                                       std::uint64_t* waited_ticks) {
   const ProcessRow* const shim = processes.Find(program.parent);
@@ -88,7 +90,7 @@ std::vector<const ProcessRow*> TreeOf(const ProcessTree& processes, const Proces
   return tree;
 }
 
-// The value behind `name` ("NAME=") in a process's environment; nothing: it has none.
+// Returns the value after `name` ("NAME=") in a process's environment; nullopt if it is not set.
 std::optional<std::string> EntryOf(const std::string& path, std::string_view name) {
   const auto environment = runtime::ReadFile(path, kMaxEnvironment);
   if (!environment.ok()) return std::nullopt;
@@ -179,7 +181,7 @@ void UsageMeter::Look(const std::vector<RunningAttempt>& attempts) {
 }
 
 void UsageMeter::LookAtGroups(Known& known, msg::TaskUsageT& usage) const {
-  // Control groups that keep no account are not asked again.
+  // Control groups without accounting are not read again.
   std::erase_if(known.cgroups, [&](const std::string& cgroup) {
     const GroupAccount account = AccountOf(cgroup);
     if (account.cpu_us.has_value()) {
@@ -191,8 +193,8 @@ void UsageMeter::LookAtGroups(Known& known, msg::TaskUsageT& usage) const {
   });
 }
 
-// The account of a process has the children that it has waited for, too. (A control group's would
-// count a disk below a disk twice.)
+// The counters of a process include the children that it has waited for. (The counters of a control
+// group would count stacked block devices twice.)
 void UsageMeter::LookAtDisks(const std::vector<pid_t>& tree, Known& known,
                              msg::TaskUsageT& usage) const {
   std::uint64_t read = 0, written = 0;

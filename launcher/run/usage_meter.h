@@ -26,34 +26,36 @@ struct RunningAttempt {
   std::uint32_t number = 0;
   pid_t pid = 0;  // The attempt's program, a child of its shim.
   std::uint64_t start_ticks = 0;
-  std::string folder;  // The attempt's own (docs/launcher.md).
+  std::string folder;  // The attempt's folder (docs/launcher.md).
 };
 
-// Measures the use of tasks: processor time, memory, bytes from and to disks, and processes of
-// everything that a task has started and that still runs, and its GPUs. Measured when somebody
-// asks, by one look at /proc for all tasks together and a few small files for each process and
-// control group; who asks again within `pace` gets the same answer. Any thread. Blocks on files of
-// the kernel.
+// Measures the resource usage of tasks: CPU time, memory, disk I/O and number of processes of all
+// that a task has started and that still runs, and its GPUs. Each measurement is made on demand:
+// one scan of /proc for all tasks together, and a few small files for each process and control
+// group. Calls within `pace` of a measurement return the same figures. Thread-safe. Blocks on files
+// of the kernel.
 //
-// A figure that /proc does not say, or a process that is gone, is left out. Bytes of disks never
-// run back: a process that has ended with nobody but its shim to wait for it keeps those of before.
+// A figure that /proc does not provide and a process that has ended are left out. Byte counts of
+// disk I/O never decrease: those of a process that has ended with only the shim to wait for it are
+// kept.
 //
-// A task has the GPUs that $CUDA_VISIBLE_DEVICES named when its program began; without it, those on
-// which one of its processes computes, as the driver says.
+// The GPUs of a task are those in $CUDA_VISIBLE_DEVICES when its program began; without that
+// variable, those on which one of its processes computes, according to the driver.
 //
-// A shim is the subreaper of its task, so all that the task has started is below it, and what it
-// has waited for is counted by the kernel. A control group's own account is preferred where there
-// is one: it also has what ended unseen, and counts memory once that several processes share.
+// A shim is the subreaper of its task, so all processes of the task are its descendants, and the
+// kernel adds up the CPU time of those that it has waited for. The accounting of a control group is
+// preferred if there is one: it also includes processes that ended unobserved, and counts shared
+// memory once.
 class UsageMeter {
  public:
   struct Options {
     std::string proc = "/proc";
     runtime::Clock* clock = runtime::Clock::Real();
     absl::Duration pace = absl::Milliseconds(500);
-    // Directories of the control groups that only an attempt's processes are in.
+    // Returns the directories of the control groups that contain only this attempt's processes.
     std::function<std::vector<std::string>(const std::string& folder)> cgroups_of =
         [](const std::string& folder) { return ReadTreeMark(folder).cgroups; };
-    // GpuMeter::Measure(). Unset: nobody says anything of GPUs.
+    // GpuMeter::Measure(). If unset, no GPUs are reported.
     std::function<GpuMeter::Reply(bool with_processes)> gpus = {};
   };
   explicit UsageMeter(Options options);
@@ -63,9 +65,9 @@ class UsageMeter {
   msg::UsageReplyT Measure(const std::vector<RunningAttempt>& attempts);
 
  private:
-  // Kept for an attempt while it runs.
+  // Cached for an attempt while it runs.
   struct Known {
-    std::vector<std::string> cgroups;  // Control groups that keep accounts.
+    std::vector<std::string> cgroups;  // Control groups with accounting.
     std::optional<std::string> visible_gpus;
     bool has_read_environment = false;
     std::uint64_t read_bytes = 0, written_bytes = 0;
