@@ -34,7 +34,8 @@ void Say(int channel, std::string line) {
 
 using Clock = std::chrono::steady_clock;
 
-// False: nothing more comes, as the process has ended or the deadline is over.
+// Waits for data on the channel. Returns false if none will come: the process has ended or the
+// deadline has passed.
 bool AwaitData(int channel, int process, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -43,12 +44,12 @@ bool AwaitData(int channel, int process, Clock::time_point deadline) {
     const int ready = poll(fds, std::size(fds), static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
-    return fds[0].revents != 0;  // The process may have sent it and ended.
+    return fds[0].revents != 0;  // The process may have sent data and then ended.
   }
 }
 
-// The first line, without its newline, and nothing behind it. Nothing: it is too long, or never
-// came.
+// Reads the first line, without its newline, and nothing after it. Returns nullopt if the line is
+// too long or does not arrive in time.
 std::optional<std::string> FirstLine(int channel, int process, std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;
   std::string line;
@@ -79,7 +80,7 @@ std::optional<std::string> NewNonce() {
   return nonce;
 }
 
-// Nothing of the process that has started us stays: terminal, session, directory.
+// Detaches from the process that started us: from its terminal, session and working directory.
 void BeOnOurOwn() {
   setsid();
   (void)chdir("/");
@@ -92,7 +93,7 @@ class Attached {
   Attached(AttachOptions options, UniqueFd process, std::string nonce, std::string request)
       : options_(std::move(options)),
         process_(std::move(process)),
-        // Our own end of the channel, open until the trial has ended: its close tells that.
+        // A copy of the channel, kept open until the trial has ended: closing it signals that.
         channel_(fcntl(options_.channel.get(), F_DUPFD_CLOEXEC, 0)),
         relay_(&poller_, {.trainer_socket = options_.trainer_socket,
                           .nonce = std::move(nonce),
@@ -115,8 +116,8 @@ class Attached {
     poller_.RunAfter(options_.trainer_limit, [this] { poller_.Stop(); });
     End();
   }
-  // Not from inside the relay. A process that ends closes its channel a moment before its pidfd
-  // tells.
+  // Called by the relay, which must not be ended from inside its own callback. A process that exits
+  // closes its channel a moment before its pidfd becomes readable.
   void EndSoon() {
     poller_.RunAfter(relay_.finished() ? std::chrono::milliseconds(0) : options_.death_after_close,
                      [this] { End(); });

@@ -78,10 +78,11 @@ void LauncherSockets::OnReadable(int fd) {
   char packet[kMaxRequestPacket];
   const ssize_t got = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    // Only woken because there is room to write again.
+    // Woken only because the socket has room again.
     return SendState(fd);
   }
-  // It has ended without having read all: that is told once, before what it has said.
+  // The launcher ended without reading everything. The error is reported once, before the packets
+  // that it has sent.
   if (got < 0 && errno == ECONNRESET) return;
   if (got <= 0) return Remove(fd);
   const ShimRequest request =
@@ -94,8 +95,9 @@ void LauncherSockets::OnReadable(int fd) {
   events_.request(request);
 }
 
-// A launcher that has ended does not take the state. But it may have acknowledged the end before,
-// which is still to be read: the launcher is removed when all is read.
+// Sending to a launcher that has ended fails. It is not removed here, since it may have
+// acknowledged the end before, and that packet is yet to be read; it is removed when everything is
+// read.
 void LauncherSockets::SendState(int fd) {
   std::string packet = events_.state();
   const ssize_t sent = send(fd, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -15,43 +15,44 @@
 
 namespace launcher {
 
-// The launchers that are connected to a shim: one after the other over a long attempt, and others
-// that look. Each has the state that it asked for, and the newest one when it changes; a slow one
-// misses states between, never the last. Not thread safe.
+// The connections of launchers to a shim: successive launchers over a long attempt, and observers.
+// Each gets the state when it asks for it, and the newest state after a change; a slow one may miss
+// states in between but never the last. Not thread-safe.
 class LauncherSockets {
  public:
   struct Events {
-    // The state as it is now, encoded.
+    // Returns the present state, encoded.
     std::function<std::string()> state;
-    // A request; one for the state was answered before. A request of another version comes as one
-    // for the state, which says what we speak.
+    // Called for each request, after a request for the state was answered. A request of an unknown
+    // version arrives here as a request for the state, whose answer names the shim's version.
     std::function<void(const ShimRequest& request)> request;
   };
   // `poller` is not owned.
   LauncherSockets(Poller* poller, Events events) : poller_(*poller), events_(std::move(events)) {}
 
-  // Makes the control socket at `path`; false, with `error`, if it cannot be made.
+  // Creates the control socket at `path`; returns false, with `error` set, if that fails.
   bool Listen(const std::string& path, std::string* error);
-  // Removes it.
+  // Removes the control socket.
   void Unlink();
-  // A launcher's connection; not valid: ignored.
+  // Adds a launcher's connection; ignores an invalid descriptor.
   void Add(runtime::UniqueFd socket);
 
-  // Sends the state to all (`phase_changed`), or to those that watch and have another one.
+  // Sends the state to all launchers (`phase_changed`), or to those that watch and have an older
+  // one.
   void Tell(bool phase_changed);
-  // A line of the task at a barrier. (A launcher that does not read is broken: it connects again,
-  // and asks for the state.)
+  // Sends the task's line at a barrier to the launchers. (It is not resent if a socket is full: a
+  // launcher that does not read is broken, and asks for the state when it reconnects.)
   void TellBarrier(std::uint64_t number, const std::string& line);
 
-  // False if no launcher is connected, and somebody has removed the control socket or put another
-  // one there: then none can come.
+  // False if no launcher is connected and none can connect, because the control socket was removed
+  // or replaced.
   bool CanBeReached() const;
 
  private:
   struct Launcher {
     runtime::UniqueFd socket;
     bool watches = false;
-    std::string sent;  // The state it was sent last.
+    std::string sent;  // The state that was last sent to it.
   };
   void OnReadable(int fd);
   void Remove(int fd);
@@ -61,12 +62,12 @@ class LauncherSockets {
   const Events events_;
   std::string path_;
   runtime::UniqueFd listener_;
-  ino_t inode_ = 0;  // The inode of the socket that listener_ is.
+  ino_t inode_ = 0;  // Inode of the control socket that belongs to listener_.
   std::map<int, Launcher> launchers_;
 };
 
-// A listening socket at `path` that replaces a stale one; only our user may connect. Not valid: see
-// errno.
+// Opens a listening socket at `path`, and replaces a stale one; only our user may connect. After an
+// error the descriptor is invalid and errno is set.
 runtime::UniqueFd ListenAt(const std::string& path, int type);
 
 }  // namespace launcher

@@ -18,13 +18,13 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
-// Chunks taken before the poller looks at other descriptors again.
+// Maximum number of chunks that are read before the poller serves other descriptors.
 constexpr std::size_t kChunksARound = 16;
 constexpr std::int64_t kSilenceUs = 50'000;
-// To wake us for each of many small writes costs the task more than they do. So once a small read
-// is followed by another soon, we wait for a moment before each, as long as they come soon; unless
-// that nearly fills the pipe: then for a number of times we do not wait, for twice as many if it
-// was so the last time too.
+// Waking the shim for each of many small writes costs the task more than the writes do. So when
+// small reads follow each other soon, Gather() waits for a moment before each read. If that nearly
+// fills the pipe, it skips the wait a number of times, and twice as many times if the same happened
+// last time.
 constexpr std::size_t kSmall = kChunk / 8;
 constexpr std::size_t kNearlyFull = kChunk / 4 * 3;
 constexpr std::int64_t kSoonNs = 1'000'000;
@@ -48,7 +48,8 @@ std::int64_t MonotonicNanos() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-// How many bytes of [data, data + size) end with its last newline; 0: it has none.
+// Returns the number of bytes of [data, data + size) up to and including the last newline; 0
+// without a newline.
 std::size_t ThroughLastNewline(const char* data, std::size_t size) {
   const auto* found = static_cast<const char*>(memrchr(data, '\n', size));
   return found == nullptr ? 0 : static_cast<std::size_t>(found - data) + 1;
@@ -61,8 +62,8 @@ std::size_t ThroughFirstNewline(const char* data, std::size_t size) {
 
 }  // namespace
 
-// After OpenFile(), what is on disk is always: the segments, each beginning where the one before
-// it ends, and the file, which begins where the last of them ends (or it is missing, in Rotate()).
+// Always true on disk after OpenFile(): each segment begins where the one before it ends, and the
+// current file begins where the last segment ends (or is missing, in Rotate()).
 
 bool OutputPipe::OpenFile(const std::string& path) {
   path_ = path;
@@ -70,7 +71,7 @@ bool OutputPipe::OpenFile(const std::string& path) {
   struct stat status = {};
   if (!file_.valid() || fstat(file_.get(), &status) != 0) return false;
   if (!S_ISREG(status.st_mode)) bounds_.rotate_bytes = 0;
-  // (Not looked for where there can be none: a folder of many tasks is a long list.)
+  // (No search for segments if there can be none: listing the folder of many tasks is slow.)
   const bool is_first = bounds_.is_own && status.st_size == 0 && bounds_.rotate_bytes == 0;
   LogFiles files = is_first ? LogFiles() : FindLogFiles(path);
   file_begin_ = files.current_begin;
@@ -94,7 +95,7 @@ bool OutputPipe::MakePipe(std::string* error) {
   }
   read_end_ = runtime::UniqueFd(ends[0]);
   write_end_ = runtime::UniqueFd(ends[1]);
-  // Only our end: the task's must block as it expects.
+  // Only our end is non-blocking: the task expects its end to block.
   fcntl(read_end_.get(), F_SETFL, O_NONBLOCK);
   return true;
 }
@@ -115,7 +116,7 @@ bool OutputPipe::Open(const std::string& path, const Bounds& bounds, std::functi
 void OutputPipe::OnReady(std::uint32_t events) {
   if ((events & EPOLLHUP) == 0) Gather();
   taken_ = 0;
-  // (After less than a chunk there was no more. If there is now, we are called again.)
+  // (A short read has emptied the pipe. If more arrives, OnReady() is called again.)
   for (std::size_t i = 1; i <= kChunksARound && ReadOnce() && taken_ == i * kChunk; ++i) {
   }
   if (gathers_) {
@@ -179,7 +180,7 @@ std::size_t OutputPipe::Fitting(const char* data, std::size_t size) const {
   const std::uint64_t room = used < most ? most - used : 0;
   if (const std::size_t lines = ThroughLastNewline(data, room); lines > 0) return lines;
   if (at_line_end_ && used > 0) return 0;
-  // A line that has begun in this file, or that fits into none.
+  // The line has begun in this file, or is longer than a file may be.
   const std::uint64_t spare = used / 2 < most ? std::min<std::uint64_t>(size, 2 * most - used) : 0;
   const std::size_t rest = ThroughFirstNewline(data, spare);
   return rest > 0 ? rest : spare;
@@ -206,7 +207,7 @@ void OutputPipe::Append(const char* data, std::size_t size) {
   }
 }
 
-// False if the disk takes no more; what it took is counted.
+// Writes to the file and counts what was written; returns false if the disk accepts no more.
 bool OutputPipe::Write(const char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t written = write(file_.get(), data, size);
@@ -220,8 +221,8 @@ bool OutputPipe::Write(const char* data, std::size_t size) {
   return true;
 }
 
-// The rename is what rotates: killed before it, nothing has happened; killed behind it, the next
-// to open the log makes the file and removes what is too old.
+// The rename is the atomic step. If the shim is killed before it, nothing has changed; if it is
+// killed after it, the next shim that opens the log creates the file and removes old segments.
 void OutputPipe::Rotate() {
   const std::string segment = LogSegmentPath(path_, file_begin_);
   runtime::UniqueFd next;

@@ -14,66 +14,76 @@
 
 namespace launcher {
 
-// Appends everything a task writes to one of its output streams, byte for byte, to a file, or to a
-// row of files (log_files.h). The pipe is always drained, so the task never waits: what a full disk
-// refuses, or what would take the stream past its limit, is dropped and counted. On the poller's
-// thread.
+// Appends everything that a task writes to one of its output streams, byte for byte, to a log file
+// or a series of rotated files (log_files.h). The pipe is always drained, so the task never blocks:
+// bytes that a full disk rejects or that exceed the stream's limit are dropped and counted. Use on
+// the poller's thread.
 class OutputPipe {
  public:
+  // Limits of the log.
   struct Bounds {
-    // The stream grows to at most so many bytes, with those of earlier attempts; 0: no limit.
+    // Maximum size of the stream in bytes, including the output of earlier attempts; 0 for no
+    // limit.
     std::uint64_t limit = 0;
-    // Before it grows past so many bytes the file is rotated, behind a line's end. A line that is
-    // longer goes on alone to its end, but no file grows past twice this. 0: never.
+    // The file is rotated, after the end of a line, before it exceeds this many bytes. A longer
+    // line gets a file of its own, but no file exceeds twice this size. 0 for no rotation.
     std::uint64_t rotate_bytes = 0;
-    // Rotated files that are kept, at least 1; older ones are removed.
+    // Number of rotated files to keep, at least 1; older ones are removed.
     std::uint64_t rotate_files = 1;
-    // No other program has ever written this log: without rotation it has no rotated files.
+    // No other program has ever written this log, so that without rotation there are no rotated
+    // files.
     bool is_own = false;
   };
-  // `poller` outlives the pipe. Call Open() once, before what follows it.
+  // `poller` is not owned and outlives the pipe. Call Open() once, before the functions after it.
   explicit OutputPipe(Poller* poller) : poller_(poller) {}
   ~OutputPipe() { Close(); }
   OutputPipe(const OutputPipe&) = delete;
   OutputPipe& operator=(const OutputPipe&) = delete;
 
-  // Open() does it, if it has not been done before. False, with `error` set, if it cannot be made.
+  // Creates the pipe in advance; Open() does so otherwise. Returns false, with `error` set, if that
+  // fails.
   bool MakePipe(std::string* error);
-  // Opens or makes the file; what is in it already stays. `changed` runs after each growth and at
-  // the end of the stream. False, with `error` set, if the file or the pipe cannot be made.
+  // Opens the file for appending, and creates it if it is missing. Calls `changed` whenever the
+  // stream has grown, and at its end. Returns false, with `error` set, if the file cannot be opened
+  // or the pipe cannot be created.
   bool Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,
             std::string* error);
-  // From now on notes in an index at `path` when the stream has grown (log_times.h).
+  // From now on records in an index at `path` when the stream has grown (log_times.h).
   void KeepTimes(const std::string& path) { times_.emplace(path); }
-  // The end for the task. The caller drops it after the spawn, else the stream never ends.
+  // Returns the task's end of the pipe. Close it after the task was started; otherwise the stream
+  // never ends.
   runtime::UniqueFd TakeWriteEnd() { return std::move(write_end_); }
 
-  // Reads what is in the pipe now without waiting for more.
+  // Reads what is in the pipe now, without waiting for more.
   void Drain();
+  // Ends the stream, even if a process still writes to the pipe.
   void Close();
 
-  // When what came last began to come, after a silence; by our clock. 0: nothing came.
+  // When the last burst of output began, after a silence, by the wall clock; 0 if there was no
+  // output.
   std::int64_t spoke_us() const { return spoke_us_; }
   bool at_end() const { return !read_end_.valid(); }
-  // OpenFileName() of the pipe; everybody who has it open shows the same.
+  // OpenFileName() of the pipe, by which processes that have it open can be recognised.
   std::string name() const;
-  std::uint64_t begin() const { return begin_; }            // Begin of the task's part in it.
-  std::uint64_t end() const { return end_; }                // End of the whole stream, now.
-  std::uint64_t dropped() const { return dropped_; }        // Bytes that could not be written.
-  std::uint64_t over_limit() const { return over_limit_; }  // Bytes dropped for the limit.
-  // errno of the rotation that failed; the file then grows on. 0: none did.
+  // Stream offset at which this attempt's output begins.
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return end_; }                // Present end of the whole stream.
+  std::uint64_t dropped() const { return dropped_; }        // Bytes that the disk rejected.
+  std::uint64_t over_limit() const { return over_limit_; }  // Bytes beyond the limit.
+  // errno of a failed rotation, after which the file keeps growing; 0 if none failed.
   int rotation_error() const { return rotation_error_; }
 
  private:
   void OnReady(std::uint32_t events);
-  // Lets frequent small writes come together, for a fraction of a millisecond.
+  // Waits a fraction of a millisecond, if writes are small and frequent, to read several at once.
   void Gather();
-  // False when there is nothing to read now, or ever.
+  // Returns false if there is nothing to read now, or the stream has ended.
   bool ReadOnce();
   bool OpenFile(const std::string& path);
-  // How much of `size` more bytes the limit lets into the stream.
+  // Returns how many of `size` further bytes the limit lets into the stream.
   std::size_t Room(std::size_t size) const;
-  // How much of `size` more bytes goes into the current file; 0: it is to be rotated first.
+  // Returns how many of `size` further bytes go into the current file; 0 if it must be rotated
+  // first.
   std::size_t Fitting(const char* data, std::size_t size) const;
   void Append(const char* data, std::size_t size);
   bool Write(const char* data, std::size_t size);
@@ -90,7 +100,7 @@ class OutputPipe {
   bool at_line_end_ = true;           // The current file ends with a newline, or is empty.
   int rotation_error_ = 0;
   std::optional<LogTimes> times_;
-  std::size_t taken_ = 0;  // Bytes, when it was ready last.
+  std::size_t taken_ = 0;  // Bytes that the latest OnReady() has read.
   std::int64_t ready_ns_ = 0;
   bool gathers_ = false;
   int without_gathering_ = 0, next_without_ = 1;

@@ -17,7 +17,7 @@ void Poller::Change(int fd, std::uint32_t events) {
   epoll_event event = {};
   event.events = events;
   event.data.fd = fd;
-  // A hang-up cannot be masked, so a fd that waits for nothing leaves the set.
+  // epoll always reports hang-ups, so a descriptor without events is removed from the set.
   const int operation = events == 0                 ? EPOLL_CTL_DEL
                         : found->second.events == 0 ? EPOLL_CTL_ADD
                                                     : EPOLL_CTL_MOD;
@@ -58,7 +58,7 @@ void Poller::Run() {
   while (!stopped_) {
     const int timeout = RunTimers();
     if (stopped_) return;
-    // One event a round: a callback may close a fd and another may get its number.
+    // One event per round: a callback may close a descriptor, whose number may then be reused.
     epoll_event event;
     if (epoll_wait(epoll_.get(), &event, 1, timeout) != 1) continue;
     const auto found = watched_.find(event.data.fd);

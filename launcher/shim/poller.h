@@ -12,8 +12,8 @@
 
 namespace launcher {
 
-// The shim's event loop: epoll and timers on one thread, with no dependencies (the services'
-// loop stands on Asio and Abseil, which the static shim does without). Not thread safe.
+// The shim's event loop: epoll and timers on one thread, without dependencies (the event loop of
+// the services needs Asio and Abseil, which the static shim does not link). Not thread-safe.
 class Poller {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -21,16 +21,19 @@ class Poller {
 
   Poller();
 
-  // Calls `ready` with the ready epoll events, level-triggered. `events` 0 waits for nothing,
-  // not even a hang-up. The fd stays the caller's; Forget() before closing it.
+  // Calls `ready` with the epoll events of `fd`, level-triggered. With `events` 0 it reports
+  // nothing, not even a hang-up. The caller keeps ownership of `fd` and must call Forget() before
+  // closing it.
   void Watch(int fd, std::uint32_t events, std::function<void(std::uint32_t events)> ready);
+  // Change the events of a watched descriptor, or stop watching it.
   void Change(int fd, std::uint32_t events);
   void Forget(int fd);
 
+  // Runs `function` once after `delay`, unless Cancel() is called before.
   TimerId RunAfter(std::chrono::milliseconds delay, std::function<void()> function);
   void Cancel(TimerId timer);
 
-  // Until Stop().
+  // Runs the loop until Stop().
   void Run();
   void Stop() { stopped_ = true; }
 
@@ -39,7 +42,7 @@ class Poller {
     std::uint32_t events;
     std::shared_ptr<std::function<void(std::uint32_t)>> ready;
   };
-  int RunTimers();  // Milliseconds until the next timer, -1 without one.
+  int RunTimers();  // Returns milliseconds until the next timer, -1 without one.
 
   runtime::UniqueFd epoll_;
   std::map<int, Watched> watched_;

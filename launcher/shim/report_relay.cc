@@ -16,27 +16,29 @@
 #include "runtime/report_channel/relay_protocol.h"
 
 // Always true:
-// - A line is in queue_ from when it is read until it is answered; answers are given from the front
-//   alone, so a program hears them in the order of its lines. queue_bytes_ counts their bytes.
-// - Report numbers rise in the order of the queue and are given when a line is sent first. After a
-//   broken connection every report in the queue is sent again under its number, so the trainer
-//   takes it once.
-// - No more is read from a program while its window is full, or while it does not read its answers:
-//   no memory grows with time.
-// - One reporter speaks at a time (speaker_); what another says is answered with an error.
-// - END is sent behind the last line, when no process of the task is left.
+// - A line is in queue_ from when it is read until it is answered. Only the first line is ever
+//   answered, so a program gets its answers in the order of its lines. queue_bytes_ counts the
+//   bytes of the lines.
+// - A report gets its number when it is first sent; numbers increase in the order of the queue.
+//   After a broken connection every report in the queue is sent again under its number, so that the
+//   trainer counts it once (idempotent).
+// - Back-pressure: the relay reads no more from a program while its window is full, or while the
+//   program does not read its answers. So memory use does not grow with time.
+// - One reporter at a time may send lines (speaker_); the line of another is answered with an
+//   error.
+// - END is sent after the last line, when no process of the task is left.
 
 namespace launcher {
 namespace {
 
 constexpr std::size_t kReadChunk = 64 * 1024;
-// Answers a program has not read; then no more lines are taken from it.
+// Bytes of answers that a program has not read; beyond this no more lines are taken from it.
 constexpr std::size_t kMaxUnreadAnswers = 256 * 1024;
 constexpr std::size_t kMaxReporters = 16;
 constexpr char kBeat[] = R"({"t":"hb"})";
 constexpr std::size_t kMaxAnswer = 16 << 20;
 
-// For the middle of a JSON string.
+// Escapes a text for use inside a JSON string.
 std::string EscapedForJson(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -46,7 +48,7 @@ std::string EscapedForJson(std::string_view text) {
   return escaped;
 }
 
-// Writes what the socket takes of `out`. False if the connection is broken.
+// Writes as much of `out` as the socket accepts. Returns false if the connection is broken.
 bool WriteSome(int socket, std::string& out) {
   std::size_t written = 0;
   while (written < out.size()) {
@@ -108,7 +110,7 @@ void ReportRelay::OnReporter(ReporterId id, std::uint32_t events) {
   Reporter& reporter = reporters_.at(id);
   if ((events & (EPOLLHUP | EPOLLERR)) != 0) reporter.gone = true;
   if ((events & ~EPOLLOUT) != 0) Read(id);
-  // At once: the next one may be speaking already.
+  // The rest is read at once, because the next reporter may already be sending lines.
   if (reporter.gone) ReadRest(id);
   UpdateReporters();
   Pump();
@@ -176,7 +178,7 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
     if (line.size() > kMaxBarrierLine) {
       return AnswerLocally(id, ErrorLine("INVALID_ARGUMENT", "a barrier is longer than 32 KiB"));
     }
-    if (ended_) return;  // Nobody waits there.
+    if (ended_) return;  // No process is left that waits at the barrier.
     Queue({id, Line::Kind::kBarrier, ++last_barrier_, std::move(line)});
     return Advance();
   }
@@ -194,7 +196,7 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
 }
 
 std::string ReportRelay::Refusal() const {
-  // (An attached process is told apart whether it never had a trial, or has it no more.)
+  // (The code tells an attached process whether it never had a trial or has lost it.)
   if (!refused_.empty()) return ErrorLine(was_greeted_ ? "CANCELLED" : "ABORTED", refused_);
   constexpr char kCode[] = "FAILED_PRECONDITION";
   if (options_.no_reports.empty()) {
@@ -243,7 +245,7 @@ void ReportRelay::AnswerLocally(ReporterId id, std::string answer) {
   Advance();
 }
 
-// Handles the first lines as far as that needs no trainer.
+// Handles the first lines of the queue as long as that does not involve the trainer.
 void ReportRelay::Advance() {
   while (!queue_.empty() && queue_.front().kind == Line::Kind::kAnswer) {
     const Line line = TakeFirst();
@@ -266,7 +268,8 @@ ReportRelay::Line* ReportRelay::AwaitedBarrier() {
 void ReportRelay::BeatLater() {
   beat_timer_.Start(poller_, options_.beat, [this] {
     if (AwaitedBarrier() == nullptr) return;
-    // One at a time, and none for a trainer that is away: it will count anew.
+    // At most one heartbeat is in the queue, and none is queued while the trainer is not connected:
+    // its time-out starts anew when it is.
     if (link_ == Link::kUp && queue_.front().kind == Line::Kind::kBarrier) {
       queue_.push_front({0, Line::Kind::kReport, 0, kBeat});
       queue_bytes_ += queue_.front().text.size();
@@ -311,7 +314,7 @@ void ReportRelay::Deliver(ReporterId id, std::string_view answer) {
 void ReportRelay::Flush(ReporterId id) {
   Reporter& reporter = reporters_.at(id);
   if (!WriteSome(reporter.socket.get(), reporter.out)) {
-    // It cannot read any more, but what it has written still counts.
+    // The program can read no more answers, but the lines that it has written still count.
     reporter.out.clear();
   }
 }
@@ -334,10 +337,10 @@ bool ReportRelay::IsDone(ReporterId id) const {
   const Reporter& reporter = reporters_.at(id);
   if (reporter.closing) return reporter.out.empty();
   if (!reporter.at_end || reporter.in.find('\n') != std::string::npos) return false;
-  // (A process that has finished counts the answers up to that of its finish.)
+  // (A process that has finished still counts the answers, up to that of its finish.)
   const bool waits_for_end = finished_ && !process_gone_;
   if ((ended_ && !waits_for_end) || reporter.gone) return true;
-  // It has only stopped writing, and waits for its answers.
+  // The reporter has only closed its write side, and waits for its answers.
   const auto is_its = [&](const Line& line) { return line.reporter == id; };
   return reporter.out.empty() && std::none_of(queue_.begin(), queue_.end(), is_its);
 }
@@ -440,7 +443,7 @@ bool ReportRelay::OnTrainerLine(std::string_view line) {
     return true;
   }
   const auto answer = runtime::ParseRelayAnswer(line);
-  // Numbers are answered in order, so the answer can only be for the first of the queue.
+  // Reports are answered in order, so a valid answer is for the first line of the queue.
   if (!answer || queue_.empty() || queue_.front().kind != Line::Kind::kReport ||
       queue_.front().number != answer->number || answer->number > sent_number_) {
     return false;

@@ -16,40 +16,47 @@
 
 namespace launcher {
 
-// The shim's part of the report channel (docs/report-channel.md): takes lines from the task,
-// numbers them, gets each to the trainer and its answer back, over any number of broken
-// connections. On the poller's thread.
+// The shim's part of the report channel (docs/report-channel.md): reads lines from the task,
+// numbers them, delivers each to the trainer and returns the answer, over any number of broken
+// connections. Use on the poller's thread.
 //
-// Every line has one place in `queue_` until it is answered, so a program gets its answers in the
-// order of its lines, also those that the relay itself gives. A barrier is asked for when all
-// lines before it are answered (the reports are safe then), and what follows it waits. While the
-// program waits there, which it may do for long, the relay says for it that it is alive.
+// Every line stays in `queue_` until it is answered, so a program gets its answers in the order of
+// its lines, including those that the relay gives itself. A barrier is passed on when all lines
+// before it are answered (their reports are then stored), and the lines after it wait. While the
+// program waits at a barrier, possibly for long, the relay sends the trainer heartbeats in its
+// place.
 //
-// With `attach` it speaks for a process that no launcher has started. Its first greeting asks for a
-// trial, and a refusal is for good: from then on each line is answered with an error. A line
-// {"t":"finish"} is for the relay itself: the process has said that it is done. It gets its answers
-// to the lines before that.
+// With `attach` the relay serves a process that no launcher has started. Its first greeting
+// requests a trial from the trainer, and a refusal is final: from then on each line is answered
+// with an error. A line {"t":"finish"} is for the relay itself: the process is done, and gets the
+// answers to all lines before it.
 class ReportRelay {
  public:
+  // A process that no launcher has started, and its request for a trial.
   struct Attach {
     std::uint64_t pid = 0;
     std::string request;  // A JSON object on one line.
   };
   struct Options {
-    std::string trainer_socket;  // Empty: nobody collects reports; answered with an error.
+    // If empty, no trainer collects reports, and reports are answered with an error.
+    std::string trainer_socket;
+    // Identifies the attempt (or the attached process) in the greeting to the trainer.
     std::string nonce;
-    // Why, without a trainer_socket, in that error; empty: the task is no trial.
+    // The reason in that error; if empty, it says that the task is not a trial.
     std::string no_reports = {};
     std::optional<Attach> attach = {};
-    // With `attach`: the process says that it is done, or has closed its end and has its answers.
+    // With `attach`: called when the process has finished, or has closed its end and received its
+    // answers.
     std::function<void()> on_finished = {};
-    // Passes the line of a barrier on; call Answered() with the answer. Unset: barriers are not
+    // Passes on the line of a barrier; call Answered() with the answer. Unset if barriers are not
     // supported.
     std::function<void(std::uint64_t number, const std::string& line)> on_barrier = {};
+    // Delay before the first reconnect to the trainer, which then doubles up to longest_retry.
     std::chrono::milliseconds first_retry{20};
     std::chrono::milliseconds longest_retry{500};
-    std::chrono::milliseconds beat{2000};  // Between signs of life at a barrier.
-    // Lines, and bytes of lines, without an answer at most; then the program waits.
+    std::chrono::milliseconds beat{2000};  // Interval of heartbeats at a barrier.
+    // Maximum number of unanswered lines, and of their bytes; beyond it no more is read from the
+    // program (back-pressure).
     std::size_t window_lines = 64;
     std::size_t window_bytes = 4 << 20;
   };
@@ -59,25 +66,25 @@ class ReportRelay {
   ReportRelay(const ReportRelay&) = delete;
   ReportRelay& operator=(const ReportRelay&) = delete;
 
-  // A stream socket whose other end the task has (its fd 3). It counts as a reporter from its
-  // first line on.
+  // Adds a stream socket whose other end the task has as its descriptor 3. It counts as a reporter
+  // from its first line on.
   void AddReporter(runtime::UniqueFd socket);
-  // A listening socket; each connection is a reporter. One at a time may speak: another gets an
-  // error line and is closed.
+  // Accepts connections from a listening socket; each is a reporter. Only one reporter at a time
+  // may send lines: another gets an error line and is closed.
   void Listen(runtime::UniqueFd listener);
-  // Passes the answer of the barrier of that number to the program, if it still waits there.
+  // Passes the answer to a barrier on to the program, if it still waits at the barrier `number`.
   void Answered(std::uint64_t number, std::string answer);
-  // Passes the line of the barrier on again at which the program waits, if it does.
+  // Calls on_barrier again if the program waits at a barrier.
   void AskAgain();
-  // The task is being stopped, and killed at `end`: a report that the trainer takes is answered
-  // with a stop in the place of an ok.
+  // The task is being stopped and will be killed at `end`: from now on a report that the trainer
+  // accepts is answered with a stop instead of an ok.
   void Stopping(std::chrono::steady_clock::time_point end) { kill_at_ = end; }
-  // No process of the task is left: passes on what it has written, then END. `done` runs once
-  // the trainer has confirmed that; without a trainer as soon as everything is read.
+  // No process of the task is left: delivers the remaining lines, then END. Calls `done` once the
+  // trainer has confirmed END; without a trainer, as soon as everything is read.
   void TaskEnded(std::function<void()> done);
-  // The process that is attached to is gone.
+  // The attached process has ended.
   void ProcessGone();
-  bool finished() const { return finished_; }  // The attached process has said so.
+  bool finished() const { return finished_; }  // The attached process has sent {"t":"finish"}.
 
  private:
   using ReporterId = std::uint64_t;
@@ -93,30 +100,31 @@ class ReportRelay {
   };
   struct Line {
     enum class Kind {
-      kReport,   // To be answered by the trainer.
-      kBarrier,  // By the launcher.
+      kReport,   // The trainer answers it.
+      kBarrier,  // The launcher answers it.
       kAnswer,   // `text` is the answer.
     };
     ReporterId reporter;  // 0: the relay itself.
     Kind kind;
-    std::uint64_t number;  // Each kind has its own; that of a report is 0 until it is sent.
+    // Numbered within each kind; that of a report is 0 until it is first sent.
+    std::uint64_t number;
     std::string text;
-    bool asked = false;  // kBarrier.
+    bool asked = false;  // Only for kBarrier: on_barrier was called.
   };
   enum class Link { kNone, kDown, kGreeting, kUp };
 
-  // The trainer's answer, or the stop that takes its place.
+  // Returns the trainer's answer, or the stop that replaces it.
   std::string AnswerTo(const Line& line, std::string_view answer) const;
-  // False if nobody waits to be.
+  // Accepts one connection; returns false if none is pending.
   bool Accept();
   void OnReporter(ReporterId id, std::uint32_t events);
   void Read(ReporterId id);
   void ReadRest(ReporterId id);
   void TakeLines(ReporterId id);
   void TakeLine(ReporterId id, std::string line);
-  // The answer to a line that nobody collects.
+  // Returns the error with which a line is answered if no trainer collects reports.
   std::string Refusal() const;
-  // Answers what is queued, and all that follows, with an error.
+  // Answers all queued lines, and all later ones, with an error.
   void RefuseAll(std::string_view reason);
   std::string_view HowItEnded() const;
   bool MaySpeak(ReporterId id);
@@ -131,7 +139,8 @@ class ReportRelay {
   bool IsDone(ReporterId id) const;
   bool WindowOpen(const Reporter& reporter) const;
   void Advance();
-  // The barrier that was asked for; null if no barrier was. Only signs of life can be before it.
+  // Returns the barrier that was passed on and awaits its answer; null if no barrier does. Only
+  // heartbeats can precede it in the queue.
   Line* AwaitedBarrier();
   void BeatLater();
 
@@ -148,7 +157,7 @@ class ReportRelay {
   runtime::UniqueFd listener_;
   std::map<ReporterId, Reporter> reporters_;
   ReporterId last_reporter_ = 0;
-  ReporterId speaker_ = 0;  // 0: the first who speaks.
+  ReporterId speaker_ = 0;  // The reporter that may send lines; 0 until one has.
 
   std::deque<Line> queue_;
   std::size_t queue_bytes_ = 0;
@@ -167,10 +176,10 @@ class ReportRelay {
   std::optional<std::chrono::steady_clock::time_point> kill_at_;
 
   // Only with `attach`.
-  bool was_greeted_ = false;  // So the trial is there.
+  bool was_greeted_ = false;  // The trainer has accepted the greeting, so the trial exists.
   bool finished_ = false;
   bool process_gone_ = false;
-  std::string refused_;  // Why, if the trainer takes nothing more.
+  std::string refused_;  // The reason, if the trainer accepts no more lines; else empty.
 
   bool ended_ = false;
   std::function<void()> done_;

@@ -34,18 +34,20 @@
 #include "runtime/timer.h"
 
 // Always true:
-// - There is one thread, and nothing in it waits but the poller: a program's output, its reports
-//   and a slow launcher never hold each other up.
-// - The `started` file is made (O_EXCL) before the program is, and the exit file is written before
-//   an acknowledgement is taken: an attempt starts at most once, and its end is on disk or told.
-// - As subreaper the shim is the parent of every orphan of the task. The tree is dead exactly when
-//   the shim has no child and the namespace, if there is one, has ended.
-// - Steps only go forward: main_ended_ -> killing_ -> finished_ -> acknowledged_. Nothing is killed
-//   by number before HasChildInGroup() or a handle of the kernel shows that it is still ours.
-// - The shim leaves when three things are true (MaybeLeave): its end is acknowledged or nobody can
-//   come for it, the trainer has the last report or its time is over, and the control groups are
-//   removed.
-// - No memory grows with time: output goes to files, a launcher is sent the newest state alone.
+// - There is one thread, and only the poller blocks: the program's output, its reports and a slow
+//   launcher never delay each other.
+// - The `started` file is created (O_EXCL) before the program starts, and the exit file is written
+//   before an acknowledgement is accepted. So an attempt starts at most once, and its end is on
+//   disk or was acknowledged.
+// - As subreaper the shim becomes the parent of every orphan of the task. The tree is dead exactly
+//   when the shim has no child and the namespace, if there is one, has ended.
+// - States only advance: main_ended_ -> killing_ -> finished_ -> acknowledged_. No process is
+//   killed by its pid before HasChildInGroup() or a pidfd shows that the pid is still ours.
+// - The shim exits when three conditions hold (MaybeLeave): the end is acknowledged or no launcher
+//   can connect any more; the trainer has the last report or its time limit has passed; and the
+//   control groups are removed.
+// - Memory use does not grow with time: output goes to files, and a launcher gets only the newest
+//   state.
 
 namespace launcher {
 namespace {
@@ -53,13 +55,14 @@ namespace {
 using runtime::UniqueFd;
 
 constexpr std::size_t kMaxSpec = 16 << 20;
-// A state with it, and with a note, is far smaller than kMaxShimPacket.
+// Small enough that a state with a failure and a note fits easily into kMaxShimPacket.
 constexpr std::size_t kMaxFailure = 4096;
-// Between two looks for processes that are still to be killed.
+// Interval at which processes that must still be killed are looked up.
 constexpr std::chrono::milliseconds kKillRound{10};
-// Between two looks for processes that tell nobody when they end: those of a namespace.
+// Interval of checks for processes whose end is not signalled to the shim: those in a namespace.
 constexpr std::chrono::milliseconds kNamespaceRound{20};
-// Tries to remove the control groups: the kernel takes a moment to see that nobody is in them.
+// Maximum number of tries to remove the control groups: the kernel takes a moment to see that they
+// are empty.
 constexpr int kRemoveTries = 100;
 constexpr std::chrono::seconds kSyncAfter{1};
 constexpr std::size_t kLargeProgram = 8 * 1024;
@@ -84,7 +87,7 @@ std::string ReadWhole(const std::string& path) {
   return content;
 }
 
-// Its first bytes, without half a UTF-8 character at the end.
+// Truncates a text to `limit` bytes, and not inside a UTF-8 character.
 std::string Clip(std::string text, std::size_t limit) {
   constexpr std::string_view kMore = "...";
   if (text.size() <= limit) return text;
@@ -94,8 +97,8 @@ std::string Clip(std::string text, std::size_t limit) {
   return text.append(kMore);
 }
 
-// Whole under its name, or not there at all: whoever is killed now. A loss of power is another
-// matter, see Sync(). Not valid if it could not be written.
+// Writes a file atomically: even after a kill it is complete or does not exist. (For a loss of
+// power see Sync().) Returns an invalid descriptor on failure.
 UniqueFd WriteWhole(const std::string& folder, std::string_view name, const std::string& content) {
   const std::string path = folder + "/" + std::string(name);
   const std::string temporary = path + ".new";
@@ -107,7 +110,7 @@ UniqueFd WriteWhole(const std::string& folder, std::string_view name, const std:
   return written ? std::move(fd) : UniqueFd();
 }
 
-// Takes a disk some milliseconds.
+// Makes a file durable; takes some milliseconds on a disk.
 void Sync(const UniqueFd& file, const std::string& folder) {
   fdatasync(file.get());
   const UniqueFd directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -116,7 +119,7 @@ void Sync(const UniqueFd& file, const std::string& folder) {
 
 std::string_view FolderOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
-// The whole of a file.
+// Replaces the whole content of a file.
 bool WriteAs(int fd, const std::string& content) {
   struct stat status = {};
   const bool is_empty = fstat(fd, &status) == 0 && status.st_size == 0;
@@ -124,7 +127,8 @@ bool WriteAs(int fd, const std::string& content) {
          pwrite(fd, content.data(), content.size(), 0) == static_cast<ssize_t>(content.size());
 }
 
-// If not, the number may be somebody else's by now.
+// True if the process group has a child of ours. Otherwise the number may have been reused by
+// another process group.
 bool HasChildInGroup(pid_t group) {
   siginfo_t ignored;
   return group > 0 &&
@@ -164,7 +168,7 @@ class Shim {
   void ReadReadyByte();
 
   void OnChildSignal();
-  // False once there is no child left.
+  // Reaps ended children; returns false once no child is left.
   bool Reap();
   void OnMainEnded(int status);
   void CheckFinished();
@@ -192,21 +196,21 @@ class Shim {
   ShimAttempt attempt_;
   UniqueFd lock_, signals_, owner_, exit_file_;
   UniqueFd reporter_,
-      channel_;  // Our end of the report channel, until it is the relay's; the task's.
+      channel_;  // Our end of the report channel, until the relay takes it; and the task's end.
   UniqueFd null_;
   UniqueFd ready_, ready_write_end_;
   ShimSpec spec_;
   ShimState state_;
   OutputPipe stdout_, stderr_;
   std::unique_ptr<ReportRelay> relay_;
-  std::unique_ptr<TaskTree> tree_;  // None until the task is started.
+  std::unique_ptr<TaskTree> tree_;  // Null until the task is started.
   LauncherSockets launchers_;
 
   bool main_ended_ = false;
   bool no_children_ = false;
-  bool stopping_ = false;      // Was asked to stop while its main process lived.
-  bool asked_to_end_ = false;  // Or was killed by us while it lived.
-  bool drained_ = false;       // Waited long enough for the output of others.
+  bool stopping_ = false;      // The task was asked to stop while its main process lived.
+  bool asked_to_end_ = false;  // The shim signalled or killed the main process while it lived.
+  bool drained_ = false;       // The time for other processes to close the output is over.
   bool killing_ = false;
   bool killed_once_ = false;
   bool gave_up_killing_ = false;
@@ -215,11 +219,11 @@ class Shim {
   bool finished_ = false;
   bool acknowledged_ = false;
   bool reports_done_ = false;
-  bool tree_removed_ = false;  // Or it cannot be.
+  bool tree_removed_ = false;  // The control groups were removed, or cannot be.
 };
 
-// Makes the descriptors that are the same for every attempt. If one cannot be made, it is tried
-// again when it is needed, and fails there.
+// Opens the descriptors that are the same for every attempt. If one cannot be opened, it is tried
+// again when it is needed, and the error is reported then.
 void Shim::GetReady() {
   std::string error;
   WatchChildren();
@@ -243,7 +247,7 @@ bool Shim::MakeChannel(std::string* error) {
 bool Shim::TakeAttempt() {
   const std::string path = attempt_.folder + "/" + std::string(kLockFile);
   lock_ = UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  // The same kind of lock as runtime::LockFile takes.
+  // The lock is of the same kind as that of runtime::LockFile.
   struct flock whole = {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
@@ -257,7 +261,7 @@ bool Shim::ReadSpec() {
   auto spec = ShimSpec::Decode(ReadWhole(attempt_.folder + "/" + std::string(kSpecFile)));
   if (!spec) return false;
   spec_ = std::move(*spec);
-  // For the output files: they are its caller's. (We must be able to write ourselves.)
+  // The output files get the umask of the job's caller. (We keep our own permission to write.)
   if (spec_.caller.is_known) umask(spec_.caller.umask & 0077);
   return true;
 }
@@ -282,7 +286,8 @@ bool Shim::Prepare(std::string* error) {
     launchers_.Tell(false);
     CheckFinished();
   };
-  // In the job's own folder the files are named after the attempt, which has one shim.
+  // In the job's own folder the log files are named after the attempt, so that only this shim
+  // writes them.
   const OutputPipe::Bounds bounds{
       .limit = spec_.log_limit,
       .rotate_bytes = spec_.rotate_bytes,
@@ -322,7 +327,8 @@ void Shim::WatchChildren() {
   poller_.Watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { OnChildSignal(); });
 }
 
-// Tells `started` by what the tree is known; without it the launcher finds less of it, no more.
+// Writes to `started` the marks by which the launcher can find the tree's processes. Without them
+// it finds fewer of the processes.
 void WriteMark(const UniqueFd& started, const TaskStart& start, TreeMark mark) {
   for (const auto& [as, fd] : start.fds) {
     if (as != STDIN_FILENO) mark.files.push_back(OpenFileName(fd));
@@ -332,7 +338,8 @@ void WriteMark(const UniqueFd& started, const TaskStart& start, TreeMark mark) {
   }
 }
 
-// The byte may be anything; who closes the descriptor without one is not ready.
+// Makes the pipe on which the task writes one byte of any value when it is ready. A task that
+// closes the pipe without a byte is not ready.
 bool Shim::MakeReadyPipe(TaskStart* start) {
   if (spec_.ready_fd == 0) return true;
   int ends[2];
@@ -366,8 +373,8 @@ void Shim::ReadReadyByte() {
   launchers_.Tell(true);
 }
 
-// The arguments and the environment of a large cluster take more memory than all else here, and
-// there is a shim for each task.
+// Frees the arguments and the environment. In a large cluster they take more memory than everything
+// else in a shim, and each task has a shim.
 void Shim::ForgetProgram(TaskStart* start) {
   std::size_t size = 0;
   for (const auto* strings : {&start->argv, &start->environment}) {
@@ -396,7 +403,7 @@ void Shim::StartProgram(const UniqueFd& started) {
   for (const UniqueFd& lock : attempt_.locks) start.locks.push_back(lock.get());
   if (!MakeReadyPipe(&start)) return;
   for (auto& entry : spec_.environment) {
-    // (A YARD_READY_FD from elsewhere is not ours.)
+    // (A YARD_READY_FD that the environment already contains belongs to another task.)
     if (!entry.starts_with("YARD_READY_FD=")) start.environment.push_back(std::move(entry));
   }
   state_.started_us = WallMicros();
@@ -405,9 +412,9 @@ void Shim::StartProgram(const UniqueFd& started) {
   ready_write_end_.reset();
 }
 
-// In the best kill mode that can be had.
+// Starts the task in the best kill mode that is available.
 void Shim::StartInTree(const UniqueFd& started, TaskStart* start) {
-  // Like no other attempt's on this machine, until that is started anew.
+  // Unique among all attempts on this machine until it reboots.
   const std::string name = std::to_string(getpid()) + "-" + std::to_string(begin_ticks_);
   std::string why = "there is no kill mode " + spec_.kill_mode;
   for (const KillMode mode : KillModesFor(spec_.kill_mode)) {
@@ -452,7 +459,7 @@ void Shim::Start() {
     state_.failure = error;
   } else {
     relay_->AddReporter(std::move(reporter_));
-    // From here on this attempt is never started again.
+    // Once this file exists, the attempt is never started again.
     const UniqueFd file(open(started.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.valid()) {
       state_.failure = "cannot make " + started + ": " + strerror(errno);
@@ -510,7 +517,7 @@ void Shim::OnMainEnded(int status) {
   });
 }
 
-// True once no process is left. (In a namespace not all that are left come to us.)
+// True once no process is left. (Not all orphans in a namespace become our children.)
 bool Shim::IsTreeGone() {
   if (!no_children_) return false;
   if (tree_ == nullptr || tree_->IsEmpty()) return true;
@@ -521,15 +528,15 @@ bool Shim::IsTreeGone() {
 void Shim::CheckFinished() {
   if (!main_ended_ || finished_ || killing_) return;
   const bool tree_gone = IsTreeGone();
-  // Processes that the main process leaves behind may be saving: they have the grace too.
+  // The grace also applies to processes that the main process has left behind, which may be saving.
   if (stopping_ && !tree_gone) return;
   const bool output_ended = stdout_.at_end() && stderr_.at_end();
   if (!tree_gone && !output_ended && drained_) NoteHolders();
   if (tree_gone || output_ended || drained_) KillTree();
 }
 
-// Notes the processes that keep the output open, so that a person knows which processes were waited
-// for, and are killed now.
+// Records which processes keep the output open, so that the user knows which processes were waited
+// for and are killed now.
 void Shim::NoteHolders() {
   std::vector<std::string> files;
   for (const OutputPipe* pipe : {&stdout_, &stderr_}) {
@@ -543,7 +550,7 @@ void Shim::NoteHolders() {
   Note(note);
 }
 
-// Our signal is the end of the main process, unless that has come already.
+// Records that the shim's signal ends the main process, unless it has already ended.
 void Shim::NoteAsked() {
   if (main_ended_ || asked_to_end_) return;
   const auto row = ReadProcess(state_.pid);
@@ -572,8 +579,8 @@ void Shim::KillTree() {
   KillRound();
 }
 
-// As subreaper we inherit every orphan, so the tree is gone exactly when we have no child (and the
-// first process of a namespace has ended, which is not counted as one).
+// As subreaper we inherit every orphan, so the tree is dead exactly when we have no child and the
+// first process of a namespace, which does not count as a child, has ended.
 bool Shim::IsTreeDead() { return !Reap() && (tree_ == nullptr || tree_->IsGone()); }
 
 void Shim::KillRound() {
@@ -600,7 +607,7 @@ void Shim::KillOnce() {
       if (HasChildInGroup(state_.pid)) kill(-state_.pid, SIGKILL);
       return;
     }
-    // The next round finds processes that have left the control groups.
+    // Processes that have left the control groups are killed in the next round.
     if (tree_->kills_all() && !again) return;
   }
   KillDescendants(getpid());
@@ -637,7 +644,7 @@ void Shim::NoteOutput() {
 
 void Shim::Finish() {
   finished_ = true;
-  // Processes that could not be killed may still use the resources.
+  // The locks are kept if processes could not be killed, since these may still use the resources.
   if (!gave_up_killing_) attempt_.locks.clear();
   stop_timer_.Cancel();
   stdout_.Drain();
@@ -654,8 +661,8 @@ void Shim::Finish() {
   state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
-  // First: the next attempt waits for it. (Nobody's acknowledgement is read before the file is
-  // there.)
+  // The launchers are notified first, since the next attempt waits for that. (Acknowledgements are
+  // read only after the exit file is written.)
   launchers_.Tell(true);
   exit_file_ = WriteWhole(attempt_.folder, kExitFile, state_.Encode());
   if (!exit_file_.valid()) {
@@ -663,8 +670,8 @@ void Shim::Finish() {
             strerror(errno));
   }
   RemoveTree(kRemoveTries);
-  // Not at once: a sync would hold up whoever starts the next attempt on this disk. With a launcher
-  // there, which stores the end, it does not come to it.
+  // The sync is delayed, since it would hold up the start of the next attempt on this disk. A
+  // launcher that is connected stores and acknowledges the end before, so that no sync is needed.
   poller_.RunAfter(kSyncAfter, [this] {
     if (!acknowledged_ && exit_file_.valid()) Sync(exit_file_, attempt_.folder);
   });
@@ -685,7 +692,7 @@ void Shim::Finish() {
   }
 }
 
-// The end is in the exit file, where the next launcher looks for it.
+// Leaves when no launcher can connect any more; the next launcher finds the end in the exit file.
 void Shim::LeaveIfOutOfReach() {
   poller_.RunAfter(options_.reach_round, [this] {
     if (acknowledged_) return;
@@ -758,7 +765,8 @@ int Shim::Run(const AwaitAttempt& await_attempt) {
 }  // namespace
 
 int RunShim(const ShimOptions& options, const AwaitAttempt& await_attempt) {
-  // Signals sent to the launcher's session or by a full disk quota are not for us.
+  // Ignores the signals that are meant for the launcher's session, and those for a broken pipe or
+  // the file size limit.
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) {
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;

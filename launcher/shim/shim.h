@@ -12,36 +12,38 @@
 
 namespace launcher {
 
-// The life of one yard-shim: parent and subreaper of one attempt of a task (see
-// docs/launcher.md; re-imagines containerd's shim). It has one thread and never waits for
-// anybody: not for the launcher, not for the trainer, not for the disk.
+// Runs one yard-shim: the parent and subreaper of one attempt of a task (docs/launcher.md;
+// re-imagines containerd's shim). It has one thread and never blocks on another process or the
+// disk: not on the launcher, not on the trainer.
 struct ShimOptions {
-  TreeHost host;  // As LookAtHost() has found it.
-  // After the main process has ended, for others of its tree that still hold the output.
+  TreeHost host;  // The result of LookAtHost().
+  // Time, after the main process has ended, for other processes of its tree to close the output.
   std::chrono::milliseconds drain{2000};
-  // For processes that cannot be killed (in the kernel); then it reports without them.
+  // Time to wait for processes that cannot be killed (blocked in the kernel); after it the shim
+  // reports the end without them.
   std::chrono::milliseconds kill_limit{5000};
-  // After the end of the task, for the trainer to confirm it.
+  // Time, after the end of the task, for the trainer to confirm it.
   std::chrono::milliseconds trainer_limit{30000};
-  // After the end of the task, for the launcher's acknowledgement. The exit file stays.
+  // Time, after the end of the task, for the launcher to acknowledge it. The exit file remains.
   std::chrono::milliseconds lease{600000};
-  // Between two looks, meanwhile, whether a launcher can still come: not once the control socket is
-  // gone and nobody is connected.
+  // Interval at which the shim checks meanwhile whether a launcher can still connect: no longer
+  // once the control socket was removed and no launcher is connected.
   std::chrono::milliseconds reach_round{2000};
 };
 
 struct ShimAttempt {
-  std::string folder;  // With its spec file.
+  std::string folder;  // The attempt's folder, which contains its spec.
   runtime::UniqueFd
-      control;  // A connected SEQPACKET socket to the launcher that started it; or none.
-  // Kept open, here and in the task, until no process of the task is left.
+      // A connected SEQPACKET socket to the launcher that started the shim; may be invalid.
+      control;
+  // Lock descriptors, kept open here and in the task until no process of the task is left.
   std::vector<runtime::UniqueFd> locks = {};
 };
-// Called once, when everything is made that is the same for every attempt. Returns the attempt to
-// run, or nothing to end the shim.
+// Called once, after the preparations that are the same for every attempt; may block. Returns the
+// attempt to run, or nullopt to end the shim.
 using AwaitAttempt = std::function<std::optional<ShimAttempt>()>;
 
-// Runs to the end; returns the exit code of yard-shim (shim_protocol.h).
+// Runs the shim until it ends; returns the exit code of yard-shim (shim_protocol.h).
 int RunShim(const ShimOptions& options, const AwaitAttempt& await_attempt);
 
 }  // namespace launcher

@@ -30,13 +30,13 @@ using runtime::UniqueFd;
 constexpr int kSoonMs = 3;
 
 struct Request {
-  std::string folder;  // Empty: there will be no more.
+  std::string folder;  // Empty if there will be no more requests.
   UniqueFd control, log;
   std::vector<UniqueFd> locks = {};
-  bool took_spare = false;  // Nothing else.
+  bool took_spare = false;  // The packet was kSpareTaken; all other fields are empty.
 };
 
-// A packet that cannot be understood does not come from our launcher, and ends this process.
+// Receives one request. A malformed packet does not come from our launcher and ends this process.
 Request Receive(int socket) {
   ShimPacket packet = ShimPacket::Receive(socket);
   if (packet.text == kSpareTaken) {
@@ -47,8 +47,8 @@ Request Receive(int socket) {
           std::move(packet.more)};
 }
 
-// As fork(), but the child is our parent's. By clone(2): the filters of container engines know no
-// clone3(2).
+// Like fork(), but the child becomes a child of our parent. Uses clone(2), since the seccomp
+// filters of container engines reject clone3(2).
 pid_t CopyForParent(UniqueFd* pidfd) {
   int fd = -1;
   const auto pid = static_cast<pid_t>(
@@ -57,7 +57,7 @@ pid_t CopyForParent(UniqueFd* pidfd) {
   return pid;
 }
 
-// "yard-shim WORD", as if it had been started so.
+// Sets the process's command line to "yard-shim WORD".
 void WriteTitle(std::span<char> title, const std::string& word) {
   std::fill(title.begin(), title.end(), '\0');
   const std::string text = std::string("yard-shim") + '\0' + word;
@@ -82,8 +82,8 @@ int BeShim(Request request, std::span<char> title, const TreeHost& host) {
   return RunShim({.host = host}, [&] { return AttemptOf(std::move(request), title); });
 }
 
-// A copy of us that waits for its attempt, so that it need not be made when a task is to start. It
-// is our parent's, and ends when that closes its socket.
+// Runs a spare: a fork that waits for its attempt, so that no process has to be created when a task
+// starts. It is a child of our parent, and exits when the parent closes its socket.
 int BeSpare(UniqueFd socket, std::span<char> title, const TreeHost& host) {
   BeginShim();
   WriteTitle(title, std::string(kSpareShim));
@@ -95,8 +95,8 @@ int BeSpare(UniqueFd socket, std::span<char> title, const TreeHost& host) {
   });
 }
 
-// No next request comes soon. (To make a spare at once would hold up the program that the last shim
-// starts now; and where many start, each is made as quickly when it is asked for.)
+// True if no further request arrives within a few milliseconds. (Making a spare at once would hold
+// up the program that the last shim is starting; and when many start, a spare saves nothing.)
 bool IsQuiet(int requests) {
   pollfd next = {requests, POLLIN, 0};
   return poll(&next, 1, kSoonMs) == 0;

@@ -5,21 +5,22 @@
 
 namespace launcher {
 
-// The one yard-shim of a launcher that makes the others (shim_spawner.h): each is a copy of it,
-// which costs a fraction of a start by exec. Where none is asked for for a moment, the next one is
-// made already, and offered. May fork because it has one thread, next to no memory, and nothing in
-// it that could be copied by mistake. (As Android's zygote does it, with its pool of unspecialised
-// processes.)
+// The shim server: the yard-shim of a launcher that creates the others (shim_spawner.h). Each is a
+// fork of it, which costs a fraction of a start by exec. In a quiet moment it creates a spare shim
+// in advance and offers it. It may fork because it has one thread, very little memory, and no state
+// that must not be copied. (Re-imagines Android's zygote with its pool of unspecialised processes.)
 //
-// Reads requests from the SEQPACKET socket until its other end is closed: a packet is an attempt's
-// folder, with two descriptors, the shim's control socket and its stderr. The answer is the shim's
-// pid, with its pidfd, or "errno N". The shims are children of our parent, not ours.
+// Serves requests on the SEQPACKET socket until its other end is closed. A request is a packet with
+// an attempt's folder and two descriptors: the shim's control socket and its stderr (further
+// descriptors are locks). The answer is the shim's pid, with its pidfd, or "errno N". The shims are
+// children of the server's parent.
 //
-// An offer is kSpareOffer and the pid of a shim, with its pidfd and a socket that takes such a
-// packet in our place; it comes unasked, also before an answer. Its taker says kSpareTaken here.
+// An offer is kSpareOffer and the pid of a spare shim, with its pidfd and a socket on which the
+// spare takes such a request directly. Offers are unsolicited and may precede an answer. A client
+// that has taken the spare sends kSpareTaken to the server.
 //
-// `title` is the memory of our arguments, where a shim writes its own. Returns the exit code; that
-// of a shim in the shim's own process.
+// `title` is the memory of this process's arguments, which a shim overwrites with its own. Returns
+// the exit code of the server or, in a forked shim, of that shim.
 int ServeShims(int socket, std::span<char> title);
 
 }  // namespace launcher

@@ -28,13 +28,13 @@ constexpr int kMaxCpus = 8192;
 enum class Step { kNone, kCgroup, kDirectory, kDescriptors, kLimit, kExec };
 
 struct Passed {
-  int as;     // The task's number, ascending.
-  int fd;     // Ours.
-  int moved;  // Out of the way of all numbers of the task.
+  int as;     // The number in the task; sorted.
+  int fd;     // The number in this process.
+  int moved;  // A copy whose number is above all numbers of the task.
 };
 
-// Shared with the child, which runs in our memory until it execs. Everything the child needs is
-// made before, so that it only makes system calls.
+// Shared with the child, which runs in our memory until it calls exec. Everything that it needs is
+// prepared before, so that it makes only system calls.
 struct Child {
   const char* program;
   char* const* argv;
@@ -44,8 +44,10 @@ struct Child {
   std::vector<std::pair<int, rlimit>> limits;
   const CallersProcess* caller;
   std::vector<std::pair<int, rlimit>> callers_limits;
-  std::vector<unsigned long> callers_cpus;  // As sched_setaffinity(2) has them; empty: ours.
-  int cgroup = -1;                          // To be entered by writing.
+  // In the format of sched_setaffinity(2); empty to keep ours.
+  std::vector<unsigned long> callers_cpus;
+  // To be entered by writing to its cgroup.procs; -1 for none.
+  int cgroup = -1;
   const std::vector<int>* cgroup_entries;
   pid_t parent;
   Step failed = Step::kNone;
@@ -95,7 +97,7 @@ bool SetLimits(Child* child) {
   return true;
 }
 
-// As much of it as we may.
+// Takes over the properties of the job's caller, as far as the kernel permits.
 void BeLikeCaller(const Child* child) {
   if (!child->caller->is_known) return;
   umask(static_cast<mode_t>(child->caller->umask & 0777));
@@ -137,8 +139,8 @@ int RunChild(void* argument) {
 }
 
 #ifdef __x86_64__
-// clone3(2) for a child in our memory, on a stack of its own, born inside a control group. (The C
-// library has no wrapper for it.) Negative: the errno.
+// Calls clone3(2) for a child that shares our memory, has its own stack, and starts inside a
+// control group. (The C library has no wrapper for it.) Returns the pid, or the negative errno.
 long CloneInto(int cgroup, void* stack, Child* child) {
   struct {
     std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
@@ -170,12 +172,13 @@ long CloneInto(int cgroup, void* stack, Child* child) {
 long CloneInto(int, void*, Child*) { return -ENOSYS; }
 #endif
 
-// -1, with errno set, if there is no child.
+// Starts the child. Returns its pid, or -1 with errno set.
 pid_t Clone(int cgroup, void* stack, Child* child) {
   if (cgroup >= 0) {
     const long pid = CloneInto(cgroup, stack, child);
     if (pid >= 0) return static_cast<pid_t>(pid);
-    // A kernel or a filter that does not know it; else it says that we may not.
+    // These errors mean that the kernel or a seccomp filter does not support the call; all others
+    // mean that the control group refuses the process.
     if (pid != -ENOSYS && pid != -EINVAL && pid != -E2BIG && pid != -EPERM) {
       child->failed = Step::kCgroup;
       errno = static_cast<int>(-pid);
@@ -194,7 +197,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// The mask of a list like "0-3,8"; empty if `cpus` is no such list.
+// Returns the CPU mask for a list like "0-3,8"; empty if `cpus` is not such a list.
 std::vector<unsigned long> MaskOf(const std::string& cpus) {
   constexpr int kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask;
@@ -224,7 +227,7 @@ std::string Join(const std::string& directory, const std::string& path) {
   return path.starts_with('/') ? path : directory + "/" + path;
 }
 
-// Sets `error` if there is no such program.
+// Returns the path of the program; sets `error` if it is not found.
 std::string FindOnPath(const TaskStart& start, StartError* error) {
   const std::string& name = start.argv[0];
   bool denied = false;
@@ -255,8 +258,8 @@ std::string FindOnPath(const TaskStart& start, StartError* error) {
   return {};
 }
 
-// For a file that exists the kernel says "No such file or directory" if its interpreter or loader
-// is missing.
+// Names the interpreter of a program. The kernel reports "No such file or directory" for an
+// existing program if its interpreter or loader is missing.
 std::string MissingInterpreter(const char* program) {
   std::string line(512, '\0');
   const int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -308,7 +311,7 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
     *error = {.what = std::move(what), .number = number};
     return -1;
   };
-  // Before the program is looked for there.
+  // The working directory is checked first, since the program may be relative to it.
   if (access((start.working_directory + "/.").c_str(), X_OK) != 0) {
     const int number = errno;
     return fail(NoDirectory(start.working_directory, number), number);
@@ -327,7 +330,8 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
               .callers_limits = {},
               .callers_cpus = MaskOf(start.caller.cpus),
               .cgroup_entries = &start.cgroup_entries,
-              .parent = start.in_namespace ? 0 : getpid()};  // We have no pid in the namespace.
+              // The shim has no pid in the namespace.
+              .parent = start.in_namespace ? 0 : getpid()};
   for (const auto& [as, fd] : start.fds) child.fds.push_back({as, fd, -1});
   for (int as = TaskStart::kFirstLock; const int fd : start.locks) {
     child.fds.push_back({as++, fd, -1});
@@ -337,7 +341,7 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
     child.limits.push_back({limit.resource(), {limit.soft, limit.hard}});
   }
   for (const ProcessLimit& limit : start.caller.limits) {
-    if (limit.resource() < 0) continue;  // A newer launcher's limit.
+    if (limit.resource() < 0) continue;  // A limit that only a newer launcher knows.
     child.callers_limits.push_back({limit.resource(), {limit.soft, limit.hard}});
   }
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,

@@ -27,8 +27,8 @@ bool CanKill(const std::string& cgroup2, std::string* why) {
   return false;
 }
 
-// Controllers of a version 2 group are given to those below one by one. Refused where processes
-// are in it, unless it is the root.
+// Enables a controller of a version 2 group for its children. The kernel refuses this if the parent
+// group contains processes, unless it is the root.
 void Delegate(const std::string& path, std::string_view controller) {
   const std::string parent = path.substr(0, path.rfind('/'));
   std::string ignored;
@@ -72,7 +72,8 @@ std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const TreeHost& host,
       return nullptr;
     }
   } else if (mode == KillMode::kNamespace) {
-    // (For limits, and for whoever has to kill it after us; it can do without.)
+    // (The control group serves limits, and a launcher that must kill the tree after the shim died;
+    // the mode works without it.)
     tree->MakeCgroup2(host, why);
     tree->namespace_ = PidNamespace::Enter(why);
     if (tree->namespace_ == nullptr) return nullptr;
@@ -94,7 +95,7 @@ bool TaskTree::MakeCgroup2(const TreeHost& host, std::string* why) {
 
 TaskTree::~TaskTree() { Remove(); }
 
-// Adds a control group of version 1, which a process enters by writing.
+// Adds a control group of version 1, which a process enters by writing to its cgroup.procs.
 bool TaskTree::AddCgroup(const std::string& path) {
   cgroups_.push_back(path);
   runtime::UniqueFd entry(open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
@@ -103,7 +104,8 @@ bool TaskTree::AddCgroup(const std::string& path) {
   return true;
 }
 
-// Empty if it is set.
+// Sets one limit, in the version 2 group or a version 1 group. Returns an error; empty if it is
+// set.
 std::string TaskTree::Set(std::string_view controller, std::string_view file2,
                           std::string_view file1, const std::string& value,
                           const std::string& what) {
