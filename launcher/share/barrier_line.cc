@@ -16,10 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxSeq = 256;
-// With its escapes (six bytes each at most) and the rest it fits into kMaxBarrierAnswer.
+// Small enough that, with escapes of up to six bytes each, an answer fits into kMaxBarrierAnswer.
 constexpr std::size_t kMaxError = 400;
 
-// Bytes that are no UTF-8 are replaced.
+// Encodes JSON; invalid UTF-8 is replaced.
 std::string Text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

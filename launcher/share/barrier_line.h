@@ -11,14 +11,14 @@ namespace launcher {
 
 // A barrier in the JSON lines of the report channel (docs/report-channel.md).
 struct BarrierLine {
-  msg::BarrierRequestT request;  // Without its task.
-  std::string seq;               // JSON text, to be echoed; empty if the line has no seq.
+  msg::BarrierRequestT request;  // Its task is not set.
+  std::string seq;               // JSON text to echo in the answer; empty if the line has no seq.
 };
-// InvalidArgument says what is wrong. Members it does not know are ignored.
+// Parses the line of a barrier. InvalidArgument names the error. Ignores unknown members.
 absl::StatusOr<BarrierLine> ParseBarrierLine(std::string_view line);
 
-// The line that the program gets: {"t":"ok","seq":7,"index":2} or an error; without a newline, and
-// no longer than kMaxBarrierAnswer.
+// Returns the line that the program gets: {"t":"ok","seq":7,"index":2} or an error, without a
+// newline and at most kMaxBarrierAnswer bytes long.
 std::string BarrierAnswer(std::string_view seq, const absl::StatusOr<int>& place);
 
 }  // namespace launcher

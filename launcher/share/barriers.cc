@@ -64,7 +64,8 @@ absl::StatusOr<std::vector<int>> Barriers::Parties(const std::vector<std::string
   return std::vector<int>(parties.begin(), parties.end());
 }
 
-// A barrier at which nobody waits is only remembered for answers that were lost.
+// Finds or makes a barrier. An idle barrier is kept only to repeat lost answers, so at the limit
+// the one that was used least recently is dropped.
 absl::StatusOr<Barriers::Barrier*> Barriers::Find(const std::string& name) {
   if (!IsName(name)) {
     return absl::InvalidArgumentError(

@@ -13,59 +13,60 @@
 
 namespace launcher {
 
-// The named barriers of one job's tasks: each waits until all parties of a barrier have come. No
-// clock: `now` comes in, and the same calls give the same answers.
+// The named barriers of one job: each task waits until all parties of the barrier have arrived. Has
+// no clock: the caller passes `now`, and the same calls give the same answers.
 //
-// A barrier can be used again and again: when all have come, its next round begins. It is broken,
-// for everybody who waits and everybody who comes, when the time of one who waits is over or a
-// party ends, until Reset(). The barrier of TensorFlow's runner, and more: that one is for all
-// tasks, has no time-out, and waits for ever for a task that is gone.
+// A barrier is reusable: when all parties have arrived, its next round begins. When a waiting task
+// times out or a party ends, the barrier is broken, for all waiting and all later arrivals, until
+// Reset(). Extends the barrier of TensorFlow's runner, which is for all tasks, has no time-out, and
+// waits for ever for a task that has ended.
 //
-// One thread.
+// Not thread-safe.
 class Barriers {
  public:
-  static constexpr std::size_t kMaxBarriers = 1000;  // At which somebody waits, or that are broken.
+  // Limit of barriers that are broken or at which a task waits.
+  static constexpr std::size_t kMaxBarriers = 1000;
   static constexpr std::size_t kMaxName = 128;
 
-  // The caller's number for a request, to know whom an answer is for.
+  // The caller's number of a request, which identifies the answer to it.
   using Ticket = std::uint64_t;
   struct Answer {
     Ticket ticket = 0;
-    // The place in which the task came, from 0. FailedPrecondition says what broke the barrier;
-    // DeadlineExceeded for the task whose time was over.
+    // The task's position in the order of arrival, from 0. FailedPrecondition says what broke the
+    // barrier; DeadlineExceeded for the task that timed out.
     absl::StatusOr<int> place;
   };
   struct Arrival {
     Ticket ticket = 0;
-    // An id that was told before marks the same arrival, told again because its answer was lost.
-    // Empty: never an arrival that was told before.
+    // Identifies the arrival: a request with an id that was used before repeats that arrival,
+    // because its answer was lost. If empty, the request is always a new arrival.
     std::string id;
     std::string task;  // "worker-0"
     std::string name;
-    // "worker-0", or "worker" for all of a type; empty: every task.
+    // "worker-0", or "worker" for all tasks of a type; empty for every task.
     std::vector<std::string> parties;
-    absl::Duration timeout = absl::InfiniteDuration();  // So is zero.
+    absl::Duration timeout = absl::InfiniteDuration();  // Zero is infinite, too.
   };
 
-  // All tasks of the job.
+  // `tasks` are the names of all tasks of the job.
   explicit Barriers(const std::vector<std::string>& tasks);
 
-  // Returns the answers that there are now. A task that waits already, and comes again, counts
-  // once, and both requests are answered. InvalidArgument for a task or parties that the job does
-  // not have, a caller who is not among them, or others than those who wait have named;
-  // ResourceExhausted at the limits.
+  // Handles an arrival, and returns the answers that are now possible. A task that arrives again
+  // while it waits counts once, and both requests are answered. An answer is InvalidArgument if the
+  // job does not have the task or the parties, if the task is not among the parties, or if the
+  // parties differ from those of the waiting tasks; ResourceExhausted at the limits.
   std::vector<Answer> Arrive(const Arrival& arrival, absl::Duration now);
-  // Breaks the barriers at which somebody's time is over.
+  // Breaks the barriers at which a waiting task has timed out.
   std::vector<Answer> Expire(absl::Duration now);
-  // When Expire() has something to do.
+  // Returns the time at which Expire() has something to do.
   absl::Duration NextTimeout() const;
 
-  // It will not come any more. `how`: "exit code 3".
+  // The task has ended and will not arrive at any barrier. `how` is, for example, "exit code 3".
   std::vector<Answer> TaskEnded(const std::string& task, const std::string& how);
-  // It runs (again). A barrier that its end has broken stays broken.
+  // The task runs, or runs again. A barrier that its end has broken stays broken.
   void TaskStarted(const std::string& task);
-  // The job starts anew: all barriers and ends are forgotten. Tasks that wait at a barrier are
-  // answered with Cancelled.
+  // The job starts anew: forgets all barriers and ended tasks. Waiting tasks are answered with
+  // Cancelled.
   std::vector<Answer> Reset();
 
  private:
@@ -82,8 +83,8 @@ class Barriers {
       std::string id;
       int place = 0;
     };
-    std::map<int, Past> past;  // By party: its place in the last round that it was in.
-    absl::Status broken;       // OK: it is not.
+    std::map<int, Past> past;  // By party: its answer in the last round that it took part in.
+    absl::Status broken;       // Why the barrier is broken; OK if it is not.
     std::uint64_t used = 0;
 
     bool IsIdle() const { return waiting.empty() && broken.ok(); }

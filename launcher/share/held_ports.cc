@@ -45,9 +45,11 @@ bool AllowOthers(int socket) {
 
 enum class Company { kAlone, kWithOthers };
 
-// A socket bound to a port, or nothing and errno. Alone: nobody else has it, not even one who lets
-// others bind too. (That is why the options are set after bind(): before it, ours would get along
-// with the holding socket of another launcher. Later binds are judged by the options of that time.)
+// Returns a socket that is bound to the port, or an invalid one with errno set. With kAlone it
+// succeeds only if no other socket is bound to the port, not even one that allows others. (That is
+// why the options are set after bind(): set before, they would let us share the port with the
+// holding socket of another launcher. A later bind() of a task is checked against the options at
+// that time.)
 runtime::UniqueFd BindFamily(int family, int port, Company company) {
   runtime::UniqueFd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return {};

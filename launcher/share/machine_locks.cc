@@ -25,10 +25,10 @@
 #include "runtime/text/printable.h"
 
 // Always true:
-// - claims_ has exactly the members whose first byte this process has locked, by a description of
-//   its own; closing that is the release.
-// - Nothing but a plain file with one name is locked, read or written, and no link is followed: the
-//   directory is its whole group's.
+// - claims_ contains exactly the members whose first byte this process has locked, each by its own
+//   file description. Closing the description releases the claim.
+// - Only regular files with a single link are locked, read or written, and no link is followed,
+//   because the whole group of the directory can write to it.
 // - A note is at most kMaxNote bytes, whatever the size of its file.
 
 namespace launcher {
@@ -41,7 +41,8 @@ constexpr char kSharedFile[] = "shared";
 constexpr std::size_t kMaxShared = 64 * 1024;
 constexpr std::size_t kMaxNote = 4096;
 constexpr std::size_t kMaxWord = 64;
-constexpr int kTries = 3;  // To make, or lock, a file that others make and remove meanwhile.
+// Tries to create or lock a file that others create and remove at the same time.
+constexpr int kTries = 3;
 
 // The bytes of a lock file.
 constexpr off_t kLauncher = 0;
@@ -66,7 +67,7 @@ bool IsHeld(int fd) {
   return fcntl(fd, F_OFD_GETLK, &bytes) != 0 || bytes.l_type != F_UNLCK;
 }
 
-// A name of a file: letters, digits, '.', '_' and '-' stay, all else is %XX.
+// Returns a file name: letters, digits, '.', '_' and '-' are kept, other bytes become %XX.
 std::string FileName(std::string_view resource, std::string_view member) {
   std::string name = absl::StrCat(absl::string_view(resource.data(), resource.size()), ".");
   for (const char c : member) {
@@ -111,7 +112,8 @@ std::string OwnName() {
   return is_known ? found->pw_name : absl::StrCat("user ", getuid());
 }
 
-// "21:04", or "2026-03-01 21:04" if that was another day; as the launcher's clock has days.
+// Returns " since 21:04", or " since 2026-03-01 21:04" if that was another day in local time; empty
+// for an impossible time.
 std::string SinceWords(std::int64_t since_us, absl::Time now) {
   const absl::Time since = absl::FromUnixMicros(since_us);
   if (since_us <= 0 || since > now) return "";
@@ -122,7 +124,7 @@ std::string SinceWords(std::int64_t since_us, absl::Time now) {
 
 }  // namespace
 
-// The note in the file of a member: words about its holder.
+// The note in the file of a member, which describes its holder.
 struct MachineLocks::Note {
   std::string user, yard, trial, job, job_id;
   std::int64_t since_us = 0;
@@ -203,7 +205,7 @@ bool MachineLocks::Reclaim(const std::string& resource, const std::string& membe
 
 void MachineLocks::Release(const std::string& resource, const std::string& member) {
   const auto claim = claims_.extract({resource, member});
-  // Processes that still have it go on being named.
+  // The note is kept as long as processes still use the member.
   if (claim.empty()) return;
   struct flock tree = Bytes(F_WRLCK, kTree, 1);
   const bool is_free =
@@ -235,7 +237,7 @@ absl::StatusOr<UniqueFd> MachineLocks::ForTree(const std::string& resource,
   if (!file.ok()) return file.status();
   auto fd = OpenFile(*file);
   if (!fd.ok()) return fd.status();
-  // A lock to read: the tasks of one job may share a member.
+  // A read lock, since tasks of one job may share a member.
   if (!Lock(fd->get(), F_RDLCK, kTree, 1)) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot lock ", resource, " ", member, ": ", strerror(errno)));
@@ -251,7 +253,7 @@ absl::Status MachineLocks::Claimed(const std::string& resource, const std::strin
   for (int i = 0; i < kTries; ++i) {
     auto fd = OpenFile(*file);
     if (!fd.ok()) return fd.status();
-    // (To lock the second byte says that no process of another job has it any more.)
+    // (A lock of the second byte shows that no process of another job still uses the member.)
     if (!Lock(fd->get(), F_WRLCK, kLauncher, 2)) return absl::FailedPreconditionError("held");
     Lock(fd->get(), F_UNLCK, kTree, 1);
     if (!IsStillNamed(fd->get(), *file)) continue;
@@ -263,7 +265,7 @@ absl::Status MachineLocks::Claimed(const std::string& resource, const std::strin
       absl::StrCat(options_.directory, "/", *file, " is replaced again and again"));
 }
 
-// The name of a member's file.
+// Returns the name of a member's file.
 absl::StatusOr<std::string> MachineLocks::FileOf(const std::string& resource,
                                                  const std::string& member) {
   if (is_closed_) return absl::PermissionDeniedError(problem_);
@@ -288,13 +290,13 @@ absl::StatusOr<UniqueFd> MachineLocks::OpenFile(const std::string& file) const {
   const std::string path = options_.directory + "/" + file;
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   for (int i = 0; i < kTries; ++i) {
-    // (Not made in the same call: in a directory of several users the kernel may refuse to open
-    // another user's file so.)
+    // (Open without O_CREAT first: in a directory of several users the kernel may refuse to open
+    // another user's file with it.)
     UniqueFd fd(openat(directory_.get(), file.c_str(), kFlags));
     if (!fd.valid() && errno == ENOENT) {
       fd = UniqueFd(openat(directory_.get(), file.c_str(), kFlags | O_CREAT | O_EXCL, 0660));
       if (!fd.valid() && errno == EEXIST) continue;
-      if (fd.valid()) (void)fchmod(fd.get(), 0660);  // (Our umask does not count.)
+      if (fd.valid()) (void)fchmod(fd.get(), 0660);  // (Overrides our umask.)
     }
     if (!fd.valid()) {
       if (errno == ELOOP || errno == EISDIR || errno == ENXIO) return NotALock(path);
@@ -316,7 +318,7 @@ bool MachineLocks::IsStillNamed(int fd, const std::string& file) const {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-// A note that cannot be written is missed by people alone.
+// Writes the note of a claim. Errors are ignored, since only messages use the note.
 void MachineLocks::WriteNote(int fd, const std::string& job) const {
   Note note{.user = user_,
             .yard = options_.yard,

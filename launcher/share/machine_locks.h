@@ -19,46 +19,48 @@
 namespace launcher {
 
 // The claims of the launchers of all users of a machine, as locks on the files of one directory,
-// which an administrator makes (docs/shared_machine.md). One thread; blocks on the disk alone.
+// which an administrator creates (docs/shared_machine.md). Not thread-safe; blocks only on the
+// disk.
 //
-// A member has one file, RESOURCE.MEMBER.lock, that is never removed. Its first byte is locked by
-// the launcher that has claimed the member, until that releases it or ends; its second byte, by
-// open file descriptions that the processes of the job have inherited (ForTree()). So a member
-// that a launcher has claimed, or that a process of a dead launcher still has, is nobody else's; a
-// claim is one lock of both bytes. The content of the file says who has it: only words for people,
-// as every member of the directory's group can write them.
+// A member has one file, RESOURCE.MEMBER.lock, that is never removed. The launcher that has claimed
+// the member locks its first byte, until the launcher releases it or ends; open file descriptions
+// that the processes of the job have inherited lock its second byte (ForTree()). A claim is one
+// lock of both bytes, so it fails while another launcher has claimed the member, or a process of a
+// dead launcher still uses it. The content of the file names the holder. It serves only messages,
+// since every member of the directory's group can write it.
 //
-// GPUs are named by uuid where the driver says it, so that it does not matter in which order a
-// launcher sees them. The resource `gpu` is shared, and those that the file `shared` of the
-// directory names; that file counts only if root or the directory's owner alone can write it.
+// GPUs are identified by uuid if the driver provides it, so that the order in which a launcher sees
+// them does not matter. The shared resources are `gpu` and those in the file `shared` of the
+// directory; that file is used only if nobody but root or the directory's owner can write it.
 class MachineLocks final : public Claims {
  public:
   struct Options {
     std::string directory;
-    std::string yard;  // State directory of this yard, to be told to others.
-    // The uuid of the GPU that the launcher knows as `member`; empty if the driver has no such GPU
-    // or there is no driver; nothing while the driver has not answered yet. Unset: no driver.
+    std::string yard;  // State directory of this yard, for the messages of others.
+    // Returns the uuid of the GPU that the launcher knows as `member`; empty if the driver has no
+    // such GPU or there is no driver; nullopt while the driver has not answered yet. Unset if there
+    // is no driver.
     std::function<std::optional<std::string>(const std::string& member)> gpu_uuid = {};
-    // For so long at most nobody gets a GPU because the driver has not answered; then GPUs are
-    // named as the launcher names them.
+    // Time to wait for the driver's answer, during which no GPU can be claimed; after it GPUs are
+    // identified by the launcher's names.
     absl::Duration driver_patience = absl::Seconds(30);
     runtime::Clock* clock = runtime::Clock::Real();
   };
-  // Null if there is no such directory.
+  // Opens the directory; null if it does not exist.
   static std::unique_ptr<MachineLocks> Open(Options options);
 
-  // Words for the job in the notes of its claims; they are called when it claims something.
+  // The names of a job for the notes of its claims. `names` is called at each claim.
   struct Names {
-    std::string trial;  // Empty: it is the job of no trial.
-    std::string job;    // Its name, if it has one, else its id.
+    std::string trial;  // Empty if the job belongs to no trial.
+    std::string job;    // The job's name, or its id if it has no name.
   };
   void SetNames(std::function<Names(const std::string& job)> names) { names_ = std::move(names); }
 
-  // An open file description that keeps a claimed member from others until it is closed everywhere;
-  // claims the member before that if it is not claimed. FailedPrecondition: somebody else has it.
+  // Returns an open file description that locks a claimed member until all its copies are closed.
+  // Claims the member first if it is not claimed. FailedPrecondition if another launcher holds it.
   absl::StatusOr<runtime::UniqueFd> ForTree(const std::string& resource, const std::string& member,
                                             const std::string& job);
-  // Why nothing can be claimed, or the file `shared` does not count. Empty: all is well.
+  // Why nothing can be claimed, or why the file `shared` is ignored; empty if there is no problem.
   const std::string& problem() const { return problem_; }
   const std::string& directory() const { return options_.directory; }
 
@@ -72,7 +74,7 @@ class MachineLocks final : public Claims {
 
  private:
   struct Note;
-  // `error`: errno, if the directory could not be opened.
+  // `error` is the errno if the directory could not be opened.
   MachineLocks(Options options, runtime::UniqueFd directory, int error);
 
   absl::Status Claimed(const std::string& resource, const std::string& member,
@@ -91,7 +93,7 @@ class MachineLocks final : public Claims {
   std::function<Names(const std::string&)> names_;
   std::set<std::string> shared_;
   std::string problem_;
-  bool is_closed_ = false;                    // We are not let in.
+  bool is_closed_ = false;                    // The directory cannot be used: see problem_.
   std::map<std::string, std::string> uuids_;  // By the launcher's name of the GPU.
   bool gives_up_on_uuids_ = false;
   std::map<std::pair<std::string, std::string>, runtime::UniqueFd> claims_;

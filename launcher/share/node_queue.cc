@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kNamedNodes = 4;
 
-// A part that is not known is not counted.
+// True if the need fits; a resource of unknown capacity (`of_all` 0) always does.
 bool FitsInto(std::uint64_t need, std::uint64_t free, std::uint64_t of_all) {
   return of_all == 0 || need <= free;
 }
 
 std::uint64_t Less(std::uint64_t from, std::uint64_t what) { return from < what ? 0 : from - what; }
 
-// "2 slots, 1 GPU and 8 GiB"
+// Describes a need: "2 slots, 1 GPU and 8 GiB".
 std::string Words(const NodeQueue::Need& need) {
   std::vector<std::string> parts;
   if (need.slots > 1 || (need.gpus == 0 && need.milli_cpus == 0 && need.memory_bytes == 0)) {
@@ -93,7 +93,7 @@ std::vector<NodeQueue::Room> NodeQueue::RoomsFor(const Unit& unit) const {
 
 bool NodeQueue::Fits(const Need& need, const Room& room) const {
   const Node& node = *room.node;
-  // (A node that is gone for good binds nobody.)
+  // (A node that was removed no longer restricts the choice.)
   if (!need.only_on.empty() && need.only_on != node.name && Find(need.only_on) != nullptr) {
     return false;
   }
@@ -122,8 +122,8 @@ NodeQueue::Place NodeQueue::Take(const Need& need, Room& room) {
   return place;
 }
 
-// The largest needs are placed first; of needs alike the first ones, so that neighbours by rank are
-// neighbours.
+// Places the largest needs first, and equal needs in their order, so that tasks with neighbouring
+// ranks share a node.
 std::optional<std::vector<NodeQueue::Place>> NodeQueue::Fit(const std::vector<Need>& needs,
                                                             std::vector<Room> rooms) const {
   std::stable_sort(rooms.begin(), rooms.end(), [](const Room& a, const Room& b) {
@@ -184,7 +184,7 @@ std::vector<NodeQueue::Grant> NodeQueue::GrantNext() {
     }
     auto places = Fit(unit->needs, RoomsFor(*unit));
     if (!places) {
-      // (Nobody is to wait behind one that waits for ever.)
+      // (No request waits behind one that can never be granted.)
       if (CanEverFit(*unit)) waited_for.insert(unit->pool);
       ++unit;
       continue;
@@ -223,14 +223,15 @@ std::uint64_t NodeQueue::SlotsUsed(const std::string& node) const {
 }
 
 std::uint64_t NodeQueue::GpusUsed(const std::string& node) const {
-  std::set<std::string_view> used;  // (Tasks may share some.)
+  std::set<std::string_view> used;  // (A set, since tasks may share GPUs.)
   for (const auto& [key, place] : held_) {
     if (place.node == node) used.insert(place.gpus.begin(), place.gpus.end());
   }
   return used.size();
 }
 
-// "a has 1 of 4 slots free, 0 of 2 GPUs": what counts for the need.
+// Describes the free part of a node, as far as the need asks for it: "a has 1 of 4 slots free, 0 of
+// 2 GPUs".
 std::string NodeQueue::FreeOf(const Room& room, const Need& need) {
   const Node& node = *room.node;
   std::string words = absl::StrCat(node.name, " has ", room.slots, " of ",
@@ -249,7 +250,7 @@ std::string NodeQueue::FreeOf(const Room& room, const Need& need) {
   return words;
 }
 
-// By the first of its needs that no node has room for beside the others.
+// Explains why a request does not fit, by its largest need and the room of each node.
 std::string NodeQueue::WhyNoRoom(const Unit& unit) const {
   const auto largest =
       std::max_element(unit.needs.begin(), unit.needs.end(), [](const Need& a, const Need& b) {
@@ -261,7 +262,7 @@ std::string NodeQueue::WhyNoRoom(const Unit& unit) const {
     if (node->takes_tasks) continue;
     const bool is_told = !node->why.empty();
     std::string words = is_told ? node->why : absl::StrCat(node->name, " takes no tasks now");
-    // (Nodes of one allocation have one reason.)
+    // (Nodes of one allocation share a reason, which is named once.)
     if (!is_told || std::find(rooms.begin(), rooms.end(), words) == rooms.end()) {
       rooms.push_back(std::move(words));
     }
@@ -279,7 +280,8 @@ std::string NodeQueue::WhyNoRoom(const Unit& unit) const {
                       rooms.empty() ? "" : absl::StrCat("; ", absl::StrJoin(rooms, "; ")));
 }
 
-// ", which has 6 slots, and it needs 7": it waits until there are more nodes. Empty: it may fit.
+// Returns ", which has 6 slots, and it needs 7" for a request that waits for more nodes; empty if
+// it can fit.
 std::string NodeQueue::TooSmall(const Unit& unit) const {
   if (CanEverFit(unit)) return "";
   std::uint64_t has = 0, needs = 0;

@@ -14,45 +14,45 @@
 
 namespace launcher {
 
-// Decides on which node of its job's pool a task runs, without a clock or system calls: the same
-// calls give the same answers.
+// Assigns tasks to the nodes of their job's pool. Uses no clock and no system calls: the same calls
+// give the same answers.
 //
-// All tasks that one call asks for get their places together or not at all. First come, first
-// served in each pool: nobody overtakes a job that waits there, but for one that the pool could not
-// hold even if nothing ran. The tasks of a job fill one node after the other, beginning with the
-// one that has most room, so that single tasks spread and gangs stay together.
+// All tasks of one Request() get their places together or not at all. Each pool is first come,
+// first served: no request overtakes a waiting one, except one that the pool could not hold even if
+// nothing ran. The tasks of a job fill one node after the other, beginning with the one that has
+// the most room, so that single tasks spread out and gangs stay together.
 //
-// One thread.
+// Not thread-safe.
 class NodeQueue {
  public:
-  // A node, and how much of everything it has. Processors or memory of 0 are not known, and not
-  // counted.
+  // A node and its capacity. A value of 0 for processors or memory is unknown, and is not counted.
   struct Node {
     std::string name;  // Unique over all pools.
     std::string pool;
-    std::uint64_t slots = 0;  // Tasks that it may have at a time. 0: it has never connected.
+    // Number of tasks that it may run at a time; 0 if it has never connected.
+    std::uint64_t slots = 0;
     std::vector<std::string> gpus = {};
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
-    bool takes_tasks = true;  // False: it is away, or is being drained.
-    std::string why = {};     // Why it takes none, for people; empty: nobody has said.
+    bool takes_tasks = true;  // False while the node is disconnected or being drained.
+    std::string why = {};     // Message that says why it takes no tasks; may be empty.
 
     bool operator==(const Node&) const = default;
   };
-  // The needs of a task, which one node has to meet.
+  // The needs of a task, which a single node must meet.
   struct Need {
     std::string task = {};  // "worker-0"
     std::uint64_t slots = 1;
     std::uint64_t gpus = 0;
-    // It has the same GPUs as the other tasks of its job on the same node. (All needs of a job have
-    // it, or none, and as many GPUs.)
+    // The task uses the same GPUs as the other tasks of its job on the same node. (All needs of a
+    // job agree in this field and, if it is set, in the number of GPUs.)
     bool shares_gpus = false;
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
     std::string only_on =
-        {};  // Name of the only node where it may run, as long as there is such a node.
+        {};  // Name of the only node on which it may run; ignored if that node no longer exists.
   };
-  // The part of a node that a task has.
+  // The part of a node that a task holds.
   struct Place {
     std::string node = {};
     std::uint64_t slots = 0;
@@ -65,39 +65,43 @@ class NodeQueue {
     Place place;
   };
 
-  // Adds a node, or changes it. Tasks that are there stay.
+  // Adds a node, or changes it. Tasks on it keep their places.
   void Set(Node node);
+  // Removes a node.
   void Remove(const std::string& name);
-  // These are all there are.
+  // Replaces the whole set of nodes.
   void SetAll(std::vector<Node> nodes);
-  // Null: there is no such node.
+  // Returns a node by its name; null if it does not exist.
   const Node* Find(const std::string& name) const;
+  // Returns the nodes of a pool.
   std::vector<const Node*> NodesOf(const std::string& pool) const;
 
-  // NotFound: there is no such pool, and what pools there are. FailedPrecondition: a task needs
-  // more than any node of the pool has, whose facts are all known.
+  // Validates a request. NotFound, with the existing pools, if the pool does not exist.
+  // FailedPrecondition if a task needs more than any node of the pool has, and the capacity of all
+  // nodes is known.
   absl::Status Check(const std::string& pool, const std::vector<Need>& needs) const;
 
-  // Queues what Check() accepts: the tasks of a job, or those that start anew. Ask for all at once.
+  // Queues needs that Check() accepts: those of all tasks of a job that start together, in one
+  // call.
   void Request(const std::string& job, const std::string& pool, std::vector<Need> needs);
-  // Places that can be had now, in the order of the requests; each once. To be called after
-  // Request(), Release(), Set() and Remove().
+  // Grants all requests that are possible now, in their order, and returns each grant once. Call it
+  // after Request(), Release(), Set() and Remove().
   std::vector<Grant> GrantNext();
-  // Null: the task has no place.
+  // Returns the place that a task holds; null if it holds none.
   const Place* Held(const std::string& job, const std::string& task) const;
-  // The task is over, or no longer waits.
+  // Releases the task's place, or removes it from the queue.
   void Release(const std::string& job, const std::string& task);
-  // A task of an earlier launcher has this place. It is believed.
+  // Records that a task of an earlier launcher holds this place, without checking it.
   void Restore(const std::string& job, const std::string& task, Place place);
 
-  // The slots and the GPUs of a node that tasks have.
+  // Return the numbers of slots and of GPUs of a node that tasks hold.
   std::uint64_t SlotsUsed(const std::string& node) const;
   std::uint64_t GpusUsed(const std::string& node) const;
-  // Why the job still waits, for people: "waits for pool lab: no node has 2 free GPUs (a has 1 of 4
-  // free)", "waits for pool lab behind j-abcde", "waits for pool lab: node a is away". Empty if it
-  // does not.
+  // Returns a message that says why the job still waits: "waits for pool lab: no node has 2 free
+  // GPUs (a has 1 of 4 free)", "waits for pool lab behind j-abcde", "waits for pool lab: node a is
+  // away". Empty if it does not wait.
   std::string WhyWaiting(const std::string& job) const;
-  // The first `count` jobs that wait, in the order in which they asked.
+  // Returns the first `count` waiting jobs, in the order of their requests.
   std::vector<std::string> Waiting(std::size_t count) const;
 
  private:
@@ -110,21 +114,23 @@ class NodeQueue {
     const Node* node = nullptr;
     std::uint64_t slots = 0;
     std::vector<std::string> gpus = {};
-    std::vector<std::string> shared = {};  // GPUs of the job that it is for; not free.
+    // GPUs that the same job already holds here, for tasks with shares_gpus; not free.
+    std::vector<std::string> shared = {};
     std::uint64_t milli_cpus = 0;
     std::uint64_t memory_bytes = 0;
   };
   using TaskKey = std::pair<std::string, std::string>;
 
   static Room Whole(const Node& node);
-  // The nodes of the pool that take tasks, and what is free of each.
+  // Returns the free part of each node of the pool that takes tasks.
   std::vector<Room> RoomsFor(const Unit& unit) const;
   bool Fits(const Need& need, const Room& room) const;
   static Place Take(const Need& need, Room& room);
-  // A place for each need, in their order; nothing if there is not enough room.
+  // Returns a place for each need, in their order; nullopt if there is not enough room.
   std::optional<std::vector<Place>> Fit(const std::vector<Need>& needs,
                                         std::vector<Room> rooms) const;
-  // If nothing ran. (A node that has never connected may have anything.)
+  // True if the request would fit if nothing ran. (A node that has never connected counts as large
+  // enough.)
   bool CanEverFit(const Unit& unit) const;
   static std::string FreeOf(const Room& room, const Need& need);
   std::string TooSmall(const Unit& unit) const;

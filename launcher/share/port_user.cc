@@ -31,7 +31,7 @@ struct Socket {
   uid_t uid = 0;
 };
 
-// One datagram of the kernel's answer. False at its end.
+// Reads one datagram of the kernel's answer. Returns false at its end.
 bool ReadSockets(int netlink, int port, std::optional<Socket>* found) {
   alignas(nlmsghdr) std::array<char, 32 * 1024> buffer;
   const ssize_t size = recv(netlink, buffer.data(), buffer.size(), 0);
@@ -41,7 +41,7 @@ bool ReadSockets(int netlink, int port, std::optional<Socket>* found) {
        header = NLMSG_NEXT(header, left)) {
     if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;
     const auto* about = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
-    // A socket without an inode belongs to no process any more.
+    // A socket without an inode no longer belongs to a process.
     if (ntohs(about->id.idiag_sport) == port && about->idiag_inode != 0 && !found->has_value()) {
       *found = Socket{about->idiag_inode, about->idiag_uid};
     }
@@ -83,7 +83,7 @@ bool HasDescriptor(const std::filesystem::path& process, const std::string& targ
   return false;
 }
 
-// Empty if no process that we may look into has it.
+// Names the process that has the socket open; empty if no process that we may inspect does.
 std::string OwnerOf(std::uint32_t inode) {
   const std::string target = absl::StrCat("socket:[", inode, "]");
   std::error_code error;

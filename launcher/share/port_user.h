@@ -6,9 +6,9 @@
 namespace launcher {
 
 // Names the process that listens on, or is connected from, a TCP port of this host: "python3 (pid
-// 77)", "a process of user 33" if we may not see the process; empty if nothing is known (older
-// kernels do not tell of a socket that is only bound). For messages: looks through all processes,
-// some milliseconds.
+// 77)", or "a process of user 33" if we may not inspect the process; empty if it is unknown (older
+// kernels do not report a socket that is only bound). For messages: it scans all processes, which
+// takes some milliseconds.
 std::string PortUser(int port);
 
 }  // namespace launcher

@@ -36,7 +36,7 @@ bool IsNumber(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// "0-7"
+// True for a range like "0-7".
 bool IsSpan(const std::string& text) {
   const auto dash = text.find('-');
   return dash != std::string::npos && IsNumber(text.substr(0, dash)) &&
@@ -269,7 +269,7 @@ bool Resources::IsShared(const std::string& resource) const {
   return claims_ != nullptr && claims_->IsShared(resource);
 }
 
-// All that the job needs of what others share, or nothing.
+// Claims everything that the job needs of shared resources, or nothing.
 bool Resources::ClaimAll(const std::string& job,
                          const std::map<std::string, std::uint64_t>& needs) {
   bool has_all = true;
@@ -308,7 +308,8 @@ std::vector<Resources::Grant> Resources::GrantNext() {
   std::vector<Grant> grants;
   std::set<std::string> waited_for;
   for (auto unit = queue_.begin(); unit != queue_.end();) {
-    // (There was more of it before: nobody is to wait behind one that waits for ever.)
+    // (A request of an earlier launcher may exceed the resources that exist now. No request waits
+    // behind one that can never be granted.)
     if (!Check(unit->tasks, unit->share_sets).ok()) {
       ++unit;
       continue;
@@ -325,7 +326,7 @@ std::vector<Resources::Grant> Resources::GrantNext() {
     for (const auto& task : unit->tasks) grants.push_back(Give(*unit, task));
     for (const auto& [name, need] : needs) {
       pools_.at(name).claimed.clear();
-      pools_.at(name).elsewhere.clear();  // It has found others.
+      pools_.at(name).elsewhere.clear();  // The unit has claimed other members instead.
     }
     unit = queue_.erase(unit);
   }
@@ -451,7 +452,8 @@ void Resources::Restore(const std::string& job, const std::string& task,
   }
 }
 
-// Only the notes of the claims say which slots of an amount the task has.
+// Claims the members of a re-adopted task again. For an amount, only the notes in the lock files
+// tell which slots the task holds.
 void Resources::Reclaim(const std::string& job, const std::string& user, const Resource& given) {
   for (const auto& member : given.members) {
     claims_->Reclaim(given.name, member, job, /*only_if_noted=*/false);
@@ -464,7 +466,8 @@ void Resources::Reclaim(const std::string& job, const std::string& user, const R
       pool.slots[user].push_back(slot);
     }
   }
-  // Slots whose notes are gone: the next attempt claims them, or says who has them.
+  // Slots whose notes are lost are assumed; the next attempt claims them, or reports who holds
+  // them.
   for (const std::string& slot : pool.Candidates()) {
     if (pool.slots[user].size() == given.amount) break;
     pool.slots[user].push_back(slot);
