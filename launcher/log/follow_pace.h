@@ -11,9 +11,9 @@
 
 namespace launcher {
 
-// How fast the output of running tasks is read for those who follow it, all of them together: a
-// task that writes as fast as it can has the processors for itself, and its followers catch up when
-// it pauses or has ended. Used on the loop's thread; outlives whoever waits for it.
+// Limits the rate at which all followers together read the output of running tasks. A task that
+// writes as fast as it can thus keeps the CPUs to itself, and its followers catch up when it pauses
+// or has ended. Use on the loop's thread; it must outlive all that wait for it.
 class FollowPace {
  public:
   struct Options {
@@ -26,11 +26,13 @@ class FollowPace {
   FollowPace(const FollowPace&) = delete;
   FollowPace& operator=(const FollowPace&) = delete;
 
-  // False: wait for the next turn. Bytes spent beyond the room of a turn are taken from the next
-  // turns.
+  // If false, wait for the next turn (WhenRoom()). Bytes spent beyond the budget of a turn are
+  // taken from the next turns.
   bool has_room() const { return room_ > 0; }
+  // Records that bytes were read.
   void Spend(std::int64_t bytes);
-  // Calls it once there is room again, in the order in which they came; never at once.
+  // Calls `go_on` once there is room again, in the order of the calls; never before WhenRoom()
+  // returns.
   void WhenRoom(std::function<void()> go_on);
 
  private:

@@ -9,11 +9,11 @@
 namespace launcher {
 namespace {
 
-// Escape sequences count too: more is read than is shown.
+// More is read than is shown, since escape sequences are dropped.
 constexpr std::size_t kReadBytes = 2 * kLastLinesBytes;
 constexpr std::string_view kCut = "...";
 
-// Its last bytes, without a line that was cut at the front, unless there is no other.
+// Returns the last bytes of a log, without a first partial line unless it is the only one.
 std::string ReadTail(const LogFile& log) {
   LogSegments segments(log.path);
   const auto extent = segments.Look();
@@ -27,15 +27,16 @@ std::string ReadTail(const LogFile& log) {
   return has_more ? bytes.substr(newline + 1) : bytes;
 }
 
-// Bytes of the UTF-8 character at the front of `text`; 0 if `text` does not begin with a character
-// that may be shown.
+// Returns the length of the UTF-8 character at the front of `text`; 0 if `text` does not begin with
+// a printable character.
 std::size_t ShownLength(std::string_view text) {
   const runtime::Utf8Character character = runtime::DecodeUtf8(text);
   const char32_t c = character.code_point;
   return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : character.bytes;
 }
 
-// Bytes of the escape sequence at the front of `text`; 0 if `text` does not begin with one.
+// Returns the length of the escape sequence at the front of `text`; 0 if `text` does not begin with
+// one.
 std::size_t EscapeLength(std::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b') return 0;
   if (text[1] == '[') {
@@ -45,7 +46,7 @@ std::size_t EscapeLength(std::string_view text) {
     }
     return 0;
   }
-  if (text[1] == ']') {  // A title or a link, up to BEL or ESC and a backslash.
+  if (text[1] == ']') {  // A title or a link, which ends with BEL or with ESC and a backslash.
     const auto end = text.find_first_of("\a\x1b", 2);
     if (end == std::string_view::npos) return 0;
     return text[end] == '\a' ? end + 1 : std::min(end + 2, text.size());
@@ -60,7 +61,7 @@ std::string_view AfterCarriageReturns(std::string_view line) {
   return last == std::string_view::npos ? line : line.substr(last + 1);
 }
 
-// At most `size` bytes, from a character's begin on.
+// Returns the last bytes of a line, at most `size`, from the beginning of a character.
 std::string EndOf(const std::string& line, std::size_t size) {
   if (line.size() <= size) return line;
   std::size_t from = line.size() - (size - std::min(size, kCut.size()));
@@ -68,7 +69,7 @@ std::string EndOf(const std::string& line, std::size_t size) {
   return std::string(kCut) + line.substr(from);
 }
 
-// Puts the last lines of `text` in front of `lines`. False once there is no room.
+// Prepends the last lines of `text` to `lines`. Returns false once there is no room.
 bool Prepend(std::string_view text, std::vector<std::string>* lines, std::size_t* room) {
   while (!text.empty()) {
     if (text.ends_with('\n')) text.remove_suffix(1);

@@ -15,24 +15,24 @@ namespace launcher {
 inline constexpr std::size_t kLastLines = 20;
 inline constexpr std::size_t kLastLinesBytes = 16 * 1024;
 
-// A part of what a task has written, from `begin` to the end of the log (log_segments.h).
+// The part of a task's log (log_segments.h) from offset `begin` to its end.
 struct LogFile {
   std::string path;
   std::uint64_t begin = 0;
 };
 
-// The last lines with something in them, oldest first: at most kLastLines, together at most
-// kLastLinesBytes long, printable. A longer line is cut at its front. Several logs come newest
-// first. Nothing from what is missing, or is no regular file; never waits.
+// Returns the last lines that are not blank, printable, oldest first: at most kLastLines, together
+// at most kLastLinesBytes long. A longer line is cut at its front. `newest_first` lists the logs,
+// the newest first. Missing and non-regular files are skipped; never blocks.
 std::vector<std::string> LastLines(std::span<const LogFile> newest_first);
 
-// Sets `last_lines` and `log_path`: of what the task wrote to its standard error, else to its
-// standard output. (If there is nothing in either, the path is that of the error output.)
+// Sets `last_lines` and `log_path` from the task's standard error, or from its standard output if
+// the former is empty. (If both are empty, the path is that of the standard error.)
 void AddLastLines(std::span<const LogFile> errors, std::span<const LogFile> output,
                   msg::FailureT* failure);
 
-// The text that a terminal would show of a line: only the part behind the last carriage return,
-// without colours and other escape sequences. Other control characters and bytes that are no UTF-8
+// Returns the text that a terminal would show of a line: only the part after the last carriage
+// return, without colours and other escape sequences. Other control characters and invalid UTF-8
 // become escapes like \x1b.
 std::string PrintableLine(std::string_view line);
 

@@ -9,18 +9,19 @@
 
 namespace launcher {
 
-// Passes the lines of a growing log file on, in the batches of a LineReader. Not thread safe.
+// Passes on the lines of a growing log file, in the batches of a LineReader. Not thread-safe.
 //
-// Each batch begins where the one before it ends, but when the file is more than 1 MiB ahead, the
-// lines in between are left out (who wants every byte reads the file).
+// Each batch begins where the one before it ended; but when the feed lags more than 1 MiB behind
+// the file, it skips lines (a client that needs every byte reads the file).
 class LineFeed {
  public:
   using Sink = std::function<void(LineBatch batch)>;
 
-  // From byte `begin` of `path` on.
+  // Starts at byte `begin` of `path`.
   LineFeed(std::string path, std::uint64_t begin, Sink sink);
 
-  // The file is now `end` bytes long; `final`: for good, so a last line without a newline counts.
+  // Sets the present length of the file, `end` bytes. With `final` the file is complete, so that a
+  // last line without a newline counts.
   void Advance(std::uint64_t end, bool final);
 
  private:

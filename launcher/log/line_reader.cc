@@ -29,14 +29,15 @@ std::optional<LineBatch> LineReader::Next(std::uint64_t end, bool rest) {
   const bool is_rest = rest && offset_ + buffered() >= end;
   LineBatch batch = Cut(is_piece || is_rest);
   if (!batch.lines.empty()) return batch;
-  // Until the file has grown: many readers wait, and most of them for long.
+  // Frees the buffer until the file has grown: many readers wait, most of them for a long time.
   std::string().swap(buffer_);
   at_ = 0;
   return std::nullopt;
 }
 
-// `all`: also what has no newline. (A full buffer's last line is a piece only if it is the first
-// one too; else it is read again, whole.)
+// Takes the lines out of the buffer; with `all` also a last one without a newline. (The last line
+// of a full buffer is returned in pieces only if it is also the first; otherwise it is read again
+// as a whole.)
 LineBatch LineReader::Cut(bool all) {
   LineBatch batch{.begin = offset_, .end = offset_, .lines = {}};
   const bool full = buffered() == kBatchBytes;

@@ -26,13 +26,13 @@ namespace launcher {
 namespace {
 
 constexpr std::uint64_t kChunk = 256 * 1024;
-// A longer line is searched in pieces.
+// Longer lines are searched in pieces.
 constexpr std::size_t kMostOfALine = 64 * 1024;
 constexpr std::size_t kStandardLines = 200;
 constexpr std::size_t kMostPatternBytes = 4 << 10;
-// RE2 refuses a pattern that compiles to more bytes.
+// RE2 rejects a pattern that compiles to more bytes.
 constexpr int kMostPatternMemory = 1 << 20;
-constexpr int kLinesBetweenLooks = 64;  // At whether the caller has gone.
+constexpr int kLinesBetweenLooks = 64;  // Lines between two calls of is_cancelled.
 constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::max();
 
 RE2::Options PatternOptions() {
@@ -42,8 +42,8 @@ RE2::Options PatternOptions() {
   return options;
 }
 
-// A place in the order of all lines: lines that begin in front of `offset` of that stream come
-// next, and all that are less.
+// A position in the order of all lines, from the newest. The next lines are those that begin before
+// `offset` of that stream, and all lines that are lower in the order.
 struct Place {
   std::int64_t time_us = kNow;
   std::string task;
@@ -54,7 +54,7 @@ struct Place {
   auto StreamKey() const { return std::tie(task, attempt, stream); }
 };
 
-// "TIME.ATTEMPT.STREAM.OFFSET.TASK"
+// Encodes a cursor: "TIME.ATTEMPT.STREAM.OFFSET.TASK".
 std::string CursorOf(const Place& place) {
   return absl::StrCat(place.time_us, ".", place.attempt, ".", place.stream, ".", place.offset, ".",
                       place.task);
@@ -73,12 +73,13 @@ absl::StatusOr<Place> ParseCursor(const std::string& text) {
   return place;
 }
 
-// A stream that is read from its end.
+// A stream that is read backwards from its end.
 class Source {
  public:
   explicit Source(const SearchedStream* stream) : stream_(*stream), log_(stream->path) {}
 
-  // Where its next line can be at the latest; before Open() a guess that needs no file.
+  // Returns an upper bound of the position of its next line; before Open() an estimate that reads
+  // no file.
   Place place() const {
     Place place{.task = stream_.task,
                 .attempt = stream_.attempt,
@@ -91,8 +92,8 @@ class Source {
   bool is_open() const { return is_open_; }
   const SearchedStream& stream() const { return stream_; }
 
-  // Looks at the files. False if no line is left. `from`: where an answer before has ended, or
-  // null.
+  // Opens the files. Returns false if no line is left. `from` is the position at which an earlier
+  // answer ended, or null.
   bool Open(const Place* from, std::int64_t since_us, std::uint64_t* read) {
     is_open_ = true;
     since_us_ = since_us;
@@ -111,13 +112,13 @@ class Source {
     std::uint64_t offset = 0;
     std::string_view text;
   };
-  // Reads a chunk, or what is left of the time that place() names, and passes its lines on, the
-  // newest first, until `take` returns false. False if no line is left.
+  // Reads a chunk, or the rest of the interval that place() is in, and passes its lines to `take`,
+  // the newest first, until `take` returns false. Returns false if no line is left.
   bool Step(const std::function<bool(const Line&)>& take, std::uint64_t* read) {
     const std::uint64_t start = std::max(begin_, times_[region_].offset);
     if (at_ > start) {
       const std::uint64_t from = at_ - start > kChunk ? at_ - kChunk : start;
-      // (A byte more tells whether a line begins there.)
+      // (One more byte shows whether a line begins there.)
       const std::uint64_t before = from > begin_ ? 1 : 0;
       auto some = log_.Read(from - before, at_ - from + before);
       if (!some.ok() || some->size() != at_ - from + before) return false;
@@ -141,13 +142,14 @@ class Source {
 
   std::int64_t EndTime() const { return stream_.ended_us == 0 ? kNow : stream_.ended_us; }
   std::int64_t TimeOf(std::size_t region) const { return times_[region].time_us; }
-  // Everything in the region, and before, was written before `since_us_`.
+  // True if everything in the region and before it was written before `since_us_`.
   bool IsTooOld() const {
     const bool is_last = region_ + 1 == times_.size();
     return since_us_ != 0 && (is_last ? EndTime() : TimeOf(region_ + 1)) < since_us_;
   }
 
-  // As regions of growing time and offset; the first one begins with the attempt.
+  // Reads the index as regions of increasing time and offset; the first one begins with the
+  // attempt.
   void ReadTimes(std::uint64_t* read) {
     times_ = {{stream_.started_us, 0}};
     const auto entries = LogTimes::Read(stream_.times_path);
@@ -163,7 +165,7 @@ class Source {
     }
   }
 
-  // False if no line is left behind that place.
+  // Skips to a position. Returns false if no line is left after it.
   bool SkipTo(const Place& from, std::uint64_t* read) {
     const Place own = place();
     const bool is_own = own.StreamKey() == from.StreamKey();
@@ -183,7 +185,7 @@ class Source {
     return at_ > begin_;
   }
 
-  // Behind the line that the byte in front of `offset` is of.
+  // Returns the end of the line that contains the byte before `offset`.
   std::uint64_t EndOfLine(std::uint64_t offset, std::uint64_t* read) {
     if (offset <= begin_) return offset;
     const auto some = log_.Read(offset - 1, kMostOfALine);
@@ -193,7 +195,8 @@ class Source {
     return newline == std::string::npos ? offset : offset + newline;
   }
 
-  // False if `take` wants no more. Keeps the beginning of `text`, whose line begins further back.
+  // Passes the lines of `text` to `take`; returns false if `take` has. Keeps the front part of
+  // `text`, whose line begins further back, in carry_.
   bool Cut(std::string& text, bool begins_a_line, const std::function<bool(const Line&)>& take) {
     std::size_t end = text.size();
     bool has_newline = end > 0 && text[end - 1] == '\n';
@@ -219,10 +222,10 @@ class Source {
   bool is_open_ = false;
   std::int64_t since_us_ = 0;
   std::uint64_t begin_ = 0;
-  std::vector<Time> times_;  // Oldest first; never empty once it is open.
-  std::size_t region_ = 0;   // In which the next lines begin.
-  std::uint64_t at_ = 0;     // Everything from here on was read ...
-  std::string carry_;        // ... but this, the end of a line, was not searched.
+  std::vector<Time> times_;  // Oldest first; never empty once the source is open.
+  std::size_t region_ = 0;   // The region in which the next lines begin.
+  std::uint64_t at_ = 0;     // Everything from this offset on was read ...
+  std::string carry_;        // ... but this text, the end of a line, was not searched.
 };
 
 struct Later {
@@ -317,7 +320,7 @@ absl::StatusOr<msg::SearchLogsReplyT> SearchStreams(const std::vector<SearchedSt
   while (!next.empty()) {
     if (is_cancelled()) return absl::CancelledError("the caller has gone");
     Source* const source = next.top();
-    // (An answer goes on by a chunk at least, whatever the indexes have taken.)
+    // (Each answer makes progress by at least one chunk, however much was read of the indexes.)
     if (has_searched && reply.read_bytes >= most_bytes) {
       reply.next = CursorOf(source->place());
       break;

@@ -15,37 +15,38 @@ namespace launcher {
 
 // A search through the output of many tasks, the newest line first.
 //
-// All lines have one order: the time at which they were written, as the index of their stream has
-// it (log_times.h), then the name of their task, attempt, stream and offset. A stream is read from
-// its end, a piece of the index at a time, and the stream whose next line comes first is read next.
-// So an answer needs no room but for its lines, and a cursor is the place in that order where it
-// ended. It stays true while tasks write on: their new lines come before it. Where the shim has
-// made an index coarser meanwhile, lines of one interval may come twice.
+// All lines are totally ordered: by the time at which they were written, as the index of their
+// stream has it (log_times.h), then by task name, attempt, stream and offset. Each stream is read
+// from its end, one interval of the index at a time, and the stream whose next line is the newest
+// is read next. So an answer needs memory only for its lines, and a cursor is the position in that
+// order at which it ended. A cursor stays valid while tasks write on, since their new lines precede
+// it. If the shim has made an index coarser in the meantime, lines of one interval may be returned
+// twice.
 
 // One output stream of an attempt.
 struct SearchedStream {
   std::string task;  // "j-abcde/worker-0"
   std::uint32_t attempt = 0;
   msg::LogStream stream = msg::LogStream::Stdout;
-  std::int64_t started_us = 0, ended_us = 0;  // `ended_us` 0: it still runs.
-  std::uint64_t begin = 0, end = 0;           // As LogBegin() and LogEnd().
+  std::int64_t started_us = 0, ended_us = 0;  // `ended_us` is 0 while the attempt runs.
+  std::uint64_t begin = 0, end = 0;           // LogBegin() and LogEnd().
   std::string path, times_path;
 };
 
-// Adds those streams of the job, or of its task of rank `task`, that the request asks for, and that
-// may have lines of that time. On the thread that owns `job`.
+// Adds the streams of the job, or of its task with rank `task`, that match the request and may have
+// lines of the requested time. Call it on the thread that owns `job`.
 void AddSearchedStreams(const JobRow& job, int task, const std::string& state_directory,
                         const msg::SearchLogsRequestT& request,
                         std::vector<SearchedStream>* streams);
 
 inline constexpr std::size_t kMostFoundLines = 5'000;
-inline constexpr std::size_t kMostSearchedBytes = 64 << 20;  // That an answer reads from files.
+inline constexpr std::size_t kMostSearchedBytes = 64 << 20;  // Read from files for one answer.
 inline constexpr std::size_t kMostFoundBytes = 8 << 20;      // Text of an answer.
 inline constexpr std::size_t kMostFoundLineBytes = 16 << 10;
 
-// Searches, without `jobs` of the reply. Reads files, and blocks. InvalidArgument: the pattern is
-// no regular expression, or the cursor is none. Cancelled: `is_cancelled` was true, which is asked
-// every quarter of a megabyte.
+// Searches the streams, and fills the reply except its `jobs`. Reads files, and blocks.
+// InvalidArgument if the pattern is not a regular expression or the cursor is malformed. Cancelled
+// if `is_cancelled`, which is called every 256 KiB, has returned true.
 absl::StatusOr<msg::SearchLogsReplyT> SearchStreams(const std::vector<SearchedStream>& streams,
                                                     const msg::SearchLogsRequestT& request,
                                                     const std::function<bool()>& is_cancelled,

@@ -28,7 +28,7 @@ absl::StatusOr<LogSegments::Extent> LogSegments::Look() const {
 }
 
 absl::Status LogSegments::OpenAt(std::uint64_t offset) {
-  // A file that is removed between the look and the open is looked for again.
+  // If a file is removed between the search and the open, the search is repeated.
   for (int i = 0; i < kMaxTries; ++i) {
     LogFiles files = FindLogFiles(path_);
     if (files.empty()) return Missing(path_);
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> LogSegments::Read(std::uint64_t offset, std::size_t 
   while (bytes.size() < size) {
     const std::uint64_t at = offset + bytes.size();
     // The end of the current file is the end of the log. Whether the file is current is checked
-    // before the last read, because bytes may come, and a rotation, right after that read.
+    // before the last read, because the file may grow and be rotated right after that read.
     const bool is_end = file_.valid() && at >= file_begin_ && IsCurrent();
     std::string more = ReadFile(at, size - bytes.size());
     if (more.empty() && !is_end) {

@@ -12,33 +12,33 @@
 
 namespace launcher {
 
-// Reads one output stream of a task, whose log may be rotated and shortened meanwhile (log_files.h;
-// offsets are into the whole stream). Keeps the file that was read last open: a reader that follows
-// is not disturbed by a rotation. Not thread safe; never waits.
+// Reads one output stream of a task, whose log may be rotated and lose old files meanwhile
+// (log_files.h; offsets are into the whole stream). Keeps the last-read file open, so that a
+// rotation does not disturb a following reader. Not thread-safe; never blocks.
 class LogSegments {
  public:
-  // The bytes [begin, end) can be read, except those of a file in between that somebody has
-  // removed.
+  // The readable part of the stream: the bytes [begin, end), except those of a file in between that
+  // something other than the rotation has removed.
   struct Extent {
     std::uint64_t begin = 0, end = 0;
   };
 
   explicit LogSegments(std::string path);
 
-  // NotFound if there is no file.
+  // Returns the present extent. NotFound if there is no file.
   absl::StatusOr<Extent> Look() const;
-  // The bytes from `offset` on, `size` of them or as many as there are: none at or behind the end.
-  // NotFound if there is no file; OutOfRange, naming the first offset from there on that is, if the
-  // byte at `offset` is not there any more.
+  // Returns `size` bytes from `offset` on, or fewer at the end of the stream (none from the end
+  // on). NotFound if there is no file; OutOfRange if the byte at `offset` was removed, with the
+  // next offset that still exists.
   absl::StatusOr<std::string> Read(std::uint64_t offset, std::size_t size);
-  // The offset that Read() named with OutOfRange.
+  // The next existing offset, after Read() has returned OutOfRange.
   std::uint64_t first_left() const { return first_left_; }
 
   const std::string& path() const { return path_; }
 
  private:
-  // Opens the file that has the byte at `offset`, or will have it. If such a file cannot be opened,
-  // the open file stays: the writer may still have it open, too.
+  // Opens the file that contains, or will contain, the byte at `offset`. If that file cannot be
+  // opened, the present file stays open, since the writer may still be writing to it.
   absl::Status OpenAt(std::uint64_t offset);
   bool IsCurrent() const;
   std::string ReadFile(std::uint64_t offset, std::size_t size) const;

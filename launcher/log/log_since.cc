@@ -17,7 +17,8 @@ constexpr std::size_t kChunk = 64 * 1024;
 
 bool IsStdout(msg::LogStream stream) { return stream == msg::LogStream::Stdout; }
 
-// Where the line begins that the byte at `offset` is of, but no further back than a chunk.
+// Returns the beginning of the line that contains the byte at `offset`, but goes back at most one
+// chunk.
 std::uint64_t BeginOfLine(LogSegments& log, std::uint64_t begin, std::uint64_t offset) {
   if (offset <= begin) return begin;
   const std::uint64_t size = std::min<std::uint64_t>(offset - begin, kChunk);
@@ -44,7 +45,7 @@ std::uint64_t LogOffsetSince(const JobRow& job, const TaskRow& task, const Attem
   const std::uint64_t begin = LogBegin(attempt, stream), end = LogEnd(attempt, stream);
   if (attempt.started_us == 0 || attempt.started_us > since_us) return begin;
   const bool was_over = attempt.ended_us != 0 && attempt.ended_us < since_us;
-  // Its shim, which would have noted when the output ended, did not live to do it.
+  // Its shim was killed before it could record when the output ended.
   if (was_over && attempt.shim_lost) return end;
   const std::string folder = AttemptFolder(job, task, state_directory, attempt.number);
   const auto times = runtime::Absl(IsStdout(stream) ? kStdoutTimesFile : kStderrTimesFile);

@@ -37,8 +37,8 @@ std::uint64_t ReadyWatch::BytesRead() const {
   return bytes;
 }
 
-// Reads one batch of each stream, so that neither waits for all of the other. False if no stream
-// had a batch, or the line is found.
+// Reads one batch of each stream, so that neither stream is delayed by the other. Returns false if
+// no stream had a batch, or the line is found.
 bool ReadyWatch::LookOn(bool rest) {
   bool any = false;
   for (Stream& stream : streams_) {

@@ -12,31 +12,32 @@
 
 namespace launcher {
 
-// Looks for the line that says that a task is ready in all of an attempt's output, from its first
-// byte on: unlike the feed of lines that are announced (line_feed.h) it leaves nothing out, however
-// far the logs are ahead and whichever launcher has read them before. Output that was rotated away
-// and removed before it was read cannot be looked at; a line longer than 64 KiB is looked at in
-// pieces.
+// Searches all of an attempt's output, from its first byte, for the line that marks the task as
+// ready. Unlike the feed of announced lines (line_feed.h) it skips nothing, however far it lags
+// behind the logs and whichever launcher has read them before. Output that rotation removed before
+// it was read cannot be searched; a line longer than 64 KiB is searched in pieces.
 //
-// Not more is read than the pace allows, which all watches of a launcher share: a line in a burst
-// is found a moment later. On the loop's thread; never waits.
+// Reads no faster than the pace, which all watches of a launcher share, allows: a line in a burst
+// is found a moment later. Use on the loop's thread; never blocks.
 class ReadyWatch {
  public:
-  // At the end of the attempt, whatever the pace: of what was not looked at yet, in bytes.
+  // Maximum number of unread bytes that are searched at the end of the attempt, regardless of the
+  // pace.
   static constexpr std::uint64_t kMaxAtEnd = 16 << 20;
 
-  // The readers stand at the attempt's first bytes. `found` is called once at most, from Advance(),
-  // Finish() or the pace, and must not destroy the watch. `pace` is not owned and outlives it.
+  // `out` and `errors` must be at the attempt's first bytes. `found` is called at most once, from
+  // Advance(), Finish() or the pace, and must not destroy the watch. `pace` is not owned and
+  // outlives the watch.
   ReadyWatch(FollowPace* pace, std::unique_ptr<ReadyPattern> pattern, LineReader out,
              LineReader errors, std::function<void()> found);
   ~ReadyWatch() { *alive_ = false; }
   ReadyWatch(const ReadyWatch&) = delete;
   ReadyWatch& operator=(const ReadyWatch&) = delete;
 
-  // So long are the streams now; that never goes back.
+  // Sets the present lengths of the streams, which never decrease.
   void Advance(std::uint64_t out_end, std::uint64_t errors_end);
-  // They end there, so that a last line without a newline counts. Looks at what is left at once, at
-  // most kMaxAtEnd of it. Last.
+  // Sets the final lengths, so that a last line without a newline counts, and searches the rest at
+  // once, at most kMaxAtEnd bytes of it. Must be the last call.
   void Finish(std::uint64_t out_end, std::uint64_t errors_end);
 
  private:
@@ -54,9 +55,9 @@ class ReadyWatch {
   FollowPace* const pace_;
   const std::function<void()> found_;
   std::unique_ptr<ReadyPattern> pattern_;
-  std::vector<Stream> streams_;  // Empty once it is found.
+  std::vector<Stream> streams_;  // Empty once the line is found.
   bool is_found_ = false;
-  bool waits_ = false;  // For the pace.
+  bool waits_ = false;  // Waits for the pace.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

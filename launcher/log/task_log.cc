@@ -17,8 +17,8 @@ bool IsStarted(const AttemptRow& attempt) {
   return attempt.started_us != 0 || attempt.ended_us != 0;
 }
 
-// Where the last `*left` lines in front of `end` begin, but not before `begin`. Counts off those
-// that there are.
+// Returns the beginning of the last `*left` lines before `end`, but not an offset before `begin`.
+// Decreases `*left` by the number of lines found.
 std::uint64_t BeginOfLastLines(LogSegments& log, std::uint64_t begin, std::uint64_t end,
                                std::int64_t* left) {
   const auto extent = log.Look();
@@ -69,7 +69,8 @@ LogSegments TaskLog::LogOf(const JobRow& row, const AttemptRow& attempt,
   return LogSegments(LogPath(row, TaskOf(row), state_directory_, attempt.number, stream));
 }
 
-// Every byte of the attempt so far is sent. True if there is another attempt to go on with.
+// Called when every byte of the attempt so far is sent. Returns true if there is a further attempt
+// to send.
 bool TaskLog::GoOn(const JobRow& row, const AttemptRow& attempt) {
   const bool follow = request_->follow;
   if (follow && attempt.ended_us == 0) return false;
@@ -80,15 +81,15 @@ bool TaskLog::GoOn(const JobRow& row, const AttemptRow& attempt) {
       attempt_ = 0;
       return true;
     }
-    // (Its job may start it again.)
+    // (The task may be started again.)
     if (follow && (!HasEndedIn(row) || !row.has_ended())) return false;
   }
   done_ = true;
   return false;
 }
 
-// False if the attempt has not started: a request that follows a live job waits for it; else done_
-// is set.
+// Opens the next attempt. Returns false if it has not started: a request that follows a live job
+// then waits for it; for others done_ is set.
 absl::StatusOr<bool> TaskLog::OpenAttempt(const JobRow& row) {
   const TaskRow& task = TaskOf(row);
   const bool first = next_ == 0;
@@ -115,12 +116,12 @@ absl::StatusOr<bool> TaskLog::OpenAttempt(const JobRow& row) {
   return true;
 }
 
-// The number of the first attempt to send; 0: the task has no attempt yet.
+// Returns the number of the first attempt to send; 0 if the task has no attempt yet.
 int TaskLog::FirstAttempt(const TaskRow& task) const {
   if (request_->attempt != 0) return static_cast<int>(request_->attempt);
   if (task.attempts.empty()) return 0;
   if (request_->since_us == 0) return task.attempts.back().number;
-  // The last that was started by then: those before it were wholly over.
+  // The last attempt that had started by then; all earlier ones had ended.
   const AttemptRow* first = &task.attempts.front();
   for (const AttemptRow& attempt : task.attempts) {
     if (attempt.started_us > request_->since_us) break;
@@ -129,8 +130,8 @@ int TaskLog::FirstAttempt(const TaskRow& task) const {
   return first->number;
 }
 
-// Where each attempt that is there and asked for is begun, newest first, because that is how lines
-// are counted.
+// Determines the start offsets in all requested attempts that exist, newest first, because last
+// lines are counted backwards.
 void TaskLog::Plan(const JobRow& row, int first) {
   const auto& attempts = TaskOf(row).attempts;
   std::array<std::int64_t, 2> left = {request_->last_lines, request_->last_lines};
@@ -153,7 +154,7 @@ void TaskLog::Plan(const JobRow& row, int first) {
   }
 }
 
-// The offset at which the attempt's part begins, without regard to the number of lines asked for.
+// Returns the offset at which the attempt's part begins, regardless of `last_lines`.
 std::uint64_t TaskLog::BeginOf(const JobRow& row, const AttemptRow& attempt,
                                msg::LogStream stream) const {
   if (request_->since_us != 0) {
@@ -170,7 +171,7 @@ bool TaskLog::Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor,
   const std::uint64_t wanted = std::min<std::uint64_t>(end - cursor.offset, kChunk);
   auto read = cursor.log.Read(cursor.offset, wanted);
   if (absl::IsOutOfRange(read.status()) && cursor.log.first_left() < end) {
-    // Rotated away: the reader sees by the offset that there is a hole.
+    // The bytes were removed by rotation; the reader sees the gap by the offset.
     cursor.offset = cursor.log.first_left();
     read = cursor.log.Read(cursor.offset, std::min<std::uint64_t>(end - cursor.offset, kChunk));
   }

@@ -17,28 +17,32 @@
 
 namespace launcher {
 
-// The output of one task, from attempt to attempt: which bytes are to be sent next to who has made
-// a LogsRequest. With `follow` all there is until the job has ended and every byte is sent, over
-// all further attempts (what has no newline yet as it comes); without, what is there. With
-// `since_us` it begins with the attempt that ran then, at the line that was being written
-// (log_times.h), and sends all later attempts too. `last_lines` counts for each stream on its own,
-// over all attempts that are asked for. Not thread safe; reads files, but never waits.
+// The output of one task over its attempts, as a LogsRequest asks for it: determines the bytes to
+// send next. With `follow` it sends everything, over all further attempts, until the job has ended
+// and every byte is sent (a partial line as it arrives); without, only the present output. With
+// `since_us` it begins in the attempt that ran at that time, at the line that was being written
+// (log_times.h), and goes on with all later attempts. `last_lines` counts for each stream
+// separately, over all requested attempts. Not thread-safe; reads files, but never waits for
+// output.
 class TaskLog {
  public:
+  // The result of Next().
   enum class Got {
     kSome,
-    kNothing,  // For now.
+    kNothing,  // No more output for now.
     kAll,
   };
-  // `task` is the task's rank. `request` outlives the log. `state_directory` as in LogPath().
+  // `task` is the task's rank. `request` is not owned and outlives the log. `state_directory` is
+  // that of LogPath().
   TaskLog(std::size_t task, const msg::LogsRequestT* request, std::string state_directory)
       : task_(task), request_(request), state_directory_(std::move(state_directory)) {}
 
-  // Fills `part`; Sent() moves on behind it. NotFound if there is no attempt of the wanted number.
+  // Fills `part` with the next bytes; after sending them, call Sent() to move past them. NotFound
+  // if the requested attempt does not exist.
   absl::StatusOr<Got> Next(const JobRow& row, msg::LogsReplyT* part);
   void Sent(std::uint64_t bytes) { sending_->offset += bytes; }
 
-  // Number of the attempt that is being read; 0: none yet.
+  // Number of the attempt that is being read; 0 before the first.
   int attempt() const { return attempt_; }
 
  private:
@@ -64,9 +68,9 @@ class TaskLog {
   const std::size_t task_;
   const msg::LogsRequestT* const request_;
   const std::string state_directory_;
-  int attempt_ = 0;  // 0: to be opened.
-  int next_ = 0;     // Attempt to go on with; 0: none was opened yet.
-  // Where to begin in those attempts that were there at the beginning.
+  int attempt_ = 0;  // 0 until the next attempt is opened.
+  int next_ = 0;     // The attempt to open next; 0 before the first.
+  // The start offsets in the attempts that existed at the beginning.
   std::map<int, Offsets> begins_;
   std::vector<Cursor> cursors_;
   std::size_t next_cursor_ = 0;
