@@ -18,12 +18,13 @@
 
 namespace launcher {
 
-// Raises the alerts that the launcher owns: stores, publishes, and passes them to the notifier,
-// which an alert that is stored reaches over any kill of the launcher. On the loop's thread.
+// Raises the launcher's alerts: stores them, publishes them, and passes them to the notifier. A
+// stored alert reaches the notifier even if the launcher is killed in between. Use on the loop's
+// thread.
 class LauncherAlerts {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the next three; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, like the next three; all outlive this object.
     runtime::Clock* clock = nullptr;
     bus::AlertStore* alerts = nullptr;
     Notifier* notifier = nullptr;
@@ -33,22 +34,23 @@ class LauncherAlerts {
   LauncherAlerts(const LauncherAlerts&) = delete;
   LauncherAlerts& operator=(const LauncherAlerts&) = delete;
 
-  // Goes on with what an earlier launcher left.
+  // Passes on the alerts that an earlier launcher has stored but not passed on.
   void Resume() { HandOn(); }
 
-  // A service has ended that nobody had asked to, and is started again. A service that does so
-  // again and again raises an alert at once, and further ones after a minute, two, four and so on,
-  // up to an hour, that say how often it was.
+  // A service has ended without a request and is restarted. The first restart raises an alert at
+  // once; further restarts are collected into alerts, with their number, after pauses of one
+  // minute, two, four and so on, up to an hour.
   void OnRestart(const std::string& service, const std::string& how, std::int64_t started_us);
+  // Raises the alerts of `news`, and releases its causes.
   void OnMachine(const MachineNews& news);
-  // These alerts were just acknowledged.
+  // Handles alerts that were just acknowledged.
   void OnAcknowledged(const std::vector<msg::AlertT>& changed) const;
 
  private:
   struct Restarts {
     absl::Duration told_at = -absl::InfiniteDuration();
     absl::Duration pause = absl::ZeroDuration();
-    int since = 0;  // Restarts that no alert has told of; the last one:
+    int since = 0;  // Restarts that no alert has reported yet; the last one:
     std::string how;
     std::int64_t started_us = 0;
     runtime::Timer timer;

@@ -66,10 +66,10 @@ MachineNews GpuRule::Look(const std::vector<msg::GpuUsageT>& gpus) {
   MachineNews news;
   std::set<std::string> there;
   for (const msg::GpuUsageT& gpu : gpus) {
-    if (gpu.uuid.empty()) continue;  // It does not answer.
+    if (gpu.uuid.empty()) continue;  // The GPU does not answer.
     there.insert(gpu.uuid);
     const auto [place, is_new] = known_.try_emplace(gpu.uuid);
-    // An earlier launcher may have raised it.
+    // The cause is released even for a new GPU, since an earlier launcher may have raised it.
     if (is_new || place->second.missing >= kLooks) news.released.push_back("gpu/" + gpu.uuid);
     place->second = {gpu.index, gpu.name, 0};
   }

@@ -11,7 +11,7 @@
 namespace launcher {
 namespace {
 
-// Blocks for the disk.
+// Returns the free space of each directory's disk. Blocks on the disk.
 std::vector<DiskSpace> RoomsOf(const std::vector<std::string>& directories) {
   std::vector<DiskSpace> rooms;
   for (const std::string& directory : directories) {
@@ -35,7 +35,7 @@ class MachineWatch::Impl {
         meter_(std::make_shared<GpuMeter>(options_.gpus)) {}
   ~Impl() { *alive_ = false; }
 
-  // Asks again only after the answer.
+  // Runs one check on the pool; the next one is scheduled only after its result.
   void Look() {
     const absl::Status submitted =
         options_.pool->Submit([this, alive = alive_, loop = options_.loop, meter = meter_,

@@ -15,21 +15,22 @@
 
 namespace launcher {
 
-// Looks at the room of disks and at GPUs, neither of which tells anybody by itself, every two
-// seconds. A disk or a driver that does not answer keeps one thread of the pool, and costs what it
-// would have said. On the loop's thread.
+// Polls the free space of disks and the GPUs every two seconds, since neither sends notifications.
+// A disk that does not answer blocks one thread of the pool and suspends the checks; a GPU driver
+// that does not answer only yields no figures. Use on the loop's thread.
 class MachineWatch {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the next; both outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, like the next; both outlive the watch.
     runtime::ThreadPool* pool = nullptr;
-    std::uint64_t disk_floor = 0;  // Bytes; 0: no alert.
+    std::uint64_t disk_floor = 0;  // Bytes; 0 for no alerts.
     absl::Duration every = absl::Seconds(2);
-    // Directories on the disks, now.
+    // Returns the directories whose disks are to be checked.
     std::function<std::vector<std::string>()> directories;
     std::function<void(const MachineNews&)> on_news;
     GpuMeter::Options gpus = {};
   };
+  // Starts the first check at once.
   static std::unique_ptr<MachineWatch> Start(Options options);
   ~MachineWatch();
   MachineWatch(const MachineWatch&) = delete;

@@ -10,7 +10,7 @@
 
 namespace launcher {
 
-// `batch` is the id of the alert that leads it; empty while the alert waits.
+// `batch` is the id of the first alert of the batch; empty while the alert waits.
 const char kNotificationTables[] = R"sql(
   CREATE TABLE notifications (
     number INTEGER PRIMARY KEY AUTOINCREMENT, alert TEXT NOT NULL UNIQUE, body BLOB NOT NULL,

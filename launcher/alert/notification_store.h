@@ -17,34 +17,35 @@ class Database;
 
 namespace launcher {
 
-// The table of alerts that a person is told of, in launcher.db.
+// SQL for the table of notifications in launcher.db.
 extern const char kNotificationTables[];
 
-// Keeps the alerts that a person is to be told of, and which were told together. An alert is known
-// by its id for good (the newest 20,000 are kept), so that it is told once however often it is
-// handed in. Every method is one transaction and blocks for it. One thread, as bus::AlertStore.
+// Stores the alerts to notify the user of, and their batches. The ids of alerts are remembered (the
+// newest 20,000), so that Add() is idempotent and each alert is notified once. Every method runs
+// one transaction and blocks until it is done. Not thread-safe, like bus::AlertStore.
 class NotificationStore {
  public:
-  // A database that has kNotificationTables.
+  // Opens a database that already contains kNotificationTables.
   static absl::StatusOr<std::unique_ptr<NotificationStore>> Open(const std::string& path);
   ~NotificationStore();
   NotificationStore(const NotificationStore&) = delete;
   NotificationStore& operator=(const NotificationStore&) = delete;
 
-  // The alert waits to be told, unless it is known.
+  // Adds an alert to the waiting ones, unless its id is known.
   absl::Status Add(const msg::AlertT& alert);
   absl::StatusOr<std::size_t> Waiting();
-  // Alerts that are told by one job.
+  // Alerts that one job notifies.
   struct Batch {
-    std::string leader;               // Id of the first alert: the job's request id comes from it.
+    // Id of the first alert, from which the job's request id is derived.
+    std::string leader;
     std::vector<msg::AlertT> alerts;  // Oldest first.
   };
-  // All that wait are one batch from now on, 1,000 at most.
+  // Makes one batch of all waiting alerts, at most 1,000.
   absl::Status MakeBatch(std::int64_t now_us);
-  // The batches whose job was not launched, oldest first.
+  // Returns the batches whose job was not launched yet, oldest first.
   absl::StatusOr<std::vector<Batch>> NotLaunched();
   absl::Status MarkLaunched(const std::string& leader);
-  // When the batches since then were made, oldest first.
+  // Returns the times at which batches were made since `since_us`, oldest first.
   absl::StatusOr<std::vector<std::int64_t>> BatchesSince(std::int64_t since_us);
 
  private:

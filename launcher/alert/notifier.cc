@@ -87,7 +87,8 @@ void Notifier::TellSoon(absl::Duration wait) {
   timer_.Start(options_.loop, wait, [this] { Tell(); });
 }
 
-// A batch of an earlier launcher may be there that has no job yet.
+// Makes a batch of the waiting alerts if the pace allows, and launches the jobs of all batches
+// without one, including those of an earlier launcher.
 void Notifier::Tell() {
   const auto waiting = options_.store->Waiting();
   if (!waiting.ok()) {

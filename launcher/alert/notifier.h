@@ -17,41 +17,41 @@
 
 namespace launcher {
 
-// Tells a person of alerts, each once: by a job that runs the yard's `notify` command, which reads
-// the alert as a JSON object. The notifier stores what it does before it does it, and the job has a
-// request id of its own, so that a launcher that is killed at any instant goes on where the last
-// one was. A command that fails is tried three times, for 30 seconds each. Alerts that come faster
-// than the pace wait, and are told together: the oldest one as the object, with the number of all
-// and the others in brief. Nothing of this raises an alert. On the loop's thread; blocks for the
-// disk.
+// Notifies the user of each alert once, by a job that runs the yard's `notify` command, which reads
+// the alert as a JSON object. Every step is stored before it is taken, and the job's request id
+// makes its launch idempotent, so that after a kill at any instant the next launcher continues
+// where the last one stopped. A command that fails is tried three times, for at most 30 seconds
+// each. Alerts that arrive faster than the pace allows are notified together: the object is the
+// oldest one, with the number of alerts and the others in brief. The notifier itself raises no
+// alerts. Use on the loop's thread; blocks on the disk.
 class Notifier {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the two below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, like the next two; all outlive the notifier.
     runtime::Clock* clock = nullptr;
     NotificationStore* store = nullptr;
-    std::string command;             // For /bin/sh; empty: nobody is told.
-    std::vector<std::string> kinds;  // Kinds of alerts that are told; empty: the urgent ones.
+    std::string command;             // For /bin/sh; empty for no notifications.
+    std::vector<std::string> kinds;  // Kinds of alerts to notify; empty for the urgent ones.
     std::vector<std::string> environment;
     std::string state_directory;
     NotifyPace::Options pace = {};
-    // As JobTable::Launch().
+    // Launches a job, like JobTable::Launch().
     std::function<absl::Status(const std::string& request_id, msg::JobSpecT spec)> launch;
   };
   explicit Notifier(Options options);
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // Goes on with what an earlier launcher left.
+  // Continues with the alerts and batches that an earlier launcher has left.
   void Resume();
-  // OK once the alert is stored, or if nobody is told of its kind.
+  // Stores an alert. Returns OK once it is stored, or if alerts of its kind are not notified.
   absl::Status Accept(const msg::AlertT& alert);
 
  private:
   bool IsTold(const msg::AlertT& alert) const;
   void TellSoon(absl::Duration wait);
   void Tell();
-  // False: to be tried again.
+  // Launches the job of a batch. Returns false if it must be tried again.
   bool Launch(const NotificationStore::Batch& batch);
 
   const Options options_;
@@ -59,8 +59,8 @@ class Notifier {
   runtime::Timer timer_;
 };
 
-// The JSON that the command reads: the first alert, `count` of all of them, and the others in
-// brief.
+// Returns the JSON that the command reads: the first alert, the `count` of all alerts, and the
+// others in brief.
 std::string NotificationText(const std::vector<msg::AlertT>& alerts);
 
 }  // namespace launcher

@@ -8,9 +8,9 @@
 
 namespace launcher {
 
-// How often a person is told: at most `most` times within `window`, as soon as possible. Times are
-// of the clock on the wall, since they outlive the process; one that is later than now, because the
-// clock was set, counts as now. Pure.
+// Rate limit of notifications: at most `most` within `window`, each as soon as possible. Uses
+// wall-clock times, since they outlive the process; a time in the future, after the clock was set
+// back, counts as now. Has no side effects.
 class NotifyPace {
  public:
   struct Options {
@@ -19,9 +19,10 @@ class NotifyPace {
   };
   explicit NotifyPace(Options options) : options_(options) {}
 
+  // Records a notification. Call it in the order of time.
   void Told(absl::Time when) { told_.push_back(when); }
 
-  // How long the next one has to wait; zero: not at all.
+  // Returns how long the next notification must wait; zero if it need not.
   absl::Duration Wait(absl::Time now) {
     for (absl::Time& when : told_) {
       if (when > now) when = now;
