@@ -15,14 +15,14 @@
 #include "runtime/text/string_view.h"
 #include "runtime/thread.h"
 
-// Always true: the thread alone touches Nvml, without the lock; it holds Shared, so that a meter
-// may go while the driver still has the thread.
+// Always true: only the thread uses Nvml, and without the lock. The thread shares ownership of
+// Shared, so that the meter may be destroyed while the thread is inside the driver.
 
 namespace launcher {
 
 namespace {
 
-// The driver, as the thread asks it, and what is logged of it.
+// The driver as the thread uses it, and the logging of its faults.
 class Driver {
  public:
   explicit Driver(const GpuMeter::Options& options) : options_(options) {}
@@ -87,7 +87,7 @@ class Driver {
 struct GpuMeter::Shared {
   explicit Shared(Options of) : options(std::move(of)) {}
 
-  // The thread: answers questions until it is to leave.
+  // Body of the thread: answers requests until `leave` is set.
   void Serve() {
     Driver driver(options);
     mutex.Lock();
@@ -112,10 +112,10 @@ struct GpuMeter::Shared {
   runtime::Mutex mutex;
   runtime::CondVar changed;
   bool leave ABSL_GUARDED_BY(mutex) = false;
-  // Questions are numbered; one at a time is not answered yet.
+  // Requests are numbered; at most one at a time is unanswered.
   std::uint64_t asked ABSL_GUARDED_BY(mutex) = 0;
   std::uint64_t answered ABSL_GUARDED_BY(mutex) = 0;
-  absl::Duration asked_at ABSL_GUARDED_BY(mutex);  // Monotonic, as the next but two.
+  absl::Duration asked_at ABSL_GUARDED_BY(mutex);  // Monotonic, like answered_at.
   bool with_processes ABSL_GUARDED_BY(mutex) = false;
   Reply newest ABSL_GUARDED_BY(mutex);
   std::optional<absl::Duration> answered_at ABSL_GUARDED_BY(mutex);

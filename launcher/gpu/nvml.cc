@@ -14,7 +14,7 @@
 namespace launcher {
 namespace {
 
-// These declarations are those of nvml.h that are used, as its versions since 2016 have them.
+// The declarations of nvml.h that are used here, as they have been in its versions since 2016.
 using Return = int;
 constexpr Return kSuccess = 0, kInsufficientSize = 7, kGpuIsLost = 15;
 using Device = struct DeviceState*;
@@ -24,7 +24,7 @@ struct Utilization {
 struct Memory {
   unsigned long long total = 0, free = 0, used = 0;
 };
-// (nvmlDeviceGetComputeRunningProcesses_v2 and _v3 have the same.)
+// (nvmlDeviceGetComputeRunningProcesses_v2 and _v3 use the same structure.)
 struct ProcessInfo {
   unsigned pid = 0;
   unsigned long long used_memory = 0;
@@ -58,7 +58,7 @@ bool Find(void* library, const char* name, Function* function) {
   return *function != nullptr;
 }
 
-// Null in `functions`: this version has none.
+// Looks up the functions of a library. An optional function that this version lacks is null.
 absl::StatusOr<Functions> FunctionsOf(void* library, const std::string& name) {
   Functions f;
   const bool is_it = Find(library, "nvmlInit_v2", &f.init) &&
@@ -122,7 +122,8 @@ class Nvml::Impl {
   }
 
  private:
-  // An error other than kGpuIsLost means that the GPU does not have this figure.
+  // Reads the figures of one GPU. An error other than kGpuIsLost means that the GPU lacks this
+  // figure.
   Return ReadOne(Device device, msg::GpuUsageT* gpu) const {
     Return result = kSuccess;
     const auto ask = [&](auto function, auto... arguments) {
@@ -143,7 +144,7 @@ class Nvml::Impl {
     }
     unsigned number = 0;
     if (ask(nvml_.temperature, kTemperatureOfTheGpu, &number)) gpu->temperature = number;
-    if (ask(nvml_.power, &number)) gpu->power = number / 1000.0;  // It says milliwatts.
+    if (ask(nvml_.power, &number)) gpu->power = number / 1000.0;  // The driver reports milliwatts.
     return result;
   }
 

@@ -13,33 +13,36 @@
 
 namespace launcher {
 
-// A process that computes on a GPU, by its number in the driver's pid namespace.
+// A process that computes on a GPU, with its pid in the driver's pid namespace.
 struct GpuProcess {
   pid_t pid = 0;
   std::uint32_t gpu = 0;
 };
 
-// All GPUs of the machine, as the driver has them.
+// All GPUs of the machine, as the driver reports them.
 struct GpuFigures {
-  // In the driver's order (of the bus). A figure that the driver does not say is NaN, or 0 of both
-  // memories; a GPU that does not answer has its index alone.
+  // In the driver's order (that of the bus). A figure that the driver does not report is NaN, or 0
+  // for both memory figures; a GPU that does not answer has only its index.
   std::vector<msg::GpuUsageT> gpus;
   std::vector<GpuProcess> processes;
-  std::vector<std::string> problems;  // "GPU 1: GPU is lost", of each that does not answer.
+  std::vector<std::string> problems;  // "GPU 1: GPU is lost", for each GPU that does not answer.
 };
 
-// NVIDIA's management library. It is loaded at run time, as few machines have it; what is used of
-// it is declared in nvml.cc. Every method may block for as long as the driver likes. One thread.
+// NVIDIA's management library. It is loaded at run time, since few machines have it; nvml.cc
+// declares the functions that are used. Every method may block for as long as the driver does. Not
+// thread-safe.
 class Nvml {
  public:
-  // Loads and begins it: `library` is a name for dlopen(). NotFound: it cannot be loaded, or is not
-  // what it is called. Unavailable: the driver does not let it begin. It is never unloaded.
+  // Loads and initialises the library; `library` is a name for dlopen(). NotFound if it cannot be
+  // loaded or is a different library. Unavailable if the driver refuses to initialise. The library
+  // is never unloaded.
   static absl::StatusOr<std::unique_ptr<Nvml>> Load(const std::string& library);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Unavailable: the driver has failed as a whole; load it anew. `with_processes`: who computes.
+  // Reads the figures of all GPUs and, `with_processes`, the processes that compute on them.
+  // Unavailable if the driver has failed as a whole; load it anew then.
   absl::StatusOr<GpuFigures> Read(bool with_processes);
 
  private:

@@ -9,11 +9,11 @@
 
 namespace launcher {
 
-// Indices of those of `gpus` that `visible`, a $CUDA_VISIBLE_DEVICES, names: "0,2" by their places,
-// "GPU-4f2a" by the beginning of a uuid, in its order, each once. As CUDA reads it, what stands
-// behind a name of no GPU counts for nothing. (A part of a GPU, "MIG-...", is none: nobody measures
-// it alone.) Places are those of the bus, as with CUDA_DEVICE_ORDER=PCI_BUS_ID, and the same
-// without it where all GPUs are alike.
+// Returns the indices of those of `gpus` that `visible`, a value of $CUDA_VISIBLE_DEVICES, names:
+// "0,2" by index, "GPU-4f2a" by the beginning of a uuid; in that order, each once. As in CUDA, the
+// first entry that names no GPU ends the list. (A part of a GPU, "MIG-...", does not count as a
+// GPU, since it cannot be measured separately.) Indices are in the order of the bus, as with
+// CUDA_DEVICE_ORDER=PCI_BUS_ID; without that variable the order is the same if all GPUs are alike.
 std::vector<std::uint32_t> VisibleGpus(std::string_view visible,
                                        const std::vector<msg::GpuUsageT>& gpus);
 

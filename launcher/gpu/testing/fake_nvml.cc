@@ -1,5 +1,5 @@
-// A library that is called as NVIDIA's. GPU i works at 10 * (i + 1) per cent, has i + 1 GB of 16 in
-// use, 50 + i degrees, and takes 100.5 + i watts.
+// A fake of NVIDIA's library with the same functions. GPU i has a utilisation of 10 * (i + 1) per
+// cent, uses i + 1 of 16 GB, has a temperature of 50 + i degrees, and takes 100.5 + i watts.
 
 #include "launcher/gpu/testing/fake_nvml.h"
 
