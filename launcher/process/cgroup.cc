@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t kMaxFile = 4 << 20;
 constexpr int kMaxDepth = 32;
-// Waits for FROZEN, of a millisecond each. Processes that are not frozen by then are killed while
-// they run.
+// Number of waits for FROZEN, of a millisecond each. Processes that are not frozen by then are
+// killed while they run.
 constexpr int kFreezeRounds = 20;
 
 std::string ReadWhole(const std::string& path) {
@@ -57,7 +57,8 @@ bool Lists(std::string_view list, std::string_view word) {
   return false;
 }
 
-// Our path inside the hierarchy; empty controller: version 2. (Lines are ID:CONTROLLERS:PATH.)
+// Returns our path inside the hierarchy of a controller; of version 2 if `controller` is empty.
+// (Lines are ID:CONTROLLERS:PATH.)
 std::optional<std::string> OwnPath(std::string_view controller) {
   for (const auto& line : Split(ReadWhole("/proc/self/cgroup"), '\n')) {
     const auto first = line.find(':');
@@ -71,7 +72,7 @@ std::optional<std::string> OwnPath(std::string_view controller) {
   return std::nullopt;
 }
 
-// Where a hierarchy is mounted, and which directory of it that shows.
+// The mount point of a hierarchy, and the directory of the hierarchy that is mounted there.
 struct Mount {
   std::string point, root;
 };

@@ -7,35 +7,39 @@
 
 namespace launcher {
 
-// Control groups as the shim and the launcher use them: a fresh directory for each attempt of a
-// task, under the one we are in ourselves. Both hierarchies: version 2, and those of version 1 with
-// one controller each. Plain functions and no dependencies, because the static shim links them.
-// Nothing here blocks for longer than some milliseconds.
+// Control groups as the shim and the launcher use them: a new directory for each attempt of a task,
+// inside our own group. Supports version 2, and the hierarchies of version 1 with one controller
+// each. Plain functions without dependencies, because the static shim links them. No function
+// blocks for longer than some milliseconds.
 
-// Our own directory in the version 2 hierarchy, or in that of version 1 with `controller`
-// ("freezer", "memory", ...). Empty, with `why` set, if it cannot be seen.
+// Return the directory of our own group in the version 2 hierarchy, or in the version 1 hierarchy
+// of `controller` ("freezer", "memory", ...). Empty, with `why` set, if it is not visible.
 std::string OwnCgroup(std::string* why);
 std::string OwnCgroupOf(std::string_view controller, std::string* why);
 
-// The beginning of the last part of the path of every directory that is made here.
+// The prefix of the names of all directories that are created here.
 inline constexpr std::string_view kCgroupPrefix = "yard-";
 
-// Makes `parent`/`name` and returns its path. Empty, with `why` set, if that cannot be done, or if
-// what was made is no control group (in a container it may be a plain directory).
+// Creates `parent`/`name` and returns its path. Empty, with `why` set, if that fails, or if the new
+// directory is not a control group (in a container it may be a plain directory).
 std::string MakeCgroup(const std::string& parent, const std::string& name, std::string* why);
-// Writes one of its files. False, with `why` set, if that is refused or there is no such file.
+// Writes a file of a control group. Returns false, with `why` set, if that is refused or the file
+// does not exist.
 bool WriteCgroupFile(const std::string& path, std::string_view file, const std::string& value,
                      std::string* why);
-// Moves a process into it. (Takes milliseconds: the kernel waits for all processors.)
+// Moves a process into a control group. (Takes milliseconds: the kernel waits for all CPUs.)
 bool MoveToCgroup(const std::string& path, int pid, std::string* why);
 
-// Kills every process in it and in those below: with cgroup.kill, by freezing first, or one by one.
-// Returns how many there were (for version 2: whether there were any); call it again until that is
-// 0. Nothing is killed, and 0 returned, if `path` was not made here or we are in it ourselves.
+// Kills every process in a control group and its descendants: with cgroup.kill, by freezing first,
+// or one by one. Returns the number of processes (for version 2: 1 if there were any); call it
+// until it returns 0. Kills nothing, and returns 0, if `path` was not created here or we are in it
+// ourselves.
 int KillCgroup(const std::string& path);
-// Removes it and those below. False if it is still there, because a process is.
+// Removes a control group and its descendants. Returns false if it still exists because it has
+// processes.
 bool RemoveCgroup(const std::string& path);
-// How many of its processes were killed because memory was short. (`is_2`: it is of version 2.)
+// Returns how many of its processes the kernel has killed for lack of memory. (`is_2`: the group is
+// of version 2.)
 std::uint64_t MemoryKills(const std::string& path, bool is_2);
 
 }  // namespace launcher

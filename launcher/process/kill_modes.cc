@@ -20,7 +20,8 @@ constexpr int kDeathMs = 2000;
 constexpr std::array<std::string_view, 5> kNames = {"cgroup2", "freezer", "namespace", "subreaper",
                                                     "group"};
 
-// Makes a control group in `parent`, kills a process by it, and removes it. Empty, or why not.
+// Creates a control group in `parent`, kills a process by it, and removes it. Returns the error;
+// empty if it worked.
 std::string TryCgroup(const std::string& parent, std::string_view needed_file) {
   std::string why;
   const std::string name = std::string(kCgroupPrefix) + "probe-" + std::to_string(getpid());

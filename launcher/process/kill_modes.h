@@ -9,35 +9,36 @@
 
 namespace launcher {
 
-// The ways in which a shim kills a task with everything it has started, best first (see
-// docs/launcher.md). Plain types and no dependencies, because the static shim links it.
+// The ways in which a shim kills a task and everything that it has started, best first (see
+// docs/launcher.md). Plain types without dependencies, because the static shim links it.
 enum class KillMode {
   kCgroup2,    // A version 2 control group: cgroup.kill.
   kFreezer,    // A version 1 control group: freeze, kill each, thaw.
-  kNamespace,  // A process namespace; only where it is asked for, because the task sees it.
+  kNamespace,  // A pid namespace; used only on request, because the task can see it.
   kSubreaper,  // Kills the subreaper's descendants, to which all orphans belong, until none is
                // left.
-  kGroup,      // The process group only; processes that left it survive.
+  kGroup,      // Only the process group; processes that have left it survive.
 };
 inline constexpr std::array<KillMode, 5> kKillModes = {KillMode::kCgroup2, KillMode::kFreezer,
                                                        KillMode::kNamespace, KillMode::kSubreaper,
                                                        KillMode::kGroup};
 
-// "cgroup2", "freezer", "namespace", "subreaper", "group".
+// Returns "cgroup2", "freezer", "namespace", "subreaper" or "group".
 std::string_view KillModeName(KillMode mode);
 std::optional<KillMode> KillModeNamed(std::string_view name);
-// The modes to be tried for what a task asks for: a mode's name, or, with "" or "auto", every mode
-// that the task cannot see. Empty if there is no such mode.
+// Returns the modes to try for a task's request: the named mode, or, for "" or "auto", all modes
+// that the task cannot see. Empty for an unknown name.
 std::vector<KillMode> KillModesFor(std::string_view name);
 
-// Whether this machine offers a mode to this process and its children.
+// Whether a mode is available to this process and its children on this machine.
 struct KillModeOffer {
   KillMode mode;
   bool offered = false;
-  std::string detail;  // Where, or why not.
+  std::string detail;  // Where it is available, or why it is not.
 };
-// Finds out by doing it: makes a process in each way and kills it. In the order of kKillModes.
-// Takes some tens of milliseconds; any thread, though not one that waits for all its children.
+// Tries each mode on a process of its own that it kills, and returns the results in the order of
+// kKillModes. Blocks for some tens of milliseconds. Any thread may call it, except one that waits
+// for all of its children.
 std::vector<KillModeOffer> ProbeKillModes();
 
 }  // namespace launcher

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kStackSize = 64 * 1024;
 
-// Runs in our memory, beside us: nothing but system calls. (All signals are blocked.)
+// Body of the process. It shares our memory, so it makes only system calls. (All signals are
+// blocked.)
 __attribute__((no_sanitize("thread", "address"))) int Pause(void*) {
   syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   syscall(SYS_close_range, 0, ~0U, 0);

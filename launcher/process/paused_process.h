@@ -5,20 +5,20 @@
 
 namespace launcher {
 
-// A process of our own that does nothing, to be killed by way of trial (kill_modes.h). It shares
-// our memory but not our descriptors, so making it costs next to nothing, from any thread. It sends
-// no signal when it ends, and wait() does not see it. It ends with the thread that made it.
+// A child process that does nothing, for trials of kill modes (kill_modes.h). It shares our memory
+// but not our descriptors, so that creating it is very cheap; any thread may do so. It sends no
+// signal when it ends, and wait() ignores it. It ends with the thread that created it.
 class PausedProcess {
  public:
-  // `namespaces`: CLONE_NEWPID, ...
+  // `namespaces` are flags of clone(2): CLONE_NEWPID, ...
   explicit PausedProcess(int namespaces = 0);
   ~PausedProcess();
   PausedProcess(const PausedProcess&) = delete;
   PausedProcess& operator=(const PausedProcess&) = delete;
 
-  // -1 if it could not be made: then errno says why.
+  // Returns -1, with errno set, if the process could not be created.
   pid_t pid() const { return pid_; }
-  // Waits for its end for at most so long; false if it lives.
+  // Waits for its end for at most `milliseconds`; returns false if it still lives.
   bool AwaitEnd(int milliseconds);
 
  private:

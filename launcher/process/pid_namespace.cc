@@ -40,7 +40,7 @@ bool Write(const std::string& path, const std::string& value, std::string* why) 
   return false;
 }
 
-// Our user and group become themselves in the new user namespace of `process`.
+// Maps our user and group to themselves in the new user namespace of `process`.
 bool MapOurselves(const std::string& process, uid_t user, gid_t group, std::string* why) {
   const auto line = [](auto id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; };
   return Write(process + "/setgroups", "deny", why) &&
@@ -48,8 +48,8 @@ bool MapOurselves(const std::string& process, uid_t user, gid_t group, std::stri
          Write(process + "/gid_map", line(group), why);
 }
 
-// Processes that we start from now on are in a new namespace. There is no way back from a user
-// namespace, in which nobody may map us any more once mapping has failed: a child tries it before.
+// Creates the namespaces for the processes that we start from now on. If the mapping fails in a new
+// user namespace, it can be neither repeated nor undone, so a child tries it first.
 bool Unshare(std::string* why) {
   const uid_t user = geteuid();
   const gid_t group = getegid();
@@ -71,8 +71,8 @@ struct First {
   int read_end;
 };
 
-// The first process of the namespace, in our memory beside us: nothing but system calls. Orphans
-// are collected by the kernel, because SIGCHLD is ignored.
+// Body of the first process of the namespace. It shares our memory, so it makes only system calls.
+// The kernel reaps its orphans, because SIGCHLD is ignored.
 __attribute__((no_sanitize("thread", "address"))) int RunFirst(void* argument) {
   const int fd = static_cast<First*>(argument)->read_end;
   if (fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
@@ -107,7 +107,7 @@ std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
   space->read_end_ = runtime::UniqueFd(ends[0]);
   space->write_end_ = runtime::UniqueFd(ends[1]);
   if (!Unshare(why)) return nullptr;
-  // It reads this while it starts, in our memory: at the end of its own stack.
+  // The process reads this when it starts; it lies in our memory, at the end of its own stack.
   auto* first = static_cast<First*>(stack);
   first->read_end = ends[0];
   sigset_t all, before;
@@ -123,8 +123,8 @@ std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
 
 PidNamespace::~PidNamespace() {
   Kill();
-  // (A first process that is not gone yet may still use its stack. It is not waited for: the kernel
-  // ends it only after all others in the namespace, and we may be the parent of those.)
+  // (The first process may still use its stack while it lives. We do not wait for it: the kernel
+  // ends it only after all others in the namespace, and we may be the parent that must reap those.)
   if (IsGone()) FreeStack();
 }
 
@@ -157,7 +157,7 @@ std::string ProbePidNamespace() {
 }  // namespace launcher
 
 #if defined(RUNTIME_ADDRESS_SANITIZER)
-// The leak sanitizer looks at us from a thread that would be born in the namespace, where we have
-// no number: it cannot, and would end us with an error of its own.
+// The leak sanitizer inspects this process from a thread that would start in the namespace, in
+// which this process has no pid. That fails and would end the process with an error.
 int __lsan_is_turned_off() { return launcher::has_entered ? 1 : 0; }
 #endif

@@ -18,10 +18,10 @@
 namespace launcher {
 namespace {
 
-// A process has what it inherited among its first descriptors.
+// Inherited descriptors are among the first of a process, so higher numbers are not examined.
 constexpr int kMaxDescriptors = 65536;
 constexpr unsigned kExiting = 4;  // The kernel's PF_EXITING.
-// Looks of KillDescendants(): who is faster than so many comes again later.
+// Limit of rounds in KillDescendants(). If processes fork faster, the caller tries again later.
 constexpr int kMaxLooks = 50;
 
 std::string ReadSmallFile(const std::string& path, std::size_t limit) {
@@ -36,8 +36,8 @@ std::string ReadSmallFile(const std::string& path, std::size_t limit) {
   return content;
 }
 
-// The children of all threads of a process. Nothing if the kernel was built without such lists, or
-// the process is gone.
+// Returns the children of all threads of a process; nullopt if the kernel was built without these
+// lists or the process has ended.
 std::optional<std::vector<pid_t>> ReadChildren(pid_t pid) {
   const std::string threads = "/proc/" + std::to_string(pid) + "/task";
   DIR* directory = opendir(threads.c_str());
@@ -88,7 +88,7 @@ bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
 
 std::optional<ProcessRow> ReadProcess(pid_t pid, const std::string& proc) {
   const std::string stat = ReadSmallFile(proc + "/" + std::to_string(pid) + "/stat", 4096);
-  // The name may hold anything, so fields are counted from its last parenthesis.
+  // The name may contain any characters, so fields are counted from the last parenthesis.
   const auto name_end = stat.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   ProcessRow row;
@@ -107,7 +107,7 @@ std::optional<ProcessRow> ReadProcess(pid_t pid, const std::string& proc) {
   row.children_cpu_ticks =
       static_cast<std::uint64_t>(children_user) + static_cast<std::uint64_t>(children_system);
   row.resident_pages = static_cast<std::uint64_t>(std::max(pages, 0L));
-  // (Without its first thread, which is a zombie then, the others of a process go on.)
+  // (If its first thread has ended, it shows as a zombie although the other threads still run.)
   row.over = threads <= 1 && (row.state == 'Z' || (flags & kExiting) != 0);
   if (fields != 11) return std::nullopt;
   return row;
@@ -135,7 +135,7 @@ ProcessTree::ProcessTree(const std::vector<ProcessRow>& table) {
 
 std::vector<const ProcessRow*> ProcessTree::Below(pid_t root) const {
   std::vector<const ProcessRow*> below;
-  // (The rows are not of one instant: there may be circles.)
+  // (The rows were not read at one instant, so there may be cycles.)
   std::set<pid_t> seen = {root};
   std::vector<pid_t> todo = {root};
   while (!todo.empty()) {
@@ -196,7 +196,7 @@ int KillDescendants(pid_t root) {
 }
 
 bool HasEnvironmentEntry(pid_t pid, std::string_view entry) {
-  // A process may have megabytes of environment; ours is set by the shim as its first entries.
+  // The environment may have megabytes; the shim puts its own entries first.
   const std::string environment =
       ReadSmallFile("/proc/" + std::to_string(pid) + "/environ", 4 << 20);
   std::string_view rest = environment;

@@ -12,91 +12,98 @@
 
 namespace launcher {
 
-// One row of /proc.
+// One process, as /proc shows it.
 struct ProcessRow {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t session = 0;
-  char state = '?';   // As /proc tells it of the first thread: 'Z' is a zombie.
-  bool over = false;  // Nothing of its program runs any more: a zombie, or about to be one.
+  char state = '?';  // State of the first thread in /proc: 'Z' is a zombie.
+  // The program no longer runs: the process is a zombie or is about to become one.
+  bool over = false;
   std::uint64_t start_ticks = 0;
-  std::uint64_t cpu_ticks = 0;           // All its threads, in user and kernel mode.
-  std::uint64_t children_cpu_ticks = 0;  // The children that it has waited for, and theirs.
-  std::uint64_t resident_pages = 0;      // Shared ones too.
+  std::uint64_t cpu_ticks = 0;  // CPU time of all its threads, in user and kernel mode.
+  // CPU time of the children that it has waited for, and of theirs.
+  std::uint64_t children_cpu_ticks = 0;
+  std::uint64_t resident_pages = 0;  // Includes shared pages.
 };
 
-// `proc` is where the kernel shows its processes. Nothing if there is no such process.
+// Reads one process; nullopt if it does not exist. `proc` is the mount point of procfs.
 std::optional<ProcessRow> ReadProcess(pid_t pid, const std::string& proc = "/proc");
-// Every process of our pid namespace; those that end meanwhile are left out.
+// Reads all processes of our pid namespace, except those that end meanwhile.
 std::vector<ProcessRow> ReadProcesses(const std::string& proc = "/proc");
 
-// Parents and children, for many questions about one table.
+// An index of parents and children, for many queries of one table.
 class ProcessTree {
  public:
-  // Keeps pointers into it.
+  // Keeps pointers into `table`, which must outlive the tree.
   explicit ProcessTree(const std::vector<ProcessRow>& table);
-  // Children of `root`, their children, and so on, each once, without `root`.
+  // Returns all descendants of `root`, each once, without `root`.
   std::vector<const ProcessRow*> Below(pid_t root) const;
-  // Null if it is not in the table.
+  // Returns a row; null if the table does not have the pid.
   const ProcessRow* Find(pid_t pid) const;
 
  private:
   std::unordered_map<pid_t, const ProcessRow*> by_pid_;
   std::unordered_multimap<pid_t, const ProcessRow*> by_parent_;
 };
-// Live (not `over`) children of `root`, their children, and so on, without `root`.
+// Returns the live (not `over`) descendants of `root` in the table, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root);
-// The same as they are now, without a look at all other processes where the kernel can tell.
+// Returns the present live descendants of `root`. Avoids a scan of all processes if the kernel
+// lists the children of a process.
 std::vector<pid_t> LiveDescendants(pid_t root);
-// Kills all of them with SIGKILL, and those that they have made meanwhile, until a look finds no
-// new one (or many looks did). Returns how many were found.
+// Kills all live descendants with SIGKILL, and repeats that for processes that they have created
+// meanwhile, until it finds no new one (or has repeated it many times). Returns the number of
+// processes found.
 int KillDescendants(pid_t root);
-// True if `pid` was started with exactly `entry` ("NAME=value") in its environment. False if it
-// cannot be read.
+// True if `pid` was started with exactly `entry` ("NAME=value") in its environment; false if the
+// environment cannot be read.
 bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 
-// Identifies what `path`, an entry of some /proc/PID/fd, stands for: "pipe:[123]", the same in
-// every process that has it open. Empty if there is no such entry, or none that we may read.
+// Returns a name of the open file behind `path`, an entry of some /proc/PID/fd: "pipe:[123]", which
+// is the same in every process that has it open. Empty if the entry does not exist or is not
+// readable.
 std::string OpenFileName(const std::string& path);
-// The same of a descriptor of ours, which is no pipe or socket with a path of its own.
+// The same for a descriptor of this process.
 std::string OpenFileName(int fd);
-// Pids of the processes of `table`, but ourselves, that have one of `files` open for writing. A
-// process that only reads a pipe is at its other end, and does not count.
+// Returns the pids in `table`, except our own, of processes that have one of `files` open for
+// writing. A process that only reads a pipe has its other end, and does not count.
 std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
                              const std::vector<std::string>& files);
-// The name of its program, as ps shows it; "?" if it is gone.
+// Returns the name of a process's program, as ps shows it; "?" if the process has ended.
 std::string CommandName(pid_t pid);
-// The start ticks of a process that starts now.
+// Returns the start ticks of a process that starts now.
 std::uint64_t StartTicksNow();
-// Identifies this boot of the machine: ticks and open files of another boot mean nothing. Empty:
-// unknown.
+// Returns the id of this boot of the machine; ticks and open files of another boot have no meaning.
+// Empty if it is unknown.
 std::string BootId();
 
-// Facts by which the processes of an attempt are found after its shim is gone.
+// Facts by which the processes of an attempt are found after its shim has died.
 struct OrphanedTree {
-  // The attempt's YARD_SOCKET, which no other attempt has; empty: it has none.
+  // The attempt's YARD_SOCKET, which no other attempt has; empty if it has none.
   std::string task_socket;
-  pid_t leader = 0;               // The task's main process and session; 0: unknown.
-  std::uint64_t start_ticks = 0;  // The leader's.
-  // The shim was seen alive a moment ago, so the number of the leader's session cannot have been
-  // given to a stranger even if the leader has ended.
+  // Pid of the task's main process, and id of its session; 0 if unknown.
+  pid_t leader = 0;
+  std::uint64_t start_ticks = 0;  // Start ticks of the leader.
+  // The shim was alive a moment ago, so that the id of the leader's session cannot have been
+  // reused, even if the leader has ended.
   bool session_is_ours = false;
-  // OpenFileName()s of what only this tree was given: its output pipes, its channel. A process
-  // from before `not_before` (StartTicksNow() when its shim began) is a stranger that was handed
-  // one.
+  // OpenFileName()s of files that only this tree was given: its output pipes, its channel. A
+  // process that started before `not_before` (StartTicksNow() at the start of the shim) does not
+  // belong to the tree, even if it was handed such a file.
   std::vector<std::string> files = {};
   std::uint64_t not_before = 0;
-  // Control groups that only this tree is in (cgroup.h). A process in such a group is found
-  // whatever it does; call RemoveCgroup() in the end.
+  // Control groups that contain only this tree (cgroup.h). A process cannot hide from them; call
+  // RemoveCgroup() in the end.
   std::vector<std::string> cgroups = {};
-  // "NAME=value" in the environment of this tree's processes alone; empty: no mark.
+  // An entry "NAME=value" that only this tree's processes have in their environment; empty if there
+  // is no such mark.
   std::string mark = {};
 };
-// Kills with SIGKILL every process of the tree: those in its control groups, those with the
-// attempt's YARD_SOCKET or its mark in their environment, those in its session, those that hold one
-// of its files (as in HoldersOf()), and all descendants of these, once. Returns how many were found
-// alive: call it again until that is 0. Without a control group a process in a session of its own
-// that has cleaned its environment and closed all files is not found.
+// Sends SIGKILL once to every process of the tree: those in its control groups, those with the
+// attempt's YARD_SOCKET or the mark in their environment, those in its session, those that hold one
+// of its files (as in HoldersOf()), and all descendants of these. Returns the number of live
+// processes found; call it until it returns 0. Without a control group it does not find a process
+// that has started its own session, cleared its environment and closed all files.
 int KillOrphanedTree(const OrphanedTree& tree);
 
 }  // namespace launcher

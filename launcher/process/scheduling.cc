@@ -9,7 +9,7 @@
 namespace launcher {
 namespace {
 
-// The kernel's; the C library of Debian 12 has neither it nor the call.
+// The kernel's sched_attr; the C library of Debian 12 has neither the structure nor the call.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes), policy = 0;
   uint64_t flags = 0;
@@ -27,7 +27,8 @@ void AskForShortTurns() {
   attributes.flags = kResetOnFork;
   attributes.nice = getpriority(PRIO_PROCESS, 0);
   attributes.runtime = kShortestSlice;
-  // Another policy, and a negative niceness, would be reset for the program, too.
+  // Another policy or a negative niceness is left alone, since kResetOnFork would reset it for the
+  // program.
   if (sched_getscheduler(0) != SCHED_OTHER || attributes.nice < 0) return;
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

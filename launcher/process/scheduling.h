@@ -3,9 +3,10 @@
 
 namespace launcher {
 
-// This thread sees at once what it waits for, also on a busy machine: which of two tasks ended
-// first is told by the clocks of two shims. It asks for no more of the processor, only for short
-// turns (Linux 6.12; before that nothing changes). The programs that it starts do not inherit it.
+// Gives this thread short scheduling slices, so that it reacts quickly on a busy machine: the order
+// in which two tasks ended is known only from the clocks of their two shims. It gets no larger
+// share of the CPU. Needs Linux 6.12; does nothing before that. Programs that the thread starts do
+// not inherit it.
 void AskForShortTurns();
 
 }  // namespace launcher
