@@ -14,8 +14,8 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kDigits = 20;
-// A look that was overtaken by a rotation is taken again; a log that is rotated faster than its
-// folder can be read is told as it was seen last.
+// If a rotation happens during a search, the search is repeated, up to this many times; for a log
+// that is rotated faster than its folder can be read, the last result is returned.
 constexpr int kMaxLooks = 20;
 
 std::optional<std::uint64_t> BeginIn(std::string_view name, std::string_view prefix) {
@@ -49,8 +49,8 @@ std::vector<LogSegment> FindSegments(const std::string& path) {
   return segments;
 }
 
-// True if PATH is still the file that it was while the folder was read. The inode cannot be given
-// to another file, because we have it open.
+// True if PATH is still the file that was opened before the folder was read. The inode cannot be
+// reused, because the file is open.
 bool IsStill(const std::string& path, const runtime::UniqueFd& file) {
   struct stat now = {}, then = {};
   if (stat(path.c_str(), &now) != 0) return !file.valid();
@@ -77,8 +77,8 @@ LogFiles FindLogFiles(const std::string& path) {
   for (int look = 0; look < kMaxLooks; ++look) {
     files.current = OpenLogFile(path);
     files.segments = FindSegments(path);
-    // Between a rotation and the first byte after it there is no PATH: look twice, because a whole
-    // rotation may have happened between two such moments.
+    // PATH may be missing for a moment during a rotation. A missing PATH is checked twice, because
+    // a whole rotation may have happened between two such moments.
     if (files.current.valid() ? IsStill(path, files.current) : look > 0) break;
   }
   files.current_begin = files.segments.empty() ? 0 : files.segments.back().end;

@@ -9,11 +9,11 @@
 namespace launcher {
 namespace {
 
-// 56 bits are enough for any time and any place; the other eight of each word are the check. A page
-// of zeros, which a file may have after a loss of power, does not pass it.
+// 56 bits suffice for any time and offset; the other eight bits of each word are the check value. A
+// page of zeros, which a file may have after a loss of power, fails the check.
 constexpr int kBits = 56;
 constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
-// Records that are moved at once: on the stack, because the shim stays small.
+// Number of records that are moved at once. They are on the stack, to keep the shim's memory small.
 constexpr std::size_t kBlock = 256;
 
 struct TimedPlace {
@@ -47,7 +47,7 @@ std::optional<LogTimes::Entry> Unpack(const TimedPlace& record) {
 
 off_t PlaceOf(std::size_t index) { return static_cast<off_t>(index * sizeof(TimedPlace)); }
 
-// Whole records from `index` on.
+// Reads records from `index` on; returns the number of whole records.
 std::size_t ReadRecords(int file, std::size_t index, TimedPlace* records, std::size_t count) {
   const ssize_t got = pread(file, records, count * sizeof(TimedPlace), PlaceOf(index));
   return got > 0 ? static_cast<std::size_t>(got) / sizeof(TimedPlace) : 0;
@@ -70,7 +70,7 @@ bool LogTimes::Open() {
     file_.reset();
     return false;
   }
-  // (Half a record at the end is written over.)
+  // (A partial record at the end is overwritten.)
   count_ = std::min(static_cast<std::size_t>(about.st_size) / sizeof(TimedPlace), kMaxRecords);
   return true;
 }
@@ -86,7 +86,8 @@ void LogTimes::Add(std::int64_t now_us, std::uint64_t offset) {
   last_us_ = now_us;
 }
 
-// In place: killed on the way, some records are there twice, out of order, which does no harm.
+// Drops every second record, in place. After a kill in between, some records occur twice and out of
+// order, which does no harm.
 void LogTimes::Thin() {
   TimedPlace records[kBlock];
   std::size_t kept = 0;
@@ -104,7 +105,7 @@ void LogTimes::Thin() {
 
 namespace {
 
-// Nothing if there is no index.
+// Reads all records; nullopt if there is no index.
 std::optional<std::vector<TimedPlace>> ReadAll(const std::string& path) {
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat about = {};
@@ -125,7 +126,7 @@ std::optional<std::uint64_t> LogTimes::OffsetAt(const std::string& path, std::in
   for (const TimedPlace& record : *records) {
     const auto entry = Unpack(record);
     if (!entry || entry->offset < offset) continue;
-    // From here on there may be something of that time, whatever the clock did later.
+    // Output from here on may be of that time, even if the clock was set back later.
     if (entry->time_us > since_us) break;
     offset = entry->offset;
   }

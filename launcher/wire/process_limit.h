@@ -9,21 +9,22 @@
 
 namespace launcher {
 
-// A limit as of setrlimit(2). No dependencies, because the static shim links it.
+// A resource limit of setrlimit(2). Has no dependencies, because the static shim links it.
 struct ProcessLimit {
-  std::string name;                  // "nofile", "core", ...: as of RLIMIT_NAME, in lower case.
-  std::uint64_t soft = 0, hard = 0;  // kUnlimited: none.
+  // "nofile", "core", ...: the NAME of RLIMIT_NAME in lower case.
+  std::string name;
+  std::uint64_t soft = 0, hard = 0;  // kUnlimited for no limit.
 
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
   bool operator==(const ProcessLimit&) const = default;
-  // "nofile=1024:4096", "core=0:unlimited".
+  // Returns "nofile=1024:4096" or "core=0:unlimited".
   std::string ToString() const;
-  // Reads "core=0", too, which sets both limits. The name may be unknown.
+  // Parses that format, and "core=0", which sets both limits. Accepts unknown names.
   static std::optional<ProcessLimit> Parse(std::string_view text);
-  // Its number for setrlimit(); -1 if there is no limit of this name.
+  // Returns the limit's number for setrlimit(); -1 if the name is unknown.
   int resource() const;
-  // The names there are.
+  // Returns all known names.
   static std::vector<std::string_view> Names();
 };
 

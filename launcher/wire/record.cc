@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kMagic = "YARD-RECORD 1 ";
 
-// Takes the text up to (and without) `end` off the front of `rest`.
+// Removes the text up to `end` from the front of `rest`, and `end` itself; returns the text.
 std::optional<std::string_view> TakeUntil(std::string_view& rest, char end) {
   const auto at = rest.find(end);
   if (at == std::string_view::npos) return std::nullopt;

@@ -7,13 +7,14 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-// `at` is behind the opening quote; returns the place of the closing one.
+// Returns the position of a string's closing quote; `at` is the position after the opening one.
 std::size_t StringEnd(std::string_view line, std::size_t at) {
   while (at < line.size() && line[at] != '"') at += line[at] == '\\' ? 2 : 1;
   return at < line.size() ? at : std::string_view::npos;
 }
 
-// Behind a key: the string value that follows a colon, or nothing.
+// Returns the string value after a key, which ends at `at`, and a colon; empty if there is no
+// string.
 std::string_view StringValue(std::string_view line, std::size_t at) {
   at = line.find_first_not_of(kSpace, at);
   if (at == std::string_view::npos || line[at] != ':') return {};

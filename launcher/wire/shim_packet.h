@@ -12,19 +12,23 @@
 
 namespace launcher {
 
-// What the launcher and the server of shims say to each other (shim_server.h): a text of at most
-// PATH_MAX bytes, with at most kMaxDescriptors descriptors, on a socket of type SOCK_SEQPACKET. No
+// A message between the launcher and the shim server (shim_server.h): a text of at most PATH_MAX
+// bytes with at most kMaxDescriptors descriptors, on a socket of type SOCK_SEQPACKET. Has no
 // dependencies, because the static shim links it.
 struct ShimPacket {
-  std::string text;                 // Empty, with errno set: no packet.
-  runtime::UniqueFd first, second;  // Missing where there is no room for them, or none were sent.
-  std::vector<runtime::UniqueFd> more = {};  // Those behind them.
+  std::string text;  // Empty, with errno set, if no packet was received.
+  // The first two descriptors. Invalid if they were not sent, or this process has too many open
+  // files.
+  runtime::UniqueFd first, second;
+  std::vector<runtime::UniqueFd> more = {};  // The descriptors after them.
 
   static constexpr std::size_t kMaxDescriptors = 250;  // The kernel passes at most 253.
 
-  // `flags` as for recvmsg(2). ECONNRESET: the other side has closed its socket.
+  // Receives a packet; `flags` are those of recvmsg(2). errno is ECONNRESET if the other side has
+  // closed its socket.
   static ShimPacket Receive(int socket, int flags = 0);
-  // The descriptors stay the caller's. False, with errno set: it was not sent.
+  // Sends a packet. The caller keeps ownership of the descriptors. Returns false, with errno set,
+  // on failure.
   static bool Send(int socket, std::string_view text, std::span<const int> descriptors);
   static bool Send(int socket, std::string_view text, std::initializer_list<int> descriptors = {}) {
     return Send(socket, text, std::span<const int>(descriptors.begin(), descriptors.size()));
