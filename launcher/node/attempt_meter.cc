@@ -11,7 +11,8 @@ namespace {
 
 UsageMeter::Options MeterOptions(AttemptMeter::Gpus gpus) {
   UsageMeter::Options options;
-  options.pace = absl::ZeroDuration();  // The launcher's: it asks once for all who ask it.
+  // The launcher sets the pace: it combines the requests of its clients.
+  options.pace = absl::ZeroDuration();
   options.gpus = std::move(gpus);
   return options;
 }

@@ -14,19 +14,19 @@
 
 namespace launcher {
 
-// Measures the attempts of a node (usage_meter.h) on a thread of its own. On the loop's thread.
+// Measures the attempts of a node (usage_meter.h) on a separate thread. Use on the loop's thread.
 class AttemptMeter {
  public:
   // As in UsageMeter::Options.
   using Gpus = std::function<GpuMeter::Reply(bool with_processes)>;
-  // The loop outlives the meter.
+  // `loop` is not owned and outlives the meter.
   AttemptMeter(runtime::EventLoop* loop, Gpus gpus);
   ~AttemptMeter();  // Waits for a measurement in progress.
   AttemptMeter(const AttemptMeter&) = delete;
   AttemptMeter& operator=(const AttemptMeter&) = delete;
 
   // Calls `done` with the usage of these attempts; RunningAttempt::task is the key. Does nothing
-  // while a measurement is in progress: its `done` is still to come.
+  // while a measurement is in progress, whose own `done` will be called.
   void Measure(std::vector<RunningAttempt> attempts, std::function<void(NodeUsage)> done);
 
  private:
@@ -35,7 +35,8 @@ class AttemptMeter {
   bool is_measuring_ = false;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   runtime::Coordinator coordinator_{runtime::Coordinator::Options()};
-  std::unique_ptr<runtime::ThreadPool> thread_;  // Last: it uses all others.
+  // The last field, since the thread uses all others.
+  std::unique_ptr<runtime::ThreadPool> thread_;
 };
 
 }  // namespace launcher

@@ -12,28 +12,31 @@
 
 namespace launcher {
 
-// The news of one attempt: keeps the facts that its node knows, and which of them the launcher has
-// not been told yet. After the end nothing else is said. Not thread safe.
+// The news of one attempt: the facts that its node knows, and which of them were not sent to the
+// launcher yet. After the end nothing else is sent. Not thread-safe.
 class AttemptNews {
  public:
-  // False: only its output has grown since.
+  // Sets the state. Returns false if only its output has grown since the last one.
   bool SetState(const ShimState& state);
   void SetBarrier(const ShimBarrier& barrier);
-  // The launcher has answered the barrier with this number.
+  // Removes the barrier with this number, which the launcher has answered.
   void ForgetBarrier(std::uint64_t number);
-  // Why the last look of its liveness probe has failed; empty: it has not. False: the look before
-  // said the same, which is not said again.
+  // Sets the result of the latest check of its liveness probe: why it has failed, or empty. Returns
+  // false if that has not changed, so that it is not sent again.
   bool SetLook(const std::string& why);
-  // Its liveness probe has given up for this reason.
+  // Its liveness probe has reached its limit of failures, for this reason.
   void SetFailed(const std::string& reason);
-  // `waits`: the end is not said before FinishEnd(), as files of the attempt travel still.
+  // Sets the end. With `waits` the end is not sent before FinishEnd(), because files of the attempt
+  // are still being copied.
   void SetEnd(AttemptEnd end, bool waits);
-  // The files are at the launcher, or `problem` says which one is not. False: no end waits.
+  // The files are copied to the launcher, or `problem` names one that is not. Returns false if no
+  // end waits.
   bool FinishEnd(const std::string& problem);
 
-  // Everything is to be said, also what was said before: the launcher may be a new one.
+  // Marks everything as not sent, including what was sent before, since the launcher may be a new
+  // one.
   void SayAll(bool has_probe);
-  // Takes the news that are to be said now, in this order; they count as said. Without numbers.
+  // Returns the news to send now, in this order, and marks them as sent. They have no numbers.
   std::vector<NodeNews> Take(const std::string& key);
 
   const std::optional<ShimState>& state() const { return state_; }
@@ -41,7 +44,7 @@ class AttemptNews {
 
  private:
   std::optional<ShimState> state_;
-  std::optional<ShimBarrier> barrier_;  // The one at which the program waits, not answered yet.
+  std::optional<ShimBarrier> barrier_;  // The unanswered barrier at which the program waits.
   std::string look_, failed_;           // As in NodeNews.
   std::optional<AttemptEnd> end_;
   bool end_waits_ = false;

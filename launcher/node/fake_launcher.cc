@@ -97,7 +97,7 @@ std::optional<std::string> FakeLauncher::NextFrame() {
 }
 
 void FakeLauncher::Keep(NodeNews news) {
-  // (Another worker begins with 1.)
+  // (A new worker counts from 1.)
   EXPECT_TRUE(news.number > last_number_ || news.number == 1) << news.number;
   last_number_ = news.number;
   news_.push_back(std::move(news));

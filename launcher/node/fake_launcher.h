@@ -14,41 +14,41 @@
 
 namespace launcher {
 
-// For tests of nodes: a launcher's end of the connection, which the test plays word by word. Every
-// wait ends after kDeadline with a failure of the test.
+// For tests of nodes: the launcher's end of the connection, which the test controls message by
+// message. Every wait fails the test after kDeadline.
 class FakeLauncher {
  public:
-  explicit FakeLauncher(const std::string& socket_path);  // Listens there.
+  explicit FakeLauncher(const std::string& socket_path);  // Listens on `socket_path`.
 
-  // Takes the next connection, in the place of the present one, and its hello.
+  // Accepts the next connection, which replaces the present one, and returns its hello.
   std::optional<NodeHello> Accept();
-  // The same, and welcomes it.
+  // Does the same, and welcomes the node.
   std::optional<NodeHello> Welcome();
   void Close() { connection_.reset(); }
-  // True if the node ends the connection.
+  // Returns true if the node closes the connection.
   bool AwaitClosed();
-  // Nobody listens any more.
+  // Stops listening.
   void StopListening() { listener_.reset(); }
 
   void Send(const NodeOrder& order) { SendFrame(order.Encode()); }
   void SendFrame(std::string_view frame);
-  // The next news that `wanted` takes. The news of the same attempt before it are dropped.
+  // Returns the next news that `wanted` accepts. Drops earlier news of the same attempt.
   std::optional<NodeNews> Await(const std::function<bool(const NodeNews&)>& wanted);
   std::optional<NodeNews> Await(const std::string& key, NodeNews::Kind kind);
-  // The next hello that the node says on this connection. News that come meanwhile are kept.
+  // Returns the next hello on this connection. Keeps news that arrive in the meantime.
   std::optional<NodeHello> AwaitHello();
-  // The next question for a piece of an archive. News that come meanwhile are kept.
+  // Returns the next request for a piece of an archive. Keeps news that arrive in the meantime.
   std::optional<NodeWant> AwaitWant();
-  // Says how far the news were heard: all that have come.
+  // Acknowledges all news received so far.
   void Hear() { Send({.kind = NodeOrder::Kind::kHeard, .number = last_number_}); }
-  // Asks for output and waits for the answer. News that come meanwhile are kept.
+  // Requests output and waits for the answer. Keeps news that arrive in the meantime.
   std::string Read(const std::string& key, bool is_stderr, std::uint64_t offset);
-  // All of it, in pieces.
+  // Reads all output, piece by piece.
   std::string ReadAll(const std::string& key, bool is_stderr = false);
 
  private:
   bool ReadExactly(char* bytes, std::size_t count);
-  // Never a beat; nothing if the connection has ended.
+  // Returns the next frame that is not a beat; nullopt if the connection has ended.
   std::optional<std::string> NextFrame();
   void Keep(NodeNews news);
 

@@ -18,7 +18,7 @@ namespace launcher {
 namespace {
 
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-// A launcher that accepts says at once whether this node is welcome.
+// Time for a launcher to answer the hello; it does so at once after accepting a connection.
 constexpr absl::Duration kToWelcome = absl::Seconds(20);
 
 absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {

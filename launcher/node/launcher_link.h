@@ -18,39 +18,41 @@
 
 namespace launcher {
 
-// A node's connection to its launcher, which is made again whenever it breaks: after 20 ms,
-// doubling to 1 s, and 20 ms again once a launcher has welcomed the node. On the loop's thread.
+// A node's connection to its launcher. It reconnects whenever the connection breaks: after 20 ms,
+// doubling to 1 s, and after 20 ms again once a launcher has welcomed the node. Use on the loop's
+// thread.
 class LauncherLink {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;                // Not owned; outlives this.
-    std::string socket_path;                           // The launcher listens there.
-    absl::Duration refused_pause = absl::Seconds(30);  // After a kRefuse.
+    std::string socket_path;                           // The socket on which the launcher listens.
+    absl::Duration refused_pause = absl::Seconds(30);  // Wait after a kRefuse.
     // `on_unwanted` is called once a launcher has refused the node for good, or none has welcomed
-    // it for so long. Unset: the node goes on trying.
+    // it for `patience`. If unset, the node keeps trying.
     absl::Duration patience = absl::InfiniteDuration();
     std::function<void(const std::string& why)> on_unwanted = {};
-    std::function<NodeHello()> hello = {};  // The first word on each connection.
-    // Whether a connection may be made now; if not, call Connect() later.
+    std::function<NodeHello()> hello = {};  // Returns the first message on each connection.
+    // Returns whether the node may connect now; if not, call Connect() later.
     std::function<bool()> may_connect = {};
     std::function<void()> on_welcome = {};
-    std::function<void(std::string_view frame)> on_frame = {};  // A launcher's, after its welcome.
+    // A frame from the launcher, after its welcome.
+    std::function<void(std::string_view frame)> on_frame = {};
   };
   explicit LauncherLink(Options options) : options_(std::move(options)) {}
   ~LauncherLink();
   LauncherLink(const LauncherLink&) = delete;
   LauncherLink& operator=(const LauncherLink&) = delete;
 
-  // Begins; begins again after `may_connect` has said no.
+  // Starts connecting; call it again after `may_connect` has returned false.
   void Connect();
   bool is_welcome() const { return is_welcome_; }
-  // Drops the word if no launcher has welcomed the node.
+  // Sends a message, or drops it if no launcher has welcomed the node.
   void Send(const std::string& word) {
     if (is_welcome_) frames_->Send(word);
   }
-  // Bytes that wait for the launcher to read; 0 without a connection.
+  // Bytes that are buffered for the launcher; 0 without a connection.
   std::size_t unsent() const { return frames_ == nullptr ? 0 : frames_->unsent(); }
-  // Counts a word of the launcher that means nothing, and logs the first one.
+  // Counts a malformed message from the launcher, and logs the first one.
   void NoteBadWord(std::string_view what);
   std::uint64_t bad_words() const { return bad_words_; }
 

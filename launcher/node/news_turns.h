@@ -12,36 +12,39 @@
 
 namespace launcher {
 
-// When a node says what is new of its attempts: soon, and never from within the call that tells of
-// it. Attempts take turns, so that one with always something new keeps no other silent. On the
-// loop's thread.
+// Schedules the news of a node's attempts: they are sent soon, and never from within the call of
+// Say(). Attempts take turns (round-robin), so that one that always has news does not starve the
+// others. Use on the loop's thread.
 class NewsTurns {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    // Whether somebody listens: what is new waits as long as nobody does, until the next Say().
+    // Returns whether a launcher is connected. Without one, news wait until a Say() after it has
+    // connected.
     std::function<bool()> is_open;
-    // Whether the connection has enough to send already: then the turns go on a little later.
+    // Returns whether the connection has too many unsent bytes; the turns then continue a little
+    // later.
     std::function<bool()> is_full;
-    // Says all that is new of the attempt.
+    // Sends all news of the attempt.
     std::function<void(const std::string& key)> say;
-    // For what can wait: the growth of output is said so often at most.
+    // Minimum interval of news that can wait, such as the growth of output.
     absl::Duration pace = absl::Milliseconds(20);
   };
   explicit NewsTurns(Options options) : options_(std::move(options)) {}
   NewsTurns(const NewsTurns&) = delete;
   NewsTurns& operator=(const NewsTurns&) = delete;
 
-  // Something is new of the attempt. `at_once`: in the loop's next turn, with all that waits.
+  // The attempt has news. With `at_once` they are sent in the loop's next turn, together with all
+  // that wait.
   void Say(const std::string& key, bool at_once = true);
 
  private:
   void SayAll();
 
   const Options options_;
-  std::set<std::string> waiting_;  // Keys of attempts.
-  std::string last_;               // The key whose turn was last.
-  bool is_at_once_ = false;        // As timer_ is set.
+  std::set<std::string> waiting_;  // Keys of the attempts that have news.
+  std::string last_;               // The key of the attempt whose turn was last.
+  bool is_at_once_ = false;        // Whether timer_ is set for `at_once`.
   runtime::Timer timer_;
 };
 

@@ -17,7 +17,7 @@
 namespace launcher {
 namespace {
 
-constexpr int kWaiting = 4;  // Connections of one node that are not taken yet.
+constexpr int kWaiting = 4;  // Backlog of connections of one node.
 
 }  // namespace
 

@@ -16,18 +16,17 @@
 
 namespace launcher {
 
-// The nodes of a launcher, and a unix socket for each, where it connects: DIRECTORY/NAME. The
-// socket tells which node has come, so a node cannot take another one's place. On the loop's
-// thread.
+// The nodes of a launcher, and the Unix socket on which each connects: DIRECTORY/NAME. The socket
+// identifies the node, so a node cannot pose as another one. Use on the loop's thread.
 class NodeDoor {
  public:
   static constexpr std::size_t kMaxNodes = 1024;
 
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    std::string directory;               // Made 0700. Nobody else uses it.
+    std::string directory;               // Created with mode 0700; for exclusive use.
     absl::Duration lost_after = absl::Minutes(5);
-    // As those of NodeLink::Options, for this node.
+    // As in NodeLink::Options, with the name of the node.
     std::function<absl::Status(const std::string& node, const NodeHello& hello)> admit = {};
     std::function<void(const std::string& node, const absl::Status& why)> on_change = {};
   };
@@ -36,20 +35,21 @@ class NodeDoor {
   NodeDoor(const NodeDoor&) = delete;
   NodeDoor& operator=(const NodeDoor&) = delete;
 
-  // A node, by its name (IsAttemptKey()); it is made the first time, with its socket. Nobody is let
-  // in before Admit(). InvalidArgument: the name, or the path of its socket, is none.
-  // ResourceExhausted: there are kMaxNodes. Another error: the socket cannot be made.
+  // Returns a node by its name (IsAttemptKey()); creates it and its socket the first time. It can
+  // connect only after Admit(). InvalidArgument if the name is invalid or the path of its socket
+  // too long. ResourceExhausted if there are kMaxNodes. Other errors if the socket cannot be
+  // created.
   absl::StatusOr<NodeLink*> Open(const std::string& name);
-  // The node is not wanted any more, and nothing of it attends. Its connection ends.
+  // Removes a node, for which no attempt attends any more, and closes its connection.
   void Close(const std::string& name);
-  // Null: there is no such node.
+  // Returns a node; null if it does not exist.
   NodeLink* Find(const std::string& name) const;
 
-  // Lets nodes in from now on. Call it once all attempts attend that a launcher has stored
-  // (NodeLink::Take()).
+  // Lets nodes connect from now on. Call it once all stored attempts attend (NodeLink::Take()).
   void Admit();
 
  private:
+  // One node: its link, and the socket on which it connects.
   struct Place {
     std::unique_ptr<NodeLink> link;
     runtime::UniqueFd listener;

@@ -14,10 +14,11 @@
 
 namespace launcher {
 
-// The nodes of a table, as a job table sees them. On the loop's thread.
+// Gives a job table access to the nodes of a NodeTable. Use on the loop's thread.
 class NodeHosts final : public OtherHosts {
  public:
-  // Both outlive this. It is the one that hears of the table's changes.
+  // Both are not owned and outlive this object. It is the table's only subscriber: see
+  // NodeTable::OnChange().
   NodeHosts(runtime::EventLoop* loop, NodeTable* nodes) : loop_(loop), nodes_(nodes) {}
 
   std::vector<NodeQueue::Node> Nodes() const override;

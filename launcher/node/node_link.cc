@@ -11,7 +11,7 @@
 namespace launcher {
 namespace {
 
-// For a node that is away when the yard ends: it may be about to connect.
+// Time for a node that is not connected when the yard goes down; it may be about to reconnect.
 constexpr absl::Duration kAtTheEnd = absl::Seconds(2);
 
 }  // namespace
@@ -171,7 +171,8 @@ void NodeLink::OnClosed(const absl::Status& why) {
   if (options_.on_change) options_.on_change(why);
 }
 
-// Again and again as long as the node is away: attempts whose end is acknowledged attend, too.
+// Reports the loss after `patience`, repeatedly while the node is not connected, since attempts
+// whose end is acknowledged also attend.
 void NodeLink::LoseAfter(absl::Duration patience) {
   lost_timer_.Start(options_.loop, patience, [this, patience] {
     Lose(absl::StrCat("node ", options_.name,

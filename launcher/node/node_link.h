@@ -23,35 +23,35 @@
 
 namespace launcher {
 
-// One node as its launcher sees it: the connection, as long as there is one, and the attempts that
-// are, or shall be, there. A node that comes back within `lost_after` has all its attempts; one
-// that does not has lost them. On the loop's thread.
+// One node as its launcher sees it: its connection, if it has one, and the attempts that run, or
+// are to run, there. If a node reconnects within `lost_after`, its attempts go on; otherwise they
+// are lost. Use on the loop's thread.
 class NodeLink {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    std::string name;                    // The host's, for people.
+    std::string name;                    // The name of the host, for messages.
     absl::Duration lost_after = absl::Minutes(5);
-    // Whether a node with these words may be this one. PermissionDenied: it never may. Unset: any
-    // may.
+    // Checks whether a node with this hello may connect; PermissionDenied refuses it for good. If
+    // unset, any node may.
     std::function<absl::Status(const NodeHello& hello)> admit = {};
-    // The connection has come, or has gone for this reason; or the node has said hello again
-    // (OK). Unset: nobody is told.
+    // Called with OK when the node has connected or sent another hello, and with the reason when
+    // the connection has ended. Optional.
     std::function<void(const absl::Status& why)> on_change = {};
   };
-  // An attempt there. None of the calls may destroy the link.
+  // The interface of an attempt on the node. None of the calls may destroy the link.
   class Attendant {
    public:
     virtual ~Attendant() = default;
-    // The node, with this id, is there (again).
+    // The node, with this id, has connected (again).
     virtual void OnConnected(const std::string& node) = 0;
     virtual void OnNews(const NodeNews& news) = 0;
     virtual void OnBytes(const NodeOutput& output) = 0;
-    // The node asks for a piece of an archive.
+    // The node requests a piece of an archive.
     virtual void OnWant(const NodeWant&) {}
     // The node sends a part of a file of the run directory.
     virtual void OnFilePart(FilePart) {}
-    // The node has been away for `lost_after`.
+    // The node has been disconnected for `lost_after`, or was removed.
     virtual void OnLost(const std::string& why) = 0;
   };
 
@@ -60,38 +60,38 @@ class NodeLink {
   NodeLink(const NodeLink&) = delete;
   NodeLink& operator=(const NodeLink&) = delete;
 
-  // A connection of the node, which says its hello first; an earlier one is given up. Call this
-  // only once all attempts attend that a launcher has stored: a node's attempts that nobody
-  // attends are discarded.
+  // Takes a new connection of the node, on which a hello comes first; closes an earlier connection.
+  // Call this only once all stored attempts attend, since a node's attempts without an attendant
+  // are discarded.
   void Take(runtime::UniqueFd socket);
 
-  // The node is not wanted any more: its connection ends, and its attempts are lost for this
-  // reason.
+  // Removes the node: closes its connection; its attempts are lost for this reason.
   void GiveUp(const std::string& why);
 
-  // Its attempts are lost soon if the node is away, and does not come back in the meantime.
+  // If the node is not connected and does not reconnect soon, its attempts are lost.
   void LoseSoonIfAway();
 
-  // At most one attendant for a key. The attendant outlives its place here; OnConnected() comes
-  // soon, if the node is there.
+  // Registers the attendant of a key, at most one for each. It is not owned and must call Leave()
+  // before it is destroyed. OnConnected() follows soon if the node is connected.
   void Attend(const std::string& key, Attendant* attendant);
+  // Unregisters the attendant of a key.
   void Leave(const std::string& key);
 
-  // False if the node is not there: an order is not kept for it.
+  // Sends a message. Returns false, and drops it, if the node is not connected.
   bool Send(const NodeOrder& order) { return SendWord(order.Encode()); }
   bool Send(const FileAnswer& answer) { return SendWord(answer.Encode()); }
   bool Send(const FileListAnswer& answer) { return SendWord(answer.Encode()); }
-  // Asks what the attempts there use. The answer comes once, or never if the connection breaks.
-  // False if the node is not there, or owes an answer already: then `answer` is not called. An
-  // `answer` of before is not called any more.
+  // Requests the resource usage of the node's attempts. Calls `answer` once, or never if the
+  // connection breaks. Returns false, and never calls `answer`, if the node is not connected or has
+  // not answered an earlier request. An earlier `answer` is no longer called.
   bool AskUsage(std::function<void(NodeUsage)> answer);
-  // Asks for `count` ports of the node for a job. `answer` comes once, without ports if the node
-  // has none; never, if the connection breaks. False if the node is not there.
+  // Requests `count` ports of the node for a job. Calls `answer` once, with no ports if the node
+  // has none; never if the connection breaks. Returns false if the node is not connected.
   bool TakePorts(const std::string& job, std::uint64_t count,
                  std::function<void(std::vector<int> ports)> answer);
   bool is_connected() const { return is_welcome_; }
   const std::string& name() const { return options_.name; }
-  // The node's last words about itself; `node` is empty before it has said any.
+  // The node's latest hello; `node` is empty before the first.
   const NodeHello& hello() const { return hello_; }
 
  private:
@@ -105,10 +105,10 @@ class NodeLink {
   void Refuse(const std::string& why, bool for_good = false);
   void Lose(const std::string& why);
   void LoseAfter(absl::Duration patience);
-  // The attendants as they are now: one may leave in a call.
+  // Calls all present attendants; an attendant may leave during a call.
   void ForEach(const std::function<void(Attendant*)>& call);
   Attendant* Find(const std::string& key) const;
-  // Tells the node how far it was heard, once for all that it has said at once.
+  // Acknowledges the node's news up to `number`, once for all news that arrive together.
   void AcknowledgeSoon(std::uint64_t number);
 
   const Options options_;
@@ -117,11 +117,12 @@ class NodeLink {
   bool is_welcome_ = false;
   std::uint64_t heard_ = 0;
   bool tells_heard_ = false;
-  std::uint64_t ports_asked_ = 0;  // The newest question for ports.
-  std::map<std::uint64_t, std::function<void(std::vector<int>)>> on_ports_;  // By question.
-  std::uint64_t usage_asked_ = 0;                 // The newest question for usage.
-  bool owes_usage_ = false;                       // The node has not answered it.
-  std::function<void(NodeUsage)> on_usage_ = {};  // Waits for that answer.
+  std::uint64_t ports_asked_ = 0;  // The number of the latest request for ports.
+  // By the number of the request.
+  std::map<std::uint64_t, std::function<void(std::vector<int>)>> on_ports_;
+  std::uint64_t usage_asked_ = 0;                 // The number of the latest request for usage.
+  bool owes_usage_ = false;                       // The node has not answered that request.
+  std::function<void(NodeUsage)> on_usage_ = {};  // Called with that answer.
   std::string lost_why_ = "it has not connected";
   runtime::Timer lost_timer_;
   std::map<std::string, Attendant*> attendants_;

@@ -1,5 +1,5 @@
-// A node: runs attempts on this host for a launcher elsewhere. The stub (node_stub.h) is what
-// somebody starts; it starts this program again, with --worker.
+// The program of a node, which runs attempts on this host for a remote launcher. Started by a user
+// or a script it is the stub (node_stub.h), which starts this program again with --worker.
 
 #include <sched.h>
 #include <signal.h>
@@ -76,20 +76,20 @@ ABSL_FLAG(bool, leave, false, "used by the node itself: stop all attempts and en
 namespace {
 
 constexpr char kProgram[] = "yard-node";
-// A node of an allocation for which no launcher waits any more ends by itself.
+// A node of an allocation ends by itself if no launcher has welcomed it for this long.
 constexpr absl::Duration kPatience = absl::Minutes(10);
-constexpr std::size_t kLongestFolder = 60;  // Its sockets have paths of at most 107 bytes.
+constexpr std::size_t kLongestFolder = 60;  // The paths of its sockets are limited to 107 bytes.
 constexpr absl::Duration kGrace = absl::Seconds(10);
-// A driver of GPUs may take its time, or hang.
+// A GPU driver may be slow, or hang.
 constexpr absl::Duration kGpuPatience = absl::Seconds(5);
 
 struct Paths {
   std::string folder = {}, launcher_socket = {}, trainer_socket = {}, shim = {};
-  std::string key = {};  // Not empty: the sockets are those of a GateLink.
+  std::string key = {};  // If not empty, the sockets are those of a GateLink.
   std::vector<std::string> gates = {};
 };
 
-// InvalidArgument: --key or --gate.
+// Reads --key and --gate; InvalidArgument if they are wrong.
 absl::Status TakeGate(Paths* paths) {
   const std::string key = absl::GetFlag(FLAGS_key);
   for (const auto gate : absl::StrSplit(absl::GetFlag(FLAGS_gate), ',', absl::SkipEmpty())) {
@@ -107,7 +107,8 @@ absl::Status TakeGate(Paths* paths) {
         "--trainer_socket");
   }
   paths->key = runtime::AbsolutePath(key);
-  // (Later it may be away, or another one: the worker waits for it.)
+  // (Only the stub checks the key file. If it is missing or replaced later, the worker waits for
+  // it.)
   if (absl::GetFlag(FLAGS_worker) == 0) {
     if (absl::Status good = bus::GateLink::CheckKey(paths->key); !good.ok()) return good;
   }
@@ -138,7 +139,7 @@ absl::StatusOr<Paths> TakePaths() {
   return paths;
 }
 
-// $SSH_CONNECTION is "CLIENT PORT SERVER PORT".
+// Returns --address, or the server's address in $SSH_CONNECTION: "CLIENT PORT SERVER PORT".
 std::string OwnAddress() {
   const std::string said = absl::GetFlag(FLAGS_address);
   const char* const ssh = std::getenv("SSH_CONNECTION");
@@ -147,7 +148,7 @@ std::string OwnAddress() {
   return words.size() == 4 ? words[2] : "";
 }
 
-// Nothing: the node is of no Slurm job.
+// Returns the node's place in a Slurm job; nullopt if it belongs to none.
 absl::StatusOr<std::optional<launcher::SlurmPlace>> OwnPlace() {
   if (!absl::GetFlag(FLAGS_slurm)) return std::nullopt;
   auto place = launcher::ReadSlurmPlace(std::getenv, getuid());
@@ -155,7 +156,7 @@ absl::StatusOr<std::optional<launcher::SlurmPlace>> OwnPlace() {
   return *std::move(place);
 }
 
-// Makes the node's folder, with its key, in the first of the place's folders that can be made.
+// Creates the node's folder, with its key: the first of the place's folders that can be created.
 absl::Status MakeFolder(const launcher::SlurmPlace& place) {
   const auto key = launcher::ReadSlurmKey(std::getenv);
   if (!key.ok()) return key.status();
@@ -174,7 +175,7 @@ absl::Status MakeFolder(const launcher::SlurmPlace& place) {
                    absl::StrJoin(place.folders, ", "), ": ", last.message()));
 }
 
-// Shims start from this host's disk, where that is possible.
+// Copies yard-shim to this host's disk, so that shims start from there, if that is possible.
 void UseShimHere() {
   if (!absl::GetFlag(FLAGS_shim).empty()) return;
   const auto shim = runtime::FindBinary("launcher/yard-shim");
@@ -183,7 +184,7 @@ void UseShimHere() {
   fprintf(stderr, "%s: %s\n", kProgram, std::string(copy.status().message()).c_str());
 }
 
-// The worker has the key in a file.
+// Removes the keys from the environment; the worker reads its key from a file.
 void ForgetKeys() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -220,7 +221,7 @@ launcher::NodeHello HostFacts(const std::optional<launcher::SlurmPlace>& place) 
   return hello;
 }
 
-// Returns the exit code.
+// Runs the worker and returns its exit code.
 absl::StatusOr<int> Work(const Paths& paths) {
   const auto place = OwnPlace();
   if (!place.ok()) return place.status();
@@ -231,9 +232,9 @@ absl::StatusOr<int> Work(const Paths& paths) {
   if (absl::Status blocked = runtime::StopSignal::BlockInThisThread(); !blocked.ok()) {
     return blocked;
   }
-  signal(SIGHUP, SIG_IGN);  // As the stub.
+  signal(SIGHUP, SIG_IGN);  // As in the stub.
   (void)runtime::RaiseFileLimit();
-  // The worker of a stub that was killed may be about to end.
+  // Waits for the worker of a stub that was killed, which may still be ending.
   const auto lock = runtime::LockFile(paths.folder + "/worker.lock");
   if (!lock.ok()) return lock.status();
   std::unique_ptr<bus::GateLink> link;
@@ -245,9 +246,9 @@ absl::StatusOr<int> Work(const Paths& paths) {
   }
   const auto loop = runtime::EventLoop::Create();
   launcher::NodeHello hello = HostFacts(*place);
-  // The driver's library is looked for in the directory of the node's own ones, too. So a node of
-  // an allocation without GPUs looks for it once: the file system there may hang, and whoever loads
-  // a library has the loader's lock.
+  // The loader also looks for the driver's library in the directory of the node's own libraries,
+  // which may be on a file system that hangs, and holds the loader's lock meanwhile. So a node of
+  // an allocation without GPUs tries to load it only once.
   launcher::GpuMeter::Options driver;
   if (*place && hello.gpus.empty()) driver.again = absl::InfiniteDuration();
   launcher::GpuMeter gpus(driver);

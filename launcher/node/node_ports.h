@@ -15,33 +15,33 @@
 
 namespace launcher {
 
-// Ports of a node that a job has there: the answer to NodeOrder::kTakePorts, as one frame
+// The ports that a job holds on a node: the answer to NodeOrder::kTakePorts, as one frame
 // (node_frames.h).
 struct NodePortsTaken {
   static constexpr std::size_t kMaxPorts = 2048;
 
-  std::uint64_t number = 0;     // The order's.
-  std::vector<int> ports = {};  // As many as were asked for; none: `why`.
+  std::uint64_t number = 0;     // The number of the order.
+  std::vector<int> ports = {};  // As many as were requested; if empty, `why` says why.
   std::string why = {};
 
   bool operator==(const NodePortsTaken&) const = default;
+  // Encodes the message as the content of one frame.
   std::string Encode() const;
-  // Nothing if these are other words, or not well-formed.
+  // Returns nullopt if the bytes are another message or malformed.
   static std::optional<NodePortsTaken> Decode(std::string_view bytes);
 };
 
-// Ports of this host that jobs of a launcher elsewhere have for their tasks here. Each is held
-// (held_ports.h) until the launcher does not name its job any more, or this is destroyed. One
-// thread.
+// The ports of this host that jobs of a remote launcher use for their tasks here. Each is held
+// (held_ports.h) until Keep() does not name its job, or this object is destroyed. Not thread-safe.
 class NodePorts {
  public:
   explicit NodePorts(HeldPorts::Options options) : held_(std::move(options)) {}
 
-  // The job has `count` ports here at least; the first `count` of them, always in the same order.
-  // ResourceExhausted: as of HeldPorts::Take(), or all jobs together would have more than
-  // NodePortsTaken::kMaxPorts.
+  // Takes ports until the job has at least `count`, and returns the first `count` of them, always
+  // in the same order. ResourceExhausted as from HeldPorts::Take(), or if all jobs together would
+  // have more than NodePortsTaken::kMaxPorts.
   absl::StatusOr<std::vector<int>> Take(const std::string& job, std::size_t count);
-  // The port is not held any more, as a program is about to bind it, and stays the job's.
+  // Stops holding a port that a program is about to bind; the port still belongs to the job.
   void LetGo(const std::string& job, int port) { held_.LetGo(job, port); }
   // Releases the ports of all other jobs.
   void Keep(const std::set<std::string>& jobs);

@@ -22,8 +22,8 @@
 #include "runtime/process/exit_code.h"
 #include "runtime/process/subprocess.h"
 
-// Always true: the stub has one thread, waits for signals alone, and no child is waited for
-// anywhere else.
+// Always true: the stub has one thread and blocks only on signals, and only Reap() waits for
+// children.
 
 namespace launcher {
 namespace {
@@ -32,7 +32,8 @@ constexpr char kProgram[] = "yard-node";
 constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 constexpr absl::Duration kLivesLong = absl::Seconds(10);
-// Workers that die while they leave; then the shims stop their attempts alone.
+// Maximum number of workers that may die while leaving; after that the shims stop their attempts by
+// themselves.
 constexpr int kMostLeavers = 5;
 constexpr absl::Duration kToReap = absl::Seconds(5);
 
@@ -59,9 +60,9 @@ class Stub {
 
  private:
   absl::Status StartWorker();
-  // Waits for a signal, `most` at the longest, and does what it asks for.
+  // Waits for a signal, at most for `most`, and handles it.
   void Wait(absl::Duration most);
-  // Waits for all children that have ended. False if there is no child any more.
+  // Reaps all children that have ended. Returns false if no child is left.
   bool Reap();
   void Stop();
   void Pause(absl::Duration lived);
@@ -70,7 +71,7 @@ class Stub {
   const NodeStub& options_;
   const sigset_t signals_ = WatchedSignals();
   pid_t worker_ = 0;
-  runtime::ExitStatus status_;  // How the last worker has ended.
+  runtime::ExitStatus status_;  // The exit status of the last worker.
   bool is_stopping_ = false;
   absl::Duration pause_ = kFirstPause;
 };
@@ -135,7 +136,7 @@ bool Stub::Reap() {
 
 void Stub::Stop() {
   is_stopping_ = true;
-  // (A worker that does not handle this signal yet ends by it, and the next one leaves.)
+  // (A worker that does not handle the signal yet is killed by it; the next worker then leaves.)
   if (worker_ != 0) kill(worker_, SIGTERM);
 }
 
@@ -148,7 +149,7 @@ void Stub::Pause(absl::Duration lived) {
 
 void Stub::RemoveFolder() {
   std::error_code error;
-  // No process has a socket there any more.
+  // No process uses the sockets any more.
   std::filesystem::remove_all(options_.folder + "/sockets", error);
   std::filesystem::remove_all(options_.folder + "/work", error);
   std::filesystem::remove(options_.folder + "/yard-shim", error);
@@ -170,7 +171,7 @@ int RunNodeStub(const NodeStub& options) {
   const sigset_t signals = WatchedSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);  // A connection of ssh that ends.
+  signal(SIGHUP, SIG_IGN);  // Sent when the ssh connection ends.
   for (const auto& made : {runtime::MakeDirectories(options.folder, 0700),
                            runtime::MakePrivateDirectory(options.folder)}) {
     if (!made.ok()) return runtime::ReportAndExitCode(kProgram, made);

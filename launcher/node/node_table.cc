@@ -79,7 +79,7 @@ absl::Status NodeTable::Prepare() {
   if (!rows.ok()) return rows.status();
   for (NodeRow& row : *rows) {
     const std::string name = row.name;
-    // (The others are to be had all the same.)
+    // (If a node's socket cannot be opened, the other nodes are available all the same.)
     (void)Link(name);
     Info& info = nodes_[name];
     info.row = std::move(row);
@@ -111,7 +111,7 @@ absl::Status NodeTable::MayCome(const std::string& name, const NodeHello& hello)
     return absl::PermissionDeniedError(absl::StrCat("run ", hello.run, " is not the first of ",
                                                     allocation, ": run ", first, " has it"));
   }
-  // Before any task can start there.
+  // The claim is stored before any task can start on the node.
   if (auto status = options_.store->Claim(allocation, hello.run); !status.ok()) {
     LOG(ERROR) << status;
     return absl::UnavailableError("the launcher cannot store whose the allocation is");

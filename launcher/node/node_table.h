@@ -20,67 +20,70 @@
 
 namespace launcher {
 
-// The other hosts of a launcher: what was said of them, kept in the store, and how they are. On the
-// loop's thread.
+// The nodes of a launcher: their configuration, which is stored, and their present state. Use on
+// the loop's thread.
 class NodeTable {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
     runtime::Clock* clock = runtime::Clock::Real();
     std::unique_ptr<NodeStore> store;
-    std::string directory;  // Sockets where nodes connect are made here.
+    std::string directory;  // Directory for the sockets on which nodes connect.
     absl::Duration lost_after = absl::Minutes(5);
   };
-  // A node, and how it is.
+  // A node and its present state.
   struct Info {
     NodeRow row;
     bool is_connected = false;
-    std::int64_t since_us = 0;  // Connected, or away, since then (wall time).
-    std::string why = {};       // Why it is away.
-    std::string told_why = {};  // Why it has not come yet, as Set() was told last.
-    NodeHello hello = {};       // Its last words about itself; without `node`, it never said any.
+    std::int64_t since_us = 0;  // Time of the last connection or disconnection (wall time).
+    std::string why = {};       // Why it is not connected.
+    std::string told_why = {};  // Why it has not connected yet, according to the last Set().
+    NodeHello hello = {};       // Its latest hello; `node` is empty if it has never connected.
 
     bool never_came() const { return hello.node.empty(); }
-    // Tasks that it may have at a time; 0: it has never connected.
+    // Returns the number of tasks that it may run at a time; 0 if it has never connected.
     std::uint64_t slots() const { return row.slots != 0 ? row.slots : hello.cpus; }
-    // Where other hosts reach it, without a user: an address if it has said one.
+    // Returns the host by which others reach it, without a user name; the address from its hello if
+    // it gave one.
     std::string host() const;
   };
 
-  // Takes up the nodes of an earlier launcher. Nobody is let in before Admit().
+  // Opens the table with the nodes of an earlier launcher. Nodes can connect only after Admit().
   static absl::StatusOr<std::unique_ptr<NodeTable>> Open(Options options);
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;
 
-  // A node has come, has gone, or was changed. At most one hears of it.
+  // Subscribes to changes: a node has connected, disconnected or changed. There is at most one
+  // subscriber.
   void OnChange(std::function<void(const std::string& name)> changed) {
     on_change_ = std::move(changed);
   }
-  // Adds a node, or changes it; `why`: why it has not come yet (empty: nobody knows). The row's
-  // `run` is not looked at. InvalidArgument: a name is none; AlreadyExists: the node is in another
-  // pool; another error: it cannot be stored, or there can be no socket.
+  // Adds a node, or changes it. `why` says why it has not connected yet; empty if unknown. The
+  // row's `run` is ignored. InvalidArgument if a name is invalid; AlreadyExists if the node is in
+  // another pool; other errors if it cannot be stored or its socket cannot be opened.
   absl::Status Set(NodeRow node, const std::string& why = "");
-  // It has no task any more, or those it has are lost for this reason. NotFound: no node has that
-  // name.
+  // Removes a node. Tasks that it still runs are lost, with `why` as the reason. NotFound if no
+  // node has that name.
   absl::Status Remove(const std::string& name, const std::string& why);
-  // Null: there is no such node.
+  // Returns a node; null if it does not exist.
   const Info* Find(const std::string& name) const;
-  // By name.
+  // Returns all nodes, sorted by name.
   std::vector<const Info*> All() const;
-  // Where a node connects.
+  // Returns the path of the socket on which a node connects.
   std::string Socket(const std::string& name) const;
 
-  // For the attempts of a node, also of one that was removed: those of it are lost in time.
+  // Returns the link for the attempts of a node. Also works for a removed node, whose attempts are
+  // lost after a while.
   NodeLink* Link(const std::string& name);
-  // Call it once all attempts attend that a launcher has stored.
+  // Lets nodes connect. Call it once all stored attempts attend (NodeLink::Attend()).
   void Admit() { door_->Admit(); }
 
  private:
   explicit NodeTable(Options options);
   absl::Status Prepare();
-  // The run that has an allocation; empty: none has it yet.
+  // Returns the run that has claimed an allocation; empty if none has.
   std::string RunOf(const std::string& allocation) const;
-  // Gives an allocation to the run of the first node that comes.
+  // Checks whether a node may connect; the first node of an allocation claims it for its run.
   absl::Status MayCome(const std::string& name, const NodeHello& hello);
   void OnConnection(const std::string& name, const absl::Status& why);
   void Tell(const std::string& name) const {
@@ -91,11 +94,11 @@ class NodeTable {
   std::function<void(const std::string& name)> on_change_;
   std::map<std::string, Info> nodes_;
   std::unique_ptr<NodeDoor> door_;
-  // Nodes that cannot connect: there is no socket for them.
+  // Links of nodes that cannot connect, because they have no socket.
   std::map<std::string, std::unique_ptr<NodeLink>> without_socket_;
 };
 
-// The name of a pool: as a node's (IsAttemptKey()), 32 bytes at most.
+// True for a valid name of a pool: like that of a node (IsAttemptKey()), and at most 32 bytes.
 bool IsPoolName(const std::string& name);
 
 }  // namespace launcher

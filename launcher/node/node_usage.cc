@@ -26,7 +26,7 @@ std::string Name(const Record& record, std::string_view key) {
   return runtime::Printable(record.Get(key).substr(0, kMaxName));
 }
 
-// Thousandths; without the key: NaN.
+// Figures are encoded in thousandths; NaN is encoded by leaving out the key.
 void AddFigure(std::string_view key, double value, Record* record) {
   if (std::isfinite(value)) record->AddNumber(key, std::llround(value * 1000));
 }

@@ -12,18 +12,18 @@
 
 namespace launcher {
 
-// Usage of the attempts of a node, and of its GPUs: the answer to NodeOrder::kUsage, as one frame
-// (node_frames.h). A node that is older than the order does not answer.
+// The resource usage of a node's attempts and GPUs: the answer to NodeOrder::kUsage, as one frame
+// (node_frames.h). A node of a version that does not know the order does not answer.
 struct NodeUsage {
   static constexpr std::size_t kMaxGpus = 512;
 
-  std::uint64_t number = 0;  // The order's.
+  std::uint64_t number = 0;  // The number of the order.
   // `task` is the key of an attempt, and `attempt` is 0.
   std::vector<msg::TaskUsageT> attempts = {};
   std::vector<msg::GpuUsageT> gpus = {};
 
   std::string Encode() const;
-  // Nothing if these are other words, or not well-formed.
+  // Returns nullopt if the bytes are another message or malformed.
   static std::optional<NodeUsage> Decode(std::string_view bytes);
 };
 

@@ -44,43 +44,43 @@
 #include "runtime/timer.h"
 
 // Always true:
-// - An attempt is in held_ exactly from its order, or from a worker before, until nothing of it is
-//   left: processes, sockets and files.
-// - News are sent by turns_ alone, from a timer: never from within an attempt's callback. Numbers
-//   rise in the order of sending, so a kHeard covers all that was sent before it.
-// - An attempt is destroyed by Remove() alone, also never from within its callback.
+// - An attempt is in held_ exactly from its order, or from the start of a worker that re-adopts it,
+//   until its processes, sockets and files are gone.
+// - Only turns_ sends news, from a timer: never from within an attempt's callback. Numbers increase
+//   in the order of sending, so that a kHeard acknowledges everything that was sent before it.
+// - Only Remove() destroys an attempt, and never from within its callback.
 
 namespace launcher {
 namespace {
 
-// News are not given to a connection that has so much to send already.
+// No more news are passed to a connection that has this many unsent bytes.
 constexpr std::size_t kMaxQueued = 1 << 20;
 constexpr absl::Duration kLongestGrace = absl::Hours(24 * 365);
-// For the launcher's acknowledgements, and for kills that take long, at the end of the worker.
+// Time, when the worker leaves, for the launcher's acknowledgements and for kills that take long.
 constexpr absl::Duration kToLeave = absl::Seconds(5);
 constexpr int kHighestSignal = 64;
-// Files of a checkpoint that was saved here go into the cache from this size on, so many at most.
+// Files of a checkpoint that was saved here go into the cache from this size on, up to this number.
 constexpr std::uint64_t kLargeFile = 1 << 20;
 constexpr std::size_t kMaxRemembered = 64;
-constexpr std::size_t kLongestSocketName = 33 + 4;  // "/", 32 digits, ".ctl"
+constexpr std::size_t kLongestSocketName = 33 + 4;  // "/", 32 digits and ".ctl".
 
 struct Stop {
   int signal = 0;
   absl::Duration grace;
 };
 
-// One attempt, or what is to be said of one that could not be started.
+// One attempt, or the end of one that could not be started.
 struct Held {
   std::string key;
-  std::unique_ptr<LocalAttempt> attempt;  // Null: it could not be started, or its spec is spoilt.
+  std::unique_ptr<LocalAttempt> attempt;  // Null if it could not be started or its spec is damaged.
   std::string task_socket, control_socket;
   AttemptNews news;
-  std::vector<int> lets_go;            // Ports, until its program is started.
-  std::optional<msg::ProbeT> probe;    // A liveness probe of this host.
-  std::unique_ptr<Liveness> liveness;  // Looks while the program runs.
+  std::vector<int> lets_go;            // Ports to let go of before its program starts.
+  std::optional<msg::ProbeT> probe;    // A liveness probe that runs on this host.
+  std::unique_ptr<Liveness> liveness;  // Set while the program runs.
   std::optional<Stop> stop = {};
-  bool is_taken = false;      // `stop` is of Options::taken_by.
-  bool is_preparing = false;  // Its files are not there yet.
+  bool is_taken = false;      // `stop` was caused by Options::taken_by.
+  bool is_preparing = false;  // Its files are being prepared.
   bool is_of_earlier_owner = false;
   bool is_discarded = false;
   bool is_acknowledged = false;
@@ -157,18 +157,19 @@ class NodeWorker::Impl {
   absl::Status AdoptAll();
   void Adopt(const std::string& key);
   Held* Hold(const std::string& key);
-  // Prepares the files of the attempt, if the order says which, and then begins it.
+  // Prepares the files of the attempt, if the order has some, and then calls Begin().
   void Prepare(Held* held, const NodeOrder& order);
   void OnPrepared(const std::string& key, const absl::StatusOr<ShimSpec>& spec);
   void Begin(Held* held, const ShimSpec& spec);
   void FailStart(Held* held, const absl::Status& why);
-  // Where shims of attempts with this folder reach the trainer; empty: the node has no way there.
+  // Returns the path at which the shim of an attempt with this folder reaches the trainer; empty if
+  // the node cannot reach the trainer.
   std::string TrainerSocketFor(const std::string& folder) const;
   void MakeAttempt(Held* held);
   std::string RelaySocket() const { return options_.socket_directory + "/reports"; }
   absl::Status OpenRelay();
-  // The files of its run directory travel, and its reports go through the relay, if the run
-  // directory is its own.
+  // If the run directory is the node's own, copies its files to the launcher and passes the reports
+  // through the relay.
   void OpenRunFiles(const Held& held, const ShimSpec& spec);
   void RememberFiles(const std::string& run_directory, const FileList& files);
   void BeginLiveness(Held* held, const ShimState& state);
@@ -178,7 +179,7 @@ class NodeWorker::Impl {
   void StopIt(Held* held, Stop stop);
   void Discard(Held* held);
   void LetGo(const std::string& key);
-  void Remove(std::string key);  // (A copy: the caller's may be the attempt's own.)
+  void Remove(std::string key);  // (By value: the caller's key may belong to the attempt.)
   void RemoveFiles(const Held& held);
   bool IsFree(bool of_earlier_owners_only) const;
 
@@ -190,12 +191,12 @@ class NodeWorker::Impl {
   AttemptFiles files_;
   std::unique_ptr<SentFiles> sent_;
   RunFilesSender run_files_;
-  std::unique_ptr<CheckpointRelay> relay_;  // Null: the node has no way to the trainer.
+  std::unique_ptr<CheckpointRelay> relay_;  // Null if the node cannot reach the trainer.
   AttemptMeter meter_;
   NodePorts ports_{{.ranges = {}, .start = runtime::RandomId() >> 1}};
-  std::uint64_t usage_asked_ = 0;  // The newest order.
+  std::uint64_t usage_asked_ = 0;  // The number of the latest order.
   std::map<std::string, std::unique_ptr<Held>> held_;
-  // Attempts that are gone: the number of the kLeft that was sent last; 0: not sent yet.
+  // Removed attempts, and the number of the kLeft that was last sent for each; 0 before that.
   std::map<std::string, std::uint64_t> left_;
   std::uint64_t last_number_ = 0;
 
@@ -206,8 +207,8 @@ class NodeWorker::Impl {
                     .say = [this](const std::string& key) { SendNewsOf(key); }}};
 
   bool is_leaving_ = false;
-  bool all_are_over_ = false;      // Seen while leaving.
-  std::function<void()> on_left_;  // Empty: not leaving, or told.
+  bool all_are_over_ = false;      // Set while leaving, once all attempts have ended.
+  std::function<void()> on_left_;  // Empty unless the worker is leaving and has not called it yet.
   const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
   LauncherLink link_{{.loop = options_.loop,
                       .socket_path = options_.launcher_socket,
@@ -215,7 +216,7 @@ class NodeWorker::Impl {
                       .patience = options_.patience,
                       .on_unwanted = options_.on_unwanted,
                       .hello = [this] { return Hello(); },
-                      // An attempt of an earlier owner ends first.
+                      // Attempts of an earlier owner must end first.
                       .may_connect = [this] { return IsFree(/*of_earlier_owners_only=*/true); },
                       .on_welcome = [this] { OnWelcome(); },
                       .on_frame = [this](std::string_view frame) { OnFrame(frame); }}};
@@ -235,7 +236,7 @@ absl::Status NodeWorker::Impl::Open() {
     if (!checked.ok()) return checked;
   }
   if (absl::Status opened = OpenRelay(); !opened.ok()) return opened;
-  // Last, as it may start programs.
+  // Adopted last, since that may start programs.
   if (absl::Status adopted = AdoptAll(); !adopted.ok()) return adopted;
   link_.Connect();
   return absl::OkStatus();
@@ -267,7 +268,8 @@ void NodeWorker::Impl::OpenRunFiles(const Held& held, const ShimSpec& spec) {
                .start = spec.Variable("YARD_CHECKPOINT")});
 }
 
-// For attempts that start here from this checkpoint: its large files need not come again.
+// Caches the large files of a checkpoint for later attempts that start from it here, so that they
+// are not transferred again.
 void NodeWorker::Impl::RememberFiles(const std::string& run_directory, const FileList& files) {
   std::size_t count = 0;
   for (const FileList::File& file : files.files) {
@@ -351,7 +353,7 @@ void NodeWorker::Impl::OnOrder(const NodeOrder& order) {
   const auto found = held_.find(order.attempt);
   if (found != held_.end()) return OnOrderOf(found->second.get(), order);
   if (order.kind != Kind::kAcknowledge && order.kind != Kind::kDiscard) return;
-  // (Not kept: the launcher asks again on a new connection.)
+  // (A one-time answer, which is not kept: the launcher asks again on a new connection.)
   if (!left_.contains(order.attempt)) {
     Send({.attempt = order.attempt, .kind = NodeNews::Kind::kLeft});
   }
@@ -393,7 +395,8 @@ void NodeWorker::Impl::OnStart(const NodeOrder& order) {
     return SayAgain(found->second.get());
   }
   if (held_.size() >= kMaxAttempts) {
-    // (Not kept: the launcher orders it again on a new connection.)
+    // (A one-time answer, which is not kept: the launcher sends the order again on a new
+    // connection.)
     const AttemptEnd end =
         FailedStart(absl::StrCat("the node has ", kMaxAttempts, " attempts already"));
     return Send({.attempt = order.attempt,
@@ -468,7 +471,7 @@ absl::Status NodeWorker::Impl::AdoptAll() {
 
 void NodeWorker::Impl::Adopt(const std::string& key) {
   if (Attempt::IsAcknowledged(Folder(key))) {
-    // Its removal was cut off, or its order, before anything was begun.
+    // An earlier worker was killed while it removed the attempt, or before it had stored the order.
     std::error_code ignored;
     std::filesystem::remove_all(Folder(key), ignored);
     return;
@@ -489,8 +492,8 @@ void NodeWorker::Impl::Adopt(const std::string& key) {
   OpenRunFiles(*held, *spec);
   MakeAttempt(held);
   if (held->is_of_earlier_owner) held->stop = {.signal = SIGKILL, .grace = absl::ZeroDuration()};
-  // Starts the program if nobody has. That is right: only what the launcher has ordered has a spec.
-  // (The shim does not begin an attempt whose owner has ended.)
+  // Starts the program if that was not done. That is correct, since only ordered attempts have a
+  // spec. (The shim does not start an attempt whose owner has ended.)
   held->attempt->Adopt();
   if (held->stop) StopIt(held, *held->stop);
 }
@@ -554,7 +557,7 @@ std::string NodeWorker::Impl::TrainerSocketFor(const std::string& folder) const 
 }
 
 void NodeWorker::Impl::Begin(Held* held, const ShimSpec& given) {
-  // Keys are too long for the path of a socket.
+  // A random name, since a key is too long for the path of a socket.
   held->task_socket = absl::StrCat(options_.socket_directory, "/", runtime::RandomHex128());
   held->control_socket = held->task_socket + ".ctl";
   const std::string folder = Folder(held->key);
@@ -569,7 +572,7 @@ void NodeWorker::Impl::Begin(Held* held, const ShimSpec& given) {
   if (done.ok() && held->probe) {
     done = runtime::WriteFileAtomically(ProbePath(held->key), EncodeProbe(*held->probe), 0600);
   }
-  // Last: it stands for the attempt.
+  // The spec is written last: with it, the attempt exists.
   if (done.ok()) done = runtime::WriteFileAtomically(SpecPath(folder), spec->Encode(), 0600);
   if (!done.ok()) return FailStart(held, done);
   OpenRunFiles(*held, *spec);
@@ -634,7 +637,7 @@ void NodeWorker::Impl::OnOver(Held* held, const AttemptEnd& end) {
     told.how = absl::StrCat(options_.taken_by, " (", end.how, ")");
   }
   held->liveness.reset();
-  // (The launcher takes nothing of an attempt of an earlier node.)
+  // (The launcher accepts no files of an attempt of an earlier stub.)
   const bool waits = !held->is_discarded && !held->is_of_earlier_owner &&
                      RunPlacesOf(Folder(held->key)).has_value();
   held->news.SetEnd(std::move(told), waits);
@@ -654,7 +657,7 @@ void NodeWorker::Impl::OnCopied(const std::string& key, const std::string& probl
 }
 
 void NodeWorker::Impl::StopIt(Held* held, Stop stop) {
-  // Kept, as an attempt that is being taken up cannot be told yet.
+  // Stored, because an attempt that is being re-adopted cannot be stopped yet.
   held->stop = stop;
   if (held->is_preparing) return files_.Cancel(held->key);
   if (held->attempt != nullptr && !held->news.has_ended()) {
@@ -681,7 +684,7 @@ void NodeWorker::Impl::Remove(std::string key) {
   found->second->attempt.reset();
   RemoveFiles(*found->second);
   held_.erase(found);
-  // The launcher asks again for what is forgotten here.
+  // If the entry of another attempt is dropped here, the launcher asks again for it.
   if (left_.size() >= kMaxAttempts) left_.erase(left_.begin());
   left_[key] = 0;
   turns_.Say(key);
@@ -692,7 +695,8 @@ void NodeWorker::Impl::RemoveFiles(const Held& held) {
   if (relay_ != nullptr) relay_->Remove(held.key);
   run_files_.Remove(held.key);
   const std::string folder = Folder(held.key);
-  unlink(SpecPath(folder).c_str());  // First: without it the rest is removed by the next worker.
+  // The spec is removed first: without it the next worker removes the rest.
+  unlink(SpecPath(folder).c_str());
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   if (error) LOG(WARNING) << "cannot remove " << folder << ": " << error.message();
@@ -708,12 +712,12 @@ bool NodeWorker::Impl::IsFree(bool of_earlier_owners_only) const {
   });
 }
 
-// --- The end.
+// --- Leaving.
 
 void NodeWorker::Impl::Leave(absl::Duration grace, std::function<void()> done) {
   if (std::exchange(is_leaving_, true)) return;
   on_left_ = std::move(done);
-  // First: what ends here shall not be started here again.
+  // The hello is sent first, so that the launcher does not restart the attempts on this node.
   link_.Send(Hello().Encode());
   for (const auto& [key, held] : held_) {
     if (held->news.has_ended()) continue;
@@ -733,7 +737,7 @@ void NodeWorker::Impl::LookWhetherLeft() {
 
 void NodeWorker::Impl::FinishLeaving() {
   for (const auto& [key, held] : held_) {
-    // So that no shim waits for an acknowledgement; its exit file stays.
+    // Without its control socket no shim waits for an acknowledgement; its exit file remains.
     if (held->news.has_ended() && !held->control_socket.empty()) {
       unlink(held->control_socket.c_str());
     }

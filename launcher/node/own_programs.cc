@@ -25,12 +25,13 @@ constexpr std::size_t kMostMaps = 1 << 20;
 constexpr std::size_t kMostBytes = 256 << 20;  // Limit of one mapping.
 constexpr std::size_t kMostProgram = 256 << 20;
 
-// (A sanitizer takes a byte between two variables for a mistake.)
+// (The sanitizer would report a read between two variables.)
 __attribute__((no_sanitize("address"))) void ReadByte(std::uint64_t at) {
   (void)*reinterpret_cast<const volatile char*>(at);
 }
 
-// "7f0000000000-7f0000001000 r-xp 00000000 00:2a 17  /path"; 0 bytes: no mapping of a program.
+// Reads a mapping's pages, and returns its size; 0 if the mapping is not of a program. A line is
+// "7f0000000000-7f0000001000 r-xp 00000000 00:2a 17 /path".
 std::size_t LoadMapping(absl::string_view line) {
   const std::vector<absl::string_view> fields =
       absl::StrSplit(line, absl::MaxSplits(' ', 5), absl::SkipEmpty());

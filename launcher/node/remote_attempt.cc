@@ -19,22 +19,22 @@
 #include "runtime/text/random_id.h"
 
 // Always true:
-// - The id of the node that shall start the attempt is on disk (Store) before the node is told; no
-//   other node is ever told of it.
-// - `base + copied` is the length of the output file here; bytes are appended at that place alone,
-//   and what the launcher is told of the output is what has been copied.
-// - The end is told (Finish) once: after all output and all files of the attempt are here, unless
-//   it could not start, or its node is lost.
-// - What may run later goes over way_, which ends with the attempt.
+// - The id of the node that is to start the attempt is stored (Store) before the order is sent; no
+//   other node ever gets the order.
+// - `base + copied` is the length of the output file here. Bytes are appended only at that offset,
+//   and only copied output is reported to the launcher.
+// - The end is reported (Finish) once: after all output and all files of the attempt are here,
+//   unless it could not start or its node is lost.
+// - Callbacks that may run later are posted through way_, which ends with the attempt.
 
 namespace launcher {
 namespace {
 
-// In the attempt's folder on this host: which node was told to start it, and where its output
-// begins in this host's files.
+// File in the attempt's folder on this host: the node that was ordered to start it, and the offsets
+// at which its output begins in this host's files.
 constexpr char kRemoteFile[] = "remote";
 constexpr std::size_t kMaxRemoteFile = 64 << 10;
-// For a file that could not be written: the disk may have room then.
+// Wait after a file could not be written: the disk may have room then.
 constexpr absl::Duration kRetry = absl::Seconds(1);
 std::uint64_t SizeOf(const std::string& path) {
   std::error_code error;
@@ -70,7 +70,8 @@ absl::Status RemoteAttempt::Store() const {
   return runtime::WriteFileAtomically(RemotePath(options_.folder), record.Encode(), 0600);
 }
 
-// False if no node was ever told of the attempt.
+// Loads the state of an earlier launcher; returns false if no node was ever ordered to start the
+// attempt.
 bool RemoteAttempt::Load() {
   const auto bytes = runtime::ReadFile(RemotePath(options_.folder), kMaxRemoteFile);
   const auto record = bytes.ok() ? Record::Parse(*bytes) : std::nullopt;
@@ -94,7 +95,8 @@ void RemoteAttempt::PlanMarks(const ShimSpec& spec) {
   };
   marks_plan_.mark = runtime::RandomHex128();
   marks_plan_.run = in(spec.Variable("YARD_LOGDIR"));
-  // (Without files that come along a directory of that path is taken, whosever it is.)
+  // (Without an archive, the attempt uses the directory of the same path on the node, shared or
+  // not.)
   marks_plan_.work = options_.work ? in(spec.working_directory) : "";
 }
 
@@ -122,7 +124,7 @@ NodeFiles RemoteAttempt::MakeFiles(const SharedMarks::Written& marks) const {
     files.work = options_.work->sha256;
     files.work_bytes = options_.work->bytes;
     files.subdirectory = options_.work->subdirectory;
-    // Its time is that of its last use.
+    // The modification time records the last use.
     (void)utimensat(AT_FDCWD, options_.work->path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
   }
   return files;
@@ -153,7 +155,7 @@ void RemoteAttempt::OpenRunFiles(const ShimSpec& spec) {
 }
 
 void RemoteAttempt::OnFilePart(FilePart part) {
-  // (Another attempt may have the run directory after this one's end.)
+  // (After the end of this attempt, another one may use the run directory.)
   if (!over_ && received_ != nullptr) received_->Take(std::move(part));
 }
 
@@ -182,7 +184,7 @@ void RemoteAttempt::Adopt() {
 void RemoteAttempt::OnConnected(const std::string& node) {
   if (left_) return;
   if (acknowledged_) {
-    // An attempt whose end the node has not told may still run there.
+    // An attempt whose end is unknown may still run on the node.
     const auto kind = end_ ? NodeOrder::Kind::kAcknowledge : NodeOrder::Kind::kDiscard;
     (void)options_.node->Send({.kind = kind, .attempt = options_.key});
     return;
@@ -212,7 +214,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
     }
   }
   if (running_ || files_) return Tell(*bytes);
-  // (The marks that are being written may be those for the connection before.)
+  // (Marks may still be being written for the previous connection.)
   if (marks_.is_wanted()) return;
   marks_plan_.config = spec.Variable("YARD_CONFIG");
   WriteMarks();
@@ -220,7 +222,7 @@ void RemoteAttempt::OnConnected(const std::string& node) {
 
 void RemoteAttempt::Tell(const std::string& spec) {
   Fault("before remote start");
-  // (A node that has it already says how it is.)
+  // (A node that already has the attempt sends its state.)
   (void)options_.node->Send({.kind = NodeOrder::Kind::kStart,
                              .attempt = options_.key,
                              .spec = spec,
@@ -230,7 +232,7 @@ void RemoteAttempt::Tell(const std::string& spec) {
   told_ = true;
   Fault("after remote start");
   if (stop_) (void)options_.node->Send(*stop_);
-  // Nobody answers what was asked for on the connection before.
+  // Orders on the previous connection are never answered.
   for (Stream& stream : streams_) stream.asked = false;
   Read();
 }
@@ -302,8 +304,8 @@ void RemoteAttempt::OnState(const ShimState& state) {
 void RemoteAttempt::Read() {
   for (Stream& stream : streams_) {
     if (over_ || stream.asked || stream.at_end || timer_.is_set()) continue;
-    // After the end the node is asked until it has no more: without a witness of the end nobody
-    // knows how much there is.
+    // After the end, output is requested until the node has no more: if no process observed the
+    // end, the size of the output is unknown.
     if (!end_ && stream.copied >= stream.known) continue;
     stream.asked = options_.node->Send({.kind = NodeOrder::Kind::kRead,
                                         .attempt = options_.key,
@@ -352,7 +354,7 @@ absl::Status RemoteAttempt::Write(Stream& stream, const std::string& bytes) {
   return absl::OkStatus();
 }
 
-// The node keeps the output until the end is acknowledged.
+// Requests the output again after a pause. The node keeps it until the end is acknowledged.
 void RemoteAttempt::ReadAgainLater(const absl::Status& why) {
   LOG_EVERY_N(ERROR, 60) << why << "; the output is kept on node " << options_.node->name();
   if (timer_.is_set()) return;
@@ -378,7 +380,7 @@ void RemoteAttempt::FinishIfCopied() {
 void RemoteAttempt::OnLost(const std::string& why) {
   if (acknowledged_) return LeaveSoon();
   if (over_) return;
-  // (Its end may be known, and only output be missing.)
+  // (The end may be known, while only output is missing.)
   AttemptEnd end{.state = AsHere(end_ ? end_->state : state_), .lost = !end_, .how = why};
   if (end_) end.how = absl::StrCat(end_->how, "; the last output is missing: ", why);
   Finish(std::move(end));
@@ -396,7 +398,8 @@ void RemoteAttempt::Finish(AttemptEnd end) {
 void RemoteAttempt::Stop(int signal, absl::Duration grace) {
   if (over_) return;
   if (!told_) {
-    // It is not begun any more. (The caller may still hold what the end changes.)
+    // The attempt will not be started. (Posted, because the caller may still use state that the end
+    // changes.)
     way_->Post([this, signal, grace] {
       if (over_) return;
       if (told_) return Stop(signal, grace);
@@ -434,7 +437,7 @@ void RemoteAttempt::Acknowledge() {
   Fault("before acknowledge");
   options_.node->Attend(options_.key, this);
   if (!node_.empty() || Load()) return;
-  LeaveSoon();  // No node was told of it.
+  LeaveSoon();  // No node was ordered to start it.
 }
 
 void RemoteAttempt::LeaveSoon() {
@@ -445,7 +448,7 @@ void RemoteAttempt::LeaveSoon() {
       std::exchange(may_have_marks_, false) ? marks_plan_ : SharedMarks::Plan();
   marks_.Remove(plan, [this] {
     unlink(RemotePath(options_.folder).c_str());
-    // Last: its absence says that all this was done.
+    // The spec is removed last: its absence shows that all this was done.
     unlink(SpecPath(options_.folder).c_str());
     Fault("let go");
     callbacks_.on_left();

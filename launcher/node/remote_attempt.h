@@ -26,20 +26,20 @@
 
 namespace launcher {
 
-// An attempt on another host. Its output is copied into the files of this host, and what it is told
-// to have said is what has been copied; its end comes once all of the output is here.
+// An attempt on another host. Its output is copied into files of this host; only copied output is
+// reported, and the end is reported once all output is here.
 //
-// It is started at most once: the id of the node that shall start it is stored in the attempt's
-// folder before the node is told. That node starts a key once; another one (the node was started
-// anew) is never told to, and the attempt is lost.
+// It is started at most once: the id of the node that is to start it is stored in the attempt's
+// folder before the order is sent. A node starts a key at most once. If the node was started anew,
+// and so has another id, it never gets the order, and the attempt is lost.
 //
-// Its working directory and, for a trial, its run directory are this host's where the node sees
-// them; else NodeFiles says what it finds there. The checkpoint that it starts from goes to a node
-// that does not see the run directory, and what it saves there comes into this one
-// (checkpoint_source.h, received_files.h).
+// If the node sees this host's working directory and, for a trial, the run directory (a shared file
+// system), the attempt uses them; else NodeFiles describes what it finds there. To a node that does
+// not see the run directory, the start checkpoint is copied, and everything that the attempt saves
+// is copied back into the run directory here (checkpoint_source.h, received_files.h).
 class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
  public:
-  // An archive with the files of the attempt.
+  // An archive with files for the attempt.
   struct Work {
     std::string path;  // On this host.
     std::string sha256;
@@ -47,14 +47,14 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
     std::string subdirectory = {};
   };
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt, as the node does.
+    runtime::EventLoop* loop = nullptr;  // Not owned, like `node`; both outlive the attempt.
     NodeLink* node = nullptr;
-    std::string key;                       // IsAttemptKey(); never used again.
-    std::string folder;                    // The attempt's own, on this host.
-    std::string stdout_path, stderr_path;  // On this host; their directory is there.
+    std::string key;                       // IsAttemptKey(); never reused.
+    std::string folder;                    // The attempt's folder on this host.
+    std::string stdout_path, stderr_path;  // On this host; their directory exists.
     std::function<ShimSpec()> spec;        // As in LocalAttempt::Options.
-    std::optional<Work> work = {};         // Unset: no files come along.
-    std::vector<int> lets_go = {};         // Likewise.
+    std::optional<Work> work = {};         // Unset if no files are sent along.
+    std::vector<int> lets_go = {};         // As in OtherHosts::Wanted.
     std::string probe = {};                // As in OtherHosts::Wanted.
     // As in SharedMarks::Options.
     std::function<bool(const std::string& path, const std::string& mark)> write_mark = {};
@@ -66,10 +66,10 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   RemoteAttempt(const RemoteAttempt&) = delete;
   RemoteAttempt& operator=(const RemoteAttempt&) = delete;
 
-  // It waits for a node that is away. An error if the folder cannot be made.
+  // Waits for a node that is not connected. Returns an error if the folder cannot be created.
   absl::Status Start() override;
   void Adopt() override;
-  // It is said again to a node that comes back.
+  // The order is repeated to a node that reconnects.
   void Stop(int signal, absl::Duration grace) override;
   bool Signal(int signal) override;
   void AnswerBarrier(std::uint64_t number, std::string line) override;
@@ -83,14 +83,14 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   void OnLost(const std::string& why) override;
 
  private:
-  // This is one of the two output streams.
+  // An output stream of the attempt, stdout or stderr.
   struct Stream {
     std::string path;
     std::uint64_t base = 0;    // Length of the file before the attempt.
     std::uint64_t copied = 0;  // Bytes of the attempt that are in the file.
-    std::uint64_t known = 0;   // Bytes that the node has, as far as is known.
-    bool asked = false;        // An answer is awaited.
-    bool at_end = false;       // After the end: the node has no more.
+    std::uint64_t known = 0;   // Bytes that the node is known to have.
+    bool asked = false;        // A kRead order is unanswered.
+    bool at_end = false;       // Set after the end, when the node has no more bytes.
     runtime::UniqueFd file;
   };
   void Fault(std::string_view point) const {
@@ -98,24 +98,24 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   }
   absl::Status Store() const;
   bool Load();
-  // Chooses where marks are written (NodeFiles), for the node to find them.
+  // Chooses the paths of the marks (NodeFiles) by which the node detects shared directories.
   void PlanMarks(const ShimSpec& spec);
-  // Writes the marks that are planned, and tells the node then.
+  // Writes the planned marks, and then sends the order to the node.
   void WriteMarks();
-  // Says what else the attempt finds on its node.
+  // Makes the description of the files that the attempt finds on its node.
   NodeFiles MakeFiles(const SharedMarks::Written& marks) const;
   void RemoveMarks();
-  // Tells the node of the attempt; it is connected.
+  // Orders the connected node to start the attempt.
   void Tell(const std::string& spec);
-  // Takes up what the spec says of the run directory.
+  // Prepares the transfers for the run directory in the spec.
   void OpenRunFiles(const ShimSpec& spec);
   Stream& StreamOf(bool is_stderr) { return streams_[is_stderr ? 1 : 0]; }
   void OnState(const ShimState& state);
-  // Asks for output that is not here yet.
+  // Requests output that is not here yet.
   void Read();
   void ReadAgainLater(const absl::Status& why);
   absl::Status Write(Stream& stream, const std::string& bytes);
-  // `state` with the offsets of this host's files.
+  // Returns `state` with the offsets of this host's files.
   ShimState AsHere(ShimState state) const;
   void FinishIfCopied();
   void Finish(AttemptEnd end);
@@ -124,19 +124,19 @@ class RemoteAttempt final : public Attempt, public NodeLink::Attendant {
   const Options options_;
   const Callbacks callbacks_;
   std::array<Stream, 2> streams_;
-  std::string node_;  // The id of the one that was told to start it; empty: none.
+  std::string node_;  // Id of the node that was ordered to start it; empty if none was.
   SharedMarks::Plan marks_plan_;
   SharedMarks marks_;
-  bool may_have_marks_ = false;       // There are some, or an earlier launcher has left some.
-  std::optional<std::string> files_;  // NodeFiles, encoded, once the marks are there.
-  std::unique_ptr<CheckpointSource> source_;  // Null: it starts from no checkpoint.
-  std::unique_ptr<ReceivedFiles> received_;   // Null: it has no run directory.
-  ShimState state_;                           // As the node said it last.
+  bool may_have_marks_ = false;       // Marks exist, or an earlier launcher may have left some.
+  std::optional<std::string> files_;  // NodeFiles, encoded; set once the marks are written.
+  std::unique_ptr<CheckpointSource> source_;  // Null if it starts from no checkpoint.
+  std::unique_ptr<ReceivedFiles> received_;   // Null if it has no run directory.
+  ShimState state_;                           // The latest state from the node.
   std::optional<NodeNews> end_;
   std::optional<NodeOrder> stop_;
-  bool told_ = false;  // The node was told to start it, or may have been by an earlier launcher.
+  bool told_ = false;  // This or an earlier launcher may have sent the start order.
   bool running_ = false, ready_ = false, over_ = false, acknowledged_ = false, left_ = false;
-  runtime::Timer timer_;  // Until it tries again.
+  runtime::Timer timer_;  // Set until it tries again.
   const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
 };
 

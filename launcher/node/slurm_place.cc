@@ -24,8 +24,8 @@ std::string Text(const Variable& variable, const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-// Its last letters and digits, for a folder: Slurm gives the id of a job twice, and two clusters
-// may share a host.
+// Returns the last letters and digits of a run, which make its folder unique: Slurm may reuse the
+// id of a job, and two clusters may share a host.
 std::string EndOf(const std::string& run) {
   std::string end;
   for (const char letter : run) {
@@ -41,7 +41,7 @@ absl::Status Missing(const std::string& name) {
                    "yard has made (`yard pool NAME --engine slurm`)"));
 }
 
-// 0: it has no such value.
+// Parses a number; 0 if the text is not a number up to `most`.
 std::uint64_t Number(const std::string& text, std::uint64_t most) {
   std::uint64_t number = 0;
   return absl::SimpleAtoi(text, &number) && number <= most ? number : 0;

@@ -11,24 +11,24 @@
 
 namespace launcher {
 
-// Where an attempt lives on its node.
+// The paths and the owner of an attempt on its node.
 struct PlaceAtNode {
-  std::string folder;                       // The attempt's own.
-  std::string task_socket, control_socket;  // The attempt's own.
-  // Path at which its shim reaches the trainer. Empty: the node has no way there.
+  std::string folder;                       // The attempt's folder, which no other attempt uses.
+  std::string task_socket, control_socket;  // Paths of the attempt's sockets.
+  // Path of the socket at which its shim reaches the trainer; empty if the node cannot reach the
+  // trainer, and an attempt that reports cannot start then.
   std::string trainer_socket;
-  // The process with which the attempt ends.
+  // The process whose end stops the attempt.
   pid_t owner = 0;
   std::uint64_t owner_start_ticks = 0;
 };
 
-// The file that a program keeps fresh for its liveness probe.
+// Returns the path of the file that a program touches for its heartbeat probe.
 std::string HeartbeatAtNode(const std::string& folder);
 
-// The launcher's spec of an attempt, with the paths and the owner that it has on its node. An
-// attempt whose owner ends is stopped with SIGTERM, and with the grace that the launcher has said,
-// else 10 s. FailedPrecondition: the attempt reports, and the node has no way to the trainer. Any
-// thread.
+// Returns the launcher's spec of an attempt with the paths and the owner that it has on its node.
+// If the owner ends, the attempt is stopped with SIGTERM and the launcher's grace, by default 10 s.
+// FailedPrecondition if the attempt reports and the node cannot reach the trainer. Thread-safe.
 absl::StatusOr<ShimSpec> SpecAtNode(ShimSpec spec, const PlaceAtNode& place);
 
 }  // namespace launcher

@@ -1,6 +1,7 @@
-// Always true: each attempt in items_ has exactly one of these: a thread that looks or unpacks, a
-// place in the cache's line, or a posted end. A thread that looks touches nothing of the attempt,
-// so an attempt does not wait for it to end; a thread that unpacks is waited for.
+// Always true: each attempt in items_ has exactly one of these: a thread that looks for directories
+// or unpacks, a pending request to the cache, or a posted end. A thread that only looks accesses
+// nothing of the attempt, so the attempt does not wait for its end; it does wait for a thread that
+// unpacks.
 
 #include "launcher/node/files/attempt_files.h"
 
@@ -29,12 +30,12 @@ namespace {
 
 constexpr std::size_t kMaxMark = 1 << 10;
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
-// In the attempt's folder: the path of the launcher's run directory.
+// The file in the attempt's folder with the path of the launcher's run directory.
 constexpr char kOriginFile[] = "origin";
 constexpr std::size_t kMaxOrigin = 4096;
-constexpr int kTries = 2;  // An archive that comes with another hash is asked for so often.
+constexpr int kTries = 2;  // Number of requests for an archive that arrives with a wrong hash.
 
-// Only if it is set.
+// Replaces the value of a variable, if it is set.
 void SetVariable(ShimSpec* spec, const std::string& name, const std::string& value) {
   for (std::string& entry : spec->environment) {
     if (entry.starts_with(name + "=")) entry = absl::StrCat(name, "=", value);
@@ -46,13 +47,14 @@ bool IsDirectory(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-// Directories to make for one attempt.
+// The directories to create for one attempt.
 struct Plan {
   std::string folder, archive;
   bool makes_run = false, makes_work = false;
   NodeFiles files;
-  std::string origin = {};      // The launcher's run directory, if its files travel.
-  std::string checkpoint = {};  // The start, below it; empty: none that has to come.
+  std::string origin = {};  // The launcher's run directory, if its files travel.
+  // Path of the start checkpoint below it; empty if no checkpoint must be transferred.
+  std::string checkpoint = {};
 };
 
 absl::Status CheckHash(int fd, const std::string& expected, const std::atomic<bool>& gives_up) {
@@ -65,7 +67,7 @@ absl::Status MakeWork(const Plan& plan, const std::atomic<bool>& gives_up) {
   const std::string directory = plan.folder + "/work";
   const runtime::UniqueFd archive(open(plan.archive.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!archive.valid()) {
-    // (Another archive has taken its place in the cache: it comes again.)
+    // (It was evicted from the cache and will be transferred again.)
     return absl::DataLossError(absl::StrCat("cannot open ", plan.archive, ": ", strerror(errno)));
   }
   if (auto checked = CheckHash(archive.get(), plan.files.work, gives_up); !checked.ok()) {
@@ -76,7 +78,7 @@ absl::Status MakeWork(const Plan& plan, const std::atomic<bool>& gives_up) {
   std::filesystem::remove_all(directory, error);
   if (auto made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
   auto unpacked = runtime::UnpackTar(archive.get(), directory, {.bytes = kMaxWork}, &gives_up);
-  // (An archive with the right hash has lost nothing: it is a wrong one.)
+  // (An archive with the right hash is undamaged, so it was invalid from the start.)
   if (absl::IsDataLoss(unpacked)) return absl::InvalidArgumentError(unpacked.message());
   if (!unpacked.ok()) return unpacked;
   const std::string subdirectory = absl::StrCat(directory, "/", plan.files.subdirectory);
@@ -110,19 +112,20 @@ struct AttemptFiles::Item {
   Plan plan;
   ShimSpec spec;
   Done done;
-  bool makes = false;  // Its thread writes.
+  bool makes = false;  // Its thread writes files.
   bool is_over = false;
   int tries = 0;
   runtime::Timer timer = {};
   const std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<runtime::Thread> thread = nullptr;
-  std::unique_ptr<StartCheckpoint> checkpoint = nullptr;  // While it comes.
+  // Set while the checkpoint is transferred.
+  std::unique_ptr<StartCheckpoint> checkpoint = nullptr;
 };
 
 // The launcher's directories, as this host sees them.
 struct AttemptFiles::Seen {
-  bool run = false, work = false;  // The launcher's own directories.
-  bool directory = false;          // Some directory with the path of the working directory.
+  bool run = false, work = false;  // This host sees the launcher's own directory.
+  bool directory = false;          // A directory with the path of the working directory exists.
   bool checkpoint = false;
 };
 
@@ -320,7 +323,7 @@ void AttemptFiles::Cancel(const std::string& key) {
   if (found == items_.end() || found->second->is_over) return;
   Item* const item = found->second.get();
   *item->gives_up = true;
-  if (item->makes) return;  // The thread comes to its end soon.
+  if (item->makes) return;  // The thread ends soon.
   item->checkpoint.reset();
   cache_.Leave(key);
   Finish(key, item, absl::CancelledError("given up"));

@@ -21,41 +21,40 @@
 
 namespace launcher {
 
-// Gives the attempts of a node what they shall find there (NodeFiles):
+// Prepares the directories that the attempts of a node find there (NodeFiles):
 //
-// - Where the node reads the launcher's mark, the directory is the launcher's own, by a file system
-//   that both see: it is used as it is.
-// - Another run directory is FOLDER/run, with params.json; $YARD_LOGDIR and $YARD_CONFIG say so.
-// The
-//   checkpoint that the attempt starts from is in it, at $YARD_CHECKPOINT. RunPlacesOf() tells
-//   later that it is so.
-// - Another working directory is FOLDER/work, with the archive unpacked, and the subdirectory in
-// it.
-//   Without an archive it is the directory of the same path on this host, if there is one.
+// - If the node can read the launcher's mark in a directory, both see the same file system, and the
+//   attempt uses the launcher's own directory.
+// - Another run directory is FOLDER/run, with params.json; $YARD_LOGDIR and $YARD_CONFIG name it.
+//   It contains the checkpoint that the attempt starts from, at $YARD_CHECKPOINT. RunPlacesOf()
+//   tells later that this was done.
+// - Another working directory is the subdirectory of FOLDER/work, into which the archive is
+//   unpacked. Without an archive it is the directory of the same path on this host, if that exists.
 //
-// Reading and writing is done on threads of its own. On the loop's thread.
+// Files are read and written on separate threads. Use on the loop's thread.
 class AttemptFiles {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    std::string cache;                   // Directory of the archives (work_cache.h).
+    std::string cache;                   // Directory of the cached archives (work_cache.h).
     std::uint64_t max_cache_bytes = std::uint64_t{4} << 30;
     std::function<void(const NodeWant&)> ask;  // As in WorkCache::Options.
-    // For a file system that does not answer.
+    // Time limit for a file system that does not answer.
     absl::Duration look_limit = absl::Seconds(30);
   };
-  // The spec with the directories of this host. An error names the directory, the node and the next
-  // step. Cancelled: Cancel() was called.
+  // Gets the spec with the directories of this host. An error names the directory, the node and the
+  // next step; Cancelled after Cancel().
   using Done = std::function<void(absl::StatusOr<ShimSpec>)>;
 
   explicit AttemptFiles(Options options);
-  // Waits some seconds for what is being unpacked, and gives it up.
+  // Cancels all work, and waits some seconds for an archive that is being unpacked.
   ~AttemptFiles();
   AttemptFiles(const AttemptFiles&) = delete;
   AttemptFiles& operator=(const AttemptFiles&) = delete;
 
-  // `folder`: the attempt's own; made if it is to have files. Calls `done` once, never from within
-  // this call; nothing writes to the folder any more then. (Unless this is destroyed before.)
+  // Prepares the files of an attempt in its own `folder`, which is created if it is to have files.
+  // Calls `done` once, after the call has returned, unless this object is destroyed first; after
+  // that nothing writes to the folder.
   void Prepare(const std::string& key, const std::string& folder, const NodeFiles& files,
                const ShimSpec& spec, Done done);
   void Cancel(const std::string& key);
@@ -63,7 +62,8 @@ class AttemptFiles {
   void OnConnected();
   void OnPiece(const NodeOrder& order);
   void OnList(const FileListAnswer& list);
-  // A file of a run directory that later attempts may start from: it need not come again.
+  // Caches a file of a run directory from which later attempts may start, so that it is not
+  // transferred again.
   void Remember(const std::string& path, const FileList::File& file);
 
  private:
@@ -72,7 +72,7 @@ class AttemptFiles {
 
   static Seen Look(const NodeFiles& files, const ShimSpec& spec);
   Item* Find(const std::string& key, std::uint64_t number);
-  // Calls `then` with the item if it is still there, after `body` has run on a thread.
+  // Runs `body` on a thread, and then calls `then` with the item, if it still exists.
   template <typename Result>
   void OnThread(const std::string& key, std::function<Result()> body,
                 std::function<void(Item*, Result)> then);
@@ -82,7 +82,7 @@ class AttemptFiles {
   void OnMade(const std::string& key, Item* item, const absl::Status& made);
   void FetchCheckpoint(const std::string& key, Item* item);
   void OnReady(const std::string& key, Item* item);
-  // The end of the item, soon.
+  // Ends the item, and posts the call of its `done`.
   void Finish(const std::string& key, Item* item, absl::StatusOr<ShimSpec> result);
 
   const Options options_;
@@ -92,8 +92,8 @@ class AttemptFiles {
   std::uint64_t last_number_ = 0;
 };
 
-// Tells both places of the run directory of an attempt that was prepared in this folder, now or by
-// an earlier process. Nothing: its run directory is the launcher's, or it has none.
+// Returns both paths of the run directory of an attempt that was prepared in this folder, now or by
+// an earlier process. nullopt if its run directory is the launcher's own, or it has none.
 std::optional<RunPlaces> RunPlacesOf(const std::string& folder);
 
 }  // namespace launcher

@@ -1,5 +1,5 @@
-// Always true: a connection takes lines of its shim only while none is held, so lines reach the
-// trainer in their order; nothing is written to a shim but what the trainer has said.
+// Always true: a connection takes lines of its shim only while it holds none, so that lines reach
+// the trainer in their order. Only answers of the trainer are written to a shim.
 
 #include "launcher/node/files/checkpoint_relay.h"
 
@@ -33,12 +33,13 @@
 namespace launcher {
 namespace {
 
-constexpr int kWaiting = 256;  // Connections of shims that are not taken yet.
+constexpr int kWaiting = 256;  // Backlog of connections of shims.
 constexpr std::size_t kReadBytes = 64 << 10;
-// Beyond it the other side is not read from.
+// Back-pressure: with more unsent bytes, the other side is not read.
 constexpr std::size_t kMaxOut = 1 << 20;
-constexpr std::size_t kMaxAnswer = 17 << 20;  // As a shim takes, and its number.
-// Saves of an attempt that are not answered: a shim sends no more lines.
+// The limit of a shim, with room for the number of the answer.
+constexpr std::size_t kMaxAnswer = 17 << 20;
+// Unanswered saves of an attempt: a shim sends no more lines without answers.
 constexpr std::size_t kMaxSaves = 64;
 constexpr std::string_view kCheckpoint = "checkpoint_";
 constexpr std::string_view kTemporary = "checkpoint_tmp";
@@ -49,19 +50,20 @@ std::string LastName(const std::string& path) { return path.substr(path.rfind('/
 struct End {
   runtime::UniqueFd fd;
   runtime::EventLoop::WatchId read_watch = 0, write_watch = 0;
-  std::string in;            // The beginning of a line.
-  std::size_t searched = 0;  // Bytes of it that hold no newline.
+  std::string in;            // An incomplete line.
+  std::size_t searched = 0;  // Bytes of `in` known to contain no newline.
   std::string out;
 };
 
 struct Save {
-  std::string path;  // Below the run directory.
+  std::string path;  // Path below the run directory.
   FileList files;
 };
 
 struct Known {
   CheckpointRelay::Attempt attempt;
-  std::map<std::uint64_t, Save> saves;  // By the line: sent to the trainer, and not answered.
+  // By the number of the line, which was sent to the trainer and is unanswered.
+  std::map<std::uint64_t, Save> saves;
   std::shared_ptr<const SentFiles::Known> files = std::make_shared<SentFiles::Known>();
   std::deque<std::string> local;  // Committed checkpoints on the node, the oldest first.
 };
@@ -69,7 +71,7 @@ struct Known {
 struct Held {
   std::uint64_t number = 0;
   std::string text;  // The line without its number.
-  std::string path;  // Below the run directory.
+  std::string path;  // Path below the run directory.
 };
 
 struct Connection {
@@ -98,7 +100,7 @@ class CheckpointRelay::Impl {
 
   void Add(Attempt attempt) {
     Known known;
-    // (A worker that was killed has left them.)
+    // (Finds the checkpoints that an earlier worker has left.)
     std::error_code error;
     for (std::filesystem::directory_iterator entry(attempt.run.node, error), end;
          !error && entry != end; entry.increment(error)) {
@@ -154,7 +156,7 @@ class CheckpointRelay::Impl {
     options_.loop->Unwatch(std::exchange(end->write_watch, 0));
   }
 
-  // The shim connects again, and sends what has no answer.
+  // Closes a connection; the shim reconnects, and resends its unanswered lines.
   void Close(Id id) {
     const auto found = connections_.find(id);
     if (found == connections_.end()) return;
@@ -253,7 +255,8 @@ class CheckpointRelay::Impl {
     }
   }
 
-  // False: no attempt has this nonce, or the trainer is not there. The shim tries again.
+  // Handles a greeting. Returns false if no attempt has this nonce or the trainer does not listen;
+  // the shim then tries again.
   bool Greet(Id id, const std::string& line) {
     Connection& connection = connections_.at(id);
     const auto nonce = runtime::NonceOfGreeting(line);
@@ -269,7 +272,7 @@ class CheckpointRelay::Impl {
         connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
       return false;
     }
-    // A second connection of an attempt takes the place of the first.
+    // A second connection of an attempt replaces the first.
     std::vector<Id> others;
     for (const auto& [other, earlier] : connections_) {
       if (other != id && earlier.key == connection.key) others.push_back(other);
@@ -301,8 +304,8 @@ class CheckpointRelay::Impl {
     connections_.at(id).trainer.out.append(line).append("\n");
   }
 
-  // The path below the run directory if the directory has to be copied: not a checkpoint that was
-  // committed, and not the start.
+  // Returns the path below the run directory if the directory must be copied: unless it is a
+  // committed checkpoint or the one that the attempt started from.
   static std::optional<std::string> BelowRun(const Attempt& attempt, const std::string& path) {
     const std::string& run = attempt.run.node;
     std::string below = path;
@@ -340,7 +343,7 @@ class CheckpointRelay::Impl {
     const RunPlaces& run = attempt->second.attempt.run;
     const std::string there = absl::StrCat(run.launcher, "/", held.path);
     std::string text = WithSavedPath(held.text, there);
-    // (Gone: the trainer knows whether this line was taken before.)
+    // (The directory is gone: the trainer knows whether it has accepted this line before.)
     const bool is_gone = absl::IsNotFound(sent.status());
     if (!sent.ok() && !is_gone) {
       LOG(WARNING) << "cannot copy " << run.node << "/" << held.path << ": " << sent.status();
@@ -348,7 +351,7 @@ class CheckpointRelay::Impl {
                         absl::StrCat("cannot copy the checkpoint to the machine of the yard: ",
                                      sent.status().message()));
     }
-    // The trainer removes its directory, too.
+    // The trainer removes its directory, so the node removes its own.
     const bool is_given_up = !sent.ok() && !is_gone && held.path.starts_with(kTemporary);
     if (is_given_up) RemoveSoon(absl::StrCat(run.node, "/", held.path));
     auto& saves = attempt->second.saves;
@@ -390,7 +393,7 @@ class CheckpointRelay::Impl {
     const AnswerAtNode answer = AnswerFor(known.attempt.run, parsed->text);
     if (!answer.directory.empty() && mkdir(answer.directory.c_str(), 0700) != 0 &&
         errno != EEXIST) {
-      // (The program finds it missing as it writes.)
+      // (Only logged: the program notices the missing directory when it writes.)
       LOG(WARNING) << "cannot make " << answer.directory << ": " << strerror(errno);
     }
     const auto save = known.saves.extract(parsed->number);
@@ -398,7 +401,7 @@ class CheckpointRelay::Impl {
     runtime::AppendRelayAnswer(parsed->number, answer.text, out);
   }
 
-  // The checkpoint has its name here, too.
+  // Renames the directory of a committed checkpoint on the node, as the trainer did.
   void Keep(Known* known, const Save& save, const std::string& path) {
     const std::string& run = known->attempt.run.node;
     if (!save.path.starts_with(kTemporary) || path != absl::StrCat(run, "/", LastName(path))) {
@@ -422,7 +425,7 @@ class CheckpointRelay::Impl {
     }
   }
 
-  // Gives the directory another name at once, and removes it on a thread.
+  // Renames the directory at once, and removes it on a thread.
   void RemoveSoon(const std::string& path) {
     const std::string old = absl::StrCat(path.substr(0, path.rfind('/')), "/.yard-old-",
                                          ++last_removed_, "-", getpid());

@@ -15,41 +15,45 @@
 
 namespace launcher {
 
-// Stands between the shims of a node and the trainer, for attempts whose run directory is not the
-// launcher's: lines and answers pass in their order, with the paths of either side
-// (report_paths.h). A line that saves a checkpoint is passed on once the directory that it names is
-// at the launcher (sent_files.h), and so are the lines behind it; meanwhile the trainer is told
-// that the program lives. The relay answers nothing itself: a line that was not answered is sent
-// again by its shim, over the death of this process too, and what was copied is not copied again.
+// A relay between the shims of a node and the trainer, for attempts whose run directory is not the
+// launcher's: passes on lines and answers in their order, and translates their paths
+// (report_paths.h). A line that saves a checkpoint is passed on once the directory in it was copied
+// to the launcher (sent_files.h), and the lines after it wait; meanwhile the relay sends heartbeats
+// to the trainer. The relay answers no lines itself: a shim resends unanswered lines, even after
+// the death of this process, and copied files are not copied again.
 //
-// A directory of a checkpoint that was committed gets its name on the node, too; the two newest
-// stay there. On the loop's thread.
+// The directory of a committed checkpoint is renamed on the node, too; the two newest are kept
+// there. Use on the loop's thread.
 class CheckpointRelay {
  public:
   static constexpr std::size_t kLocalCheckpoints = 2;
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    std::string socket_path;             // Where the shims connect; one that is there is replaced.
+    // Path of the socket for shims; an existing socket is replaced.
+    std::string socket_path;
     std::string trainer_socket;
     SentFiles* files = nullptr;  // Not owned; outlives this.
-    // A checkpoint of this directory is committed; its files may be kept for later starts.
+    // Called when a checkpoint of this directory is committed; its files may be cached for later
+    // starts.
     std::function<void(const std::string& run_directory, const FileList& files)> on_committed = {};
     absl::Duration beat = absl::Seconds(2);
   };
+  // An attempt whose reports the relay passes on.
   struct Attempt {
     std::string key;
     std::string nonce;
     RunPlaces run;
-    std::string start;  // The directory on the node that it starts from; empty: none.
+    // The directory on the node from which it starts; empty if it starts from no checkpoint.
+    std::string start;
   };
-  // InvalidArgument: the path is too long for a socket.
+  // Starts the relay. InvalidArgument if a path is too long for a socket.
   static absl::StatusOr<std::unique_ptr<CheckpointRelay>> Listen(Options options);
   ~CheckpointRelay();
   CheckpointRelay(const CheckpointRelay&) = delete;
   CheckpointRelay& operator=(const CheckpointRelay&) = delete;
 
   void Add(Attempt attempt);
-  // Its connections end.
+  // Removes an attempt and closes its connections.
   void Remove(const std::string& key);
 
  private:

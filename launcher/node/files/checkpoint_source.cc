@@ -18,9 +18,9 @@
 namespace launcher {
 namespace {
 
-// Always true: a file system may hang for as long as it likes, so the loop touches no file. At most
-// one thread reads; it uses what it was given alone, and is left to itself if nobody waits any
-// more.
+// Always true: the loop's thread accesses no file, because a file system may hang indefinitely. At
+// most one thread reads; it uses only its arguments, and is abandoned if its result is no longer
+// needed.
 
 NodeOrder ReadPiece(const std::string& run_directory, const std::string& path, NodeOrder piece) {
   const runtime::UniqueFd file = OpenInRun(run_directory, path, O_RDONLY | O_NONBLOCK);

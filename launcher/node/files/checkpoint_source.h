@@ -17,17 +17,18 @@
 
 namespace launcher {
 
-// The launcher's side of a checkpoint that an attempt on another host starts from: the list of its
-// files, and the files piece by piece, each named by its hash. It is hashed once, when the node
-// asks first; a launcher that is started meanwhile does so again. All files are read on a thread,
-// as their file system may hang. On the loop's thread.
+// The launcher's side of the transfer of a checkpoint from which an attempt on another host starts:
+// provides the list of its files, and the files piece by piece, each identified by its hash. The
+// checkpoint is hashed once, at the node's first request (again after a restart of the launcher).
+// All files are read on a separate thread, since their file system may hang. Use on the loop's
+// thread.
 class CheckpointSource {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
     std::string attempt;                 // Its key.
     std::string run_directory;
-    std::string checkpoint;  // Below the run directory: a directory or a file.
+    std::string checkpoint;  // Path below the run directory of a directory or a file.
     std::function<void(const FileListAnswer&)> send_list;
     std::function<void(const NodeOrder&)> send_piece;
   };
@@ -36,12 +37,14 @@ class CheckpointSource {
   CheckpointSource(const CheckpointSource&) = delete;
   CheckpointSource& operator=(const CheckpointSource&) = delete;
 
-  // Answers a question of the node, soon. The last one counts while files are being read.
+  // Answers a request of the node later. If several arrive while files are being read, only the
+  // last is answered.
   void Take(const NodeWant& want);
 
  private:
   void Next();
-  // `Result read()` runs on a thread; `take(result)` on the loop, if this still lives.
+  // Runs `Result read()` on a thread, and then `take(result)` on the loop, if this object still
+  // exists.
   template <typename Read, typename Take>
   void OnThread(Read read, Take take);
   void ReadList();
@@ -55,9 +58,9 @@ class CheckpointSource {
 
   std::unique_ptr<runtime::Thread> thread_;
   bool is_busy_ = false, is_read_ = false;
-  std::optional<NodeWant> want_;  // The last question that was not begun.
+  std::optional<NodeWant> want_;  // The last request that was not started.
   std::string list_, list_hash_;
-  std::map<std::string, std::string> paths_;  // By their hashes.
+  std::map<std::string, std::string> paths_;  // By hash.
 };
 
 }  // namespace launcher

@@ -10,15 +10,15 @@
 
 namespace launcher {
 
-// The beginning of a file, as it was read.
+// The size and the hash of the part of a file that was read.
 struct HashedFile {
   std::uint64_t size = 0;  // Bytes.
   std::string sha256;
 };
 
-// Hashes the first `limit` bytes of a file, or all of it if it has fewer; its offset stays.
-// Cancelled: `gives_up` has become true; Unavailable: it cannot be read. Blocks for the disk; any
-// thread.
+// Hashes the first `limit` bytes of a file, or all of it if it has fewer, without moving its
+// offset. Cancelled if `gives_up` has become true; Unavailable if it cannot be read. Blocks on the
+// disk. Thread-safe.
 absl::StatusOr<HashedFile> HashFile(
     int fd, const std::atomic<bool>& gives_up,
     std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());

@@ -27,7 +27,7 @@ LoopFixture::LoopFixture() : folder_(NewFolder()) {}
 LoopFixture::~LoopFixture() {
   loop_->Stop();
   thread_.Join();
-  // (A thread of what was tested may remove files at the same time.)
+  // (A thread of the tested object may be removing files.)
   std::error_code error;
   do {
     std::filesystem::remove_all(folder_, error);

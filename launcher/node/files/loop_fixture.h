@@ -12,8 +12,9 @@
 
 namespace launcher {
 
-// A test with a loop on a thread of its own, and a folder of its own, which is removed at the end.
-// A test destroys its objects that live on the loop there: with OnLoop(), in its destructor.
+// A test with a loop on a separate thread, and with its own folder, which is removed at the end. A
+// test must destroy the objects that live on the loop on its thread: with OnLoop(), in the
+// destructor of the test.
 class LoopFixture : public testing::Test {
  protected:
   LoopFixture();
@@ -21,13 +22,13 @@ class LoopFixture : public testing::Test {
 
   // Runs `body` on the loop's thread, and waits for it.
   void OnLoop(const std::function<void()>& body);
-  // Waits until `holds` is true, which is called with mutex_ held: after each signal of changed_,
-  // and every few milliseconds, for a file.
+  // Waits until `holds` returns true. It is called with mutex_ held: after each signal of changed_,
+  // and every few milliseconds, for conditions about files.
   void Await(const std::function<bool()>& holds);
 
-  // Writes a file, and makes the directories above it.
+  // Writes a file, and creates its parent directories.
   static void Put(const std::string& path, const std::string& content);
-  // The content of a file; "missing" if it cannot be read.
+  // Returns the content of a file; "missing" if it cannot be read.
   static std::string Get(const std::string& path);
 
   const std::string folder_;
@@ -36,7 +37,8 @@ class LoopFixture : public testing::Test {
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
 
  private:
-  runtime::Thread thread_{"loop", [this] { loop_->Run(); }};  // Last: it uses the others.
+  // The last field, since the thread uses the others.
+  runtime::Thread thread_{"loop", [this] { loop_->Run(); }};
 };
 
 }  // namespace launcher

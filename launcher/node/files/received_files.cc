@@ -1,5 +1,5 @@
-// Always true: the Writer is the thread's alone, which runs while parts are waiting; a file is
-// whole only after its bytes were hashed here.
+// Always true: only the thread, which runs while parts are waiting, uses the Writer. A file counts
+// as complete only after its bytes were hashed here.
 
 #include "launcher/node/files/received_files.h"
 
@@ -35,7 +35,7 @@ namespace {
 
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
 constexpr std::size_t kPiece = 256 << 10;
-constexpr std::size_t kMaxTransfers = 16;  // Directories that are known at the same time.
+constexpr std::size_t kMaxTransfers = 16;  // Maximum number of directories that are being received.
 constexpr std::string_view kCheckpoint = "checkpoint_";
 constexpr std::string_view kTemporary = "checkpoint_tmp";
 constexpr std::size_t kTemporaryDigits = 6;
@@ -43,13 +43,13 @@ constexpr std::size_t kTemporaryDigits = 6;
 constexpr std::string_view kTrainersFiles[] = {".is_checkpoint", ".temp_marker", ".metadata.json",
                                                ".manifest.json"};
 
-// Files of the trainer in a run directory, and ends of the names of others.
+// Files of the trainer in a run directory, and suffixes of the names of others.
 constexpr std::string_view kTrainersRunFiles[] = {
     "params.json",  "provenance.json", "uncommitted.diff", "annotations.json",
     "outcome.json", "result.json",     "progress.csv",     "error.txt"};
 constexpr std::string_view kOutputEnds[] = {".stdout", ".stderr"};
 constexpr char kPart[] = ".yard-part-";
-constexpr std::size_t kMaxGrowing = 10'000;  // Files that only grow.
+constexpr std::size_t kMaxGrowing = 10'000;  // Maximum number of files that only grow.
 
 bool IsTrainers(std::string_view path) {
   if (path.starts_with(kCheckpoint) || path.starts_with(".yard")) return true;
@@ -70,7 +70,7 @@ bool IsTemporaryName(std::string_view name) {
          });
 }
 
-// The thread's part.
+// Writes the parts; used only by the thread.
 class Writer {
  public:
   Writer(std::string run_directory, const std::atomic<bool>& gives_up)
@@ -116,7 +116,7 @@ class Writer {
     answer_.error = std::move(why);
     return As(FileAnswer::Kind::kFailed);
   }
-  // After a call of the system has failed.
+  // Returns the answer after a system call has failed.
   FileAnswer FailAt(const char* verb, const std::string& path) {
     if (errno == ENOSPC || errno == EDQUOT) return As(FileAnswer::Kind::kLater);
     return Fail(absl::StrCat("cannot ", verb, " ", run_directory_, "/", path, ": ", Why()));
@@ -130,7 +130,7 @@ class Writer {
     return absl::StrCat("there are more than ", kMaxTreeFiles, " files and directories, up to ",
                         part.path);
   }
-  // Notes that the path belongs to its directory. False: there are too many.
+  // Records that the path belongs to its directory. Returns false if there are too many.
   bool Know(const FilePart& part) {
     if (!known_.contains(part.transfer) && known_.size() >= kMaxTransfers) {
       known_.erase(known_.begin());
@@ -140,7 +140,7 @@ class Writer {
     return paths.size() <= kMaxTreeFiles;
   }
 
-  // Makes the directory at `path` and those above it, as open to others as the run directory is.
+  // Creates the directory at `path` and its parents, with the permissions of the run directory.
   bool MakeDirectory(std::string_view path) {
     struct stat about = {};
     if (stat(run_directory_.c_str(), &about) != 0) return false;
@@ -201,12 +201,12 @@ class Writer {
   FileAnswer Finish(const FilePart& part) {
     File file = *std::exchange(file_, std::nullopt);
     if (file.hash.Finish() == part.sha256) return Has(part.size, /*is_whole=*/true);
-    // It was changed while it was read, or this is another file of before.
+    // The file was changed while it was read, or an older file was here.
     if (ftruncate(file.fd.get(), 0) != 0) return FailAt("empty", part.path);
     return Has(0, /*is_whole=*/false);
   }
 
-  // Opens the file and hashes what it has. An answer if that cannot be done.
+  // Opens the file and hashes its present content. Returns an answer on failure.
   std::optional<FileAnswer> Open(const FilePart& part) {
     file_.reset();
     if (!MakeParent(part.path)) return FailAt("make the directory of", part.path);
@@ -225,7 +225,7 @@ class Writer {
     }
     file_ = std::move(file);
     if (about.st_size > 0) return HashWhatIsThere();
-    // (A part with bytes comes after the like file was found to be another one.)
+    // (The node sends a part with bytes after the `like` file turned out to be different.)
     return part.like.empty() || !part.bytes.empty() ? std::nullopt : CopyFrom(part);
   }
 
@@ -242,7 +242,7 @@ class Writer {
     }
   }
 
-  // A file that is said to have the same content: it is copied, and its hash tells whether it has.
+  // Copies a file that may have the same content; its hash shows whether it has.
   std::optional<FileAnswer> CopyFrom(const FilePart& part) {
     const runtime::UniqueFd like = OpenInRun(run_directory_, part.like, O_RDONLY | O_NONBLOCK);
     struct stat about = {};
@@ -278,7 +278,7 @@ class Writer {
     return true;
   }
 
-  // --- Files that come one by one.
+  // --- Files outside of checkpoints.
 
   FileAnswer TakeWhole(const FilePart& part) {
     if (part.bytes.empty() && HasItAlready(part)) return Has(part.size, /*is_whole=*/true);
@@ -364,7 +364,7 @@ class Writer {
     return Has(0, /*is_whole=*/true);
   }
 
-  // Removes files that an earlier try of the node has left, or that the program has removed since.
+  // Removes files that an earlier try of the node has left or that the program has removed since.
   std::optional<FileAnswer> RemoveOthers(const std::string& directory,
                                          const std::set<std::string>& known) {
     if (!OpenInRun(run_directory_, directory, O_PATH | O_DIRECTORY).valid()) {
@@ -395,8 +395,8 @@ class Writer {
   const std::atomic<bool>& gives_up_;
   FileAnswer answer_;
   std::optional<File> file_;       // The file that is being written.
-  std::set<std::string> growing_;  // Files known to be the beginning of the node's.
-  // By their transfers: paths that are here.
+  std::set<std::string> growing_;  // Files whose bytes are known to be the beginning of the node's.
+  // The received paths, by transfer.
   std::map<std::uint64_t, std::set<std::string>> known_;
 };
 
@@ -404,11 +404,11 @@ class Writer {
 
 struct ReceivedFiles::Shared {
   explicit Shared(std::string run_directory) : writer(std::move(run_directory), gives_up) {}
-  // Nothing: the thread ends.
+  // Returns the next part to write; nullopt if the thread is to end.
   std::optional<FilePart> Next();
 
   std::atomic<bool> gives_up = false;
-  Writer writer;  // The thread's alone.
+  Writer writer;  // Used only by the thread.
   runtime::Mutex mutex;
   std::deque<FilePart> waiting ABSL_GUARDED_BY(mutex);
   bool is_running ABSL_GUARDED_BY(mutex) = false;

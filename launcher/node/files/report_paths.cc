@@ -11,7 +11,7 @@ namespace {
 
 using runtime::JsonValue;
 
-// More than a trainer writes into one answer: the configuration has at most 20,000 values.
+// Larger than any answer of the trainer: a configuration has at most 20,000 values.
 constexpr runtime::JsonOptions kLargest = {.depth = 64, .values = 1'000'000};
 
 bool Has(std::string_view text, std::string_view word) { return text.find(word) != text.npos; }
@@ -22,10 +22,10 @@ std::string Moved(const std::string& from, const std::string& to, const std::str
   return path == from || is_below ? to + path.substr(from.size()) : path;
 }
 
-// A string member at the top of a line.
+// A top-level string member of a line.
 struct Member {
   std::string value;
-  std::size_t begin = 0, size = 0;  // As written, with its quotes.
+  std::size_t begin = 0, size = 0;  // Its position in the line, including its quotes.
 };
 
 std::optional<Member> StringMember(std::string_view line, const JsonValue& object,

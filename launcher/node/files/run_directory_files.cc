@@ -25,7 +25,7 @@ absl::Status Failed(const char* verb, const std::string& path) {
   return absl::UnavailableError(absl::StrCat("cannot ", verb, " ", path, ": ", strerror(errno)));
 }
 
-// One reading of a tree.
+// Reads one tree.
 class Reader {
  public:
   Reader(const std::string& run_directory, const std::atomic<bool>& gives_up)
@@ -80,7 +80,7 @@ class Reader {
     while (const dirent* const entry = readdir(directory.get())) {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
-      if (names.size() > kMaxTreeFiles) break;  // (Counted below.)
+      if (names.size() > kMaxTreeFiles) break;  // (The error is reported below.)
     }
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {

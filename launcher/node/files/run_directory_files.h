@@ -12,17 +12,17 @@
 
 namespace launcher {
 
-// Files below a run directory, of which nothing is reached through a symbolic link. All functions
-// block for the disk; any thread.
+// Access to files below a run directory that never follows a symbolic link. All functions block on
+// the disk; any thread may call them.
 
-// Opens what `path` (IsRunPath()) names below the run directory. Invalid, with errno: it is not
-// there (ENOENT), or is reached through a link (ELOOP, ENOTDIR).
+// Opens `path` (IsRunPath()) below the run directory. Returns an invalid descriptor, with errno
+// set, on failure: ENOENT if it does not exist, ELOOP or ENOTDIR if the path contains a link.
 runtime::UniqueFd OpenInRun(const std::string& run_directory, const std::string& path, int flags,
                             mode_t mode = 0600);
 
-// Reads all that is below the directory (or the file) `path`. NotFound if it is not there;
-// InvalidArgument, with the path, for a symbolic link, a special file, a name that is too long and
-// more than kMaxTreeFiles; Cancelled if `gives_up` becomes true.
+// Lists and hashes everything below the directory (or the file) `path`. NotFound if it does not
+// exist; InvalidArgument, with the path, for a symbolic link, a special file, a name that is too
+// long, or more than kMaxTreeFiles; Cancelled if `gives_up` becomes true.
 absl::StatusOr<FileList> ReadTree(const std::string& run_directory, const std::string& path,
                                   const std::atomic<bool>& gives_up);
 

@@ -1,5 +1,5 @@
-// Always true: an attempt is in exactly one of these states: its timer runs, a thread of its own
-// works, it waits for its turn to send, or a part is not answered.
+// Always true: an attempt is in exactly one of these states: its timer is set, its thread works, it
+// waits for its turn to send, or it has an unanswered part.
 
 #include "launcher/node/files/run_files_sender.h"
 
@@ -31,7 +31,8 @@ namespace launcher {
 namespace {
 
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
-// A file that changes while it is sent is sent so often at the end, and so is a beginning proved.
+// Number of tries to send a file that changes meanwhile, after the end of the attempt, and to
+// compare the beginning of a file.
 constexpr int kTries = 5;
 
 struct Looks {
@@ -41,10 +42,10 @@ struct Looks {
   bool operator==(const Looks&) const = default;
 };
 
-// One look at a run directory.
+// The result of one scan of a run directory.
 struct Seen {
   std::map<std::string, Looks> files;
-  std::string problem;  // The first.
+  std::string problem;  // The first problem found.
 };
 
 bool IsEventFile(std::string_view path) {
@@ -67,7 +68,7 @@ class Look {
     if (seen_.problem.empty()) seen_.problem = absl::StrCat(path, " ", why);
   }
 
-  // Files of the yard itself, and checkpoints.
+  // True for files of the yard itself, and for checkpoints.
   static bool IsPassedOver(const std::string& path) {
     return path.starts_with("checkpoint_") || path.starts_with(".yard") || path == "params.json";
   }
@@ -76,7 +77,7 @@ class Look {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(
         fd.valid() ? fdopendir(dup(fd.get())) : nullptr, closedir);
     if (directory == nullptr) {
-      // (A directory may go while it is looked at.)
+      // (The directory may be removed during the scan.)
       if (errno != ENOENT) Problem(path, absl::StrCat("cannot be read: ", strerror(errno)));
       return;
     }
@@ -118,7 +119,7 @@ class Look {
   Seen seen_;
 };
 
-// Hashes the first `limit` bytes of a file; its hash is empty if it cannot be read.
+// Hashes the first `limit` bytes of a file; the hash is empty if the file cannot be read.
 HashedFile HashOf(const std::string& run_directory, const std::string& path, std::uint64_t limit,
                   const std::atomic<bool>& gives_up) {
   const runtime::UniqueFd fd = OpenInRun(run_directory, path, O_RDONLY | O_NONBLOCK);
@@ -130,7 +131,7 @@ struct File {
   Looks sent;  // How the file looked when it was sent whole.
   bool was_sent = false;
   std::uint64_t there = 0;  // Bytes of an event file at the launcher.
-  bool is_proved = false;   // They are the beginning of this file.
+  bool is_proved = false;   // Those bytes are known to be the beginning of this file.
   bool has_failed = false;
   int tries = 0;
 };
@@ -140,11 +141,11 @@ struct Item {
   std::map<std::string, File> files;
   std::deque<std::string> queue;  // Files to send; the first one is being sent.
   bool has_turn = false, waits_for_turn = false;
-  bool is_working = false;  // A look, a thread or a send is under way.
-  bool is_last = false;     // The look of the end has begun.
+  bool is_working = false;  // A scan, a thread or a transfer is under way.
+  bool is_last = false;     // The scan after the attempt's end has begun.
   std::function<void(const std::string&)> done;
   std::string problem;
-  // The part that is not answered; 0: none.
+  // The number of the unanswered part; 0 if all are answered.
   std::uint64_t number = 0;
   FilePart part;
   runtime::Timer timer = {};
@@ -217,7 +218,7 @@ class RunFilesSender::Impl {
   }
 
  private:
-  // Calls `then` with the item after `body` has run on a thread, if it is still there.
+  // Runs `body` on a thread, and then calls `then` with the item, if it still exists.
   template <typename Result>
   void OnThread(const std::string& key,
                 std::function<Result(const std::atomic<bool>& gives_up)> body,
@@ -234,7 +235,7 @@ class RunFilesSender::Impl {
         });
   }
 
-  // --- Looks.
+  // --- Scans.
 
   void LookAfter(const std::string& key, absl::Duration pause) {
     Item* const item = items_.at(key).get();
@@ -344,7 +345,7 @@ class RunFilesSender::Impl {
     NextFile(key, item);
   }
 
-  // Reads the bytes at the offset of the part. False if the file has no more.
+  // Reads the bytes at the part's offset. Returns false if the file has no more.
   static bool FillIn(Item* item, std::uint64_t end) {
     FilePart& part = item->part;
     const runtime::UniqueFd fd = OpenInRun(item->run_directory, part.path, O_RDONLY | O_NONBLOCK);
@@ -378,13 +379,13 @@ class RunFilesSender::Impl {
       file.sent = file.looks;
       return NextFile(key, item);
     }
-    // It was changed since it was hashed, or on the way.
+    // The file was changed after it was hashed, or while it was sent.
     const bool is_again = answer.offset == 0 && !item->part.bytes.empty();
     item->part.offset = answer.offset;
     if (!is_again && FillIn(item, item->part.size)) return SendPart(key, item);
     if (++file.tries >= kTries) return FailFile(key, "it changes while it is copied");
     if (item->is_last) return SendFirst(key);
-    NextFile(key, item);  // (The next look sees it.)
+    NextFile(key, item);  // (The next scan finds it again.)
   }
 
   void SendEventBytes(const std::string& key, Item* item, const std::string& path) {
@@ -396,7 +397,7 @@ class RunFilesSender::Impl {
     SendPart(key, item);
   }
 
-  // The launcher has so many bytes of the file.
+  // Handles an answer: the launcher has `there` bytes of the file.
   void OnEventBytes(const std::string& key, Item* item, const std::string& path, File& file,
                     std::uint64_t there) {
     const bool is_taken = !item->part.bytes.empty() && there == item->part.size;
@@ -407,7 +408,8 @@ class RunFilesSender::Impl {
       if (!is_taken && ++file.tries >= kTries) return FailFile(key, "the launcher takes no bytes");
       return SendEventBytes(key, item, path);
     }
-    // Bytes of another launcher's life, or another worker's: they have to be those of this file.
+    // The bytes were sent by an earlier worker or to an earlier launcher: checks that they are
+    // those of this file.
     file.is_proved = false;
     if (++file.tries >= kTries || there > file.looks.size) {
       return FailFile(key, "a longer file of that name is there already");
@@ -437,9 +439,9 @@ class RunFilesSender::Impl {
   std::map<std::string, std::unique_ptr<Item>> items_;
   std::deque<std::string> turns_;
   std::size_t active_ = 0;
-  // It begins where no earlier process did: answers to that may still be on their way.
+  // Starts at a random number, since answers to an earlier process may still arrive.
   std::uint64_t last_number_ = std::random_device()();
-  std::string last_problem_;  // Logged.
+  std::string last_problem_;  // The last problem that was logged.
 };
 
 RunFilesSender::RunFilesSender(Options options)

@@ -13,18 +13,19 @@
 
 namespace launcher {
 
-// Brings the files that programs write into their run directories on a node to the launcher, but
-// for checkpoints, which travel with their reports (checkpoint_relay.h). Each directory is looked
-// at every few seconds:
+// Copies the files that programs write into their run directories on a node to the launcher, except
+// checkpoints, which are copied with their reports (checkpoint_relay.h). Each directory is scanned
+// every few seconds:
 //
-// - An event file (`tfevents` in its name) only grows: the new bytes are sent as they come.
-// - Another file is sent whole once it has not changed from one look to the next, and takes the
-//   place of the one with its name.
+// - An event file (`tfevents` in its name) only grows: new bytes are sent as they are written.
+// - Another file is sent as a whole once it has not changed between two scans, and replaces the one
+//   with its name.
 //
-// When the attempt has ended all that is missing is sent. A file that cannot be sent is logged, and
-// told at the end: a symbolic link, a special file, more than kMaxFiles, a file over kMaxBytes, a
-// name of the trainer's. Nothing is kept over a kill of this process: the launcher says what it
-// has. On the loop's thread; files are looked for and hashed on threads.
+// After the end of the attempt everything that is missing is sent. A file that cannot be sent is
+// logged, and reported at the end: a symbolic link, a special file, a file beyond kMaxFiles, a file
+// over kMaxBytes, a file with a name of the trainer's. No state survives a kill of this process:
+// the launcher reports what it has. Use on the loop's thread; files are scanned and hashed on
+// separate threads.
 class RunFilesSender {
  public:
   static constexpr std::size_t kMaxFiles = 10'000;                    // In an attempt.
@@ -32,23 +33,24 @@ class RunFilesSender {
   static constexpr std::size_t kMaxActive = 4;  // Attempts whose files are sent at the same time.
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    // Says it to the launcher. It may be lost: OnConnected() says it again, and a timer does.
+    // Sends a part to the launcher. It may be lost: OnConnected() and a timer repeat it.
     std::function<void(const FilePart&)> send;
     absl::Duration look_every = absl::Seconds(3);
     absl::Duration ask_again = absl::Seconds(30);
     absl::Duration no_room_pause = absl::Seconds(1);
   };
   explicit RunFilesSender(Options options);
-  // Waits some seconds for what is being read.
+  // Waits some seconds for reads in progress.
   ~RunFilesSender();
   RunFilesSender(const RunFilesSender&) = delete;
   RunFilesSender& operator=(const RunFilesSender&) = delete;
 
   void Add(const std::string& attempt, const std::string& run_directory);
-  // The program writes no more. Calls `done` once, never from within this call: all files are at
-  // the launcher, or `problem` says which one is not, and why. At once if the attempt is unknown.
+  // Called when the program has ended. Calls `done` once, after this call has returned, when the
+  // launcher has all files, or `problem` names one that it does not have, and why. Without delay if
+  // the attempt is unknown.
   void Finish(const std::string& attempt, std::function<void(const std::string& problem)> done);
-  // Its `done` is not called any more.
+  // Forgets the attempt; its `done` is no longer called.
   void Remove(const std::string& attempt);
 
   void OnConnected();

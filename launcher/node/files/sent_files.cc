@@ -1,5 +1,5 @@
-// Always true: a transfer in active_ has exactly one of these: a thread that hashes, a part that is
-// not answered, or a posted end; the others wait in waiting_.
+// Always true: an active transfer has exactly one of these: a thread that hashes, an unanswered
+// part, or a posted end. All other transfers are in waiting_.
 
 #include "launcher/node/files/sent_files.h"
 
@@ -26,7 +26,7 @@ namespace launcher {
 namespace {
 
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
-// A file that comes with another hash is sent so often.
+// Number of tries to send a file that arrives with a wrong hash.
 constexpr int kTries = 3;
 
 std::uint64_t RandomNumber() {
@@ -41,10 +41,10 @@ struct Transfer {
   SentFiles::Done done;
   bool is_active = false, is_hashed = false, is_over = false;
   FileList list;
-  std::size_t next = 0;  // Place in the directories, the files, and the end.
+  std::size_t next = 0;  // Index into the sequence of the directories, the files, and the end.
   runtime::UniqueFd file;
   std::uint64_t offset = 0;
-  bool asks = true;  // How much of the file the launcher has is not known.
+  bool asks = true;  // It is unknown how much of the file the launcher has.
   int tries = 0;
   runtime::Timer timer = {};
   std::shared_ptr<std::atomic<bool>> gives_up = std::make_shared<std::atomic<bool>>(false);
@@ -113,7 +113,7 @@ class RealSentFiles final : public SentFiles {
     const auto found = transfers_.find(answer.transfer);
     if (found == transfers_.end()) return;
     Transfer* const transfer = found->second.get();
-    // (An answer to a part that was sent twice.)
+    // (Ignores the second answer to a part that was sent twice.)
     if (transfer->attempt != answer.attempt || !transfer->is_hashed || transfer->is_over ||
         transfer->PathNow() != answer.path) {
       return;
@@ -185,7 +185,7 @@ class RealSentFiles final : public SentFiles {
     });
   }
 
-  // Sends the part that comes next, or asks how much is there.
+  // Sends the next part, or asks how much the launcher has.
   void SendPart(Transfer* transfer) {
     FilePart part{
         .attempt = transfer->attempt, .transfer = transfer->number, .path = transfer->PathNow()};
@@ -210,7 +210,7 @@ class RealSentFiles final : public SentFiles {
       const auto known = transfer->known->find(file.sha256);
       if (known != transfer->known->end()) part->like = known->second;
     }
-    // A file that fits into one part is sent without asking.
+    // A file that fits into one part is sent without asking how much the launcher has.
     const bool is_small = part->like.empty() && file.size <= kMaxFilePiece;
     if (transfer->asks && !is_small) return absl::OkStatus();
     part->offset = transfer->asks ? 0 : transfer->offset;
@@ -256,7 +256,7 @@ class RealSentFiles final : public SentFiles {
     SendPart(transfer);
   }
 
-  // Soon.
+  // Ends a transfer, and posts the call of its `done`.
   void Finish(Transfer* transfer, absl::StatusOr<FileList> result) {
     if (std::exchange(transfer->is_over, true)) return;
     transfer->timer.Cancel();

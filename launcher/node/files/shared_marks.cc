@@ -1,5 +1,5 @@
-// Always true: one thread at a time is on its way, which writes or removes; what comes meanwhile
-// waits for its end, so that a mark is never written after it was removed.
+// Always true: at most one thread at a time writes or removes marks. Calls that arrive meanwhile
+// wait for its end, so that a mark is never written after its removal.
 
 #include "launcher/node/files/shared_marks.h"
 
@@ -17,7 +17,7 @@ namespace launcher {
 namespace {
 
 constexpr absl::Duration kToGiveUp = absl::Seconds(2);
-// The trainer's limit is 512 KiB; a frame has to hold the spec as well.
+// The trainer's limit is 512 KiB; a frame must also have room for the spec.
 constexpr std::size_t kMaxConfig = 1 << 20;
 
 bool WriteFile(const std::string& path, const std::string& mark) {
@@ -67,9 +67,9 @@ void SharedMarks::Write(const Plan& plan, Done done) {
       }
       const bool is_awaited = way->Post([this, number, written] {
         Next();
-        if (number == wanted_) Answer(written);  // This may be destroyed in it.
+        if (number == wanted_) Answer(written);  // This object may be destroyed in the call.
       });
-      // (No node was told of them.)
+      // (The marks are not needed, since no node knows of them.)
       if (!is_awaited) RemoveFiles(plan);
     });
     return true;

@@ -17,50 +17,52 @@
 
 namespace launcher {
 
-// The launcher's side of the proof that a node sees a directory of this host: a file with a random
-// name and content in it (NodeFiles), for as long as the node may look. Files are touched on
-// threads: a shared file system that does not answer stops the attempt that needs it, and nobody
-// else. On the loop's thread.
+// The launcher's side of the test whether a node sees a directory of this host: a file with a
+// random name and content in it (a mark, see NodeFiles), for as long as the node may look for it.
+// Files are accessed on separate threads: a shared file system that does not answer blocks only the
+// attempt that needs it. Use on the loop's thread.
 class SharedMarks {
  public:
+  // The marks to write for one attempt.
   struct Plan {
-    std::string run = {}, work = {};  // Paths of marks; empty: that directory gets none.
-    std::string mark = {};            // Their content.
-    std::string config = {};          // A file that is read as well; empty: none.
+    std::string run = {}, work = {};  // Paths of the marks; empty for a directory without a mark.
+    std::string mark = {};            // Content of the marks.
+    std::string config = {};          // A file to read as well; empty for no file.
   };
+  // The result of Write().
   struct Written {
-    bool run = false, work = false;  // These marks are there.
-    std::string config = {};         // Empty if it cannot be read.
+    bool run = false, work = false;  // True for a mark that was written.
+    std::string config = {};         // Content of Plan::config; empty if it cannot be read.
   };
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    // For a file system that does not answer.
+    // Time limit for a file system that does not answer.
     absl::Duration limit = absl::Seconds(30);
-    // Writes one mark, on a thread; false if it cannot. Empty: a file is written.
+    // Writes one mark on a thread; returns false if that fails. By default it writes a file.
     std::function<bool(const std::string& path, const std::string& mark)> write = {};
   };
-  // An error names the directories that have not answered.
+  // Gets the result; an error names the directories that have not answered.
   using Done = std::function<void(absl::StatusOr<Written>)>;
 
   explicit SharedMarks(Options options);
-  // Waits for its thread, two seconds at most. Marks that are there stay for the next launcher.
+  // Waits at most two seconds for its thread. Existing marks remain for the next launcher.
   ~SharedMarks();
   SharedMarks(const SharedMarks&) = delete;
   SharedMarks& operator=(const SharedMarks&) = delete;
 
-  // Calls `done` once, never from within this call, unless Remove() is called or this is destroyed
-  // before. Not while an earlier call has not ended.
+  // Writes the marks. Calls `done` once, after this call has returned, unless Remove() is called or
+  // this object is destroyed first. Must not be called while an earlier Write() is unfinished.
   void Write(const Plan& plan, Done done);
-  // True after Write() until Remove().
+  // Returns true after Write() until Remove().
   bool is_wanted() const { return wanted_ != 0; }
-  // Removes the marks of a plan, also one that an earlier launcher has written. Calls `done`, if it
-  // is not empty, once, never from within this call: when they are gone, or the file system has not
-  // answered for two seconds.
+  // Removes the marks of a plan, which may be of an earlier launcher. Calls `done`, unless it is
+  // empty, once, after this call has returned: when the marks are removed, or the file system has
+  // not answered for two seconds.
   void Remove(const Plan& plan, std::function<void()> done);
 
  private:
   void Answer(absl::StatusOr<Written> written);
-  // Begins `job` after those that wait. It returns false if there is nothing to do any more.
+  // Queues a job. It returns false if it has nothing to do any more.
   void Queue(std::function<bool()> job);
   void Next();
   void Run(std::function<void()> body);
@@ -68,10 +70,11 @@ class SharedMarks {
   Options options_;
   const std::shared_ptr<WayBack> way_ = std::make_shared<WayBack>(options_.loop);
 
-  std::uint64_t wanted_ = 0, last_ = 0;  // Numbers of calls of Write(); 0: none.
+  // Numbers of calls of Write(): the one whose marks are wanted (0 for none), and the last.
+  std::uint64_t wanted_ = 0, last_ = 0;
   bool is_busy_ = false;
   Done done_;
-  runtime::Timer timer_;  // The limit of a call of Write().
+  runtime::Timer timer_;  // The time limit of Write().
   std::deque<runtime::Timer> removal_timers_;
   std::vector<std::function<bool()>> waiting_;
   std::unique_ptr<runtime::Thread> thread_;

@@ -23,17 +23,17 @@ namespace {
 constexpr absl::Duration kToGiveUp = absl::Seconds(5);
 constexpr absl::Duration kAskAgain = absl::Seconds(30);
 constexpr std::size_t kPiece = 256 << 10;
-constexpr int kTries = 2;  // A file that comes with another hash is asked for so often.
+constexpr int kTries = 2;  // Number of requests for a file that arrives with a wrong hash.
 
 absl::Status Failed(const char* verb, const std::string& path) {
   return absl::UnavailableError(absl::StrCat("cannot ", verb, " ", path, ": ", strerror(errno)));
 }
 
-// DataLoss: it has another hash, or is not there.
+// Copies one file into the run directory. DataLoss if it has another hash or does not exist.
 absl::Status Copy(const std::string& from, const std::string& run_directory,
                   const FileList::File& file, const std::atomic<bool>& gives_up) {
   const runtime::UniqueFd source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  // (Another file has taken its place in the cache: it comes again.)
+  // (It was evicted from the cache and will be transferred again.)
   if (!source.valid()) return absl::DataLossError(absl::StrCat("cannot open ", from));
   const std::string path = absl::StrCat(run_directory, "/", file.path);
   const runtime::UniqueFd target =
@@ -160,7 +160,7 @@ void StartCheckpoint::OnCopied(const absl::Status& status) {
 }
 
 void StartCheckpoint::FinishSoon(absl::Status status) {
-  // (A copy of `done`, which may destroy this.)
+  // (A copy of `done`, since the callback may destroy this object.)
   way_->Post([done = options_.done, status = std::move(status)] { done(status); });
 }
 

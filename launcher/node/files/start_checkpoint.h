@@ -18,30 +18,31 @@
 
 namespace launcher {
 
-// Brings the checkpoint that an attempt starts from to its run directory on the node: asks the
-// launcher for the list of files, gets each through the cache of the node, where it comes once for
-// all attempts, and copies it to its place with its hash checked. On the loop's thread; files are
-// copied on a thread.
+// Copies the checkpoint that an attempt starts from into its run directory on the node: requests
+// the list of files from the launcher, gets each file through the node's cache, which transfers it
+// once for all attempts, and copies it to its place, checking its hash. Use on the loop's thread;
+// files are copied on a separate thread.
 class StartCheckpoint {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    WorkCache* cache = nullptr;          // The same.
-    std::string attempt;                 // Its key; it waits for nothing else of the cache.
-    std::string run_directory;           // On the node; it is there.
-    std::string checkpoint;              // Below the run directory.
-    // Asks the launcher. It may be lost: OnConnected() asks again, and a timer does.
+    WorkCache* cache = nullptr;          // Not owned; outlives this.
+    // Its key; the attempt must not wait for anything else in the cache.
+    std::string attempt;
+    std::string run_directory;  // On the node; exists.
+    std::string checkpoint;     // Path below the run directory.
+    // Sends a request to the launcher. It may be lost: OnConnected() and a timer repeat it.
     std::function<void(const NodeWant&)> ask;
-    // Once, never from within a call. This may be destroyed in it.
+    // Called once, never from within a call; it may destroy this object.
     std::function<void(const absl::Status&)> done;
   };
   explicit StartCheckpoint(Options options);
-  // Gives up what is not done, and waits some seconds for what is being copied.
+  // Cancels the work, and waits some seconds for a file that is being copied.
   ~StartCheckpoint();
   StartCheckpoint(const StartCheckpoint&) = delete;
   StartCheckpoint& operator=(const StartCheckpoint&) = delete;
 
-  // The pieces are the cache's.
+  // (Pieces of files are passed to the cache.)
   void OnConnected();
   void OnList(const FileListAnswer& list);
 
@@ -61,7 +62,7 @@ class StartCheckpoint {
   const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
 
   std::unique_ptr<runtime::Thread> thread_;
-  runtime::Timer timer_;  // While the list is asked for.
+  runtime::Timer timer_;  // Set while the list is requested.
   FileList::File list_file_;
   const std::shared_ptr<FileList> list_ = std::make_shared<FileList>();
 

@@ -11,15 +11,15 @@
 
 namespace launcher {
 
-// The way back to an object that lives on a loop: for its threads, and for what the object itself
-// shall do soon. Both share the way; the object closes it in its destructor, and no function runs
-// after that.
+// Lets the threads of an object that lives on a loop post functions to the loop, and the object
+// itself post to it. All share the WayBack. The object closes it in its destructor; no function
+// runs after that.
 class WayBack : public std::enable_shared_from_this<WayBack> {
  public:
-  // `loop` is not owned, and outlives the call of Close().
+  // `loop` is not owned and must live until Close().
   explicit WayBack(runtime::EventLoop* loop) : loop_(loop) {}
-  // Runs `function` soon, on the loop's thread, unless the way is closed before. False: it is
-  // closed already. Any thread.
+  // Posts `function` to the loop, where it runs unless Close() is called first. Returns false after
+  // Close(). Thread-safe.
   bool Post(std::function<void()> function) {
     runtime::MutexLock lock(mutex_);
     if (loop_ == nullptr) return false;
@@ -28,7 +28,8 @@ class WayBack : public std::enable_shared_from_this<WayBack> {
     });
     return true;
   }
-  // On the loop's thread, or while the loop does not run.
+  // Drops all functions that have not run. Call it on the loop's thread, or while the loop does not
+  // run.
   void Close() {
     runtime::MutexLock lock(mutex_);
     loop_ = nullptr;

@@ -21,7 +21,7 @@ namespace launcher {
 namespace {
 
 constexpr char kPart[] = ".part";
-// The launcher answers at once; a question may be lost with a connection.
+// The launcher answers at once; a request may be lost with a connection.
 constexpr absl::Duration kAskAgain = absl::Seconds(30);
 
 absl::Status Failed(const char* verb, const std::string& path) {
@@ -41,7 +41,7 @@ void WorkCache::Get(const std::string& attempt, const std::string& work, std::ui
   Coming& coming = coming_[work];
   coming.bytes = bytes;
   coming.waiting[attempt] = std::move(done);
-  // Its time is that of its last use.
+  // The modification time records the last use.
   const bool is_here = utimensat(AT_FDCWD, Path(work).c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0;
   const absl::Status opened = is_here ? absl::OkStatus() : Open(work, &coming);
   way_->Post([this, work, is_here, opened] {
@@ -70,10 +70,10 @@ void WorkCache::Leave(const std::string& attempt) {
         !at->second.waiting.empty() && at->second.waiting.begin()->first == attempt;
     at->second.waiting.erase(attempt);
     if (at->second.waiting.empty()) {
-      at = coming_.erase(at);  // The part that has come stays, for the next attempt.
+      at = coming_.erase(at);  // The partial file is kept for the next attempt.
       continue;
     }
-    // The launcher may not answer in that name any more.
+    // The launcher may no longer answer requests in the name of the attempt that left.
     if (was_first) Ask(at->first);
     ++at;
   }
@@ -98,7 +98,7 @@ void WorkCache::Ask(const std::string& work) {
 
 void WorkCache::OnPiece(const NodeOrder& piece) {
   const auto found = coming_.find(piece.work);
-  // (An answer to a question that was asked twice.)
+  // (Ignores the second answer to a request that was sent twice.)
   if (found == coming_.end() || !found->second.file.valid() || found->second.got != piece.offset) {
     return;
   }
@@ -167,7 +167,7 @@ void WorkCache::RemoveOldest(const std::string& newest) {
                     .path = entry->path()};
     if (gone) continue;
     bytes += kept.bytes;
-    // (A part that is coming now is in use, whatever its time.)
+    // (A file that is being transferred is in use, whatever its modification time.)
     const std::string name = entry->path().filename();
     if (name != newest && !coming_.contains(name.substr(0, name.find('.')))) all.push_back(kept);
   }

@@ -17,22 +17,22 @@
 
 namespace launcher {
 
-// Archives that have come to a node, each a file that is named after its SHA-256, and those that
-// are coming (SHA256.part). An archive comes once for all attempts that want it, and goes on where
-// it was after a cut and in the next process. Nothing here has looked whether the bytes have that
-// hash: the reader does. On the loop's thread.
+// The cache of archives on a node. Each is a file named after its SHA-256, or SHA256.part while it
+// is being transferred. An archive is transferred once for all attempts that want it, and the
+// transfer resumes after a lost connection and in the next process. The cache does not verify the
+// hash: the reader must. Use on the loop's thread.
 class WorkCache {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
-    std::string directory;               // Its parent is there.
-    // The archives that were used least recently are removed beyond it.
+    std::string directory;               // Its parent directory exists.
+    // Beyond this size the least recently used archives are removed.
     std::uint64_t max_bytes = std::uint64_t{4} << 30;
-    // Asks the launcher. It may be lost: OnConnected() asks again, and a timer does.
+    // Sends a request to the launcher. It may be lost: OnConnected() and a timer repeat it.
     std::function<void(const NodeWant&)> ask;
   };
-  // The path of the archive. FailedPrecondition: the launcher cannot give it; Unavailable: it
-  // cannot be written.
+  // Gets the path of the archive. FailedPrecondition if the launcher cannot provide it; Unavailable
+  // if it cannot be written.
   using Done = std::function<void(absl::StatusOr<std::string> path)>;
 
   explicit WorkCache(Options options) : options_(std::move(options)) {}
@@ -40,21 +40,23 @@ class WorkCache {
   WorkCache(const WorkCache&) = delete;
   WorkCache& operator=(const WorkCache&) = delete;
 
-  // Calls `done` once the archive is there, never from within this call.
+  // Gets an archive of `bytes` bytes with the hash `work`, and calls `done` once it is in the
+  // cache, after this call has returned.
   void Get(const std::string& attempt, const std::string& work, std::uint64_t bytes, Done done);
-  // The attempt waits no longer: its `done` is not called.
+  // The attempt no longer waits: its `done` will not be called.
   void Leave(const std::string& attempt);
-  // Keeps a file that has this hash, if the disk can do so without copying it.
+  // Adds a file that has this hash, if the file system can link it without a copy.
   void Add(const std::string& path, const std::string& work);
-  // Removes an archive that has another hash.
+  // Removes an archive whose content has another hash.
   void Remove(const std::string& work);
 
+  // Call these when the launcher has welcomed the node, or has sent a piece.
   void OnConnected();
   void OnPiece(const NodeOrder& order);
 
  private:
   struct Coming {
-    std::uint64_t bytes = 0;  // It has so many.
+    std::uint64_t bytes = 0;  // Size of the archive.
     std::uint64_t got = 0;
     runtime::UniqueFd file = {};
     std::map<std::string, Done> waiting = {};

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kParts = {"tree", "directory", "end", "whole", "append"};
 constexpr std::array<std::string_view, 5> kAnswers = {"has", "later", "gone", "again", "failed"};
 
-// A record of this kind that is of an attempt.
+// Parses a record of this kind with the key of an attempt; nullopt for others.
 std::optional<Record> ParseOfAttempt(std::string_view bytes, std::string_view kind) {
   auto record = ParseWord(bytes, kind);
   return record && IsAttemptKey(record->Get("attempt")) ? record : std::nullopt;

@@ -10,8 +10,8 @@
 
 namespace launcher {
 
-// The words of a launcher and a node about files of a run directory that only one of them sees.
-// Each is a Record in a frame of its own, beside those of node_words.h. Paths are relative to the
+// The messages between a launcher and a node about files of a run directory that only one of them
+// sees. Each is a Record in its own frame, like those of node_words.h. Paths are relative to the
 // run directory.
 
 inline constexpr std::size_t kMaxFilePiece = 512 << 10;
@@ -19,49 +19,52 @@ inline constexpr std::size_t kMaxRunPath = 4096;
 inline constexpr int kMaxRunPathDepth = 32;
 inline constexpr std::size_t kMaxTreeFiles = 65'536;  // Files and directories of one tree.
 inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 40;
-// Bytes of a FileList.
+// Maximum size of an encoded FileList in bytes.
 inline constexpr std::size_t kMaxFileList = 32 << 20;
 
-// A relative path without "..", "." and empty names, of at most kMaxRunPath bytes and
+// True for a relative path without "..", "." and empty names, of at most kMaxRunPath bytes and
 // kMaxRunPathDepth names.
 bool IsRunPath(std::string_view path);
 
-// A part of a file of the node, for the launcher to write. The launcher answers each with a
-// FileAnswer; the node sends it again until then.
+// A part of a file on the node, for the launcher to write. The launcher answers each with a
+// FileAnswer; the node resends it until then.
 struct FilePart {
   enum class Kind {
-    kTree,       // A file of a directory that is being copied.
-    kDirectory,  // A directory of it.
-    kEnd,        // The whole directory `path` has been sent: what else is in it is removed.
-    kWhole,      // A file that takes the place of the one with its name once it is whole.
+    kTree,       // A file in a directory that is being copied.
+    kDirectory,  // A directory in that directory.
+    kEnd,        // The directory `path` is complete: the launcher removes all else in it.
+    kWhole,      // A file that replaces the one with its name once it is complete.
     kAppend,     // Bytes of a file that only grows.
   };
   std::string attempt = {};
   Kind kind = Kind::kTree;
-  std::uint64_t transfer = 0;  // The parts of one directory have one number, never used again.
+  std::uint64_t transfer = 0;  // The number of the transfer of one directory; never reused.
   std::string path = {};
   std::uint64_t count = 0;  // kEnd: files and directories that were sent.
   // The next fields are for a file.
   std::uint64_t size = 0;
-  // kAppend: of the first `offset` bytes, where the launcher has to know that they are its own; or
-  // empty.
+  // Hash of the file. For kAppend: of the first `offset` bytes, if the launcher must check that its
+  // own file begins with them; else empty.
   std::string sha256 = {};
-  std::string like = {};  // A file of the run that may have the same content; empty: none.
+  // A file of the run that may have the same content; empty if there is no such file.
+  std::string like = {};
   std::uint64_t offset = 0;
-  std::string bytes = {};  // None: asks how much is there. At most kMaxFilePiece.
+  // At most kMaxFilePiece; if empty, the part asks how many bytes the launcher has.
+  std::string bytes = {};
 
   bool operator==(const FilePart&) const = default;
   std::string Encode() const;
   static std::optional<FilePart> Decode(std::string_view bytes);
 };
 
+// The launcher's answer to a FilePart.
 struct FileAnswer {
   enum class Kind {
-    kHas,     // `offset` bytes are there; `is_whole`: all of them, with the right hash.
-    kLater,   // There is no room now; try again.
-    kGone,    // The directory is not there: its checkpoint was committed before, or given up.
-    kAgain,   // The launcher does not know what was sent of this directory: send it from its start.
-    kFailed,  // `error` says why. It stays so.
+    kHas,     // The launcher has `offset` bytes; with `is_whole`, all, with the right hash.
+    kLater,   // The launcher has no room now; try again later.
+    kGone,    // The directory does not exist: its checkpoint was committed or given up before.
+    kAgain,   // The launcher does not know this transfer: send the directory from its start.
+    kFailed,  // A permanent failure; `error` says why.
   };
   std::string attempt = {};
   Kind kind = Kind::kHas;
@@ -76,9 +79,9 @@ struct FileAnswer {
   static std::optional<FileAnswer> Decode(std::string_view bytes);
 };
 
-// The files of the checkpoint that an attempt starts from. The node asks with
+// The files of the checkpoint that an attempt starts from. The node requests it with
 // NodeWant::checkpoint, and the launcher answers with the hash of this list; the list and the files
-// then come as archives do, each by its hash.
+// are then transferred like archives, each by its hash.
 struct FileList {
   struct File {
     std::string path = {};
@@ -86,7 +89,7 @@ struct FileList {
     std::string sha256 = {};
     bool operator==(const File&) const = default;
   };
-  std::vector<std::string> directories = {};  // Each before what is in it.
+  std::vector<std::string> directories = {};  // Each directory precedes its subdirectories.
   std::vector<File> files = {};
 
   bool operator==(const FileList&) const = default;
@@ -94,13 +97,13 @@ struct FileList {
   static std::optional<FileList> Decode(std::string_view bytes);
 };
 
-// The launcher's answer to a question for the list.
+// The launcher's answer to a request for the list.
 struct FileListAnswer {
   std::string attempt = {};
   std::string checkpoint = {};
   std::string sha256 = {};  // The hash of the FileList; empty after an error.
   std::uint64_t bytes = 0;
-  std::string error = {};  // Why the launcher cannot give the list.
+  std::string error = {};  // Why the launcher cannot provide the list.
 
   bool operator==(const FileListAnswer&) const = default;
   std::string Encode() const;

@@ -53,7 +53,7 @@ void NodeFrames::Send(std::string_view frame) {
   if (write_watch_ == 0) Flush();
   if (unsent_.size() <= kMaxUnsent) return;
   unsent_.clear();
-  // (Not in the middle of the caller's own work.)
+  // (Posted, so that the connection does not end inside the caller.)
   loop_->Post([this, alive = alive_] {
     if (*alive) Close(absl::UnavailableError("it does not read what it is sent"));
   });
@@ -71,7 +71,8 @@ void NodeFrames::Flush() {
   const int error = sent < unsent_.size() ? errno : 0;
   unsent_.erase(0, sent);
   const bool waits = error == EAGAIN || error == EWOULDBLOCK;
-  // The end of a peer is read (after what it said before), not written.
+  // A write error is ignored: OnReadable() sees the end of the peer, after the frames that it has
+  // sent.
   if (error != 0 && !waits) unsent_.clear();
   if (unsent_.empty() == (write_watch_ == 0)) return;
   if (unsent_.empty()) {

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 14> kOrders = {
     "welcome",     "refuse",  "heard", "start", "stop",  "signal",     "barrier",
     "acknowledge", "discard", "read",  "work",  "usage", "take_ports", "keep_ports"};
 
-// A relative path, or none, that has no "..".
+// True for an empty path, or a relative path without "..".
 bool LeadsDown(const std::string& path) {
   const std::filesystem::path all(path);
   return all.is_relative() && path.find('\0') == path.npos &&

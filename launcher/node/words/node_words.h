@@ -14,62 +14,64 @@
 
 namespace launcher {
 
-// The words of a launcher and a node (node_worker.h) are Records, one in each frame
-// (node_frames.h). An attempt is known by its key, which the launcher makes and never uses again.
-// The node connects and says NodeHello; the launcher answers kWelcome or kRefuse, and then both say
-// what they have.
+// The messages of a launcher and a node (node_worker.h) are Records, one in each frame
+// (node_frames.h). An attempt is identified by its key, which the launcher makes and never reuses.
+// The node connects and sends NodeHello; the launcher answers kWelcome or kRefuse; after kWelcome
+// both may send any message.
 
 inline constexpr int kNodeProtocol = 2;
 
-// The first word of a node; said again when the node is about to leave.
+// The first message of a node; sent again when the node is about to leave.
 struct NodeHello {
   int protocol = kNodeProtocol;
-  // Random; another one after the node's stub was started anew: then no attempt of before lives.
+  // Random id of the node. It changes when the node's stub is started anew; no earlier attempt
+  // lives then.
   std::string node = {};
-  std::string host = {};  // The host's own name for itself.
-  std::string boot = {};  // BootId() there.
-  // Where other hosts reach it, as far as the node knows; empty: it does not.
+  std::string host = {};  // The host name that the host itself reports.
+  std::string boot = {};  // BootId() of that host.
+  // The address at which other hosts reach it; empty if the node does not know it.
   std::string address = {};
   uid_t uid = 0;
-  pid_t pid = 0;             // The worker's.
-  std::string version = {};  // yard-node's own.
+  pid_t pid = 0;             // Pid of the worker.
+  std::string version = {};  // Version of yard-node.
   std::uint64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<std::string> gpus = {};  // Their UUIDs.
-  // The run of its allocation to which this node belongs. The batch script of each run makes one
-  // for all its nodes, "JOB.RESTARTS.RANDOM". Empty: the node is of no allocation.
+  // The run of the allocation to which this node belongs: "JOB.RESTARTS.RANDOM", which the batch
+  // script of each run makes for all its nodes. Empty if the node belongs to no allocation.
   std::string run = {};
-  bool leaving = false;                    // It is being stopped, and takes no attempt any more.
-  std::vector<std::string> attempts = {};  // Keys of those that the node has.
+  // The node is being stopped and accepts no more attempts.
+  bool leaving = false;
+  std::vector<std::string> attempts = {};  // Keys of the attempts that the node has.
 
   bool operator==(const NodeHello&) const = default;
   std::string Encode() const;
   static std::optional<NodeHello> Decode(std::string_view bytes);
 };
 
-// News of one attempt. Each has a number, from 1 in each worker's life, and is said again on a new
-// connection until a kHeard has covered it. News that are heard twice change nothing: a state is
-// all that is known, a barrier has its own number, and over and left are said for good.
+// News of one attempt. Each has a number, counted from 1 in each worker process, and is sent again
+// on a new connection until a kHeard acknowledges it. News are idempotent: a state is complete, a
+// barrier has its own number, and kOver and kLeft are final.
 struct NodeNews {
   enum class Kind {
-    kState,    // The program runs, is ready, or has said more.
-    kBarrier,  // It waits at a barrier.
-    kOver,     // The attempt has ended; all fields of the end are set. Its files are kept.
-    kLeft,     // After NodeOrder::kAcknowledge: the node has nothing of it any more.
-    kProbe,    // Its liveness probe fails for another reason, does not fail any more, or gives up.
+    kState,    // The program runs, is ready, or has written more output.
+    kBarrier,  // The program waits at a barrier.
+    kOver,     // The attempt has ended; all fields of its end are set. Its files are kept.
+    kLeft,     // Answer to NodeOrder::kAcknowledge: the node has removed the attempt.
+    kProbe,    // Its liveness probe fails for a new reason, succeeds again, or gives up.
   };
   std::uint64_t number = 0;
   std::string attempt = {};
   Kind kind = Kind::kState;
-  // kState, kOver. Its offsets begin at 0: the node's files are the attempt's own.
+  // kState, kOver. Its offsets begin at 0, since the node's output files contain only this attempt.
   ShimState state = {};
   ShimBarrier barrier = {};  // kBarrier.
-  bool lost = false;         // These three as in AttemptEnd.
+  bool lost = false;         // The next three are as in AttemptEnd.
   bool shim_lost = false;
   std::string how = {};
-  // kProbe. Why the last look has failed; empty: it has not.
+  // kProbe: why the latest check has failed; empty if it succeeded.
   std::string look = {};
-  // kProbe. Why the attempt has to be ended; empty: it has not to be.
+  // kProbe: why the attempt must be ended; empty if it need not be.
   std::string failed = {};
 
   bool operator==(const NodeNews&) const = default;
@@ -77,7 +79,8 @@ struct NodeNews {
   static std::optional<NodeNews> Decode(std::string_view bytes);
 };
 
-// Bytes of an attempt's output, as a kRead has asked for. None: the file has no more, or is gone.
+// A piece of an attempt's output: the answer to kRead. Without bytes, the file has no more, or the
+// attempt no longer exists.
 struct NodeOutput {
   std::string attempt = {};
   bool is_stderr = false;
@@ -90,12 +93,13 @@ struct NodeOutput {
 };
 inline constexpr std::size_t kMaxNodeOutput = 64 << 10;
 
-// Asks for a piece of an archive, in the name of an attempt whose files are in it. The launcher
-// answers with NodeOrder::kWork. A file of the checkpoint that the attempt starts from comes in the
-// same way, and so does the list of them (file_words.h).
+// Requests a piece of an archive, on behalf of an attempt whose files are in it. The launcher
+// answers with NodeOrder::kWork. The files of the start checkpoint and their list (file_words.h)
+// are requested in the same way.
 struct NodeWant {
   std::string attempt = {};
-  std::string work = {};  // SHA-256 of the archive. Empty: asks for the list of `checkpoint`.
+  // SHA-256 of the archive; if empty, the list of `checkpoint` is requested.
+  std::string work = {};
   std::uint64_t offset = 0;
   std::string checkpoint = {};  // Path below the run directory.
 
@@ -106,19 +110,20 @@ struct NodeWant {
 inline constexpr std::size_t kMaxWorkPiece = 512 << 10;
 inline constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 30;  // Bytes of an archive.
 
-// Files that an attempt shall find on its node (attempt_files.h).
+// The files that an attempt finds on its node (attempt_files.h).
 struct NodeFiles {
-  std::string node = {};  // The node's name, for people.
-  // Paths of files that the launcher has written for this attempt, with `mark` as content, into the
-  // run directory and the working directory. A node that reads the mark there sees the launcher's
-  // directory. Empty: no file could be written.
+  std::string node = {};  // The node's name, for messages.
+  // Paths of marks: files with the content `mark` that the launcher has written for this attempt
+  // into the run directory and the working directory. A node that can read the mark sees the
+  // launcher's directory. Empty if no file could be written.
   std::string run_mark = {}, work_mark = {};
   std::string mark = {};    // Random.
   std::string config = {};  // Content of the file $YARD_CONFIG.
-  std::string work = {};    // SHA-256 of an archive with the attempt's files; empty: none.
+  // SHA-256 of an archive with the attempt's files; empty if it has no archive.
+  std::string work = {};
   std::uint64_t work_bytes = 0;
-  std::string subdirectory = {};  // The working directory in it; relative.
-  // The launcher takes and gives the files of a run directory that the node does not see.
+  std::string subdirectory = {};  // Relative path of the working directory in the archive.
+  // The launcher supports the transfer of files if the node does not see the run directory.
   bool run_files_travel = false;
 
   bool operator==(const NodeFiles&) const = default;
@@ -126,32 +131,33 @@ struct NodeFiles {
   static std::optional<NodeFiles> Decode(std::string_view bytes);
 };
 
-// A word of the launcher.
+// A message of the launcher.
 struct NodeOrder {
   enum class Kind {
-    kWelcome,      // The node may go on.
-    kRefuse,       // It may not: `line` says why, and `for_good` that it never may. The
-                   // connection ends.
-    kHeard,        // News up to `number` need not be said again.
-    kStart,        // Starts the attempt from `spec`; one that the node has already goes on.
-    kStop,         // `signal`, and after `grace_ms` the whole tree is killed.
-    kSignal,       // To its process group, and nothing more.
+    kWelcome,      // The node may continue.
+    kRefuse,       // Refuses the node: `line` says why, and `for_good` that it will always be
+                   // refused. The connection ends.
+    kHeard,        // News up to `number` need not be sent again.
+    kStart,        // Starts the attempt from `spec`; no effect if the node already has it.
+    kStop,         // Sends `signal`, and after `grace_ms` kills the whole process tree.
+    kSignal,       // Sends `signal` to its process group.
     kBarrier,      // Answers barrier `number` with `line`.
-    kAcknowledge,  // Its end is stored: the node removes what it has of it, and says kLeft.
-    kDiscard,      // Nobody wants it: it is killed, and removed as if acknowledged.
-    kRead,         // Asks for output from `offset` on.
-    kWork,         // `bytes` of the archive `work` from `offset` on; none: `line` says why.
-    kUsage,        // Asks what all attempts use: the answer (node_usage.h) has this `number`.
-    kTakePorts,    // `job` shall have `count` ports: the answer (node_ports.h) has this `number`.
-    kKeepPorts,    // No other jobs than `jobs` have ports any more.
+    kAcknowledge,  // Its end is stored: the node removes the attempt and sends kLeft.
+    kDiscard,      // The launcher does not know it: it is killed, and removed as if acknowledged.
+    kRead,         // Requests output from `offset` on.
+    kWork,         // `bytes` of the archive `work` from `offset` on; without, `line` says why.
+    kUsage,        // Requests the usage of all attempts; the answer (node_usage.h) has `number`.
+    kTakePorts,    // Requests `count` ports for `job`; the answer (node_ports.h) has `number`.
+    kKeepPorts,    // Releases the ports of all jobs except `jobs`.
   };
   Kind kind = Kind::kWelcome;
   std::string attempt = {};
-  std::string spec = {};   // A ShimSpec::Encode(). The node sets what it knows better: files,
-                           // sockets and owner.
-  std::string files = {};  // A NodeFiles::Encode(), for kStart. Empty: all is as the spec says.
-  std::vector<int> lets_go = {};  // For kStart: ports that its program binds alone.
-  std::string probe = {};  // For kStart: EncodeProbe() of a probe of its host; empty: it has none.
+  std::string spec = {};   // A ShimSpec::Encode(). The node replaces files, sockets and owner by
+                           // its own.
+  std::string files = {};  // A NodeFiles::Encode(), for kStart; empty if all is as in the spec.
+  std::vector<int> lets_go = {};  // For kStart: ports that its program binds exclusively.
+  // For kStart: EncodeProbe() of a probe that runs on its host; empty if it has none.
+  std::string probe = {};
   int signal = 0;
   std::int64_t grace_ms = 0;
   std::uint64_t number = 0;
@@ -170,7 +176,8 @@ struct NodeOrder {
   static std::optional<NodeOrder> Decode(std::string_view bytes);
 };
 
-// Whether a key of an attempt can be the name of a folder: [a-z0-9.-], not "." first, 100 at most.
+// True for a valid key of an attempt, which can be the name of a folder: at most 100 characters of
+// [a-z0-9.-], and no "." at the front.
 bool IsAttemptKey(std::string_view key);
 
 }  // namespace launcher

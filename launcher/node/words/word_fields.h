@@ -12,9 +12,10 @@
 
 namespace launcher {
 
-// Fields of words (node_words.h, file_words.h) in their records. Any thread.
+// Helpers for the fields of messages (node_words.h, file_words.h) in their records. Thread-safe.
 
-// The enumerator whose name stands at its place in `names`. Nothing: no enumerator has that name.
+// Returns the enumerator whose name is at its index in `names`; nullopt if no enumerator has that
+// name.
 template <typename Enum, std::size_t N>
 std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -22,13 +23,13 @@ std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::s
   return static_cast<Enum>(found - names.begin());
 }
 
-// A number without a sign, as a record has it, and back.
+// Convert an unsigned number to the form in which a record has it, and back.
 inline std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 inline std::uint64_t Unsigned(const Record& record, std::string_view key) {
   return static_cast<std::uint64_t>(record.GetNumber(key));
 }
 
-// A whole record of this kind.
+// Parses a record of this kind; nullopt for others.
 inline std::optional<Record> ParseWord(std::string_view bytes, std::string_view kind) {
   auto record = Record::Parse(bytes);
   return record && record->kind() == kind ? record : std::nullopt;
