@@ -63,12 +63,12 @@ BarrierCalls::Job& BarrierCalls::Find(const JobRow& row) {
       job->known[i].attempt = row.status.tasks[i].attempt;
     }
     job->observer = table_->Observe(row.id, [this, id = row.id] { Look(id); });
-    Look(row.id);  // Some may have ended already.
+    Look(row.id);  // Some tasks may have already ended.
   }
   return *job;
 }
 
-// Tells the job's barriers which tasks have started or ended since the last call.
+// Informs the job's barriers of the tasks that have started or ended since the last call.
 void BarrierCalls::Look(const std::string& id) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
@@ -99,7 +99,7 @@ void BarrierCalls::Look(const std::string& id) {
   Answer(id, std::move(answers));
 }
 
-// (A callback may arrive at another barrier.)
+// Passes on answers. (A callback may call Arrive() again, or end the job's barriers.)
 void BarrierCalls::Answer(const std::string& id, std::vector<Barriers::Answer> answers) {
   SetTimer(id);
   for (Barriers::Answer& answer : answers) {

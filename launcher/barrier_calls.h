@@ -19,29 +19,31 @@
 
 namespace launcher {
 
-// The barriers of all jobs (barriers.h). Each is told when tasks of its job start and end. A
-// restart of the launcher forgets the tasks that wait at a barrier: their callers and shims ask
-// again. Use on the loop's thread.
+// The barriers of all jobs (barriers.h), which are kept informed of the starts and ends of their
+// tasks. A restart of the launcher loses the waiting tasks: their callers and shims repeat the
+// requests. Use on the loop's thread.
 class BarrierCalls {
  public:
-  // Gets the place in which the task came, from 0, or the reason why it waits in vain.
+  // Gets the task's position in the order of arrival, from 0, or the error.
   using Done = std::function<void(absl::StatusOr<int>)>;
-  // The table, the loop and the clock must outlive the object.
+  // The table, the loop and the clock are not owned and outlive this object.
   BarrierCalls(JobTable* table, runtime::EventLoop* loop, runtime::Clock* clock)
       : table_(table), loop_(loop), clock_(clock) {}
   ~BarrierCalls();
   BarrierCalls(const BarrierCalls&) = delete;
   BarrierCalls& operator=(const BarrierCalls&) = delete;
 
-  // A task is at a barrier, for at most `longest` whatever the request says. `id` is the same when
-  // the call is made again. `done` is called once, maybe at once. InvalidArgument names the field.
+  // A task arrives at a barrier and waits for at most `longest`, regardless of the request. A
+  // repeated call has the same `id`. Calls `done` once, possibly before Arrive() returns.
+  // InvalidArgument names the field.
   void Arrive(const std::string& id, const msg::BarrierRequestT& request, absl::Duration longest,
               Done done);
-  // The same for a line of the report channel (barrier_line.h), until its time is over or the job
-  // ends; `answer` gets the line for the program.
+  // Does the same for a line of the report channel (barrier_line.h), which waits until its time-out
+  // or the end of the job; `answer` gets the line for the program.
   void ArriveByLine(const std::string& id, const std::string& task, std::string_view line,
                     std::function<void(std::string)> answer);
-  std::size_t jobs() const { return jobs_.size(); }  // Jobs whose tasks wait, or waited, at one.
+  // Number of jobs whose tasks wait, or have waited, at a barrier.
+  std::size_t jobs() const { return jobs_.size(); }
 
  private:
   struct Job {
@@ -51,8 +53,8 @@ class BarrierCalls {
       bool has_ended = false;
     };
     Barriers barriers;
-    std::vector<Known> known;  // By rank; as of the last Look().
-    int restarts = 0;          // How often the gang has restarted.
+    std::vector<Known> known;  // By rank; the state at the last Look().
+    int restarts = 0;          // Number of restarts of the gang.
     std::map<Barriers::Ticket, Done> waiting;
     JobTable::ObserverId observer = 0;
     runtime::Timer timer;

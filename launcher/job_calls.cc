@@ -17,7 +17,7 @@
 namespace launcher {
 namespace {
 
-// Chunks before others of the loop get their turn.
+// Number of chunks that are sent before other work of the loop gets its turn.
 constexpr int kChunksATurn = 8;
 
 // The base of both calls. Runs Step() on the loop after a change, once for all changes since the
@@ -29,11 +29,11 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual ~Call() = default;
 
   void Begin() {
-    // The table holds the call alive through this; Done() lets it go.
+    // The table keeps the call alive by this observer, until Done().
     observer_ = context_.table->Observe(job_, [self = shared_from_this()] { self->Wake(); });
     Step();
   }
-  // On the loop's thread.
+  // Call it on the loop's thread.
   void Wake() {
     if (observer_ == 0 || std::exchange(scheduled_, true)) return;
     context_.loop->Post([self = shared_from_this()] {
@@ -41,7 +41,7 @@ class Call : public std::enable_shared_from_this<Call> {
       if (self->observer_ != 0) self->Step();
     });
   }
-  // On any thread.
+  // Thread-safe.
   void WakeFromAnywhere() {
     context_.loop->Post([self = shared_from_this()] { self->Wake(); });
   }
@@ -71,10 +71,10 @@ class WaitCall : public Call {
       : Call(std::move(context), std::move(job)), writer_(std::move(writer)) {}
 
  private:
-  // The parts of a job whose change is worth a message; its output is not among them.
+  // The parts of a job whose changes are sent; its output is not one of them.
   struct Seen {
     std::vector<std::tuple<msg::TaskState, int, StopCause, bool, pid_t>> tasks;
-    std::string wait;  // Why none of them has begun.
+    std::string wait;  // Why no task has started.
 
     bool operator==(const Seen&) const = default;
   };
@@ -100,7 +100,7 @@ class WaitCall : public Call {
     reply.job = std::make_unique<msg::JobT>(context_.table->Message(*row));
     Seen seen = Look(*row, *reply.job);
     if (row->has_ended()) {
-      // The end is stored by the end of this turn of the loop, and told after that.
+      // The end is stored at the end of this turn of the loop, and sent only after that.
       if (!std::exchange(saw_the_end_, true)) return Wake();
       writer_->Finish(std::move(reply));
       return Done();
@@ -177,7 +177,7 @@ class LogCall : public Call {
     return true;
   }
 
-  // False if the call has to wait, or is over.
+  // Sends a part. Returns false if the call must wait or has ended.
   bool Send(msg::LogsReplyT part, TaskLog* log) {
     const std::size_t size = part.data.size();
     const absl::Status sent = writer_->SendPart(std::move(part));
@@ -192,7 +192,7 @@ class LogCall : public Call {
     return sent.ok();
   }
 
-  // Says of a single task what was its last attempt.
+  // Makes the final reply, with the last attempt if a single task was requested.
   msg::LogsReplyT Last() const {
     msg::LogsReplyT reply;
     if (logs_.size() != 1 || logs_[0].attempt() == 0) return reply;

@@ -12,11 +12,11 @@
 
 namespace launcher {
 
-// The two streaming calls about a job. Both start on the loop's thread, keep themselves alive
-// until they are finished or cancelled, and never block on the caller.
+// The two streaming calls about a job. Start both on the loop's thread; they keep themselves alive
+// until they are finished or cancelled, and never block on a slow client.
 
-// The sources of the calls; must outlive them. `state_directory` is where jobs without a log folder
-// of their own have their logs.
+// The dependencies of the calls. The pointers are not owned and must outlive the calls.
+// `state_directory` contains the logs of jobs without a log folder of their own.
 struct JobCallContext {
   JobTable* table = nullptr;
   runtime::EventLoop* loop = nullptr;
@@ -24,14 +24,14 @@ struct JobCallContext {
   std::shared_ptr<FollowPace> pace;  // Shared by all calls.
 };
 
-// WaitJob: the job now, at every change of its state, and finally when it has ended.
+// WaitJob: sends the job now, after every change of its state, and finally when it has ended.
 void StartWaitCall(const JobCallContext& context, const std::string& job,
                    std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer);
 
-// Logs: bytes by offset, of one task or all of a job or some of its ranks, both streams of an
-// attempt in turns (task_log.h); of a job that runs, followers get as much as `pace` leaves them.
-// InvalidArgument: the job has no such rank; a time and an attempt,
-// or offsets, are asked for together. NotFound: a task has no such attempt.
+// Logs: sends the output of one task, of all tasks of a job or of some ranks, with its offsets; the
+// two streams of an attempt alternate (task_log.h). Followers of a running job get at most what
+// `pace` allows. InvalidArgument if the job does not have a requested rank, or a time is requested
+// together with an attempt or offsets. NotFound if a task does not have the requested attempt.
 void StartLogCall(const JobCallContext& context, const JobTable::Named& named,
                   const msg::LogsRequestT& request,
                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer);

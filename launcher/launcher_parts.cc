@@ -48,8 +48,8 @@ std::vector<std::string> OwnEnvironment() {
   return environment;
 }
 
-// In a build tree the other services are not in our runfiles (services do not depend on each
-// other) but in the folders beside ours.
+// Returns the path of a service's program. In a build tree the other services are not in our
+// runfiles (since services do not depend on each other) but in the folders beside ours.
 absl::StatusOr<std::string> FindService(std::string_view label_path) {
   auto found = runtime::FindBinary(label_path);
   if (found.ok()) return found;
@@ -73,7 +73,7 @@ class LauncherParts::Impl {
     if (auto status = OpenLocks(options); !status.ok()) return status;
     if (auto status = OpenNodes(options); !status.ok()) return status;
     if (auto status = OpenTable(std::move(options)); !status.ok()) return status;
-    node_table_->Admit();  // (All attempts of before attend.)
+    node_table_->Admit();  // (By now all stored attempts attend.)
     node_calls_ = std::make_unique<NodeCalls>(node_table_.get(), table_.get(),
                                               process_->locations().runtime_directory);
     usage_calls_ = std::make_unique<UsageCalls>(
@@ -114,7 +114,7 @@ class LauncherParts::Impl {
  private:
   std::string Database() const { return process_->locations().state_directory + "/launcher.db"; }
 
-  // The database has its tables since the job table was opened.
+  // Opens the stores of alerts. The job table has already created the tables in the database.
   absl::Status OpenAlerts(const Options& options) {
     auto alert_store = bus::AlertStore::Open({.path = Database(), .owner = "launcher"});
     if (!alert_store.ok()) return alert_store.status();
@@ -182,7 +182,7 @@ class LauncherParts::Impl {
     return absl::OkStatus();
   }
 
-  // As in MachineLocks::Options.
+  // See MachineLocks::Options::gpu_uuid.
   std::optional<std::string> UuidOf(const std::string& member) {
     const GpuMeter::Reply reply = gpus_.Measure(/*with_processes=*/false);
     if (!reply.is_known) return std::nullopt;
@@ -269,7 +269,8 @@ class LauncherParts::Impl {
     return absl::OkStatus();
   }
 
-  // Stats are asked for on any thread; the table lives on the loop's.
+  // Copies the table's stats, which may be used only on the loop's thread, for readers on other
+  // threads.
   void CopyStats() {
     if (table_ == nullptr) return;
     runtime::MutexLock lock(mutex_);
@@ -283,10 +284,10 @@ class LauncherParts::Impl {
   }
 
   bus::ServiceProcess* const process_;
-  GpuMeter gpus_;  // For the names of the locks alone.
+  GpuMeter gpus_;  // Used only for the names of the locks.
   std::unique_ptr<MachineLocks> machine_locks_;
-  // Destroyed in the opposite order: what uses comes after what is used.
-  std::unique_ptr<JobStore> job_store_;  // Until the job table has it.
+  // Members are destroyed in reverse order, so each is declared after those that it uses.
+  std::unique_ptr<JobStore> job_store_;  // Null once the job table has taken it.
   std::unique_ptr<NodeTable> node_table_;
   std::unique_ptr<NodeHosts> node_hosts_;
   std::unique_ptr<JobTable> table_;

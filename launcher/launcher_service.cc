@@ -33,7 +33,7 @@
 namespace launcher {
 namespace {
 
-// An answer that says "timed out" has to come before the call's own deadline.
+// Margin by which an answer of "timed out" precedes the call's own deadline.
 constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
 
 struct Parts {
@@ -47,7 +47,7 @@ struct Parts {
   LogRecord Logs() const { return {table, state_directory}; }
 };
 
-// The job as it is now, as the `job` of a reply.
+// Makes a reply with the present state of a job.
 template <typename Reply>
 absl::StatusOr<Reply> ReplyWithJob(const Parts& parts, const std::string& id) {
   Reply reply;
@@ -158,7 +158,7 @@ void AddBarrier(const bus::LoopMethods& methods, BarrierCalls* barriers) {
   });
 }
 
-// Parts of a search that the loop's thread knows.
+// The parts of a search that are collected on the loop's thread.
 struct SearchPlan {
   std::vector<SearchedStream> streams;
   std::map<std::string, std::unique_ptr<msg::SearchedJobT>> jobs;  // By id.
@@ -193,7 +193,7 @@ absl::StatusOr<SearchPlan> PlanSearch(const Parts& parts, const msg::SearchLogsR
     wanted.emplace(named->job, named->task);
   }
   for (const auto& [job, task] : wanted) {
-    // (A task of a job that is searched as a whole is searched already.)
+    // (The task is skipped if its whole job is searched.)
     if (task != kWholeJob && wanted.contains({job, kWholeJob})) continue;
     AddToPlan(parts, *parts.table->Row(job), task, request, &plan);
   }
@@ -211,7 +211,8 @@ absl::StatusOr<msg::SearchLogsReplyT> Search(SearchPlan plan,
   return reply;
 }
 
-// On the pool, but for the plan. Other calls need threads of the pool, too.
+// Adds SearchLogs, which runs on the pool after the plan is made. The number of concurrent searches
+// is limited, since other calls need threads of the pool, too.
 void AddSearch(const bus::LoopMethods& methods, const Parts& parts, runtime::ThreadPool* pool) {
   constexpr int kMostSearches = 2;
   methods.Serve<rpc::Launcher::SearchLogs>([parts, pool,
@@ -292,7 +293,7 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
       [nodes](const auto&, const auto& request) { return nodes->Set(request); });
   methods.Answer<rpc::Launcher::RemoveNode>(
       [nodes](const auto&, const auto& request) { return nodes->Remove(request); });
-  // On the pool: it takes its time, and the loop has other things to do.
+  // Runs on the service's pool, because it blocks for some time.
   service->Handle<rpc::Launcher::KillModes>(
       [report = std::make_shared<KillModeReport>()](
           const bus::CallContext&, const auto&) -> absl::StatusOr<msg::KillModesReplyT> {

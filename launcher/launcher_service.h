@@ -20,15 +20,16 @@
 
 namespace launcher {
 
-// Adds the methods of rpc::Launcher, and those of rpc::Common that an owner of topics has, to
-// `service`. Each hops to the loop, where the table lives, but KillModes, which needs no table;
-// SearchLogs goes on to `pool`. All outlive the service's calls.
+// Adds to `service` the methods of rpc::Launcher, and those of rpc::Common that an owner of topics
+// has. Each runs on the loop's thread, as the table requires, except KillModes, which does not need
+// the table; SearchLogs continues on `pool`. No argument is owned; all outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
                         JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
                         bus::AlertStore* alerts, Notifier* notifier, NodeCalls* nodes,
                         UsageCalls* usage, std::string state_directory);
 
-// Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
+// Publish a job on s/launcher/JOB/, and lines on l/JOB/TASK/. `from` is that of
+// JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, msg::JobT job);
 void PublishLines(bus::Publisher* publisher, const std::string& job, std::uint64_t from,
                   msg::LogLinesT lines);

@@ -30,7 +30,7 @@ struct Place {
   const TaskRow* task = nullptr;
 };
 
-// Nothing if it is no topic of a job that is known.
+// Finds the task of a topic; nullopt if the topic is not of a known job.
 std::optional<Place> PlaceOf(const JobTable& table, std::string_view topic) {
   const std::string_view root = "l/";
   if (!topic.starts_with(root)) return std::nullopt;
@@ -48,13 +48,13 @@ struct Lane {
   msg::LogStream stream = msg::LogStream::Stdout;
   int attempt = 0;
   std::string path;
-  std::uint64_t begin = 0, end = 0;  // In the file, of the attempt's output.
+  std::uint64_t begin = 0, end = 0;  // The range of the attempt's output in the file.
 
-  // The end as a position: what is empty has not begun.
+  // Returns the end as a position, which is 0 for an empty lane.
   std::uint64_t position() const { return end > begin ? end : 0; }
 };
 
-// Nothing if its file is gone. A log may have been made shorter.
+// Finds a lane; nullopt if its file does not exist. Its end is corrected if the log was shortened.
 std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const AttemptRow& attempt,
                              msg::LogStream stream) {
   Lane lane;
@@ -69,7 +69,7 @@ std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const 
   const bool exists = stat(lane.path.c_str(), &about) == 0;
   if (exists && !S_ISREG(about.st_mode)) return std::nullopt;
   if (exists && static_cast<std::uint64_t>(about.st_size) >= lane.end) return lane;
-  // It is shorter than its stream, so it was rotated or cut.
+  // The file is shorter than the stream, so it was rotated or truncated.
   const auto extent = LogSegments(lane.path).Look();
   if (!extent.ok()) return std::nullopt;
   lane.end = std::min(lane.end, extent->end);
@@ -78,13 +78,13 @@ std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const 
 
 constexpr msg::LogStream kStreams[] = {msg::LogStream::Stdout, msg::LogStream::Stderr};
 
-// The positions, by lane, that a request has of one topic.
+// The positions of one topic in a request, by lane.
 struct Wanted {
   std::string topic;
   std::map<std::uint64_t, std::uint64_t> positions;
 };
 
-// In the order of the request.
+// Groups the positions of a request by topic, in the order of the request.
 std::vector<Wanted> WantedBy(const msg::SinceRequestT& request) {
   std::vector<Wanted> all;
   std::map<std::string_view, std::size_t> indices;
@@ -100,7 +100,7 @@ class Answer {
  public:
   Answer(const LogRecord& record, std::int64_t since_us) : record_(record), since_us_(since_us) {}
 
-  // Adds what came after those positions. False: the page is full.
+  // Adds the events after those positions. Returns false if the page is full.
   bool Add(const Wanted& wanted) {
     const auto place = PlaceOf(*record_.table, wanted.topic);
     if (!place) return true;
@@ -143,13 +143,14 @@ class Answer {
       }
     }
     LineReader reader(lane->path, std::max(from, lane->begin));
-    // The end of a live lane is the end of a line: all in front of it counts.
+    // A live lane ends at the end of a line, so all bytes before it count.
     while (reader.offset() < lane->end) {
       if (!MayRead(reader)) return false;
       const std::uint64_t expected = reader.offset();
       auto batch = reader.Next(lane->end, true);
       if (!batch) break;
-      // Bytes that were rotated away are in no span: the subscriber sees that they are lost.
+      // Bytes that rotation has removed are in no span, so that the subscriber sees that they are
+      // lost.
       if (batch->begin != expected) from = batch->begin;
       msg::EnvelopeT event =
           EnvelopeOf(from, LinesMessage(*place.job, *place.task, lane->attempt, stream, batch->end,
@@ -163,7 +164,8 @@ class Answer {
     return true;
   }
 
-  // A page has at least one event, so that there is a step to the next one.
+  // Returns whether the page may read more. A page has at least one event, so that every page makes
+  // progress.
   bool MayRead(const LineReader& reader) {
     const std::uint64_t read = read_ + reader.bytes_read();
     stopped_ = has_event_ && read + LineReader::kBatchBytes > kMaxRead;

@@ -1,4 +1,4 @@
-// The launcher: starts, watches, restarts and stops processes.
+// The program of the launcher, which starts, watches, restarts and stops processes.
 
 #include <malloc.h>
 
@@ -62,13 +62,14 @@ std::optional<std::string> VisibleGpus() {
   return visible == nullptr ? std::nullopt : std::optional<std::string>(visible);
 }
 
-// True if the flag --resources names the GPUs that tasks share.
+// True if the flag --resources declares the GPUs that tasks share.
 bool DeclaresGpus(const std::string& said, const std::vector<launcher::Resource>& resources) {
   return !said.empty() && std::any_of(resources.begin(), resources.end(),
                                       [](const auto& resource) { return resource.name == "gpu"; });
 }
 
-// Ports are held, and shims watched, by the thousand; tasks have what they would have had.
+// Raises the limit of open files, for thousands of held ports and watched shims. Returns the
+// original limit, which the tasks get.
 std::vector<launcher::ProcessLimit> RaiseOwnLimits() {
   const runtime::FileLimit before = runtime::RaiseFileLimit();
   if (before.hard == 0) return {};
@@ -119,12 +120,12 @@ absl::Status CheckFlags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // One heap for all threads: most of what one of them allocates another frees.
+  // One heap for all threads, since most memory is allocated by one thread and freed by another.
   mallopt(M_ARENA_MAX, 1);
   runtime::ParseFlags("launcher", "Starts, watches, restarts and stops the yard's processes.", argc,
                       argv);
   if (const auto end = runtime::EndAfterCheck("launcher", CheckFlags())) return *end;
-  const auto limits = RaiseOwnLimits();  // Before there are threads.
+  const auto limits = RaiseOwnLimits();  // Called before threads start.
   auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return runtime::ReportAndExitCode("launcher", process.status());
   auto resources = SharedResources();

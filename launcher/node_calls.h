@@ -10,22 +10,24 @@
 
 namespace launcher {
 
-// The calls about nodes. On the loop's thread.
+// Implements the calls about nodes. Use on the loop's thread.
 class NodeCalls {
  public:
-  // All outlive this. `runtime_directory`: of the yard; the trainer's socket is there.
+  // The pointers are not owned and outlive this object. `runtime_directory` is that of the yard,
+  // with the trainer's socket.
   NodeCalls(NodeTable* nodes, const JobTable* jobs, std::string runtime_directory)
       : nodes_(nodes), jobs_(jobs), runtime_directory_(std::move(runtime_directory)) {}
 
+  // Returns the requested nodes with their tasks.
   msg::NodesReplyT List(const msg::NodesRequestT& request) const;
-  // Errors as of NodeTable::Set().
+  // Returns the errors of NodeTable::Set().
   absl::StatusOr<msg::SetNodeReplyT> Set(const msg::SetNodeRequestT& request);
-  // NotFound: there is no such node. FailedPrecondition: it has tasks, and `force` is not set.
+  // NotFound if the node does not exist. FailedPrecondition if it has tasks and `force` is not set.
   absl::StatusOr<msg::RemoveNodeReplyT> Remove(const msg::RemoveNodeRequestT& request);
 
  private:
   msg::NodeT Message(const NodeTable::Info& info) const;
-  // The tasks that are there, or are about to start there: "j-abcde/worker-0".
+  // Returns the tasks that run, or are about to start, on the node: "j-abcde/worker-0".
   std::vector<std::string> TasksOn(const std::string& node) const;
 
   NodeTable* const nodes_;

@@ -34,14 +34,14 @@ constexpr absl::Duration kFirstDelay = absl::Milliseconds(100);
 constexpr absl::Duration kLongestDelay = absl::Seconds(5);
 constexpr absl::Duration kStableAfter = absl::Seconds(10);
 constexpr std::string_view kGate = "gate";
-// Exit code of a second copy of a service.
+// Exit code of a service that finds another instance running.
 constexpr int kRefused = 6;
 
 struct Kept {
   std::string name;
-  std::optional<runtime::Subprocess> child;  // If we started it.
-  runtime::UniqueFd pidfd;                   // If we adopted it.
-  pid_t pid = 0;                             // 0: does not run.
+  std::optional<runtime::Subprocess> child;  // Set if the keeper started it.
+  runtime::UniqueFd pidfd;                   // Valid if the keeper adopted it.
+  pid_t pid = 0;                             // 0 if it does not run.
   runtime::EventLoop::WatchId watch = 0;
   runtime::Timer timer;
   bool tried = false;
@@ -106,7 +106,7 @@ class ServiceKeeper::Impl {
   }
 
  private:
-  // Makes them first if need be.
+  // Watches the directories by inotify; creates them if they are missing.
   absl::Status WatchDirectories() {
     const std::string& directory = options_.locations.state_directory;
     if (auto made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
@@ -117,7 +117,7 @@ class ServiceKeeper::Impl {
     if (auto made = runtime::MakeDirectories(locks, 0700); !made.ok()) return made;
     for (const auto& [path, mask] :
          {std::pair(directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE),
-          // A service that has taken its lock writes its pid into it.
+          // (A service that takes its lock writes its pid into the file.)
           std::pair(locks, IN_MODIFY)}) {
       if (inotify_add_watch(inotify_.get(), path.c_str(), mask | IN_MASK_ADD) < 0) {
         return absl::UnavailableError(
@@ -159,8 +159,8 @@ class ServiceKeeper::Impl {
     if (ours || removed) Look();
   }
 
-  // A person asks for the yard, perhaps after mending what kept a service from starting: the next
-  // try is now.
+  // Called when a user requests the yard, perhaps after fixing what kept a service from starting:
+  // the next try is immediate.
   void EndPauses() {
     for (Kept& service : services_) {
       service.timer.Cancel();
@@ -173,7 +173,7 @@ class ServiceKeeper::Impl {
     for (Kept& service : services_) Ensure(service);
   }
 
-  // Makes sure that a wanted service runs; a running one is watched, wanted or not.
+  // Starts a wanted service that does not run; adopts a running one, wanted or not.
   void Ensure(Kept& service) {
     if (service.pid != 0 || service.timer.is_set()) return;
     const auto holder = runtime::LockHolder(options_.locations.LockPath(service.name));
@@ -185,15 +185,16 @@ class ServiceKeeper::Impl {
     StartService(service);
   }
 
-  // The gate is started once it has a key. (`yard gate` writes the file `wanted` again when it has
-  // made one.)
+  // Returns whether a service is to run: the gate only once it has a key. (`yard gate` rewrites the
+  // file `wanted` after it has made the key.)
   bool IsToRun(std::string_view name) const {
     if (name != kGate) return true;
     const std::string key = options_.locations.state_directory + "/gate/server.key";
     return access(key.c_str(), F_OK) == 0;
   }
 
-  // Its ready file stays when it is killed, and says who starts it.
+  // Returns the path of a service's ready file, which names its supervisor and remains when the
+  // service is killed.
   std::string ReadyPath(const std::string& name) const {
     return absl::StrCat(options_.locations.runtime_directory, "/", name, ".ready");
   }
@@ -208,7 +209,7 @@ class ServiceKeeper::Impl {
   bool Adopt(Kept& service, pid_t pid) {
     runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd.valid()) return false;
-    // The pid may have been given to another process before we held it.
+    // The pid may have been reused before the pidfd was opened.
     const auto holder = runtime::LockHolder(options_.locations.LockPath(service.name));
     if (!holder.ok() || *holder != pid) return false;
     service.pidfd = std::move(pidfd);
@@ -228,7 +229,7 @@ class ServiceKeeper::Impl {
 
   absl::StatusOr<pid_t> Spawn(Kept& service) {
     service.tried = true;
-    // The flags of now, also if the change of the file was not heard of yet.
+    // Uses the present flags, even if the notification of their change has not arrived yet.
     if (auto wanted = ReadWantedServices(WantedPath())) wanted_ = *std::move(wanted);
     runtime::Subprocess::Options start;
     if (service.name == "trainer" && !wanted_->trainer.empty()) {
@@ -268,7 +269,7 @@ class ServiceKeeper::Impl {
     service.pid = pid;
     service.since = options_.clock->Monotonic();
     service.started_us = absl::ToUnixMicros(options_.clock->Now());
-    Kept* const entry = &service;  // The vector does not change.
+    Kept* const entry = &service;  // The pointer stays valid, since the array does not change.
     service.watch = options_.loop->Watch(pidfd, runtime::EventLoop::Readiness::kReadable,
                                          [this, entry] { OnEnded(*entry); });
     Become(service, msg::TaskState::Running, "");
@@ -279,7 +280,7 @@ class ServiceKeeper::Impl {
     service.pid = 0;
     std::string how = "ended";
     bool refused = false;
-    std::optional<bool> ended_well;  // Not known of a service that somebody else started.
+    std::optional<bool> ended_well;  // Unknown for a service that the keeper did not start.
     if (service.child) {
       if (const auto status = service.child->Wait(absl::ZeroDuration()); status.ok()) {
         how = status->ToString();
@@ -311,11 +312,11 @@ class ServiceKeeper::Impl {
     service.timer.Start(options_.loop, delay, [this, entry] { Ensure(*entry); });
   }
 
-  // Last to first, one after the other; the registry stays.
+  // Stops the services from last to first, one after the other, except the registry.
   void StopNext() {
     while (stop_next_ > 1) {
       Kept& service = services_[stop_next_ - 1];
-      if (asked_ && service.pid != 0) return;  // Still on its way.
+      if (asked_ && service.pid != 0) return;  // The service is still stopping.
       if (!asked_ && service.pid != 0 && MayStop()) {
         asked_ = true;
         service.child
@@ -352,7 +353,7 @@ class ServiceKeeper::Impl {
   }
 
   const Options options_;
-  std::array<Kept, 5> services_;  // In the order they are started.
+  std::array<Kept, 5> services_;  // In the order in which they are started.
   std::optional<WantedServices> wanted_;
   runtime::UniqueFd inotify_;
   runtime::EventLoop::WatchId inotify_watch_ = 0;

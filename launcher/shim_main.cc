@@ -18,7 +18,7 @@
 
 int main(int argc, char** argv) {
   if (argc == 3 && argv[1] == launcher::kServeShims) {
-    // The kernel puts the arguments one behind the other.
+    // The kernel places the arguments contiguously in memory.
     return launcher::ServeShims(launcher::kShimServerFd, {argv[0], argv[2] + strlen(argv[2])});
   }
   if (argc == 5 && argv[1] == launcher::kAttachShim) {

@@ -8,9 +8,9 @@
 #include "launcher/job/supervisor.h"
 
 // Always true:
-// - waiting_ is empty unless a measurement is in progress, which ends at the latest with timer_ and
-//   the measurement of this host.
-// - An answer of a node counts for the measurement with the number that asked for it.
+// - waiting_ is empty unless a measurement is in progress. The measurement ends at the latest when
+//   timer_ has fired and this host is measured.
+// - An answer of a node counts only for the measurement whose number requested it.
 
 namespace launcher {
 namespace {
@@ -162,7 +162,7 @@ void UsageCalls::Finish() {
     }
     done(std::move(reply));
   }
-  if (!last_->ok()) last_.reset();  // The next one asks again.
+  if (!last_->ok()) last_.reset();  // An error is not cached.
 }
 
 }  // namespace launcher

@@ -27,24 +27,24 @@
 
 namespace launcher {
 
-// The task ("j-abcde/worker-0") and the number of an attempt, by its NodeKey().
+// Maps the NodeKey() of an attempt to its task ("j-abcde/worker-0") and number.
 using NamesOfAttempts = std::map<std::string, std::pair<std::string, std::uint32_t>>;
 
-// The usage of all tasks, of this host and of nodes. One measurement serves everybody who asks
-// within `pace`. On the loop's thread.
+// Measures the resource usage of all tasks, on this host and on nodes. One measurement serves all
+// requests within `pace`. Use on the loop's thread.
 class UsageCalls {
  public:
   struct Options {
-    // Not owned; all outlive this, and the loop outlives the pool.
+    // Not owned; all outlive this object, and the loop outlives the pool.
     runtime::EventLoop* loop = nullptr;
     runtime::ThreadPool* pool = nullptr;  // Measures this host.
     runtime::Clock* clock = runtime::Clock::Real();
     const JobTable* table = nullptr;
     NodeTable* nodes = nullptr;
-    const MachineLocks* machine_locks = nullptr;  // Null: a machine without them.
+    const MachineLocks* machine_locks = nullptr;  // Null on a machine without shared resources.
     std::string state_directory;
     absl::Duration pace = absl::Milliseconds(500);
-    // Tasks of a node that has not answered by then are left out.
+    // Time for nodes to answer; the tasks of a node that has not answered by then are left out.
     absl::Duration patience = absl::Seconds(1);
   };
   explicit UsageCalls(Options options);
@@ -53,8 +53,9 @@ class UsageCalls {
   UsageCalls& operator=(const UsageCalls&) = delete;
 
   using Done = std::function<void(absl::StatusOr<msg::UsageReplyT>)>;
-  // The usage of a job or of a task; empty: of all tasks. NotFound: there is no such job. `done` is
-  // called once, perhaps at once, and not after the destruction of this.
+  // Requests the usage of a job or a task; of all tasks if `job` is empty. NotFound if it does not
+  // exist. Calls `done` once, possibly before Ask() returns, and not after the destruction of this
+  // object.
   void Ask(const std::string& job, Done done);
 
  private:
@@ -77,15 +78,16 @@ class UsageCalls {
   std::optional<absl::StatusOr<msg::UsageReplyT>> of_host_;
   msg::UsageReplyT of_nodes_;
   runtime::Timer timer_;
-  std::vector<std::pair<std::string, Done>> waiting_;  // With the prefix of the wanted tasks.
+  // Waiting requests: the prefix of the requested tasks, and `done`.
+  std::vector<std::pair<std::string, Done>> waiting_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// In a reply the GPUs of the n-th node, by name and from 1, have the numbers from n * kGpusOfNode
+// In a reply the GPUs of the n-th node (sorted by name, n from 1) have numbers from n * kGpusOfNode
 // on.
 inline constexpr std::uint32_t kGpusOfNode = 1000;
 
-// Adds the answer of a node to a reply, without attempts that have no name.
+// Adds the answer of a node to a reply, except attempts that `names` does not contain.
 void AddUsageOfNode(const std::string& node, std::uint32_t place, NodeUsage usage,
                     const NamesOfAttempts& names, msg::UsageReplyT* reply);
 

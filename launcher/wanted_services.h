@@ -9,19 +9,20 @@
 
 namespace launcher {
 
-// The content of the file STATE/wanted, which `yard up` writes in one step: {"logdir": "/abs",
-// "trainer": "/abs" or absent, "slots": a number or absent, "datamanager": a list of "name=value",
-// its flags, or absent, "flags": by service a list of more of them, or absent}.
+// The content of the file STATE/wanted, which `yard up` writes atomically, as a JSON object:
+// {"logdir": "/abs", "trainer": "/abs" or absent, "slots": a number or absent, "datamanager": a
+// list of "name=value", its flags, or absent, "flags": for each service a list of further flags, or
+// absent}.
 struct WantedServices {
   std::string logdir;
-  std::string trainer;      // Path of its program. Empty: our own.
+  std::string trainer;      // Path of the trainer's program; empty for the default one.
   std::uint64_t slots = 0;  // For trials; 0: as many as the trainer chooses.
   // Flags of a service, without their dashes.
   std::map<std::string, std::vector<std::string>> flags = {};
 };
 
-// Reads the file. Nothing if it is missing; nothing, and an error in the log, if it names no run
-// directory. Blocks for the disk.
+// Reads the file. Returns nullopt if it is missing, or (with an error in the log) if it names no
+// run directory. Blocks on the disk.
 std::optional<WantedServices> ReadWantedServices(const std::string& path);
 
 }  // namespace launcher
