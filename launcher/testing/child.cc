@@ -31,17 +31,17 @@
 #include "runtime/thread.h"
 
 #if defined(__SANITIZE_THREAD__)
-// Every child would stay for a second at its exit, in case another thread has something to report.
+// Without this, every child would wait for a second at its exit for reports of other threads.
 extern "C" const char* __tsan_default_options() { return "atexit_sleep_ms=0"; }
 #endif
 
 namespace launcher::testing {
 namespace {
 
-constexpr int kTerminatedExit = 1;  // As the original's.
+constexpr int kTerminatedExit = 1;  // As in the original.
 constexpr int kFailedExit = 1;
 constexpr int kNoOrderExit = 70;
-// The parent has this long to send the order, once we run.
+// Time for the parent to send the order after the start of the child.
 constexpr int kOrderMillis = 60'000;
 
 std::optional<ThisTask>& Self() {
@@ -49,28 +49,29 @@ std::optional<ThisTask>& Self() {
   return *self;
 }
 
-// Written to by the handler of SIGTERM.
+// The handler of SIGTERM writes to this descriptor.
 int termination_fd = -1;
 
-// The thread that has taken the signal goes no further: what it did must not seem to have ended.
+// Stops the thread that has received the signal, so that its function cannot return before the
+// stacks are written.
 void AskForStacks() {
   const std::uint64_t one = 1;
   if (write(termination_fd, &one, sizeof one) < 0) return;
   for (;;) poll(nullptr, 0, -1);
 }
 
-// 0 for what is not open.
+// Returns the inode of an open file; 0 if the descriptor is not open.
 ino_t InodeOf(int fd) {
   struct stat status = {};
   return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
-// The socket to the parent, with a thread that reads it. Never deleted.
+// The socket to the parent, and the thread that reads it. Never deleted.
 class ParentLink {
  public:
   explicit ParentLink(int fd) : fd_(fd), inode_(InodeOf(fd)) {}
 
-  // Before Listen().
+  // Reads the first message; call it before Listen().
   std::optional<StartOrder> ReadOrder() {
     absl::Status error;
     for (;;) {
@@ -85,7 +86,7 @@ class ParentLink {
 
   void Listen(bool daemon) {
     daemon_ = daemon;
-    // (No signal is handled by this thread, so that what is blocked by others stays undisturbed.)
+    // (The thread blocks all signals, so that it handles none that other threads have blocked.)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -93,7 +94,8 @@ class ParentLink {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  // False if it cannot: the program may have closed our end, and use its number for another file.
+  // Sends a message. Returns false if that fails: the program may have closed our end, and its
+  // number may be another file.
   bool Send(Message::Kind kind, std::uint64_t number, std::string content) {
     const std::string frame = Frame({kind, number, std::move(content)});
     runtime::MutexLock lock(send_mutex_);
@@ -121,7 +123,7 @@ class ParentLink {
     (void)Send(Message::Kind::kRequest, number, Encode(request));
   }
 
-  // Waits for the next call of a pool's worker; nothing once the parent has none any more.
+  // Waits for the next call of a pool's worker; nullopt once there will be no more.
   std::optional<std::pair<std::uint64_t, CallOrder>> NextCall() {
     runtime::MutexLock lock(mutex_);
     while (calls_.empty() && !closed_ && !ended_) changed_.Wait(mutex_);
@@ -149,7 +151,7 @@ class ParentLink {
 
   void Run() {
     absl::Status error;
-    // The program may close either of them under us.
+    // The program may close either descriptor at any time.
     pollfd fds[2] = {{.fd = termination_fd, .events = POLLIN, .revents = 0},
                      {.fd = fd_, .events = POLLIN, .revents = 0}};
     for (;;) {
@@ -195,7 +197,7 @@ class ParentLink {
     }
   }
 
-  // The parent has ended, or has no more use for us; or we cannot hear it any more.
+  // Called when the parent has ended or closed the socket, or can no longer be read.
   void Close(bool parent_is_gone) {
     if (daemon_ && parent_is_gone) {
       kill(-getpid(), SIGKILL);
@@ -211,7 +213,7 @@ class ParentLink {
     for (const auto& [number, done] : asked) done(Gone());
   }
 
-  // Ends this process by the SIGTERM that was caught.
+  // Ends this process by the SIGTERM that it has received.
   [[noreturn]] void Die() {
     dprintf(STDERR_FILENO, "Terminated. The stacks of all threads:\n");
     DumpAllStacks(STDERR_FILENO);
@@ -227,20 +229,20 @@ class ParentLink {
   const int fd_;
   const ino_t inode_;
   bool daemon_ = false;
-  MessageReader reader_;  // Used by the thread only, once it runs.
+  MessageReader reader_;  // Used only by the thread, once it runs.
   runtime::Thread* thread_ = nullptr;
 
   runtime::Mutex send_mutex_;
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // There are no more calls.
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // The parent has sent kEnd.
   std::uint64_t last_request_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::uint64_t, ObjectDone> asked_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::pair<std::uint64_t, CallOrder>> calls_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The socket that the environment names, if it is the one that was meant; -1 if not.
+// Returns the socket in the environment, if its inode is the right one; else -1.
 int SocketOfParent() {
   const char* value = getenv(kChildVariable);
   if (value == nullptr) return -1;
@@ -253,7 +255,8 @@ int SocketOfParent() {
   return is_it ? static_cast<int>(fd) : -1;
 }
 
-// A failed assertion outside of any test is kept by GoogleTest in one long list.
+// Number of assertions already seen: GoogleTest keeps failed assertions outside of tests in one
+// growing list.
 int assertions_seen = 0;
 
 absl::Status FailedAssertions() {
@@ -290,7 +293,7 @@ Returned CallAndCheck(const std::string& function, const std::string& arguments)
   return returned;
 }
 
-// If the function's result cannot be sent, the exit code says that it was lost.
+// Sends the function's result. If that fails, the exit code says that the result was lost.
 void SendResult(ParentLink* link, std::uint64_t number, Returned returned) {
   const bool sent =
       link->Send(Message::Kind::kResult, number,

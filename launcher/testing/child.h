@@ -6,22 +6,22 @@
 
 namespace launcher::testing {
 
-// This process as the child of a runner.
+// The child's side of a runner, in this process.
 
-// If a runner has started this process: does what it was started for, and never returns. Else it
-// returns at once. Called at the beginning of main(), while there is one thread.
+// If a runner has started this process, runs its function and never returns; otherwise returns at
+// once. Call it at the beginning of main(), while there is only one thread.
 //
-// The function runs on the first thread; another one talks to the parent. stdout is line buffered.
-// On SIGTERM the stacks of all threads go to stderr before the process dies of it. A failed
-// GoogleTest assertion is a failure of the function. Exit code 0, or 1 after a failure, unless the
-// function exits by itself.
+// The function runs on the first thread; another thread communicates with the parent. stdout is
+// line buffered. On SIGTERM the stacks of all threads are written to stderr before the process dies
+// of the signal. A failed GoogleTest assertion is a failure of the function. The exit code is 0, or
+// 1 after a failure, unless the function exits by itself.
 void RunIfChild();
 
 struct ThisTask {
   std::string type;
   int index = 0;
 };
-// Nothing in a process that no runner has started, and before RunIfChild().
+// Returns nullopt in a process that no runner has started, and before RunIfChild().
 std::optional<ThisTask> TaskOfThisProcess();
 
 }  // namespace launcher::testing

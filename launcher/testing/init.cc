@@ -14,8 +14,8 @@ std::atomic<bool> initialized{false};
 }  // namespace
 
 void Init() {
-  initialized = true;  // A child may have runners of its own.
-  // As the original: several processes share one device.
+  initialized = true;  // Set first, since a child may have runners of its own.
+  // As in the original, since several processes share one device.
   setenv("TF_FORCE_GPU_ALLOW_GROWTH", "true", 1);
   RunIfChild();
 }

@@ -3,8 +3,9 @@
 
 namespace launcher::testing {
 
-// The first line of a main() that is not Main()'s (main.h): `launcher::testing::Init();`. In a
-// child it never returns. Every run without it is refused: its children would run the whole test.
+// Must be the first statement of a main() that does not call Main() (main.h):
+// `launcher::testing::Init();`. In a child it never returns. Without it every run is refused, since
+// its children would run the whole test.
 void Init();
 bool IsInitialized();
 

@@ -3,9 +3,9 @@
 
 namespace launcher::testing {
 
-// The main() of a test with processes: Init(), GoogleTest and GoogleMock, all tests; in the end the
-// pools are shut down, whatever the tests did. In place of the original's test_main. A test that
-// depends on :multi_process_main has it as its main().
+// The main() of a test that starts processes: calls Init(), initialises GoogleTest and GoogleMock,
+// and runs all tests; at the end it shuts down all pools, whatever the tests did. Replaces
+// test_main of the original. A test that depends on :multi_process_main has it as its main().
 int Main(int argc, char** argv);
 
 }  // namespace launcher::testing

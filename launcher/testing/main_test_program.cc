@@ -1,4 +1,5 @@
-// The tests that main_test runs to see how a process ends whose tests have started others.
+// The tests that main_test runs to check how a process ends if its tests have started other
+// processes.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@
 namespace launcher::testing {
 namespace {
 
-// From the environment: functions that run in exec'd children cannot use this program's argv.
+// From the environment, since functions that run in children cannot use this program's argv.
 std::string Path() { return getenv("MAIN_TEST_PATH"); }
 
 void SayThatItHasEnded() {
@@ -28,13 +29,13 @@ void SayAtExit() { ASSERT_EQ(atexit(SayThatItHasEnded), 0); }
 const Function kSayAtExit("SayAtExit", SayAtExit);
 
 TEST(ProgramTest, FailsWithAPool) {
-  static auto* const pool =  // (Nobody deletes it.)
+  static auto* const pool =  // (Never deleted.)
       new MultiProcessPoolRunner(CreateClusterSpec(false, 2).value());
   ASSERT_TRUE(pool->Run(kSayAtExit).ok());
   FAIL() << "as it is to";
 }
 
-// Until the other end of a fifo is opened.
+// Blocks until the other end of a fifo is opened.
 void AwaitRelease() {
   const int fd = open(Path().c_str(), O_RDONLY | O_CLOEXEC);
   EXPECT_GE(fd, 0);

@@ -14,10 +14,10 @@
 namespace launcher::testing {
 namespace {
 
-// For workers that have no call any more to end by themselves.
+// Time for workers without a call to end by themselves.
 constexpr absl::Duration kShutDownWait = absl::Seconds(10);
 
-// The pools that there are. Never deleted.
+// All existing pools. Never deleted.
 class Pools {
  public:
   static Pools& OfThisProcess() {

@@ -16,21 +16,21 @@ namespace launcher::testing {
 class Children;
 
 struct PoolOptions {
-  // For the answer of each process, the original's figures.
+  // Time for the answer of each process; the defaults are those of the original.
   absl::Duration task_timeout = absl::Seconds(120);
-  // For all of them.
+  // Time for all answers.
   absl::Duration run_timeout = absl::Seconds(300);
-  // Options of the processes. `daemon`, `auto_restart` and `dependence_on_chief` have no meaning
+  // Options of the processes. `daemon`, `auto_restart` and `dependence_on_chief` have no effect
   // here.
   RunOptions run = {};
 };
 
-// Processes that are started once, and run one function after another: for many tests that need
-// the same cluster. Re-imagines TensorFlow's MultiProcessPoolRunner.
+// A pool of processes that are started once and run one function after another, for many tests that
+// need the same cluster. Re-imagines TensorFlow's MultiProcessPoolRunner.
 //
-// The processes are started by the first Run(), so that a pool may be an object at namespace scope,
-// and a child that runs one may have pools of its own. They end with the pool, with this process,
-// however that ends, and at the latest when all tests have run (main.h). One Run() at a time.
+// The first Run() starts the processes, so that a pool may be an object at namespace scope, and a
+// child may have pools of its own. The processes end with the pool, with this process, however that
+// ends, and at the latest when all tests have run (main.h). Call one Run() at a time.
 class MultiProcessPoolRunner {
  public:
   using Options = PoolOptions;
@@ -42,12 +42,14 @@ class MultiProcessPoolRunner {
   MultiProcessPoolRunner(const MultiProcessPoolRunner&) = delete;
   MultiProcessPoolRunner& operator=(const MultiProcessPoolRunner&) = delete;
 
-  // Calls the function in every process. The results are in the order of the tasks. An error that a
-  // function returns (the first one, in that order) is kTaskFailed, and the processes go on. With
-  // return_output the lines since the run before are in the result. After kUnexpectedExit, a
-  // process has died, or kTimeout, all are shut down.
+  // Calls the function in every process, and blocks for the results, which are in the order of the
+  // tasks. If functions return errors, the outcome has the first one, in that order, with
+  // kTaskFailed, and the processes continue. With return_output the result has the lines since the
+  // previous run. After kUnexpectedExit (a process has died) or kTimeout all processes are shut
+  // down.
   Outcome Run(const Call& function);
-  // Asks the processes to end, waits, and kills those that do not. The next Run() starts new ones.
+  // Asks the processes to end, waits for them, and kills those that do not end. The next Run()
+  // starts new ones.
   void ShutDown();
   // Shuts down all pools of this process.
   static void ShutDownAll();
@@ -59,7 +61,7 @@ class MultiProcessPoolRunner {
   const std::optional<Call> initializer_;
   const Options options_;
   runtime::Mutex mutex_;
-  std::shared_ptr<Children> run_ ABSL_GUARDED_BY(mutex_);  // None: not started.
+  std::shared_ptr<Children> run_ ABSL_GUARDED_BY(mutex_);  // Null if the processes are not started.
 };
 
 }  // namespace launcher::testing

@@ -114,7 +114,7 @@ absl::Status MultiProcessRunner::StartInProcessAs(const std::string& type, int i
     if (!call.ok()) return call.status();
     const std::string name = TaskName(type, index);
     if (name == "chief-0") children_->IgnoreChief();
-    // (Before there is a thread that reads the environment, to restart a task.)
+    // (Set before the thread starts that reads the environment when it restarts a task.)
     setenv("TF_CONFIG", TfConfigOf(cluster_spec_, options_.rpc_layer, type, index).c_str(), 1);
     if (absl::Status status = StartAllBut(name, *call); !status.ok()) return status;
   }

@@ -151,7 +151,7 @@ absl::StatusOr<std::int64_t> SharedBarrier::Waiting() const {
 }
 
 absl::StatusOr<int> Barrier::Wait(const Options& options) const {
-  // (For launcher::Barriers it would be no limit.)
+  // (For launcher::Barriers, zero would be no limit.)
   if (options.timeout <= absl::ZeroDuration()) {
     return absl::DeadlineExceededError("at a barrier without any time to wait");
   }

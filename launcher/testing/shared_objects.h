@@ -17,19 +17,19 @@
 
 namespace launcher::testing {
 
-// Objects that a test and its children use together, in place of those of the original's manager.
-// Made by Make() in one process, passed to functions as arguments, and used alike everywhere;
-// copies are the same object. It is kept by the process that has made it, as long as that has a
-// copy: then everybody gets NotFound, and Unavailable once the process has ended. If an object
-// could not be made, its first use returns the error. A variable that is only declared is no object
-// yet: NotFound.
+// Objects that a test and its children share; they replace those of the original's manager. Make()
+// creates an object in one process; it is passed to functions as an argument, and used in the same
+// way everywhere; copies refer to the same object. The process that created it keeps it as long as
+// that process has a copy; after that all uses return NotFound, and Unavailable once the process
+// has ended. If an object could not be created, its first use returns the error. A
+// default-constructed variable refers to no object: NotFound.
 //
-// Any thread may call any method. All block: each wait ends after its time-out with
-// DeadlineExceeded (200 s if nothing else is said, as Join() does). A child's process that has
-// ended waits for nothing, and no longer holds what it held: see Lock and Semaphore. (A process of
-// a child's own children counts as the child.)
+// Thread-safe. All methods block; each wait ends after its time-out with DeadlineExceeded (by
+// default 200 s, as in Join()). When a child has ended, its waits end, and it no longer holds locks
+// and units: see SharedLock and SharedSemaphore. (A process that a child has started counts as the
+// child.)
 //
-// They are for the processes of one test: not on disk, not for other programs.
+// They are for the processes of one test: they are not stored, and not for other programs.
 inline constexpr absl::Duration kSharedObjectTimeout = absl::Seconds(200);
 
 // The base of all shared objects.
@@ -37,7 +37,7 @@ class SharedObject {
  public:
   std::uint64_t home() const { return home_; }
   std::uint64_t object() const { return object_; }
-  // As an argument: the same object in another process.
+  // Makes this refer to an object of another process; used for arguments.
   void Refer(std::uint64_t home, std::uint64_t object);
 
  protected:
@@ -50,7 +50,7 @@ class SharedObject {
  private:
   std::uint64_t home_ = 0, object_ = 0;
   absl::Status made_;
-  std::shared_ptr<const void> owner_;  // In the process that has made it.
+  std::shared_ptr<const void> owner_;  // Set in the process that created the object.
 };
 
 // A flag to wait for.
@@ -68,22 +68,24 @@ class SharedEvent : public SharedObject {
   using SharedObject::SharedObject;
 };
 
-// Not recursive; any process may release it.
+// A lock; not recursive, and any process may release it.
 class SharedLock : public SharedObject {
  public:
   static constexpr char kName[] = "SharedLock";
   SharedLock() = default;
   static SharedLock Make() { return SharedLock(Operation::kMakeLock, 0); }
-  // The name of the task that has died with the lock, if one has since it was acquired last: what
-  // the lock guards may be half done. A lock is never lost with its holder.
+  // Returns the name of the task that died while it held the lock, if one has since the lock was
+  // last acquired: the state that the lock guards may then be inconsistent. The death of its holder
+  // releases the lock.
   absl::StatusOr<std::string> Acquire(absl::Duration timeout = kSharedObjectTimeout) const;
-  absl::Status Release() const;  // FailedPrecondition if nobody holds it.
+  absl::Status Release() const;  // FailedPrecondition if it is not held.
 
  private:
   using SharedObject::SharedObject;
 };
 
-// Units that a process has acquired and not released come back when it has ended.
+// A semaphore. Units that a process has acquired and not released are returned when the process
+// ends.
 class SharedSemaphore : public SharedObject {
  public:
   static constexpr char kName[] = "SharedSemaphore";
@@ -91,7 +93,7 @@ class SharedSemaphore : public SharedObject {
   static SharedSemaphore Make(std::int64_t units) {
     return SharedSemaphore(Operation::kMakeSemaphore, units);
   }
-  absl::Status Acquire(absl::Duration timeout = kSharedObjectTimeout) const;  // One unit.
+  absl::Status Acquire(absl::Duration timeout = kSharedObjectTimeout) const;  // Acquires one unit.
   absl::Status Release(std::int64_t units = 1) const;
   absl::StatusOr<std::int64_t> Units() const;
 
@@ -106,9 +108,9 @@ class SharedCounter : public SharedObject {
   static SharedCounter Make(std::int64_t value = 0) {
     return SharedCounter(Operation::kMakeCounter, value);
   }
-  absl::StatusOr<std::int64_t> Add(std::int64_t amount = 1) const;  // The new value.
+  absl::StatusOr<std::int64_t> Add(std::int64_t amount = 1) const;  // Returns the new value.
   absl::StatusOr<std::int64_t> Value() const;
-  // Until it is at least `value`; returns what it is.
+  // Blocks until the counter is at least `value`; returns the counter.
   absl::StatusOr<std::int64_t> WaitFor(std::int64_t value,
                                        absl::Duration timeout = kSharedObjectTimeout) const;
 
@@ -116,13 +118,14 @@ class SharedCounter : public SharedObject {
   using SharedObject::SharedObject;
 };
 
-// First in, first out. An item is handed to one process: if that dies with it, it is gone.
+// A queue, first in, first out. Each item is delivered to one process, and is lost if that process
+// dies.
 template <typename T>
 class SharedQueue : public SharedObject {
  public:
   static constexpr char kName[] = "SharedQueue";
   SharedQueue() = default;
-  // Put() waits while there are `most` items (0: no limit but 256 MiB).
+  // Put() blocks while the queue has `most` items (0 for no limit except 256 MiB).
   static SharedQueue<T> Make(std::int64_t most = 0) {
     return SharedQueue(Operation::kMakeQueue, most);
   }
@@ -147,26 +150,27 @@ class SharedQueue : public SharedObject {
   using SharedObject::SharedObject;
 };
 
-// Texts by their keys.
+// A map from keys to texts.
 class SharedKeyValue : public SharedObject {
  public:
   static constexpr char kName[] = "SharedKeyValue";
   SharedKeyValue() = default;
   static SharedKeyValue Make() { return SharedKeyValue(Operation::kMakeKeyValue, 0); }
   absl::Status Set(const std::string& key, const std::string& value) const;
-  absl::StatusOr<std::string> Get(const std::string& key) const;  // NotFound.
-  // Until somebody has set it.
+  absl::StatusOr<std::string> Get(const std::string& key) const;  // NotFound if it is not set.
+  // Blocks until the key is set.
   absl::StatusOr<std::string> Wait(const std::string& key,
                                    absl::Duration timeout = kSharedObjectTimeout) const;
-  absl::StatusOr<bool> Remove(const std::string& key) const;  // True if it was there.
+  absl::StatusOr<bool> Remove(const std::string& key) const;  // Returns true if it was set.
   absl::StatusOr<std::vector<std::string>> Keys() const;      // Sorted.
 
  private:
   using SharedObject::SharedObject;
 };
 
-// Lets its parties go once all of them have come; again and again. The parties are whoever comes:
-// tasks, all or some, and the test itself, which is no party of the barrier of the tasks (below).
+// A reusable barrier, which releases its parties once all of them have arrived. The parties are the
+// processes that call Wait(): any tasks, and the test itself, which is not a party of the barrier
+// of the tasks (below).
 class SharedBarrier : public SharedObject {
  public:
   static constexpr char kName[] = "SharedBarrier";
@@ -174,32 +178,33 @@ class SharedBarrier : public SharedObject {
   static SharedBarrier Make(std::int64_t parties) {
     return SharedBarrier(Operation::kMakeBarrier, parties);
   }
-  // Returns the place in which the caller came, from 0. DeadlineExceeded for the process whose time
-  // is over, and FailedPrecondition for all others then and later: the barrier is broken, until
-  // Reset(). The end of a process that waits breaks it, too.
+  // Returns the caller's position in the order of arrival, from 0. A time-out is DeadlineExceeded
+  // for the process that timed out, and breaks the barrier: until Reset(), all others, and all
+  // later calls, get FailedPrecondition. The end of a waiting process also breaks it.
   absl::StatusOr<int> Wait(absl::Duration timeout = kSharedObjectTimeout) const;
   absl::Status Reset() const;
-  absl::StatusOr<std::int64_t> Waiting() const;  // How many.
+  absl::StatusOr<std::int64_t> Waiting() const;  // Returns the number of waiting processes.
 
  private:
   using SharedObject::SharedObject;
 };
 
-// The barrier of a run's tasks. It can be used again and again; see launcher/share/barriers.h.
+// The barrier of a run's tasks. It is reusable; see launcher/share/barriers.h.
 class Barrier {
  public:
   struct Options {
-    // Barriers of different names have nothing to do with each other.
+    // Barriers with different names are independent.
     std::string name = "barrier";
-    // "worker-0", or "worker" for all of a type; empty: all tasks of the cluster spec.
+    // "worker-0", or "worker" for all tasks of a type; empty for all tasks of the cluster spec.
     std::vector<std::string> parties = {};
     absl::Duration timeout = kSharedObjectTimeout;
   };
-  // Returns the place in which this task came, from 0, once all parties have come. DeadlineExceeded
-  // for the task whose time was over, and FailedPrecondition for all others then and later: the
-  // barrier is broken for the rest of the run: another attempt needs another name. The end of a
-  // party breaks it, too. Without any time to wait it is DeadlineExceeded, and the task has not
-  // come. InvalidArgument for parties that are not tasks, or that this task is not among.
+  // Blocks until all parties have arrived; returns this task's position in the order of arrival,
+  // from 0. A time-out is DeadlineExceeded for the task that timed out, and breaks the barrier: all
+  // others, and all later calls of the run, get FailedPrecondition, so another try needs another
+  // name. The end of a party also breaks it. With a time-out of zero it returns DeadlineExceeded,
+  // and the task does not count as arrived. InvalidArgument if the parties are not tasks, or this
+  // task is not one of them.
   absl::StatusOr<int> Wait(const Options& options) const;
   absl::StatusOr<int> Wait() const { return Wait(Options()); }
 };

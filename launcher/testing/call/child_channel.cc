@@ -30,7 +30,8 @@ void ChildChannel::Write() {
         send(socket_.get(), unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) break;
-    // (Reading will tell that it is closed; there may be something to read before.)
+    // (A write error is ignored: the read side sees the close, after messages that are still to be
+    // read.)
     sent_ = sent < 0 ? unsent_.size() : sent_ + static_cast<std::size_t>(sent);
   }
   if (sent_ == unsent_.size()) {

@@ -11,32 +11,32 @@
 
 namespace launcher::testing {
 
-// A runner's end of the socket to a child: messages in both directions, none of which block the
-// loop. On the loop's thread.
+// A runner's end of the socket to a child. Sends and receives messages without blocking the loop.
+// Use on the loop's thread.
 class ChildChannel {
  public:
-  // Closed by itself once the child has closed its end, or says what cannot be read.
+  // Closes itself once the child has closed its end or sent malformed bytes.
   ChildChannel(runtime::EventLoop* loop, runtime::UniqueFd socket,
                std::function<void(const Message& message)> received);
   ~ChildChannel() { Close(); }
   ChildChannel(const ChildChannel&) = delete;
   ChildChannel& operator=(const ChildChannel&) = delete;
 
-  // Dropped if it is closed.
+  // Sends a message; drops it if the channel is closed.
   void Send(const Message& message);
-  // Takes all that has come until now.
+  // Reads all messages that have arrived.
   void Drain();
   void Close();
 
  private:
-  bool ReadOnce();  // False when there is nothing to read now, or ever.
+  bool ReadOnce();  // Returns false if there is nothing to read now, or the socket is closed.
   void Write();
 
   runtime::EventLoop* const loop_;
   const std::function<void(const Message&)> received_;
   runtime::UniqueFd socket_;
   MessageReader reader_;
-  std::string unsent_;    // Not sent as a whole yet.
+  std::string unsent_;    // Bytes of messages that are not completely sent.
   std::size_t sent_ = 0;  // Bytes of `unsent_` that are sent.
   runtime::EventLoop::WatchId reading_ = 0, writing_ = 0;
 };

@@ -14,24 +14,24 @@
 
 namespace launcher::testing {
 
-// The messages between a runner and its children, over a socket of each child. Both are the same
-// binary, so there are no versions.
+// The messages between a runner and its children, over a socket to each child. Both are the same
+// binary, so the protocol has no versions.
 
-// In a child's environment: "FD:INODE" of that socket, so that a descriptor of somebody else is not
-// taken for it.
+// In a child's environment: "FD:INODE" of that socket. The inode ensures that another descriptor is
+// not mistaken for it.
 inline constexpr char kChildVariable[] = "YARD_TEST_CHILD";
-// In the environment of a child and of whatever it starts, children of its own runners included:
-// with a number behind it that is like no other attempt's on the machine.
+// The beginning of a variable in the environment of a child and everything that it starts,
+// including the children of its own runners. A number that is unique on the machine follows it.
 inline constexpr char kMarkVariable[] = "YARD_TEST_TASK_";
 
-// A child's exit code when its function has returned and it could not say so.
+// Exit code of a child whose function has returned but whose result could not be sent.
 inline constexpr int kLostResultExit = 71;
 
-// The first message, and what a child does.
+// The content of the first message: what the child is to do.
 struct StartOrder {
   std::string type;
   int index = 0;
-  std::string function;    // Empty: a pool's worker without an initializer.
+  std::string function;    // Empty for a pool's worker without an initializer.
   std::string arguments;   // Encoded.
   bool is_worker = false;  // A pool's worker: waits for calls; the function is its initializer.
   bool daemon = false;     // Ends when its parent does.
@@ -51,7 +51,7 @@ struct CallResult {
 template <>
 struct Codec<CallResult> : Fields<&CallResult::status, &CallResult::value> {};
 
-// Something asked of a shared object, or of the barrier of the tasks.
+// A request to a shared object, or to the barrier of the tasks.
 struct ObjectRequest {
   enum class Operation {
     kBarrier,
@@ -64,10 +64,10 @@ struct ObjectRequest {
     kMakeBarrier,
     kRemove,
     kSet,      // Event; KeyValue: `key` to `value`.
-    kClear,    // Event; KeyValue: `key`; Barrier: it is no longer broken.
-    kGet,      // Its value now: Event, Semaphore, Counter, Queue (its size); KeyValue: `key`.
-    kWait,     // Event; Counter, until it is at least `number`; KeyValue, until `key` is there;
-               // Barrier, until all have come.
+    kClear,    // Event; KeyValue: `key`; Barrier: repairs it.
+    kGet,      // The present value: Event, Semaphore, Counter, Queue (its size); KeyValue: `key`.
+    kWait,     // Event; Counter, until it is at least `number`; KeyValue, until `key` is set;
+               // Barrier, until all parties have arrived.
     kAcquire,  // Lock; Semaphore.
     kRelease,  // Lock; Semaphore, `number` units.
     kAdd,      // Counter.
@@ -106,9 +106,9 @@ struct Codec<ObjectReply>
 struct Message {
   enum class Kind {
     kStart,      // To the child: a StartOrder.
-    kTerminate,  // To the child: leave at once with exit code 1.
+    kTerminate,  // To the child: exit at once with exit code 1.
     kCall,       // To a pool's worker: a CallOrder.
-    kEnd,        // To a pool's worker: there are no more calls.
+    kEnd,        // To a pool's worker: no more calls follow.
     kResult,     // From the child: a CallResult, of the function, or of kCall `number`.
     kRequest,    // From the child: an ObjectRequest.
     kReply,      // To the child: an ObjectReply to request `number`.
@@ -128,19 +128,20 @@ struct CallOrder {
 template <>
 struct Codec<CallOrder> : Fields<&CallOrder::function, &CallOrder::arguments> {};
 
-// No argument, result or item of a queue is larger, nor any other content;
+// Maximum size in bytes of an argument, a result, an item of a queue or any other content,
 inline constexpr std::size_t kMaxContent = std::size_t{256} << 20;
-// and no message with what is around it.
+// and of a message with its header.
 inline constexpr std::size_t kMaxMessage = kMaxContent + (std::size_t{1} << 20);
 
-// The bytes of a message on the socket: its size (four bytes) and its content.
+// Encodes a message for the socket: its size (four bytes) and its content.
 std::string Frame(const Message& message);
 
-// Cuts a stream of bytes into messages.
+// Splits a stream of bytes into messages.
 class MessageReader {
  public:
   void Add(std::string_view bytes) { bytes_.append(bytes); }
-  // The next message; nothing if it is not whole yet. DataLoss ends the conversation.
+  // Returns the next message; nullopt if it is incomplete. After DataLoss no further message can be
+  // read.
   std::optional<Message> Next(absl::Status* error);
 
  private:

@@ -16,32 +16,32 @@
 
 namespace launcher::testing {
 
-// Functions that run in another process. That is a new process of the same binary, which knows a
-// function by its name, so each is registered before main(), by an object at namespace scope:
+// Functions that run in another process. That process executes the same binary and finds a function
+// by its name, so each function is registered before main(), by an object at namespace scope:
 //
 //   absl::StatusOr<double> Train(int steps, const std::string& mode) { ... }
 //   const Function kTrain("Train", Train);
 //
 //   runner(kTrain.With(100, "fast"), ...)
 //
-// Arguments and results are what codec.h can carry. A function that returns void, or an empty
-// optional, returns nothing; one that returns an absl::Status, or throws, may fail.
+// Arguments and results must have a Codec (codec.h). A function that returns void or an empty
+// optional has no result; one that returns an absl::Status, or throws, may fail.
 //
-// In place of the original's pickled closures, which C++ has no counterpart for; keyword arguments
-// are a struct.
+// Replaces the pickled closures of the original, which have no counterpart in C++; use a struct for
+// keyword arguments.
 
 // The arguments of one function.
 struct Arguments {
   std::string function;
   std::string bytes;
-  // As they were given: shared objects among them are there as long as this is.
+  // The original arguments, which keep the shared objects among them alive.
   std::shared_ptr<const void> given = nullptr;
 };
 
-// A function, with its arguments or still without.
+// A function, with or without its arguments.
 struct Call {
   std::string function;
-  std::optional<std::string> bytes;  // Nothing: there are no arguments yet.
+  std::optional<std::string> bytes;  // nullopt while it has no arguments.
   std::shared_ptr<const void> given = nullptr;
 };
 
@@ -54,7 +54,8 @@ struct Returned {
 namespace internal {
 
 using Body = std::function<Returned(std::string_view arguments)>;
-// A name that is there twice ends the process: it could mean either function.
+// Registers a function. A name that is registered twice ends the process, since it would be
+// ambiguous.
 void RegisterFunction(const std::string& name, Body body);
 
 template <typename R>
@@ -80,8 +81,8 @@ struct ResultOf<absl::StatusOr<T>> {
 
 }  // namespace internal
 
-// Calls a registered function here. NotFound if no function has that name. An exception becomes a
-// status with its what(): InvalidArgument, OutOfRange, or Unknown for any other exception.
+// Calls a registered function in this process. NotFound if no function has that name. An exception
+// becomes a status with its what(): InvalidArgument, OutOfRange, or Unknown for other exceptions.
 Returned CallHere(const std::string& function, std::string_view arguments);
 bool IsFunction(const std::string& name);
 
@@ -91,7 +92,7 @@ class Function;
 template <typename R, typename... A>
 class Function<R(A...)> {
  public:
-  // Constructed before main(), at namespace scope.
+  // Must be constructed before main(), at namespace scope.
   Function(std::string name, R (*body)(A...)) : name_(std::move(name)) {
     internal::RegisterFunction(
         name_, [body, name = name_](std::string_view bytes) { return Invoke(body, name, bytes); });
@@ -106,7 +107,7 @@ class Function<R(A...)> {
     auto given = std::make_shared<const Tuple>(std::move(arguments)...);
     return {name_, Encode(*given), given};
   }
-  // Without arguments: complete only if the function has none.
+  // A call without arguments, which is complete only if the function has no parameters.
   operator Call() const {  // NOLINT(google-explicit-constructor): a function is a call of it.
     if constexpr (sizeof...(A) == 0) return With();
     return {name_, std::nullopt};

@@ -14,19 +14,19 @@
 
 namespace launcher::testing {
 
-// One call of a pool, and what its workers answer. Any thread may call any method.
+// One call of a pool, and the answers of its workers. Thread-safe.
 class PoolCall {
  public:
-  // Names, in the order of the tasks.
+  // `workers` are names, in the order of the tasks.
   explicit PoolCall(std::vector<std::string> workers);
 
-  // The value that the worker has returned, or the reason why it has returned none (`died`). The
-  // first answer counts.
+  // Sets the answer of a worker: its result, or the reason why it has none (`died`). Only its first
+  // answer counts.
   void Answer(std::size_t worker, CallResult result, bool died);
 
-  // Waits for one worker after the other, at most `task_timeout` each and `run_timeout` for all.
-  // The error of the outcome is the first one, but kUnexpectedExit of a worker that has died beats
-  // what a function has returned. kTimeout names the worker that was waited for.
+  // Waits for one worker after the other, at most `task_timeout` for each and `run_timeout` for
+  // all. The error of the outcome is the first one, but kUnexpectedExit of a worker that has died
+  // takes precedence over errors of functions. kTimeout names the worker that was waited for.
   Outcome Await(absl::Duration task_timeout, absl::Duration run_timeout);
 
  private:
@@ -34,7 +34,7 @@ class PoolCall {
     CallResult result;
     bool died = false;
   };
-  // Nothing if the time is over first.
+  // Waits for one worker; nullopt after the time limit.
   std::optional<Answered> AwaitOne(std::size_t worker, absl::Duration until);
 
   const std::vector<std::string> workers_;

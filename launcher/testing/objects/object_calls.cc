@@ -27,8 +27,8 @@ std::function<void(const ObjectRequest&, ObjectDone)>& Upstream() {
   return *upstream;
 }
 
-// The objects of this process, with a thread of their own. Never deleted: children may ask until
-// the very end.
+// The objects of this process, on a separate thread. Never deleted, since children may make
+// requests until the end.
 class Objects {
  public:
   static Objects& OfThisProcess() {
@@ -72,7 +72,7 @@ class Objects {
     });
   }
 
-  // On the thread.
+  // Used only on the thread.
   ObjectTable table_;
   std::unordered_map<ObjectTable::Ticket, ObjectDone> waiting_;
   ObjectTable::Ticket last_ticket_ = 0;
@@ -89,7 +89,7 @@ std::uint64_t HomeOfThisProcess() {
   static const std::uint64_t home = [] {
     std::uint64_t value = 0;
     if (getrandom(&value, sizeof value, 0) != sizeof value) value = 0;
-    // (A number that is likely to be another's is better than none.)
+    // (Without random numbers: a pid, which may be reused, is better than 0.)
     return value == 0 ? static_cast<std::uint64_t>(getpid()) : value;
   }();
   return home;

@@ -9,27 +9,27 @@
 
 namespace launcher::testing {
 
-// How a request gets to the process whose object it is: to the table of this process, or else, in a
-// child, to the parent, which does the same. Any thread may call anything here.
+// Routes a request to the process that keeps the object: to the table of this process, or else, in
+// a child, to the parent, which does the same. All functions are thread-safe.
 
 using ObjectDone = std::function<void(ObjectReply reply)>;
 
-// Not 0; like no other process's of the machine.
+// Returns an id of this process that is unique on the machine and never 0.
 std::uint64_t HomeOfThisProcess();
-// The process that asks: this one, or one of its children.
+// Identifies the process that makes a request: this one, or one of its children.
 inline constexpr std::uint64_t kOwnClient = 0;
 std::uint64_t NewObjectClient();
 
-// `done` runs once, on another thread, and must not block.
+// Handles a request. `done` runs once, on another thread, and must not block.
 void CallObject(std::uint64_t client, const ObjectRequest& request, ObjectDone done);
-// The child has ended.
+// Called when a child has ended.
 void ObjectClientGone(std::uint64_t client, const std::string& name);
-// Sends a request of this process. Waits for as long as the request says, and 30 s more for the
-// answer: then Unavailable.
+// Makes a request of this process, and blocks for its reply: for the time-out of the request and 30
+// s more; then Unavailable.
 ObjectReply CallObjectAndWait(const ObjectRequest& request);
 
-// Where requests for objects of other processes go; without it they are FailedPrecondition. Set
-// once, before any other thread is started.
+// Sets the function that sends requests for objects of other processes; without it they are
+// FailedPrecondition. Call it once, before other threads start.
 void SetObjectUpstream(std::function<void(const ObjectRequest& request, ObjectDone done)> upstream);
 
 }  // namespace launcher::testing

@@ -52,7 +52,7 @@ std::vector<ObjectTable::Answer> ObjectTable::Handle(std::uint64_t client, Ticke
     answers.push_back({ticket, {}});
     return answers;
   }
-  // (A request of the same kind that waits came first. Requests that do not take turns may pass.)
+  // (A waiting request of the same kind goes first. Other kinds of requests do not queue.)
   const bool has_turn =
       std::none_of(object.waiting.begin(), object.waiting.end(), [&](const Waiting& waiting) {
         return waiting.request.operation == request.operation &&
@@ -178,7 +178,7 @@ bool ObjectTable::TrySemaphore(Object& object, std::uint64_t client, const Objec
 bool ObjectTable::TryCounter(Object& object, const ObjectRequest& request, ObjectReply* reply) {
   switch (request.operation) {
     case Operation::kAdd:
-      // (Around, as the numbers of a machine do.)
+      // (Unsigned arithmetic, so that it wraps around.)
       object.number = static_cast<std::int64_t>(static_cast<std::uint64_t>(object.number) +
                                                 static_cast<std::uint64_t>(request.number));
       return Answers(object.number, reply);
@@ -282,7 +282,7 @@ void ObjectTable::Break(Object& object, const std::string& why, std::vector<Answ
 }
 
 void ObjectTable::Settle(Object& object, std::vector<Answer>* answers) {
-  // A request that is served may be what an earlier request waits for.
+  // Serving a request may make an earlier one possible, so the loop restarts.
   for (bool again = true; again;) {
     again = false;
     for (auto at = object.waiting.begin(); at != object.waiting.end();) {

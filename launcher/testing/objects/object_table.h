@@ -16,11 +16,11 @@
 
 namespace launcher::testing {
 
-// The objects that the processes of a test share: what they hold and who waits for them. No clock:
-// `now` comes in, and the same calls give the same answers. In place of the original's manager, a
-// process that gives out proxies to Python objects.
+// The objects that the processes of a test share: their state, and the requests that wait for them.
+// Has no clock: the caller passes `now`, and the same calls give the same answers. Replaces the
+// manager of the original, a process that provides proxies of Python objects.
 //
-// Requests that wait are served in the order of their coming. One thread.
+// Waiting requests are served in the order of their arrival. Not thread-safe.
 class ObjectTable {
  public:
   static constexpr std::size_t kMaxObjects = 10'000;
@@ -28,26 +28,26 @@ class ObjectTable {
   // Limit of the content of one queue or one key/value object.
   static constexpr std::size_t kMaxBytes = kMaxContent;
 
-  using Ticket = std::uint64_t;  // The caller's number for a request.
+  using Ticket = std::uint64_t;  // The caller's number of a request.
   struct Answer {
     Ticket ticket = 0;
     ObjectReply reply;
   };
 
-  // `client`: a process. All answers that there are now, for others too. NotFound for an object
-  // that is not (or no longer) there, InvalidArgument for what the object cannot do,
-  // FailedPrecondition for the release of a lock that nobody holds, ResourceExhausted at the
-  // limits. A request that waits is answered later, with DeadlineExceeded when its time is over (a
-  // time-out of zero does not wait).
+  // Handles a request of the process `client`, and returns all answers that are now possible,
+  // including those to other requests. NotFound for an object that does not exist (any more),
+  // InvalidArgument for an operation that the object does not have, FailedPrecondition for the
+  // release of a lock that is not held, ResourceExhausted at the limits. A request that waits is
+  // answered later; with DeadlineExceeded after its time-out (zero does not wait).
   std::vector<Answer> Handle(std::uint64_t client, Ticket ticket, const ObjectRequest& request,
                              absl::Duration now);
-  // Answers those whose time is over.
+  // Answers the requests that have timed out.
   std::vector<Answer> Expire(absl::Duration now);
-  absl::Duration NextTimeout() const;  // When Expire() has something to do.
+  absl::Duration NextTimeout() const;  // Returns the time at which Expire() has something to do.
 
-  // A process has ended. It waits for nothing any more, so nothing is handed to it; a lock that it
-  // holds goes to the next one, who is told its `name`; the units of a semaphore that it has
-  // acquired and not released come back; a barrier at which it waits is broken.
+  // A process has ended. Its waiting requests are dropped; a lock that it holds goes to the next
+  // waiting process, which gets `name`; units of a semaphore that it has acquired and not released
+  // are returned; a barrier at which it waits is broken.
   std::vector<Answer> ClientGone(std::uint64_t client, const std::string& name);
 
  private:
@@ -60,19 +60,20 @@ class ObjectTable {
   };
   struct Object {
     Operation kind = Operation::kMakeEvent;
-    std::int64_t number = 0;  // Event: 1 if set; lock: 1 if free; semaphore: units; counter; queue:
-                              // how many items at most, 0: no limit; barrier: parties.
-    std::map<std::uint64_t, std::int64_t> held = {};  // Lock, semaphore: by whom, how much.
-    std::string dead_holder = {};                     // Lock: who has died with it.
+    std::int64_t number = 0;  // Event: 1 if set; lock: 1 if free; semaphore: units; counter: value;
+                              // queue: limit of items, 0 for no limit; barrier: number of parties.
+    std::map<std::uint64_t, std::int64_t> held = {};  // Lock, semaphore: units held, by client.
+    // Lock: name of the process that died while holding it.
+    std::string dead_holder = {};
     std::deque<std::string> items = {};
     std::map<std::string, std::string> pairs = {};
     std::size_t bytes = 0;
-    std::string broken = {};  // Barrier: why.
+    std::string broken = {};  // Barrier: why it is broken.
     std::list<Waiting> waiting = {};
   };
 
   ObjectReply Make(const ObjectRequest& request);
-  // True if it is done now, with `reply`.
+  // Tries to carry out a request now; returns true, with `reply` set, if it need not wait.
   bool Try(Object& object, std::uint64_t client, const ObjectRequest& request, ObjectReply* reply);
   bool TryEvent(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryLock(Object& object, std::uint64_t client, const ObjectRequest& request,
@@ -83,11 +84,11 @@ class ObjectTable {
   bool TryQueue(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryKeyValue(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryBarrier(Object& object, const ObjectRequest& request, ObjectReply* reply);
-  // Lets all through that wait at a barrier: all parties have come.
+  // Answers all requests at a barrier whose parties have all arrived.
   void Complete(Object& object, std::vector<Answer>* answers);
-  // Breaks a barrier: no process that waits there will be let through.
+  // Breaks a barrier: its waiting requests fail.
   void Break(Object& object, const std::string& why, std::vector<Answer>* answers);
-  // Serves the requests that wait for the object.
+  // Serves the waiting requests of the object as far as possible.
   void Settle(Object& object, std::vector<Answer>* answers);
 
   std::map<std::uint64_t, Object> objects_;

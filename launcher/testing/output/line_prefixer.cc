@@ -44,7 +44,7 @@ void LinePrefixer::AddNormal(std::string_view bytes, std::string* lines) {
   }
 }
 
-// Room for all of them at once: appending each would take longer than all else.
+// Allocates space for all lines at once, since appending them one by one would dominate the cost.
 void LinePrefixer::AddLines(std::string_view whole, std::string* lines) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < whole.size(); at = whole.find('\n', at) + 1) ++count;

@@ -7,21 +7,21 @@
 
 namespace launcher::testing {
 
-// Puts a task's name before each line of one of its output streams. Returns whole lines only,
-// whatever pieces the stream comes in, so that lines of several tasks never mix. A line ends with
-// "\n", "\r\n" or "\r", and comes out with "\n", as the original's. Other bytes are passed as they
-// are, NUL and broken UTF-8 too.
+// Prefixes each line of a task's output stream with the task's name. Returns only whole lines,
+// however the stream is split into pieces, so that lines of several tasks never mix. A line ends
+// with "\n", "\r\n" or "\r", and is returned with "\n", as in the original. All other bytes are
+// unchanged, including NUL and invalid UTF-8.
 class LinePrefixer {
  public:
-  // A line of more bytes is cut there, and its rest begins a line again.
+  // A longer line is split after this many bytes, and its rest becomes a line of its own.
   static constexpr std::size_t kMaxLine = 16 << 20;
 
-  // "[worker-0]:", filled up to 14 columns, and a space, as the original does.
+  // The prefix is "[worker-0]:", padded to 14 columns, and a space, as in the original.
   explicit LinePrefixer(std::string_view task);
 
   // Appends the lines that `bytes` complete to `lines`.
   void Add(std::string_view bytes, std::string* lines);
-  // The stream is over: a last line without a newline gets one.
+  // The stream has ended: adds a newline to a last line without one.
   void Finish(std::string* lines);
 
   const std::string& prefix() const { return prefix_; }
@@ -31,8 +31,9 @@ class LinePrefixer {
   void AddLines(std::string_view whole, std::string* lines);
 
   std::string prefix_;
-  bool after_return_ = false;  // The last byte was "\r": a "\n" behind it belongs to it.
-  std::string rest_;           // The beginning of a line.
+  // The last byte was "\r"; a "\n" after it belongs to the same line end.
+  bool after_return_ = false;
+  std::string rest_;  // An incomplete line.
 };
 
 }  // namespace launcher::testing

@@ -5,9 +5,9 @@
 
 namespace launcher::testing {
 
-// Writes whole lines to a descriptor; those of one call stay together, whatever other threads print
-// through this. Text that stdio still has in its buffer comes later. Waits for a reader that is
-// slow, at most 10 s for each piece that it takes: then the rest is dropped.
+// Writes whole lines to a descriptor. The lines of one call stay together, whatever other threads
+// write by this function. Text that is still in a stdio buffer is written later. Blocks on a slow
+// reader, at most 10 s for each piece that it accepts; after that it drops the rest.
 void PrintLines(int fd, std::string_view lines);
 
 }  // namespace launcher::testing

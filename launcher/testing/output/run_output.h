@@ -10,21 +10,23 @@
 
 namespace launcher::testing {
 
-// Where the output of a run's tasks goes: on, into the result, or both. One thread.
+// Passes on the output of a run's tasks: to this process's output, into the result, or both. Not
+// thread-safe.
 class RunOutput {
  public:
   // Uses the options `stream_output`, `return_output` and `return_output_limit`.
   explicit RunOutput(const RunOptions& options) : options_(options) {}
 
-  // Whole lines, each with its newline. With stream_output waits for whoever reads this process's.
+  // Takes whole lines, each with its newline. With stream_output it may block on the reader of this
+  // process's output.
   void Write(bool is_stderr, std::string_view lines);
   void AddNote(const std::string& note);
-  // Lines, how many were dropped, and notes, since the last time.
+  // Moves the lines, the number of dropped ones, and the notes since the last call to `result`.
   void MoveTo(RunResult* result);
 
  private:
   const RunOptions options_;
-  RunResult kept_;  // Only what MoveTo() moves.
+  RunResult kept_;  // Only the fields that MoveTo() moves are used.
   std::size_t kept_bytes_ = 0;
 };
 

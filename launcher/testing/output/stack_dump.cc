@@ -26,9 +26,10 @@ namespace {
 constexpr int kMaxFrames = 64;
 constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-// The thread that is asked for its stack, one at a time, and what it answers: it claims the
-// question, so that a thread that comes late finds that it is not asked any more. If a thread has
-// claimed the question and does not answer, it keeps the frames for ever: no thread is asked again.
+// The request for the stack of one thread at a time, and its answer. The thread claims the request,
+// so that a thread that reacts too late finds that it is no longer requested. If a thread has
+// claimed the request and does not answer, `frames` remain in its use for ever, and no further
+// thread is asked.
 constexpr pid_t kClaimed = -1;
 struct Question {
   std::atomic<pid_t> thread{0};
@@ -46,8 +47,8 @@ Question& TheQuestion() {
 }
 std::atomic<void (*)()> termination{nullptr};
 
-// The thread that has taken SIGTERM, and where it was. (It could not be asked: it does not leave
-// the handler, and the thread sanitizer runs no other one within it.)
+// The thread that has received SIGTERM, and its stack. (It cannot be asked for it: it does not
+// leave the handler, and the thread sanitizer runs no other handler inside it.)
 struct Terminated {
   std::atomic<pid_t> thread{0};
   std::atomic<int> count{0};
@@ -68,11 +69,11 @@ void Say(int fd, std::string_view text) {
   }
 }
 
-// May run in a signal handler: no memory is allocated.
+// May run in a signal handler, so it allocates no memory.
 void SayFrames(int fd, void* const* frames, int count) {
   char name[512], line[640];
   for (int i = 0; i < count; ++i) {
-    // (The address behind a call may be the next function's.)
+    // (The return address of a call may belong to the next function.)
     const void* address = static_cast<const char*>(frames[i]) - 1;
     if (!absl::Symbolize(address, name, sizeof name)) {
       strncpy(name, "(unknown)", sizeof name);
@@ -100,7 +101,8 @@ void OnFatalSignal(int signal) {
   Say(STDERR_FILENO, "\n");
   void* frames[kMaxFrames];
   SayFrames(STDERR_FILENO, frames, backtrace(frames, kMaxFrames));
-  // The handler is gone (SA_RESETHAND), and the signal comes again once we return.
+  // The handler was reset (SA_RESETHAND), so the raised signal kills the process once the handler
+  // returns.
   raise(signal);
 }
 
@@ -122,7 +124,7 @@ void Handle(int signal, void (*handler)(int), int flags) {
   sigaction(signal, &action, nullptr);
 }
 
-// "Thread 77 (worker-0)".
+// Formats "Thread 77 (worker-0)".
 struct Title {
   explicit Title(pid_t thread) {
     char path[64], name[32] = "?";
@@ -141,7 +143,7 @@ struct Title {
 
 constexpr int kMaxThreads = 4096;
 
-// All of this process but the caller; returns how many.
+// Lists all threads of this process except the caller; returns their number.
 int OtherThreads(std::array<pid_t, kMaxThreads>* threads) {
   const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -162,7 +164,7 @@ int OtherThreads(std::array<pid_t, kMaxThreads>* threads) {
   return count;
 }
 
-// False after a second.
+// Waits for the answer; returns false after one second.
 bool AwaitAnswer(Question& question) {
   timespec deadline;
   clock_gettime(CLOCK_REALTIME, &deadline);
@@ -191,12 +193,13 @@ bool Ask(pid_t thread) {
 
 void ReportFatalSignals() {
   absl::InitializeSymbolizer("/proc/self/exe");
-  // The first call loads what a signal handler could not.
+  // The first call of backtrace() loads a library, which a signal handler could not do.
   void* frame;
   backtrace(&frame, 1);
   TheQuestion();
   Handle(DumpSignal(), OnDumpSignal, 0);
-  // (A stack overflow leaves no stack for the handler; the signal then kills without a word.)
+  // (After a stack overflow the handler has no stack; the signal then kills the process without a
+  // report.)
   for (const int signal : kFatalSignals) {
     struct sigaction old {};
     if (sigaction(signal, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) continue;
@@ -209,8 +212,8 @@ void OnTermination(void (*asked)()) {
   Handle(SIGTERM, OnTerminationSignal, 0);
 }
 
-// A thread may have been stopped in the middle of malloc() or fopen(), holding their locks, and
-// never goes on: nothing here may need such a lock.
+// A thread may have been stopped inside malloc() or fopen(), holding their locks, and never
+// continue. So nothing here may need such a lock.
 void DumpAllStacks(int fd) {
   static std::array<pid_t, kMaxThreads> threads;
   const int others = OtherThreads(&threads);

@@ -3,22 +3,22 @@
 
 namespace launcher::testing {
 
-// Reports the stacks of a process when it is killed, as Python's faulthandler does for the
-// original.
+// Reports the stacks of a process when it is killed, like Python's faulthandler in the original.
 
-// From now on a signal that is this process's own fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT)
-// says its name on stderr ("Segmentation fault") with the stack of the thread, and then kills as
-// always. Signals for which there is a handler already, that of a sanitizer for instance, are left
-// alone. Called once, by the first thread.
+// Makes fatal signals (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) write their name ("Segmentation
+// fault") and the stack of the thread to stderr; after that they kill the process as usual. Signals
+// that already have a handler, such as that of a sanitizer, are left alone. Call it once, on the
+// first thread.
 void ReportFatalSignals();
 
-// From now on SIGTERM calls `asked` (in a signal handler: it may write to a pipe, and wait).
-// A handler for SIGTERM that is set afterwards replaces this one.
+// Makes SIGTERM call `asked`, in a signal handler: it may write to a pipe, and block. A handler for
+// SIGTERM that is set afterwards replaces this one.
 void OnTermination(void (*asked)());
 
-// Writes the stack of every thread of this process to the descriptor, the caller's last; each
-// thread says its own, and one that does not within a second is named without. Takes no memory and
-// no lock. Any thread; one call at a time. Call ReportFatalSignals() first.
+// Writes the stack of every thread of this process to `fd`, the caller's last. Each thread captures
+// its own stack; a thread that does not do so within a second is listed without. Allocates no
+// memory and takes no lock, since a stopped thread may hold any lock. Any thread may call it, one
+// call at a time. Call ReportFatalSignals() first.
 void DumpAllStacks(int fd);
 
 }  // namespace launcher::testing

@@ -13,9 +13,10 @@ namespace launcher::testing {
 namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
-// Taken before other descriptors have their turn.
+// Maximum number of chunks that are read before other descriptors get their turn.
 constexpr int kChunksARound = 16;
-// A child that has ended leaves at most a full pipe; whoever holds it open may write for ever.
+// A child that has ended leaves at most a full pipe, but another process that holds the pipe may
+// write for ever.
 constexpr int kDrainRounds = 64;
 
 }  // namespace

@@ -13,28 +13,28 @@
 
 namespace launcher::testing {
 
-// One output stream of a child: a pipe that is read on the loop, and given on as whole lines with
-// the task's prefix. The original has one pipe for both streams and a thread for each child, whose
-// lines may cut each other. On the loop's thread.
+// One output stream of a child: a pipe that is read on the loop and passed on as whole lines with
+// the task's prefix. (The original has one pipe for both streams and a thread for each child, so
+// that lines may be interleaved.) Use on the loop's thread.
 class TaskOutput {
  public:
-  // `lines` gets one line or many; `at_end` runs once everything was given.
+  // `lines` gets one or more lines; `at_end` runs once everything was passed on.
   TaskOutput(runtime::EventLoop* loop, const std::string& task,
              std::function<void(std::string_view lines)> lines, std::function<void()> at_end);
-  ~TaskOutput() { loop_->Unwatch(watch_); }  // Without a word.
+  ~TaskOutput() { loop_->Unwatch(watch_); }  // Calls no callback.
   TaskOutput(const TaskOutput&) = delete;
   TaskOutput& operator=(const TaskOutput&) = delete;
 
-  // Once, before anything else.
+  // Creates the pipe. Call it once, before all other functions.
   absl::Status Open();
-  // The child's end, to be dropped after the spawn: else there is no end.
+  // Returns the child's end. Close it after the child was started; otherwise the stream never ends.
   runtime::UniqueFd TakeWriteEnd() { return std::move(write_end_); }
-  // The name that every process shows that has the pipe open (OpenFileName()).
+  // OpenFileName() of the pipe, by which processes that have it open are recognised.
   std::string name() const;
 
-  // Gives what is there now, up to a bound.
+  // Reads and passes on the bytes that are in the pipe now, up to a limit.
   void Drain();
-  // The end, whoever still writes.
+  // Ends the stream, even if a process still writes to it.
   void Close();
   bool at_end() const { return !read_end_.valid(); }
 

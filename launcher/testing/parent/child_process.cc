@@ -20,7 +20,7 @@
 namespace launcher::testing {
 namespace {
 
-// Between two looks for processes that are still to be killed, and how many of them.
+// Interval at which remaining processes are looked up and killed, and the number of these rounds.
 constexpr absl::Duration kKillRound = absl::Milliseconds(10);
 constexpr int kMaxKillRounds = 1000;
 constexpr int kChildSocketFd = 3;
@@ -169,7 +169,7 @@ void ChildProcess::OnExit() {
   if (!OutputIsAtEnd()) {
     output_timer_.Start(loop_, output_wait_, [this] { CloseOutput(); });
   }
-  const auto ended = events_.ended;  // (It may delete us.)
+  const auto ended = events_.ended;  // (A copy, since the callback may delete this object.)
   ended(*this);
 }
 

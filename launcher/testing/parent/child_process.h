@@ -24,61 +24,64 @@
 
 namespace launcher::testing {
 
-// Why a process was told to leave, or sent a signal.
+// Why a process was asked to end or sent a signal.
 enum class StopReason {
-  kNone,        // It was not.
+  kNone,        // It was neither.
   kTerminated,  // Terminate(), TerminateAll().
   kChief,       // The chief rule.
   kTimeOver,    // max_run_time.
   kTimeout,     // The time-out of Join().
 };
 
-// One process of a task, from its start until it has ended, its output is read and all that is to
-// be killed with it is gone. On the loop's thread.
+// One process of a task: from its start until it has ended, its output is read, and everything that
+// is killed with it has ended. Use on the loop's thread.
 class ChildProcess {
  public:
   struct Events {
     std::function<void(ChildProcess& child, const Message& message)> received;
-    std::function<void(bool is_stderr, std::string_view lines)> wrote;  // One line or many.
-    // The process has ended, and what it had said and written by then was given. May delete it.
+    std::function<void(bool is_stderr, std::string_view lines)> wrote;  // With one or more lines.
+    // The process has ended, and all its messages and output until then were passed on. May delete
+    // the object.
     std::function<void(ChildProcess& child)> ended;
-    // Another process holds the output open; no more of the output is read.
+    // Another process keeps the output open; no more output is read.
     std::function<void(const std::string& note)> left;
-    // IsOver() may be true now.
+    // IsOver() may have become true.
     std::function<void()> is_done;
   };
-  // `number`: of all that this process has started. `task`: "worker-0". The loop is not owned.
+  // `number` is unique among all children of this process; `task` is, for example, "worker-0". The
+  // loop is not owned.
   ChildProcess(runtime::EventLoop* loop, std::string task, std::uint64_t number, int attempt,
                Events events);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Starts this process's own program again, with its arguments; once, and before all that is below
-  // unless it fails. `output_wait`: for the output of a process that has ended.
+  // Starts this process's own program with its arguments. Call it once, and before all functions
+  // below; if it fails, do not call those. `output_wait` is the time for the output of a process
+  // that has ended to be closed.
   absl::Status Start(const StartOrder& order, std::vector<std::string> environment,
                      absl::Duration output_wait);
 
   std::uint64_t number() const { return number_; }
   int attempt() const { return attempt_; }
   pid_t pid() const { return process_->pid(); }
-  // Nothing while it runs.
+  // nullopt while it runs.
   const std::optional<runtime::ExitStatus>& exit() const { return exit_; }
-  // It has ended, though that was perhaps not told yet.
+  // True if it has ended, even if `ended` was not called yet.
   bool IsGone() const;
   bool IsOver() const;
   StopReason cause() const { return cause_; }
-  // Once it has ended: "exit code 3", "signal 11 (Segmentation fault)".
+  // Describes its end, once it has ended: "exit code 3", "signal 11 (Segmentation fault)".
   std::string How() const;
   TaskEnd End() const;
 
   void Send(const Message& message) { channel_->Send(message); }
   void DrainOutput();
 
-  // Tells it to leave (kTerminated) or sends SIGTERM to its group, and kills it and all that it has
-  // started after `grace`; at once if that is zero.
+  // Asks it to end (kTerminated) or sends SIGTERM to its group, and after `grace` kills it and all
+  // that it has started; at once if `grace` is zero.
   void Stop(StopReason cause, absl::Duration grace);
-  // Sends a signal to its group. Whether it ends of that is for its end to show.
+  // Sends a signal to its group, which may or may not end it.
   void Signal(int signal);
 
  private:

@@ -38,14 +38,16 @@ absl::Duration Now() { return runtime::Clock::Real()->Monotonic(); }
 struct Entry {
   Children::Task task;
   std::string name;
-  // The last one is the current one; others are those whose output is not at its end.
+  // The last one is the current one; the others are kept until their output has ended.
   std::vector<std::unique_ptr<ChildProcess>> children;
-  std::optional<CallResult> last;             // Its last result,
-  std::uint64_t last_number = 0;              // and the result's number among all of the run.
-  bool has_returned = false;                  // Its last process has.
-  absl::Status last_status;                   // The status that its last process has returned.
-  absl::Status not_started;                   // Why its last attempt has no process.
-  StopReason next_cause = StopReason::kNone;  // The cause of the stop that is asked for now.
+  std::optional<CallResult> last;  // Its last result,
+  // and the number of that result among all results of the run.
+  std::uint64_t last_number = 0;
+  bool has_returned = false;  // Its last process has returned a result.
+  absl::Status last_status;   // The status that its last process has returned.
+  // Why the process of its last attempt could not be started.
+  absl::Status not_started;
+  StopReason next_cause = StopReason::kNone;  // The cause of the stop that is being requested.
 
   ChildProcess* current() const { return children.empty() ? nullptr : children.back().get(); }
   ChildProcess* live() const {
@@ -55,7 +57,7 @@ struct Entry {
 
 }  // namespace
 
-// A task has the same place among the entries as it has for the supervision.
+// A task has the same index in the entries as in the supervision.
 class Children::Impl : public std::enable_shared_from_this<Children::Impl> {
  public:
   Impl(const RunOptions& options, const std::vector<std::string>& barrier_tasks)
@@ -100,7 +102,7 @@ class Children::Impl : public std::enable_shared_from_this<Children::Impl> {
   void EndCalls();
 
  private:
-  // Runs it on the loop's thread, which never blocks for long, and waits for it.
+  // Runs a function on the loop's thread, which never blocks for long, and waits for its result.
   template <typename Function>
   auto OnLoop(Function function) -> decltype(function()) {
     if (loop_->InLoopThread()) return function();
@@ -142,7 +144,7 @@ class Children::Impl : public std::enable_shared_from_this<Children::Impl> {
     const auto found = by_name_.find(task);
     return found == by_name_.end() ? nullptr : &EntryOf(found->second);
   }
-  // The current process of a task that runs, else 0. NotFound for an unknown task.
+  // Returns the number of a task's running process, else 0. NotFound for an unknown task.
   absl::StatusOr<std::uint64_t> LiveNumber(const std::string& task) const;
 
   // ---- Any thread
@@ -154,7 +156,7 @@ class Children::Impl : public std::enable_shared_from_this<Children::Impl> {
   // On the loop's thread.
   Supervision supervision_;
   std::map<std::string, int> by_name_;
-  std::optional<absl::Duration> time_limit_;  // On the monotonic clock, from the first start on.
+  std::optional<absl::Duration> time_limit_;  // By the monotonic clock; set at the first start.
   runtime::Timer time_over_timer_;
   bool ignore_chief_ = false;
   bool timed_out_ = false;
@@ -173,7 +175,7 @@ class Children::Impl : public std::enable_shared_from_this<Children::Impl> {
   runtime::Thread thread_;
 };
 
-// ---- Looking
+// ---- State of the children
 
 std::optional<pid_t> Children::Impl::Pid(const std::string& task) {
   return OnLoop([&]() -> std::optional<pid_t> {
@@ -254,8 +256,8 @@ absl::Status Children::Impl::StartOnLoop(const std::vector<Task>& tasks) {
     over_ = false;
   }
   SetTimeLimit();
-  // All of them before the first one runs: it is not over while some are still to be started. A
-  // mark of Terminate() does not outlive a new start.
+  // All starts are fed together, so that the run does not count as ended before all tasks have
+  // started. A mark of Terminate() does not survive a new start.
   std::vector<Event> events;
   for (const Task& task : tasks) {
     events.emplace_back(event::RestartAsked{AddEntry(task), absl::ZeroDuration()});
@@ -315,7 +317,7 @@ void Children::Impl::StartAttempt(int task, int attempt) {
 void Children::Impl::StopAttempt(int task, absl::Duration grace) {
   const Entry& entry = EntryOf(task);
   ChildProcess* const child = entry.live();
-  // (A process that has ended by itself just now will be found to have ended.)
+  // (A process that has just ended by itself will be reported as such.)
   if (child == nullptr || child->IsGone()) return;
   StopReason cause = entry.next_cause;
   if (cause == StopReason::kNone) {
@@ -324,7 +326,7 @@ void Children::Impl::StopAttempt(int task, absl::Duration grace) {
   child->Stop(cause, grace);
 }
 
-// With auto_restart the task is started again.
+// Stops a task; with auto_restart it is started again.
 void Children::Impl::AskToStop(int task, absl::Duration grace, const std::string& reason) {
   EntryOf(task).next_cause = StopReason::kTerminated;
   if (options_.auto_restart && supervision_.runs()) {
@@ -392,7 +394,7 @@ void Children::Impl::Stop(absl::Duration grace) {
   });
 }
 
-// ---- What comes from a child
+// ---- Messages and events of a child
 
 void Children::Impl::Received(Entry& entry, ChildProcess& child, const Message& message) {
   if (message.kind == Message::Kind::kRequest) return HandleRequest(entry, child, message);
@@ -400,7 +402,7 @@ void Children::Impl::Received(Entry& entry, ChildProcess& child, const Message& 
   auto result = Decode<CallResult>(message.content);
   if (!result) return;
   if (message.number != 0) {
-    // The call's output is in the pipes by now.
+    // By now the call's output is in the pipes.
     child.DrainOutput();
     return pool_calls_.Answered(message.number, *std::move(result));
   }
@@ -422,7 +424,7 @@ void Children::Impl::HandleRequest(const Entry& entry, const ChildProcess& child
               number = message.number](ObjectReply reply) {
                const auto run = weak.lock();
                if (run == nullptr) return;
-               // (It lives as long as its loop runs.)
+               // (The object lives as long as its loop runs.)
                run->loop_->Post([run = run.get(), child, number, reply = std::move(reply)] {
                  run->Reply(child, number, reply);
                });
@@ -448,8 +450,8 @@ void Children::Impl::HasEnded(Entry& entry, const ChildProcess& child) {
   const bool success = child.exit()->ok();
   const bool by_itself = child.cause() == StopReason::kNone;
   attempts_.push_back({entry.name, child.attempt(), how, entry.last_status, !by_itself});
-  // An error of an earlier attempt that this attempt has cured, or followed by its own end, is only
-  // in the history. An attempt that we have ended has done neither.
+  // An error of an earlier attempt is dropped if this attempt has succeeded or ended by itself; it
+  // stays in the list of attempts. An attempt that the runner has ended does not drop it.
   if (by_itself && !entry.has_returned && entry.last && !entry.last->status.ok()) {
     entry.last.reset();
   }
@@ -464,11 +466,11 @@ void Children::Impl::HasEnded(Entry& entry, const ChildProcess& child) {
     live_.erase(child.number());
     changed_.SignalAll();
   }
-  // (It may be started again, which deletes the child.)
+  // (May start the task again, which deletes the child.)
   supervision_.Feed(event::Ended{.task = by_name_.at(entry.name), .success = success, .how = how});
 }
 
-// ---- The end
+// ---- The end of the run
 
 void Children::Impl::CheckOver() {
   if (!supervision_.IsOver()) return;

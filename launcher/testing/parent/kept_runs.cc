@@ -15,7 +15,7 @@
 namespace launcher::testing {
 namespace {
 
-// Tasks for which the exit waits longer than this are named.
+// If the exit waits longer than this for tasks, it names them.
 constexpr absl::Duration kSilentWait = absl::Seconds(1);
 
 void KillAll(Children& run) {
@@ -23,7 +23,7 @@ void KillAll(Children& run) {
   run.AwaitEnd(Children::kKillTime);
 }
 
-// Never deleted: it is used at the exit of the process.
+// Never deleted, since it is used at the exit of the process.
 class KeptRuns {
  public:
   static KeptRuns& OfThisProcess() {
@@ -35,9 +35,10 @@ class KeptRuns {
     if (!std::exchange(waits_, true)) std::atexit([] { OfThisProcess().AwaitAll(); });
     runs_.insert(run);
   }
-  // Lets go of it, and of others that were released before, once they are over.
+  // Drops this run and others that were released before, once they have ended.
   void Release(const std::shared_ptr<Children>& run) {
-    std::vector<std::shared_ptr<Children>> over;  // Their threads end without the lock.
+    // Destroyed without the lock, since that joins their threads.
+    std::vector<std::shared_ptr<Children>> over;
     runtime::MutexLock lock(mutex_);
     released_.insert(run);
     for (auto at = released_.begin(); at != released_.end();) {
@@ -74,7 +75,7 @@ class KeptRuns {
 
   runtime::Mutex mutex_;
   std::set<std::shared_ptr<Children>> runs_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::shared_ptr<Children>> released_ ABSL_GUARDED_BY(mutex_);  // A part of `runs_`.
+  std::set<std::shared_ptr<Children>> released_ ABSL_GUARDED_BY(mutex_);  // A subset of `runs_`.
   bool waits_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

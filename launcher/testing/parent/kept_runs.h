@@ -7,13 +7,14 @@
 
 namespace launcher::testing {
 
-// Runs that may outlive whoever has started them. Any thread may call both.
+// Runs that may outlive their owners. Both functions are thread-safe.
 
-// The run is kept, and waited for at the exit of this process (killed there if it is a daemon),
-// until it is over.
+// Keeps a run alive until it has ended. At the exit, this process waits for it, or kills it if it
+// is a daemon.
 void KeepRun(const std::shared_ptr<Children>& run);
-// Its owner is done with it: no longer kept once it is over, which is looked for at every release.
-// If the run is a daemon, kills it and waits until all its processes are gone.
+// Called when its owner no longer needs the run: it is dropped once it has ended, which every
+// ReleaseRun() checks. If the run is a daemon, kills it and waits until all its processes have
+// ended.
 void ReleaseRun(const std::shared_ptr<Children>& run);
 
 }  // namespace launcher::testing

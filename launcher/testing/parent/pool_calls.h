@@ -12,13 +12,14 @@
 
 namespace launcher::testing {
 
-// Calls that a pool's workers have not answered yet. On the loop's thread.
+// Calls that a pool's workers have not answered yet. Use on the loop's thread.
 class PoolCalls {
  public:
-  // Returns the number of the message to that child, which has an answer.
+  // Registers a call of a worker. Returns the number for the message to the child, to which the
+  // child answers.
   std::uint64_t Add(std::shared_ptr<PoolCall> call, std::size_t worker, std::uint64_t child);
   void Answered(std::uint64_t number, CallResult result);
-  // The child answers nothing any more.
+  // The child has ended: fails its pending calls.
   void ChildGone(std::uint64_t child, const absl::Status& why);
 
  private:

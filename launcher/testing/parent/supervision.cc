@@ -24,7 +24,7 @@ Supervision::Supervision(runtime::EventLoop* loop, const RunOptions& options, Ac
 int Supervision::AddTask(const std::string& name, bool is_chief) {
   const int place = static_cast<int>(rules_.tasks.size());
   rules_.tasks.push_back({.name = name});
-  // As if it had been there before: then a start is always a restart.
+  // Treated as a task that has already exited, so that every start is a restart.
   status_.tasks.emplace_back().state = msg::TaskState::Exited;
   if (is_chief) rules_.chief = place;
   return place;

@@ -17,15 +17,15 @@
 
 namespace launcher::testing {
 
-// launcher/job/supervisor.h for the tasks of a run: asks it about one event after the other, keeps
-// its timers, and says what is to be done. On the loop's thread.
+// Runs launcher/job/supervisor.h for the tasks of a run: passes it one event after the other, keeps
+// its timers, and calls the actions that it decides. Use on the loop's thread.
 class Supervision {
  public:
   struct Actions {
-    // A start ends in Running or Ended, fed from within it or later.
+    // Must feed Running or Ended, during the call or later.
     std::function<void(int task, int attempt)> start;
     std::function<void(int task, absl::Duration grace)> stop;
-    // All events are decided about.
+    // Called when all events are handled.
     std::function<void()> settled;
   };
   // The loop is not owned.
@@ -33,17 +33,17 @@ class Supervision {
   Supervision(const Supervision&) = delete;
   Supervision& operator=(const Supervision&) = delete;
 
-  // A task that has not been started: event::RestartAsked starts it. Returns its place.
+  // Adds a task, which event::RestartAsked starts. Returns its index.
   int AddTask(const std::string& name, bool is_chief);
 
-  // From within an action: decided about after all that came before.
+  // Handles events. Called from within an action, it queues them after all earlier events.
   void Feed(std::vector<Event> events);
   void Feed(Event event) { Feed(std::vector<Event>{std::move(event)}); }
 
   const JobStatus& status() const { return status_; }
   bool runs() const { return status_.phase == JobStatus::Phase::kRuns; }
   bool HasEnded(int task) const;
-  // All tasks have, and there is no event left.
+  // True if all tasks have ended and no event is left.
   bool IsOver() const { return !deciding_ && launcher::HasEnded(status_); }
 
  private:

@@ -14,11 +14,11 @@
 
 namespace launcher::testing {
 
-// The barrier of a run's tasks: launcher/share/barriers.h, for those who ask over a child's socket.
-// On the loop's thread.
+// The barrier of a run's tasks: launcher/share/barriers.h for requests over a child's socket. Use
+// on the loop's thread.
 class TaskBarriers {
  public:
-  // Names a child, and one of its requests.
+  // Identifies a request: the number of the child and of its request.
   struct Asked {
     std::uint64_t child = 0, request = 0;
   };

@@ -22,7 +22,7 @@ std::vector<std::string> TaskEnvironment(const RunOptions& options, const Cluste
                                          const std::string& type, int index) {
   std::map<std::string, std::string> values;
   for (char** entry = environ; *entry != nullptr; ++entry) Add(*entry, &values);
-  // Messages of glog go where the runner reads them, all of them.
+  // Makes glog write all messages to stderr, which the runner reads.
   values["GLOG_logtostderr"] = "1";
   values["GLOG_minloglevel"] = "0";
   for (const std::string& entry : options.environment) Add(entry, &values);

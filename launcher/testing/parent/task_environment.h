@@ -9,8 +9,9 @@
 
 namespace launcher::testing {
 
-// The environment of a task, "NAME=value", each name once: that of this process, under
-// RunOptions::environment, under what tells the task who it is and which devices are its own.
+// Returns the environment of a task: "NAME=value", each name once. RunOptions::environment
+// overrides this process's environment, and the variables that name the task and its devices
+// override both.
 std::vector<std::string> TaskEnvironment(const RunOptions& options, const ClusterSpec& cluster,
                                          const std::string& type, int index);
 

@@ -23,7 +23,8 @@ std::string Words(const TaskEnd& end) {
   return absl::StrCat("Subprocess ", end.task, " exited with ", end.reason);
 }
 
-// The message of the task that has most likely brought down the others comes first.
+// Returns the messages of unexpected exits, first that of the task that is most likely the cause of
+// the others.
 std::vector<std::string> UnexpectedExits(const std::vector<TaskFate>& tasks,
                                          const std::string& ending) {
   std::vector<TaskEnd> ends;

@@ -13,18 +13,19 @@
 
 namespace launcher::testing {
 
-// The end of a task, for the error of its run.
+// The end of a task, from which the error of the run is derived.
 struct TaskFate {
   std::string task;                // "worker-0"
   std::optional<CallResult> last;  // Its last result,
-  std::uint64_t last_number = 0;   // and the result's number among all of the run.
-  absl::Status not_started;        // Why its last attempt has no process.
+  std::uint64_t last_number = 0;   // and the number of that result among all results of the run.
+  absl::Status not_started;        // Why the process of its last attempt could not be started.
   std::optional<TaskEnd> end;      // The end of its last process.
-  bool time_was_over = false;      // It was killed for max_run_time.
+  bool time_was_over = false;      // It was killed because of max_run_time.
 };
 
-// The outcome of a run, as MultiProcessRunner::Join() describes it. `result`: without the return
-// values. `timed_out`: Join() has ended it. `ending`: why the run was ended, if it was.
+// Makes the outcome of a run, as MultiProcessRunner::Join() describes it. `result` lacks the return
+// values. `timed_out` is true if Join() has ended the run; `ending` is why the run was ended, if it
+// was.
 Outcome MakeOutcome(RunResult result, const std::vector<TaskFate>& tasks, bool timed_out,
                     const std::string& ending);
 

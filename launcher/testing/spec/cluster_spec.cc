@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kChief[] = "chief", kWorker[] = "worker", kPs[] = "ps", kEvaluator[] = "evaluator";
 
-// All ports that CreateClusterSpec() has given, for the life of the process.
+// All ports that CreateClusterSpec() has used in the life of the process.
 class Ports {
  public:
   static Ports& OfThisProcess() {
@@ -39,9 +39,9 @@ class Ports {
   }
 
  private:
-  // (Test processes that run side by side look in different places.)
+  // (Concurrent test processes start their searches at different ports.)
   Ports() : ports_({.ranges = {}, .start = static_cast<std::uint64_t>(getpid()) * 7919}) {}
-  static constexpr char kOwner[] = "test";  // All of them are this process's.
+  static constexpr char kOwner[] = "test";  // The owner of all ports of this process.
   runtime::Mutex mutex_;
   HeldPorts ports_ ABSL_GUARDED_BY(mutex_);
 };

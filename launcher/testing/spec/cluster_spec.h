@@ -11,43 +11,47 @@
 
 namespace launcher::testing {
 
-// The tasks of a cluster: for each type the addresses of its tasks, in order.
+// The tasks of a cluster: each type with the addresses of its tasks, in order.
 using ClusterSpec = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-// Task types in this order: chief, worker, ps, evaluator; each task at a port of this host. No port
-// is given twice as long as this process lives, and none that another program has bound. Each is
-// held by a bound socket until LetGoOfPorts(), which a runner calls before it starts a task of the
-// spec: the original's are only looked for, and may be somebody else's by then. ResourceExhausted
-// if there are not so many; InvalidArgument for a negative number.
+// Makes a spec with the task types chief, worker, ps, evaluator, in this order; each task has a
+// port of this host. No port is used twice in the life of this process, and none that another
+// program has bound. Each is held by a bound socket until LetGoOfPorts(), which a runner calls
+// before it starts a task of the spec; the ports of the original are not held, so that another
+// program may take them. ResourceExhausted if there are not enough ports; InvalidArgument for a
+// negative number.
 absl::StatusOr<ClusterSpec> CreateClusterSpec(bool has_chief = false, int num_workers = 1,
                                               int num_ps = 0, bool has_eval = false);
-// The tasks at these addresses may bind them now, in any way. No other task is given these ports.
+// Stops holding the ports, so that the tasks at these addresses can bind them. No other task gets
+// these ports.
 void LetGoOfPorts(const ClusterSpec& spec);
 
-// InvalidArgument for a spec without tasks, with two chiefs (it says how many), or with what is no
-// HOST:PORT.
+// InvalidArgument for a spec without tasks, with several chiefs (with their number), or with an
+// address that is not HOST:PORT.
 absl::Status CheckClusterSpec(const ClusterSpec& spec);
 
-// InvalidArgument for what can be no task beside those of `spec`: its type is no word, or together
-// with a number the name of another task; a negative number. It need not be in the spec.
+// Validates a task, which need not be in the spec. InvalidArgument if it cannot exist beside the
+// tasks of `spec`: if its type is not a word, or its type is the name of another task, or the index
+// is negative.
 absl::Status CheckTask(const ClusterSpec& spec, const std::string& type, int index);
 
-// "worker-0"
+// Returns the task's name, such as "worker-0".
 std::string TaskName(std::string_view type, int index);
-// In the order of the spec.
+// Returns the names of all tasks in the order of the spec.
 std::vector<std::string> TaskNames(const ClusterSpec& spec);
 
-// The value of TF_CONFIG, byte for byte the original's. The task need not be in the spec.
+// Returns the value of TF_CONFIG, byte for byte as the original makes it. The task need not be in
+// the spec.
 std::string TfConfigOf(const ClusterSpec& spec, const std::string& rpc_layer,
                        const std::string& type, int index);
 
-// The `gpus` with the numbers i, i + n, i + 2n, ..., where the task is number i of the n workers
-// (the chief is the first of them), or of the evaluators. None for any other type. This is the
-// original's share_gpu=False, which refuses a ps.
+// Returns those of `gpus` with the indices i, i + n, i + 2n, ..., where the task is number i of the
+// n workers (of which the chief is the first) or of the n evaluators; none for other types. This is
+// share_gpu=False of the original, which rejects a ps.
 std::vector<std::string> GpusOf(const ClusterSpec& spec, const std::string& type, int index,
                                 const std::vector<std::string>& gpus);
-// The GPUs that this process may use: those of CUDA_VISIBLE_DEVICES if that is set, else those of
-// the machine.
+// Returns the GPUs that this process may use: those of CUDA_VISIBLE_DEVICES if that is set, else
+// those of the machine.
 std::vector<std::string> VisibleGpus();
 
 }  // namespace launcher::testing

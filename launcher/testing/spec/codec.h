@@ -21,18 +21,19 @@
 
 namespace launcher::testing {
 
-// How arguments and results get from one process of a test to another: bytes, and the name of the
-// type, so that a wrong type is an error and never a wrong value. For processes of the same binary
-// on the same machine, nothing else. In place of the original's pickles.
+// The encoding of arguments and results between the processes of a test: bytes and the name of the
+// type, so that a wrong type is an error and never a wrong value. Only for processes of the same
+// binary on the same machine. Replaces the pickles of the original.
 //
-// Codec<T> is there for bool, numbers, enums, std::string, vector, set, map, pair, tuple, optional,
-// absl::Status and absl::Duration, in any depth. A struct of them gets one by naming its members:
+// Codec<T> exists for bool, numbers, enums, std::string, vector, set, map, pair, tuple, optional,
+// absl::Status and absl::Duration, nested to any depth. A struct of them gets one by naming its
+// members:
 //
 //   template <>
 //   struct launcher::testing::Codec<Point> : launcher::testing::Fields<&Point::x, &Point::y> {};
 //
-// A Codec has Name() of the type; Write(), which appends; and Read(), which takes what it reads
-// from the front of `from` and is false if that is not a value.
+// A Codec has Name(), which returns the name of the type; Write(), which appends; and Read(), which
+// removes a value from the front of `from` and returns false if there is no valid value.
 template <typename T>
 struct Codec;
 
@@ -51,7 +52,7 @@ inline void WriteSize(std::size_t size, std::string* to) {
   const std::uint64_t wide = size;
   WriteBytes(&wide, sizeof wide, to);
 }
-// Every element takes a byte at least, so no size is believed that is larger than the rest.
+// Rejects a size larger than the rest of the bytes, since every element takes at least one byte.
 inline bool ReadSize(std::string_view* from, std::size_t* size) {
   std::uint64_t wide = 0;
   if (!ReadBytes(from, &wide, sizeof wide) || wide > from->size()) return false;
@@ -227,7 +228,7 @@ struct Codec<absl::Status> {
   }
 };
 
-// Whole nanoseconds.
+// Encoded in whole nanoseconds.
 template <>
 struct Codec<absl::Duration> {
   static std::string Name() { return "duration"; }
@@ -270,7 +271,7 @@ std::string Encode(const T& value) {
   Codec<T>::Write(value, &bytes);
   return bytes;
 }
-// Nothing if the bytes are not exactly one value.
+// Returns nullopt if the bytes are not exactly one value.
 template <typename T>
 std::optional<T> Decode(std::string_view bytes) {
   T value{};
@@ -278,7 +279,7 @@ std::optional<T> Decode(std::string_view bytes) {
   return value;
 }
 
-// A value and what it is.
+// An encoded value and the name of its type.
 struct EncodedValue {
   std::string type;
   std::string bytes;

@@ -10,55 +10,55 @@
 
 namespace launcher::testing {
 
-// The original's figures. The first is below the 300 s after which Bazel ends a test of medium
-// size.
+// The defaults of the original. The first is below the 300 s after which Bazel ends a test of
+// medium size.
 inline constexpr absl::Duration kDefaultTimeout = absl::Seconds(200);
 inline constexpr absl::Duration kForceKillWait = absl::Seconds(30);
 inline constexpr absl::Duration kChiefCourtesy = absl::Seconds(3);
-// Ours: the original restarts for ever.
+// Not in the original, which restarts for ever.
 inline constexpr int kMaxRestarts = 10;
 
-// How the tasks of a cluster are run. The names are the original's.
+// The options for running the tasks of a cluster. The names are those of the original.
 struct RunOptions {
-  // In TF_CONFIG.
+  // The value in TF_CONFIG.
   std::string rpc_layer = "grpc";
-  // After so long everything that still runs is killed, and nothing is restarted. Zero: no limit.
+  // After this time all tasks that still run are killed, and none is restarted. Zero for no limit.
   absl::Duration max_run_time = absl::InfiniteDuration();
   bool has_time_limit() const {
     return max_run_time != absl::ZeroDuration() && max_run_time != absl::InfiniteDuration();
   }
-  // GRPC_FAIL_FAST of the tasks; unset: as it is in this process.
+  // GRPC_FAIL_FAST of the tasks; if unset, that of this process.
   std::optional<bool> grpc_fail_fast = std::nullopt;
-  // Lines of the tasks go to this process's stdout and stderr, with a prefix.
+  // The tasks' lines are written to this process's stdout and stderr, with a prefix.
   bool stream_output = true;
-  // Lines of the tasks are in the result, up to so many bytes.
+  // The tasks' lines are in the result, up to the limit in bytes.
   bool return_output = false;
   std::size_t return_output_limit = std::size_t{256} << 20;
-  // Children are killed when this process ends, in whatever way. Without it its exit waits for
-  // them.
+  // Children are killed when this process ends, however it ends. Otherwise the exit of this process
+  // waits for them.
   bool daemon = false;
-  // The end of chief-0 ends the run: `chief_courtesy` later the other tasks are killed. (The
-  // original gives each of them so long, one after the other.) With auto_restart only a chief that
-  // is not restarted any more has ended.
+  // The end of chief-0 ends the run: the other tasks are killed after `chief_courtesy`. (The
+  // original waits that long for each of them in turn.) With auto_restart, a chief counts as ended
+  // only when it is not restarted any more.
   bool dependence_on_chief = true;
   absl::Duration chief_courtesy = kChiefCourtesy;
-  // Tasks that end with another exit code than 0 are started again, up to max_restarts times each
-  // (a restart after Terminate() does not count): the first time at once, then after a delay that
+  // Tasks that end with an exit code other than 0 are restarted, up to max_restarts times each (a
+  // restart after Terminate() does not count): the first time at once, then after a delay that
   // doubles from 100 ms to 30 s.
   bool auto_restart = false;
   int max_restarts = kMaxRestarts;
-  // Without it CUDA_VISIBLE_DEVICES of each worker names devices of its own (GpusOf()). `gpus`: all
-  // there are; unset: VisibleGpus().
+  // If false, CUDA_VISIBLE_DEVICES of each worker names devices of its own (GpusOf()). `gpus` lists
+  // all devices; if unset, VisibleGpus().
   bool share_gpu = true;
   std::optional<std::vector<std::string>> gpus = std::nullopt;
-  // Between SIGTERM and SIGKILL once the time of Join() is over.
+  // Time between SIGTERM and SIGKILL after the time-out of Join().
   absl::Duration force_kill_wait = kForceKillWait;
-  // Between Terminate() and the kill of a task that does not leave: one that is stopped, or has no
-  // memory left.
+  // Time between Terminate() and the kill of a task that does not end, because it is stopped or out
+  // of memory.
   absl::Duration terminate_wait = absl::Seconds(1);
-  // For the output of a task that has ended, if somebody else still holds it open.
+  // Time for the output of an ended task to be closed, if another process still holds it open.
   absl::Duration output_wait = absl::Seconds(1);
-  // "NAME=value", over this process's environment.
+  // "NAME=value"; overrides this process's environment.
   std::vector<std::string> environment = {};
 };
 

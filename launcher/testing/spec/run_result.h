@@ -13,32 +13,32 @@
 
 namespace launcher::testing {
 
-// One process of a task, which has ended.
+// The end of one process of a task.
 struct EndedProcess {
   std::string task;      // "worker-0"
-  int attempt = 0;       // From 1.
+  int attempt = 0;       // Counted from 1.
   std::string how;       // "exit code 3", "signal 11 (Segmentation fault)"
-  absl::Status status;   // What its function has returned.
-  bool stopped = false;  // By the runner: for Terminate() and the like, never by itself.
+  absl::Status status;   // The status that its function has returned.
+  bool stopped = false;  // True if the runner has ended it, for Terminate() and the like.
 };
 
-// The result of a run, or of the part of it that has run.
+// The result of a run, which may be partial.
 struct RunResult {
   struct Return {
     std::string task;
     EncodedValue value;
   };
-  // One for every task whose function has returned something, in the order of coming; for a pool in
-  // the order of the tasks. A task that has run more than once is there with what it returned last.
+  // One for each task whose function has returned a value, in the order of arrival; for a pool in
+  // the order of the tasks. A task that has run more than once has the value that it returned last.
   std::vector<Return> returns;
-  // With return_output: what the tasks have written, each a line with its prefix and its newline.
+  // With return_output: the lines that the tasks have written, each with its prefix and newline.
   std::vector<std::string> lines;
-  std::uint64_t lines_dropped = 0;  // Behind the limit of return_output.
+  std::uint64_t lines_dropped = 0;  // Number of lines beyond the limit of return_output.
   std::vector<EndedProcess> attempts;
-  // Notes for a person: "worker-0 has ended, but process 77 (sleep) holds its output open".
+  // Notes for the user: "worker-0 has ended, but process 77 (sleep) holds its output open".
   std::vector<std::string> notes;
 
-  // All values that were returned. InvalidArgument if one of them is no T.
+  // Returns all returned values. InvalidArgument if one of them is not a T.
   template <typename T>
   absl::StatusOr<std::vector<T>> Values() const {
     std::vector<T> values;
@@ -56,14 +56,14 @@ struct RunResult {
 
 enum class RunError {
   kNone,
-  kNotInitialized,  // main() is not the right one (main.h). FailedPrecondition.
-  kWrongCall,       // The original raises ValueError for such a call.
+  kNotInitialized,  // The program has the wrong main() (main.h). FailedPrecondition.
+  kWrongCall,       // An invalid call, for which the original raises ValueError.
   kTaskFailed,      // The first error that a function has returned, with its code.
   kUnexpectedExit,  // Aborted.
   kTimeout,         // DeadlineExceeded.
 };
 
-// The end of a run, with what there is of a result in any case.
+// The end of a run. The result is filled as far as possible even after an error.
 struct Outcome {
   absl::Status status;
   RunError error = RunError::kNone;
