@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 
 class JobListTest : public ::testing::Test {
  protected:
-  // `ended_us` 0: it lives.
+  // An `ended_us` of 0 makes a live job.
   void Add(const std::string& id, std::int64_t created_us, std::int64_t ended_us) {
     rows_.push_back(std::make_unique<JobRow>(MakeJobRow({})));
     JobRow& row = *rows_.back();

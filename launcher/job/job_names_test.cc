@@ -40,7 +40,7 @@ class JobNamesTest : public ::testing::Test {
     const auto id = JobNamed(rows, name);
     return id.ok() ? *id : id.status().ToString();
   }
-  // "KIND NAME" of each.
+  // Returns "KIND NAME" of each completion.
   std::vector<std::string> List(const std::string& kind, const std::string& prefix) const {
     msg::NamesRequestT request;
     request.kind = kind;

@@ -26,7 +26,7 @@ class JobOrderTest : public ::testing::Test {
     spec_.after.back()->job = job;
     spec_.after.back()->milestone = milestone;
   }
-  // Another job, of as many tasks as there are states.
+  // Adds another job with `tasks` tasks in this state.
   TaskStatus& Job(const std::string& name, TaskState state, std::size_t tasks = 1) {
     msg::JobSpecT spec;
     spec.name = name;
@@ -44,7 +44,7 @@ class JobOrderTest : public ::testing::Test {
     rows_.erase(name);
     return rows_.emplace(name, std::move(row)).first->second.status.tasks[0];
   }
-  // "came", what it waits for, or "failed: why".
+  // Returns "came", what the job waits for, or "failed: " with the reason.
   std::string Order() {
     const Event event = OrderOf(spec_, Find());
     if (const auto* awaited = std::get_if<event::JobsAwaited>(&event)) return awaited->words;

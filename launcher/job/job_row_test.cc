@@ -31,7 +31,7 @@ msg::TaskGroupT& AddGroup(msg::JobSpecT* spec, const std::string& type, std::uin
   return *spec->groups.back();
 }
 
-// ps-0, chief-0, worker-0, worker-1.
+// Makes a spec with the tasks ps-0, chief-0, worker-0 and worker-1.
 msg::JobSpecT Cluster() {
   msg::JobSpecT spec;
   spec.argv = {"train"};
@@ -47,7 +47,7 @@ void StartAfter(msg::TaskGroupT* group, const std::string& type, msg::Milestone 
   group->start_after.back()->milestone = milestone;
 }
 
-// All that there is in them.
+// Describes all fields of the rules.
 std::vector<std::string> Words(const JobRules& rules) {
   std::vector<std::string> words = {
       absl::StrCat("policy ", msg::EnumNameRestartPolicy(rules.restart.policy)),
@@ -92,7 +92,7 @@ TEST(JobRulesTest, WithoutAWishTheyAreThese) {
 struct Row {
   std::string claim;
   std::function<void(msg::JobSpecT&)> change;
-  std::vector<std::string> changed;  // The rules that change; all others stay as without the wish.
+  std::vector<std::string> changed;  // The rules that differ from the defaults.
 };
 
 class JobRulesTableTest : public ::testing::TestWithParam<Row> {};

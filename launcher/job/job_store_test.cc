@@ -74,7 +74,7 @@ JobRow Sample(const std::string& id, int tasks = 1) {
   return job;
 }
 
-// In its pages and in its log.
+// Neither the database's pages nor its write-ahead log contain anything of it.
 TEST_F(JobStoreTest, NothingIsLeftOfARemovedJob) {
   const auto has_it = [&](const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -206,7 +206,7 @@ TEST_F(JobStoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {
   }
 }
 
-// As it was with one task a job.
+// Turns the schema into that of version 3, in which a job had one task.
 constexpr char kThirdVersion[] =
     "ALTER TABLE jobs DROP COLUMN state; ALTER TABLE tasks RENAME COLUMN stop TO stop_requested; "
     "ALTER TABLE tasks DROP COLUMN rank; ALTER TABLE tasks DROP COLUMN granted; "
@@ -222,7 +222,7 @@ TEST_F(JobStoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
   JobRow job = Sample("j-aaaaa");
   job.status.tasks[0].state = msg::TaskState::Failed;
   job.status.tasks[0].stop = StopCause::kAsked;
-  Record spec("job");  // As it was kept then.
+  Record spec("job");  // In the format of that version.
   spec.Add("name", "old");
   spec.AddAll("argv", {"prog", "x y"});
   spec.AddAll("env", {"A=b"});
@@ -255,7 +255,7 @@ TEST_F(JobStoreTest, SavesTheChangesOfManyJobsTogetherAndNothingElseOfThem) {
   ASSERT_TRUE(store->Insert(b).ok());
   a.ended_us = b.ended_us = 7;
   a.status.tasks[1].attempt = b.status.tasks[0].attempt = 2;
-  // The end of one attempt and the beginning of the next.
+  // The end of one attempt and the start of the next are saved together.
   a.tasks[1].attempts = {{.number = 1, .ended_us = 5, .exit_code = 3}, {.number = 2}};
   ASSERT_TRUE(store->Save({{.job = &a, .tasks = {1}}, {.job = &b, .of_job = true}}).ok());
   const auto loaded = store->Load();
@@ -408,7 +408,7 @@ TEST_F(JobStoreTest, RefusesANewerFileByName) {
       << store.status();
 }
 
-// As long as all is in the log, there is but a page.
+// While everything is in the write-ahead log, the database is only one page long.
 constexpr std::uintmax_t kCopied = 64 * 1024;
 
 std::uintmax_t SizeOf(const std::string& path) {
@@ -429,12 +429,12 @@ TEST_F(JobStoreTest, TheLogIsCopiedIntoTheDatabase) {
 
 TEST_F(JobStoreTest, WhatIsStoredIsStoredEvenIfTheLogCannotBeCopied) {
   auto store = Open();
-  // As a process that copies it holds it, whatever happens to that.
+  // Holds the lock of a process that is checkpointing the log.
   const runtime::UniqueFd file(open((path() + "-shm").c_str(), O_RDWR | O_CLOEXEC));
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  lock.l_start = 121;  // SQLite's lock of those who copy.
+  lock.l_start = 121;  // SQLite's checkpoint lock.
   lock.l_len = 1;
   ASSERT_EQ(fcntl(file.get(), F_OFD_SETLK, &lock), 0);
   int jobs = 0;
@@ -448,8 +448,8 @@ TEST_F(JobStoreTest, WhatIsStoredIsStoredEvenIfTheLogCannotBeCopied) {
   EXPECT_EQ(rows->size(), static_cast<std::size_t>(jobs));
 }
 
-// Without it another process that closes the database believes to be the last one, and removes the
-// log that is in use.
+// Without this lock another process that closes the database would take itself for the last user,
+// and remove the log that is in use.
 TEST_F(JobStoreTest, ItsLockOnTheFileIsHeld) {
   const auto store = Open();
   const runtime::UniqueFd file(open(path().c_str(), O_RDWR | O_CLOEXEC));

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 class JobsToForgetTest : public ::testing::Test {
  protected:
-  // A job that ended then; 0: it lives.
+  // A job that ended at this time; 0 for a live job.
   void Add(const std::string& id, std::int64_t ended_us) {
     JobRow row = MakeJobRow({});
     row.id = id;

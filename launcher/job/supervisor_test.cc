@@ -28,7 +28,7 @@ const event::Ended kSuccess = Success();
 const event::Ended kFailure = Failure();
 const event::Ended kLost{.task = 0, .lost = true, .how = "the shim was killed"};
 
-// A job of one task.
+// Makes the status of a job with one task.
 JobStatus In(TaskState state, int attempt = 1) {
   JobStatus status;
   status.tasks.resize(1);
@@ -180,7 +180,7 @@ TEST(SupervisorTest, ARestartAfterADelayWaitsForItsTimer) {
   EXPECT_EQ(Apply(decision.status, event::TimerFired{0}, kOnFailure, 9).actions, kRestartNow);
 }
 
-// Runs a task that fails at once, again and again; returns the delays before its restarts.
+// Runs a task that repeatedly fails at once; returns the delays before its restarts.
 std::vector<absl::Duration> CrashLoop(const RestartRules& restart, JobStatus* status,
                                       double random) {
   JobRules rules = RulesOf(kNever, 0);
@@ -245,21 +245,21 @@ TEST(SupervisorTest, OnlyRestartsWithinTheWindowCount) {
   EXPECT_EQ(StateOf(status), Failed);
 }
 
-// In what is kept of the job alone.
+// True if the jobs' own states are equal, without their tasks.
 bool IsSameJob(const JobStatus& a, const JobStatus& b) {
   return a.phase == b.phase && a.ending == b.ending && a.time_is_over == b.time_is_over &&
          a.stop_requested == b.stop_requested && a.first_failure == b.first_failure &&
          a.restarts == b.restarts && a.quick_failures == b.quick_failures;
 }
 
-// A job of several tasks, which it plays: what Decide() asks for is noted, not done.
+// Simulates a job with several tasks: the actions of Decide() are recorded, not carried out.
 class JobTest : public ::testing::Test {
  protected:
   void Make(const std::vector<std::string>& names) {
     for (const std::string& name : names) rules_.tasks.push_back({.name = name});
     status_.tasks.resize(names.size());
   }
-  // The actions, in words.
+  // Feeds an event; returns descriptions of the actions.
   std::vector<std::string> Feed(const Event& event) {
     Decision decision = Decide(std::move(status_), rules_, event, now_, 0);
     status_ = std::move(decision.status);
@@ -269,7 +269,7 @@ class JobTest : public ::testing::Test {
     }
     return words;
   }
-  // Launches it, and says of all that were started that they run.
+  // Launches the job, and feeds Running for all tasks that were started.
   void Run() {
     Feed(event::Launched{});
     RunStarted();
@@ -532,7 +532,7 @@ TEST_F(JobTest, ARestartThatIsAskedForIsNotCounted) {
   EXPECT_EQ(task(1).restarts, 0);
 }
 
-// Whichever of them ends first: what the old attempt of `a` has reached counts for nothing.
+// In whichever order they end, the milestones of the old attempt of `a` do not count.
 TEST_F(JobTest, WhoRestartsWaitsForTheNextAttemptOfThoseItNames) {
   for (const auto milestone :
        {msg::Milestone::Started, msg::Milestone::Ready, msg::Milestone::Completed}) {
@@ -621,9 +621,10 @@ TEST_F(JobTest, AJobWaitsForOtherJobsBeforeItAsksForAnything) {
   EXPECT_EQ(StateOf(status_), Pending);
   EXPECT_EQ(task(0).reason, "waits for job data to complete");
   EXPECT_EQ(task(1).reason, "waits for job data to complete");
-  EXPECT_EQ(Feed(event::JobsCame{}).size(), 2u);  // One asks, the other starts.
+  // One task requests its resources, the other starts.
+  EXPECT_EQ(Feed(event::JobsCame{}).size(), 2u);
   EXPECT_TRUE(status_.jobs_came);
-  // Once is enough.
+  // Later events about the order are ignored.
   EXPECT_THAT(Feed(event::JobsFailed{"waited in vain"}), IsEmpty());
   EXPECT_EQ(StateOf(status_), Starting);
 }
@@ -636,7 +637,7 @@ TEST_F(JobTest, AJobFailsWithTheJobThatItWaitsFor) {
   EXPECT_THAT(Feed(event::JobsFailed{"waited for job data, and it has failed"}), IsEmpty());
   EXPECT_EQ(StateOf(status_), Failed);
   EXPECT_EQ(task(0).reason, "waited for job data, and it has failed");
-  // Somebody who starts it again has it wait again.
+  // After a requested restart it waits again.
   EXPECT_THAT(Feed(event::RestartAsked{kWholeJob, absl::Seconds(1)}), IsEmpty());
   EXPECT_EQ(Feed(event::JobsCame{}).size(), 2u);
 }
@@ -658,7 +659,7 @@ TEST_F(JobTest, AnAttemptThatIsWorthNothingIsEndedAndHasFailed) {
               ElementsAre("stop worker-0"));
   EXPECT_EQ(StateOf(status_), Stopping);
   EXPECT_THAT(Feed(event::AttemptFailed{0, "again"}), IsEmpty());
-  // How it leaves does not matter.
+  // The exit status of the failed attempt does not matter.
   EXPECT_THAT(Feed(Success(0)), ElementsAre("start worker-0 2"));
   EXPECT_EQ(task(0).restarts, 1);
   RunStarted();
@@ -739,7 +740,7 @@ TEST_F(JobTest, AJobThatSomebodyHasStoppedDoesNotComeBack) {
   EXPECT_FALSE(status_.comes_back);
   EXPECT_THAT(Feed(event::Launched{}), IsEmpty());
   EXPECT_EQ(StateOf(status_), Exited);
-  // A job that does not ask for it does not either.
+  // A job without autostart stays stopped.
   Make({"worker-0"});
   rules_.autostart = false;
   status_ = {};
@@ -760,14 +761,14 @@ TEST_F(JobTest, ATaskThatWasLostWithTheMachineStartsAgainUncounted) {
   lost.with_the_yard = true;
   EXPECT_THAT(Feed(lost), ElementsAre("start worker-0 2"));
   EXPECT_EQ(task(0).restarts, 0);
-  // Without autostart it is lost.
+  // Without autostart the task is lost.
   RunStarted();
   rules_.autostart = false;
   EXPECT_THAT(Feed(lost), IsEmpty());
   EXPECT_EQ(StateOf(status_), Lost);
 }
 
-// A new launcher knows what was stored and says Launched.
+// A new launcher loads the stored status and feeds Launched.
 TEST_F(JobTest, ANewLauncherGoesOnWhereTheOldOneWas) {
   Make({"worker-0", "worker-1"});
   rules_.gang = true;
@@ -795,7 +796,7 @@ struct Fed {
   std::vector<Action> actions;
 };
 
-// The same history leads a new job to the same end, by the same actions.
+// Replaying the history on a new job gives the same actions and the same final status.
 void ExpectSameOnReplay(const std::vector<Fed>& history, const JobRules& rules,
                         const JobStatus& end) {
   JobStatus status;
@@ -808,8 +809,8 @@ void ExpectSameOnReplay(const std::vector<Fed>& history, const JobRules& rules,
   ASSERT_TRUE(status == end);
 }
 
-// Random events: it never stops a task that does not run, never starts one twice, says of all that
-// is another what it is, a job that is stopped ends, and all of it happens again on a replay.
+// With random events: Decide() never stops a task that does not run, never starts a task twice, and
+// reports every changed task; a stopped job ends; and a replay gives the same results.
 TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
   std::mt19937 random(1);
   const auto any = [&](int below) {
