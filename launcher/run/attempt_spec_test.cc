@@ -39,7 +39,7 @@ void AddGroup(msg::JobSpecT* spec, const std::string& type, unsigned count) {
   spec->groups.back()->count = count;
 }
 
-// The spec of each task, in the order of their ranks.
+// Returns the spec of each task, by rank.
 std::vector<ShimSpec> SpecsOf(msg::JobSpecT spec) {
   const JobRow row = MakeJobRow(std::move(spec));
   const ClusterPlan plan = PlanTasks(row.spec, {});
@@ -95,13 +95,13 @@ JobRow RowOf(msg::JobSpecT spec) {
   return row;
 }
 
-// The spec of the third attempt of the second worker, or of the only task.
+// Returns the spec of the third attempt of the last task.
 ShimSpec SpecOf(const JobRow& row) {
   return AttemptSpec(kHost, row, {.environment = {"PATH=/bin", "OWN=1"}},
                      PlanTasks(row.spec, row.ports), static_cast<int>(row.tasks.size()) - 1, 3);
 }
 
-// ps-0, worker-0, worker-1.
+// Makes a spec with the tasks ps-0, worker-0 and worker-1.
 msg::JobSpecT Cluster() {
   msg::JobSpecT spec;
   spec.argv = {"train", "--epochs"};
@@ -114,7 +114,7 @@ msg::JobSpecT Cluster() {
   return spec;
 }
 
-// (Encoded, they are texts that a person can compare.)
+// (Compared in encoded form, since that is readable text.)
 TEST(AttemptSpecTest, AShimIsToldAllThatTheJobAsksFor) {
   msg::JobSpecT job = Cluster();
   job.stop_signal = SIGUSR1;

@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// GPUs that a launcher of somebody else has, until it gives them back.
+// GPUs that a launcher of another user holds until it releases them.
 class OthersGpus final : public Claims {
  public:
   bool IsShared(const std::string& resource) const override { return resource == "gpu"; }
@@ -52,7 +52,7 @@ class GrantRoundsTest : public ::testing::Test {
  protected:
   GrantRoundsTest() : loop_(runtime::EventLoop::Create()) {}
 
-  // This host has `slots` slots, and two GPUs if somebody else claims them, too.
+  // Makes the grants of a host with `slots` slots, and two GPUs if another yard shares them.
   void Begin(std::uint32_t slots, Claims* claims = nullptr) {
     std::vector<Resource> there_is = {{.name = "slots", .members = {}, .amount = slots}};
     if (claims != nullptr) there_is.push_back({.name = "gpu", .members = {"0", "1"}, .amount = 2});
@@ -72,7 +72,7 @@ class GrantRoundsTest : public ::testing::Test {
             },
         .on_waits = [this](const std::string& job) { told_.push_back(job); }});
   }
-  // Tasks that need one of the resource each.
+  // Makes a job whose tasks need one member of the resource each.
   void Ask(const std::string& job, std::uint32_t tasks, const std::string& resource = "slots") {
     msg::JobSpecT spec;
     spec.groups.push_back(std::make_unique<msg::TaskGroupT>());
@@ -89,7 +89,7 @@ class GrantRoundsTest : public ::testing::Test {
     grants_->Request(row, ranks);
     rounds_->Look();
   }
-  // Runs what is posted by now.
+  // Runs all callbacks that are posted so far.
   void RunPosted() {
     loop_->Post([this] { loop_->Stop(); });
     loop_->Run();

@@ -43,7 +43,7 @@ class JobFailureTest : public ::testing::Test {
   }
   ~JobFailureTest() override { std::filesystem::remove_all(directory_); }
 
-  // The first attempt of a task ends so.
+  // Ends the first attempt of a task in this way.
   void End(std::size_t rank, std::int64_t ended_us, int exit_code) {
     AttemptRow& attempt = job_.row.tasks[rank].attempts.emplace_back();
     attempt.number = 1;

@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Nodes that are all there, and give each job the ports that follow 1000.
+// Connected nodes that give each job the ports after 1000.
 class FakeHosts final : public OtherHosts {
  public:
   explicit FakeHosts(runtime::EventLoop* loop) : loop_(loop) {}
@@ -79,7 +79,7 @@ class JobPortsTest : public ::testing::Test {
                       return rows;
                     }}) {}
 
-  // A job of two workers, which needs three ports.
+  // Makes a job with two workers, which needs three ports.
   JobRow& Add(const std::string& id, const std::string& pool = "") {
     msg::JobSpecT spec;
     spec.pool = pool;
@@ -93,7 +93,7 @@ class JobPortsTest : public ::testing::Test {
   static void End(JobRow& row) {
     for (TaskStatus& task : row.status.tasks) task.state = msg::TaskState::Exited;
   }
-  // Waits for the ports that the nodes give.
+  // Waits for the ports of the nodes.
   void AskFor(JobRow& row) {
     ports_.Ask(row, [&](std::vector<int> ports) {
       row.ports = std::move(ports);
@@ -157,8 +157,8 @@ TEST_F(JobPortsTest, NodesGiveThePortsOfAJobWithAPool) {
   JobRow& row = Add("j-a", "lab");
   row.SetPorts(*ports_.Take(row));
   EXPECT_THAT(row.ports, ElementsAre(0, 0, 0));
-  EXPECT_EQ(ports_.TakeUp(row), absl::OkStatus());  // (This host holds none.)
-  row.tasks[0].node = "a";                          // The other task has no place yet.
+  EXPECT_EQ(ports_.TakeUp(row), absl::OkStatus());  // (This host holds no port.)
+  row.tasks[0].node = "a";                          // The other task has no node yet.
   AskFor(row);
   EXPECT_THAT(row.ports, ElementsAre(1001, 0, 1002));
   EXPECT_THAT(hosts_.HeldOn("a").at("j-a"), ElementsAre(1001, 1002));

@@ -56,7 +56,7 @@ class JobRemovalsTest : public ::testing::Test {
     std::filesystem::create_directories(Folder(job) + "/logs");
     std::ofstream(Folder(job) + "/logs/worker-0.1.stdout") << "words";
   }
-  // Notes how it ended; stops the loop once `count` removals have.
+  // Records the result of a removal; stops the loop after `count` removals.
   JobRemovals::Done Note(const std::string& job, std::size_t count) {
     return [this, job, count](const absl::Status& removed) {
       log_.push_back(absl::StrCat(job, ": ", removed.ok() ? "gone" : removed.message()));
@@ -137,7 +137,7 @@ TEST_F(JobRemovalsTest, NobodyHearsOfARemovalAfterItsEnd) {
   removals_->Remove("j-a", Note("j-a", 1));
   removals_.reset();
   (void)coordinator_.RequestStop();
-  pool_.reset();  // The removal has posted what it has to say.
+  pool_.reset();  // The removal has posted its result.
   loop_->Post([this] { loop_->Stop(); });
   loop_->Run();
   EXPECT_THAT(log_, IsEmpty());

@@ -106,7 +106,7 @@ TEST_F(JobTableTest, SaysWhyAJobHasFailed) {
 
 TEST_F(JobTableTest, SaysWhetherACoreWasWritten) {
   constexpr char kCrash[] = "ulimit -S -c $(ulimit -H -c); kill -SEGV $$";
-  // The kernel's status of the same program when it is our own child.
+  // The expected status is that of the same program as a child of the test.
   runtime::Subprocess::Options options;
   options.argv = {"sh", "-c", kCrash};
   options.environment = {"PATH=/usr/bin:/bin"};
@@ -340,8 +340,8 @@ TEST_F(JobTableTest, TheNextLauncherLearnsWhatEndedInBetween) {
 }
 
 TEST_F(JobTableTest, TheNextLauncherLetsTheShimsGoOfWhatHasEnded) {
-  // Two attempts. After each the launcher is killed when it has stored the end, before the shim
-  // hears of that.
+  // Makes two attempts. After each, the launcher is killed after it has stored the end and before
+  // it acknowledges the end to the shim.
   auto spec = yard_.Shell("exit 3");
   spec.restart = msg::RestartPolicy::OnFailure;
   spec.max_restarts = 1;
@@ -388,7 +388,7 @@ TEST_F(JobTableTest, AnEndAndTheRestartThatFollowsAreStoredTogether) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->tasks[0]->attempts.size(), 2u);
   yard_.Close();
-  // That each attempt runs, and that it has ended.
+  // One save for the start and one for the end of each attempt.
   EXPECT_LE(saves, 4);
 }
 
@@ -413,7 +413,7 @@ TEST_F(JobTableTest, WhatIsDecidedIsStoredBeforeItIsDone) {
   ASSERT_TRUE(yard_.AwaitNoFile(
       absl::StrCat(yard_.state_directory(), "/jobs/", launched->id, "/worker-0.2/spec")));
   yard_.Close();
-  // Where it is for the first time behind another.
+  // Returns the first position of a point after another one.
   const auto place = [&](const std::string& point, std::size_t after = 0) {
     const auto found =
         std::find(points.begin() + static_cast<std::ptrdiff_t>(after), points.end(), point);
@@ -506,7 +506,7 @@ TEST_F(JobTableTest, FindsJobsByIdPrefixTaskAndName) {
     JobTable& table = *yard_.table();
     EXPECT_EQ(Job(table.Find(first.id)), first.id);
     EXPECT_EQ(Job(table.Find(first.id + "/worker-0")), first.id);
-    EXPECT_EQ(Job(table.Find("mine")), second.id);  // The newest.
+    EXPECT_EQ(Job(table.Find("mine")), second.id);  // The newest job with this name.
     EXPECT_EQ(table.Find("nobody").status().code(), absl::StatusCode::kNotFound);
     const auto ambiguous = table.Find("j-");
     EXPECT_EQ(ambiguous.status().code(), absl::StatusCode::kFailedPrecondition);
@@ -571,8 +571,8 @@ TEST_F(JobTableTest, EndedJobsAreKeptForATime) {
   yard_.Close();
   yard_.SetKeepFor(absl::Hours(1));
   ASSERT_TRUE(yard_.Open().ok());
-  // Removals run in order: the jobs that a launcher forgets when it comes up are gone before this
-  // one.
+  // Removals run in order, so the old jobs that the launcher removes at its start are removed
+  // before this one.
   EXPECT_TRUE(yard_.Remove(other.id).ok());
   EXPECT_EQ(yard_.List().size(), 2u);
   EXPECT_TRUE(std::filesystem::exists(folder));

@@ -29,7 +29,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A server of this process whose port nobody else has.
+// A server in this process, on a port of its own.
 struct Server {
   Server() : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_in address = {};
@@ -62,7 +62,7 @@ class LivenessTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // Looks until it has failed, or has looked so often.
+  // Runs the probe until it has failed, or for `looks` checks.
   void Run(std::size_t looks = 100) {
     Liveness::Options options{.loop = loop_.get(), .probe = probe_};
     options.own_address = own_address_;
@@ -80,15 +80,15 @@ class LivenessTest : public ::testing::Test {
     };
     options.on_failed = [this](const std::string& reason) {
       reason_ = reason;
-      // No look follows; a while later there would be one.
+      // Waits longer than a period, to see that no check follows.
       loop_->RunAfter(absl::Milliseconds(30), [this] { loop_->Stop(); });
     };
     liveness_ = Liveness::Begin(std::move(options));
     loop_->Run();
   }
 
-  // Accepts connections, and answers each with a text once it has sent its request. (The server and
-  // the probe are on one thread: neither may wait for the other.)
+  // Accepts connections, and answers each with `text` after its request. (The server and the probe
+  // share one thread, so neither may block on the other.)
   void Answer(const Server& server, const std::string& text) {
     loop_->Watch(server.fd.get(), runtime::EventLoop::Readiness::kReadable, [this, &server, text] {
       auto one = std::make_shared<runtime::UniqueFd>(
@@ -220,7 +220,7 @@ TEST_F(LivenessTest, ACommandThatGoesOnIsKilledWithAllOfIt) {
   std::string pid;
   std::ifstream(directory_ + "/child") >> pid;
   ASSERT_NE(pid, "");
-  // It was killed; a zombie of init's is gone in a moment.
+  // The process was killed; as a zombie it exists until init reaps it.
   while (std::filesystem::exists("/proc/" + pid)) {
     std::string state;
     std::ifstream stat("/proc/" + pid + "/stat");

@@ -1,5 +1,5 @@
-// An attempt on this host keeps the promises of all attempts. (crash_test kills the launcher at
-// each named point.)
+// Tests that an attempt on this host fulfils the contract of all attempts. (crash_test kills the
+// launcher at each named point.)
 
 #include "launcher/run/local_attempt.h"
 

@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Only notes that it was acknowledged, and that it is gone.
+// Records its acknowledgement and its destruction.
 class NotedAttempt final : public Attempt {
  public:
   NotedAttempt(std::string name, std::vector<std::string>* log)
@@ -57,7 +57,7 @@ TEST_F(RetiredAttemptsTest, AnAttemptIsAcknowledgedAfterItsEndIsStored) {
   RetiredAttempts retired(loop_.get());
   retired.Add("j-a", Make("first"));
   std::vector<Attempt*> stored = retired.TakeNew();
-  retired.Add("j-a", Make("second"));  // Too late for that transaction.
+  retired.Add("j-a", Make("second"));  // Added too late for that transaction.
   retired.Acknowledge(std::move(stored));
   EXPECT_THAT(log_, IsEmpty());
   RunLoop();

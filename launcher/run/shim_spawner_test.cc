@@ -47,7 +47,7 @@ using ::testing::StartsWith;
 
 class ShimSpawnerTest : public ShimFixture {
  protected:
-  // A shim of an attempt that runs this script; we are its launcher.
+  // Starts a shim for an attempt that runs this script; the test acts as its launcher.
   absl::StatusOr<ShimSpawner::Shim> Spawn(const std::string& script) {
     spec_.argv = {"sh", "-c", script};
     EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/spec", spec_.Encode(), 0600).ok());
@@ -59,7 +59,7 @@ class ShimSpawnerTest : public ShimFixture {
         open((folder_ + "/shim.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     return spawner_->Start(folder_, its.get(), log.get());
   }
-  // Its exit code, or minus the signal that it died of.
+  // Reaps a shim; returns its exit code, or minus the signal that killed it.
   static int Reap(const ShimSpawner::Shim& shim) {
     siginfo_t info = {};
     EXPECT_TRUE(WaitReadable(shim.pidfd.get()));
@@ -67,7 +67,7 @@ class ShimSpawnerTest : public ShimFixture {
     EXPECT_EQ(info.si_pid, shim.pid);
     return info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
   }
-  // The next attempt of the folder, from its beginning to its end. Returns the shim's pid.
+  // Runs the next attempt of the folder from start to end. Returns the shim's pid.
   pid_t RunToEnd(const std::string& script, int exit_code = 0) {
     for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
     const auto shim = Spawn(script);
@@ -81,7 +81,7 @@ class ShimSpawnerTest : public ShimFixture {
   static std::string CommandLine(pid_t pid) {
     return runtime::ReadFile(absl::StrCat("/proc/", pid, "/cmdline"), 1 << 20).value_or("");
   }
-  // Pid of our yard-shim with that first argument; 0 if no such shim runs.
+  // Returns the pid of our yard-shim with this first argument; 0 if no such shim runs.
   static pid_t ShimNamed(std::string_view argument) {
     const std::string name = absl::StrCat("yard-shim", std::string(1, '\0'), std::string(argument));
     for (const auto& row : ReadProcesses()) {
@@ -89,10 +89,10 @@ class ShimSpawnerTest : public ShimFixture {
     }
     return 0;
   }
-  // The shim server, which makes the other shims.
+  // Returns the pid of the shim server, which makes the other shims.
   static pid_t Server() { return ShimNamed(kServeShims); }
-  // The spare shim, which waits for the next attempt. (A shim that has just been asked for may
-  // still look like it: let that one end before.)
+  // Returns the pid of the spare shim, which waits for the next attempt. (A shim that was just
+  // taken may still show the spare's arguments, so let it end first.)
   static pid_t AwaitSpare() {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     pid_t spare = 0;
@@ -100,7 +100,8 @@ class ShimSpawnerTest : public ShimFixture {
     EXPECT_NE(spare, 0);
     return spare;
   }
-  // A spare can be seen a moment before it is offered, so not each time it is the next shim.
+  // Repeats a test: a spare is visible a moment before it is offered, so it is not always the next
+  // shim.
   static bool IsSoonTrue(const std::function<bool()>& is_next) {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     bool is_true = false;
@@ -138,7 +139,7 @@ TEST_F(ShimSpawnerTest, AShimHasOnlyItsOwnDescriptors) {
   AwaitPhase(ShimPhase::kRunning);
   const pid_t server = Server();
   EXPECT_NE(server, 0);
-  // Were the socket of the requests open in it, the server would not be missed.
+  // If the shim had inherited the socket for requests, the death of the server would go unnoticed.
   ASSERT_EQ(kill(server, SIGKILL), 0);
   Send(control_, {.kind = ShimRequest::Kind::kKill});
   EXPECT_EQ(AwaitPhase(ShimPhase::kExited).signal, SIGKILL);
@@ -148,10 +149,10 @@ TEST_F(ShimSpawnerTest, AShimHasOnlyItsOwnDescriptors) {
 
 TEST_F(ShimSpawnerTest, TheShimsAreMadeByOneUntilThatIsKilled) {
   for (int round = 0; round < 2; ++round) {
-    // The first may have been made before the last one of them was killed.
+    // The first shim may be a spare that was made before the last server was killed.
     RunToEnd("true");
     RunToEnd("true");
-    // The attempt has been; of the next one of this folder nothing is started.
+    // The attempt has run, so a second shim for this folder starts nothing.
     const pid_t server = Server();
     const auto second = Spawn("true");
     ASSERT_TRUE(second.ok()) << second.status();
@@ -198,7 +199,7 @@ TEST_F(ShimSpawnerTest, TheNextShimEndsWithUs) {
   EXPECT_FALSE(ReadProcess(spare).has_value());
 }
 
-// As container engines filter: for this thread and what is started from it. For ever.
+// Filters system calls like container engines, permanently, for this thread and its children.
 void HideClone3() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -237,7 +238,7 @@ TEST_F(ShimSpawnerTest, WhatMakesThemEndsWithUs) {
     const UniqueFd ours(ends[0]), its(ends[1]);
     const auto shim = other.Start(folder_ + "/none", its.get(), its.get());
     ASSERT_TRUE(shim.ok()) << shim.status();
-    EXPECT_NE(Reap(*shim), kShimDone);  // There is no such folder.
+    EXPECT_NE(Reap(*shim), kShimDone);  // The folder does not exist.
     server = Server();
     EXPECT_NE(server, 0);
   }
@@ -254,7 +255,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
   rlimit none = before;
   none.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(its.get())).get());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  // Spares that were offered before have room, and leave some.
+  // Spares that were offered before already have their descriptors.
   std::vector<ShimSpawner::Shim> with_room;
   auto shim = spawner_->Start(folder_, its.get(), its.get());
   for (int i = 0; i < 4 && shim.ok(); ++i) {
@@ -265,7 +266,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
   EXPECT_TRUE(absl::IsResourceExhausted(shim.status())) << shim.status();
   for (const auto& other : with_room) Reap(other);
   AwaitSpare();
-  // (The shim that had no room may still be about to end.)
+  // (The shim whose descriptors could not be received may still be ending.)
   EXPECT_TRUE(IsSoonTrue([] {
     const auto rows = ReadProcesses();
     return std::count_if(rows.begin(), rows.end(),
@@ -274,7 +275,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
 }
 
 #if !defined(RUNTIME_ADDRESS_SANITIZER) && !defined(RUNTIME_THREAD_SANITIZER)
-// (A sanitizer's is neither.)
+// (A build with a sanitizer is neither static nor small.)
 TEST_F(ShimSpawnerTest, ItsProgramIsStaticAndSmall) {
   const auto program = runtime::ReadFile(ShimPath(), 64 << 20);
   ASSERT_TRUE(program.ok()) << program.status();

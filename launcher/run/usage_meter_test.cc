@@ -28,7 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// One process of a fake /proc; processor time in ticks, memory in pages.
+// One process in a fake /proc; CPU time in ticks, memory in pages.
 struct FakeProcess {
   pid_t pid, parent;
   int start = 7, cpu = 0, waited_cpu = 0, pages = 0;
@@ -139,7 +139,7 @@ TEST_F(UsageMeterTest, WithoutItsShimAProgramIsCountedByItself) {
   EXPECT_EQ(reply.tasks[0]->processes, 2u);
 }
 
-// Rows are read one after the other, so they need not be a tree.
+// The rows are not read at one instant, so they need not form a tree.
 TEST_F(UsageMeterTest, ACircleOfParentsEnds) {
   Add({.pid = 40, .parent = 42});
   Add({.pid = 41, .parent = 40, .cpu = 1});
@@ -209,7 +209,7 @@ TEST_F(UsageMeterTest, AsksForAnAttemptsControlGroupsOnce) {
   meter.Measure({Attempt(41, "a"), Attempt(41, "b")});
   meter.Measure({Attempt(41, "b")});
   EXPECT_THAT(asked_, ElementsAre("attempt-a", "attempt-b"));
-  // It has forgotten the one that has ended.
+  // The meter has forgotten the attempt that has ended.
   meter.Measure({Attempt(41, "a")});
   EXPECT_THAT(asked_, SizeIs(3));
 }
@@ -221,13 +221,13 @@ TEST_F(UsageMeterTest, SumsUpBytesOfDisks) {
   AddDisks(41, 4096, 8192);
   Add({.pid = 42, .parent = 41});
   AddDisks(42, 100, 200);
-  Add({.pid = 43, .parent = 41});  // Another user's: nobody may read what it does.
+  Add({.pid = 43, .parent = 41});  // A process of another user, whose I/O is not readable.
   UsageMeter meter = Meter(absl::ZeroDuration());
   const auto first = meter.Measure({Attempt(41)});
   EXPECT_TRUE(first.tasks[0]->io_known);
   EXPECT_EQ(first.tasks[0]->read_bytes, 4196u);
   EXPECT_EQ(first.tasks[0]->written_bytes, 8392u);
-  // One is gone that its shim has waited for.
+  // A process has ended that only its shim has waited for.
   std::filesystem::remove_all(folder_ + "/proc/42");
   AddDisks(41, 4097, 9000);
   const auto second = meter.Measure({Attempt(41)});
@@ -257,7 +257,7 @@ TEST_F(UsageMeterTest, WhatCannotBeReadOrIsNonsenseIsUnknown) {
   Add({.pid = 42, .parent = 41});
   AddDisks(42, 18'446'744'073'709'551'615u, 1);
   UsageMeter meter = Meter();
-  // (They do not wrap around.)
+  // (The sum does not overflow.)
   EXPECT_GT(meter.Measure({Attempt(41)}).tasks[0]->read_bytes, std::uint64_t{1} << 56);
 }
 
@@ -282,7 +282,7 @@ TEST_F(UsageMeterTest, ATaskHasTheGpusThatItWasGiven) {
   AddGpus(4);
   Add({.pid = 40, .parent = 1});
   Add({.pid = 41, .parent = 40});
-  // The driver says that it computes on yet another one.
+  // According to the driver, the process computes on another GPU.
   gpus_.figures.processes = {{41, 3}};
   Write("proc/41/environ", std::string("A=1\0CUDA_VISIBLE_DEVICES=2,0\0B=2\0", 34));
   UsageMeter meter = Meter(absl::ZeroDuration());
@@ -290,10 +290,10 @@ TEST_F(UsageMeterTest, ATaskHasTheGpusThatItWasGiven) {
   EXPECT_THAT(reply.tasks[0]->gpus, ElementsAre(2, 0));
   ASSERT_THAT(reply.gpus, SizeIs(4));
   EXPECT_EQ(reply.gpus[3]->utilisation, 30);
-  // It was its program's when that began.
+  // A later change of the variable does not matter.
   Write("proc/41/environ", std::string("CUDA_VISIBLE_DEVICES=1\0", 23));
   EXPECT_THAT(meter.Measure({Attempt(41)}).tasks[0]->gpus, ElementsAre(2, 0));
-  // Nobody else is asked about then.
+  // The driver is then not asked for processes.
   EXPECT_THAT(asked_for_processes_, ElementsAre(true, false));
 }
 
@@ -350,7 +350,7 @@ TEST(UsageOfARealTaskTest, HasWhatEndedAndWhatTheTaskHasLeftAlone) {
     });
     return meter.Measure(running);
   };
-  // The loop of the first subshell takes some hundredths of a second of somebody who is gone.
+  // The loop of the first subshell uses some hundredths of a second of CPU time, and has ended.
   EXPECT_TRUE(table.AwaitLine("up"));
   EXPECT_TRUE(table.AwaitTrue([&] {
     const auto reply = measure();
