@@ -29,7 +29,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Output that is rotated; the test is the task.
+// Tests rotated output; the test acts as the task.
 class OutputPipeTest : public ::testing::Test {
  protected:
   OutputPipeTest() {
@@ -39,7 +39,7 @@ class OutputPipeTest : public ::testing::Test {
   }
   ~OutputPipeTest() override { std::filesystem::remove_all(folder_); }
 
-  // A new attempt's pipe on the same log.
+  // Opens the pipe of a new attempt on the same log.
   void Open() {
     pipe_.reset();
     pipe_ = std::make_unique<OutputPipe>(&poller_);
@@ -49,7 +49,7 @@ class OutputPipeTest : public ::testing::Test {
         << error;
     write_end_ = pipe_->TakeWriteEnd();
   }
-  // One write of the task, taken at once. (A pipe holds 64 KiB.)
+  // Writes once as the task, and drains the pipe. (A pipe holds 64 KiB.)
   void Say(const std::string& text) {
     ASSERT_EQ(write(write_end_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
     pipe_->Drain();
@@ -57,7 +57,7 @@ class OutputPipeTest : public ::testing::Test {
   std::string Content(const std::string& path) {
     return runtime::ReadFile(path, 64 << 20).value_or("(missing)");
   }
-  // The content of each file, oldest first.
+  // Returns the content of each file, oldest first.
   std::vector<std::string> Contents() {
     std::vector<std::string> contents;
     for (const auto& segment : FindLogFiles(path_).segments) {
@@ -210,7 +210,7 @@ TEST_F(OutputPipeTest, FilesOfOtherNamesAreNoSegments) {
 
 TEST_F(OutputPipeTest, AFolderThatCannotBeRenamedInLeavesTheLogGrowing) {
   Open();
-  // The place of the first segment is taken by something that no file replaces.
+  // A directory at the path of the first segment makes the rename fail.
   ASSERT_TRUE(std::filesystem::create_directory(LogSegmentPath(path_, 0)));
   Say("one\ntwo\nthree\nfour\n");
   EXPECT_EQ(Content(path_), "one\ntwo\nthree\nfour\n");
@@ -253,7 +253,7 @@ TEST_F(OutputPipeTest, ManySmallWritesAreReadTogether) {
   poller_.Run();
   ASSERT_TRUE(task.Join());
   EXPECT_EQ(Content(path_), all);
-  // Two of three wakes at most come within 0.2 ms of another.
+  // At most two of three wake-ups come within 0.2 ms of another.
   const double milliseconds = absl::ToDoubleMilliseconds(absl::Now() - begin);
   EXPECT_LE(wakes, 10 + milliseconds * 6);
 }

@@ -1,4 +1,4 @@
-// The shim's part of the report channel: docs/report-channel.md.
+// Tests the shim's part of the report channel (docs/report-channel.md).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ using ::testing::StartsWith;
 class LineReader {
  public:
   explicit LineReader(int fd) : fd_(fd) {}
-  // Nothing at the end of the stream or after the deadline.
+  // Returns the next line; nullopt at the end of the stream or after the time-out.
   std::optional<std::string> Next(absl::Duration timeout = kDeadline) {
     for (;;) {
       const auto end = buffer_.find('\n');
@@ -108,7 +108,7 @@ class ShimRelayTest : public ShimFixture {
     spec_.trainer_socket = trainer_.path();
     spec_.nonce = "n0nce";
   }
-  // The end of a task whose last line has `number`.
+  // Expects the END of a task whose last line has `number`, and confirms it.
   void ExpectEnd(int number) {
     EXPECT_EQ(trainer_.Next(), absl::StrCat("END ", number));
     trainer_.Send("END\n");
@@ -198,7 +198,7 @@ TEST_F(ShimRelayTest, ARefusedGreetingIsTriedAgain) {
   trainer_.Break();
   trainer_.Greet();
   EXPECT_EQ(trainer_.Next(), "1 one");
-  trainer_.Send("2 wrong number\n");  // Out of order: the shim takes a new connection.
+  trainer_.Send("2 wrong number\n");  // Out of order, so the shim reconnects.
   trainer_.Greet();
   EXPECT_EQ(trainer_.Next(), "1 one");
   trainer_.Send("1 yes\n");
@@ -216,7 +216,7 @@ TEST_F(ShimRelayTest, ARefusalAfterTheGreetingIsTriedAgainLessAndLessOften) {
     trainer_.Break();
   }
   trainer_.Greet();
-  // 20, 40, 80, 160 and 320 ms.
+  // The delays are 20, 40, 80, 160 and 320 ms.
   EXPECT_GE(absl::Now() - start, absl::Milliseconds(600));
   EXPECT_EQ(trainer_.Next(), "1 one");
   trainer_.Send("1 yes\n");
@@ -241,7 +241,7 @@ TEST_F(ShimRelayTest, AReporterThatOnlyStopsWritingGetsItsAnswers) {
 }
 
 TEST_F(ShimRelayTest, AReporterThatHasGoneMakesRoomBeforeItsLinesAreAnswered) {
-  // The second goes in two steps.
+  // The second reporter closes in two steps.
   Start({"python3", "-c",
          "import os,socket\n"
          "def channel(line):\n"
@@ -427,7 +427,7 @@ TEST_F(ShimRelayTest, WhoWaitsAtABarrierIsSaidToBeAlive) {
   EXPECT_EQ(trainer_.Next(), R"(1 {"t":"hb"})");
   trainer_.Send("1\n");
   EXPECT_EQ(trainer_.Next(), R"(2 {"t":"hb"})");
-  // The barrier is passed before that one is answered, and the next trainer gets it again.
+  // The barrier is answered before the heartbeat, which the next trainer gets again.
   Answer(control_, barrier.number, "met");
   EXPECT_EQ(trainer_.Next(), "3 behind");
   trainer_.Break();
@@ -460,7 +460,7 @@ TEST_F(ShimRelayTest, ABarrierThatIsTooLongIsRefused) {
   EXPECT_THAT(Output(), HasSubstr("INVALID_ARGUMENT"));
 }
 
-// A process that nobody launched, and the shim that speaks for it.
+// A process that no launcher has started, and its relay.
 class AttachedShimTest : public ShimFixture {
  protected:
   AttachedShimTest() {
@@ -469,7 +469,8 @@ class AttachedShimTest : public ShimFixture {
     process_.emplace(*std::move(process));
     pid_ = absl::StrCat(process_->pid());
   }
-  // Its exit code. Our end of the channel becomes channel_.
+  // Starts the relay, and returns the exit code of the caller's process. Our end of the channel
+  // becomes channel_.
   int Attach(const std::string& pid) {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -498,7 +499,7 @@ class AttachedShimTest : public ShimFixture {
               static_cast<ssize_t>(text.size()));
   }
   std::string Heard() { return reader_->Next().value_or("(no line)"); }
-  // The greeting, without the nonce.
+  // Accepts the first greeting, and returns it without the nonce.
   std::string GreetFirst(const std::string& reply = "OK") {
     const std::vector<std::string> words = absl::StrSplit(trainer_.Greet(reply), ' ');
     if (words.size() != 4) return absl::StrCat(words.size(), " words");
@@ -529,7 +530,7 @@ TEST_F(AttachedShimTest, AsksForATrialUntilItIsThereAndSaysThatItIsFinished) {
   EXPECT_EQ(trainer_.Next(), R"(2 {"t":"hb"})");
   trainer_.Send("2\n");
   EXPECT_EQ(trainer_.Next(), "END 2 finished");
-  // A trainer that dies before it confirms that is told again.
+  // If the trainer dies before it confirms END, the next one gets END again.
   trainer_.Break();
   EXPECT_EQ(trainer_.Greet(), absl::StrCat("YARD1 ", nonce_));
   EXPECT_EQ(trainer_.Next(), "END 2 finished");
@@ -539,7 +540,7 @@ TEST_F(AttachedShimTest, AsksForATrialUntilItIsThereAndSaysThatItIsFinished) {
   EXPECT_EQ(kill(process_->pid(), 0), 0);
 }
 
-// As of a program whose report was interrupted: it counts the answers that it has not read.
+// For example after an interrupted report: the program counts the answers that it has not read.
 TEST_F(AttachedShimTest, WhatIsQueuedAtTheFinishIsAnsweredBeforeIt) {
   AttachToProcess();
   GreetFirst();
@@ -574,7 +575,7 @@ TEST_F(AttachedShimTest, AProcessThatEndsWhileItsAnswersAreAwayEndsTheShimToo) {
   trainer_.Send("END\n");
 }
 
-// Nobody else may hold the other end of its channel, but somebody may.
+// Another process may still hold the other end of the channel.
 TEST_F(AttachedShimTest, AProcessThatEndsBeforeItsRequestEndsTheShim) {
   ASSERT_EQ(Attach(pid_), kShimDone);
   ASSERT_TRUE(process_->Signal(SIGKILL).ok());

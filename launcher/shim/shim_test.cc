@@ -91,7 +91,7 @@ TEST_F(ShimTest, TheLimitCountsWhatWasInTheFileBefore) {
   StartShell("echo after; printf error >&2");
   const ShimState state = Finish();
   EXPECT_EQ(Output(), "before\naft");
-  EXPECT_EQ(Errors(), "more than the limit");  // Never cut.
+  EXPECT_EQ(Errors(), "more than the limit");  // Never truncated.
   EXPECT_EQ(state.stdout_begin, 7u);
   EXPECT_EQ(state.stdout_end, 10u);
   EXPECT_EQ(state.stderr_end, 19u);
@@ -133,7 +133,7 @@ TEST_F(ShimTest, ALogThatWasRotatedGoesOnAfterAKillOfTheShim) {
   std::filesystem::remove(folder_ + "/started");
   StartShell("echo again");
   const ShimState state = Finish();
-  EXPECT_EQ(state.stdout_begin, 588'895u);  // The bytes that seq writes.
+  EXPECT_EQ(state.stdout_begin, 588'895u);  // The number of bytes that seq writes.
   EXPECT_EQ(LogSegments(spec_.stdout_path).Read(588'895, 100).value_or("?"), "again\n");
   EXPECT_EQ(FindLogFiles(spec_.stdout_path).segments.size(), 10u);
 }
@@ -164,7 +164,7 @@ TEST_F(ShimTest, SaysWhyAProgramCannotStart) {
 
 TEST_F(ShimTest, SaysThatAProgramIsNotExecutable) {
   ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/data", "#!/bin/sh\n", 0600).ok());
-  // (A superuser may not execute it either: no x bit at all.)
+  // (Without any x bit even a superuser may not execute it.)
   Start({"./data"});
   const ShimState state = Finish();
   EXPECT_EQ(state.failure, "program is not executable: ./data");
@@ -229,7 +229,7 @@ TEST_F(ShimTest, SaysTheBeginningOfALongFailureOnly) {
   const ShimState state = Finish();
   EXPECT_LE(state.failure.size(), 4096u);
   EXPECT_THAT(state.failure, StartsWith("program not found: x\u00fc"));
-  EXPECT_THAT(state.failure, EndsWith("\u00fc..."));  // Whole characters.
+  EXPECT_THAT(state.failure, EndsWith("\u00fc..."));  // Truncated at a character boundary.
 }
 
 TEST_F(ShimTest, SaysThatAFileIsNoProgram) {
@@ -308,7 +308,7 @@ TEST_F(ShimTest, ANewLauncherFindsItByItsSocket) {
   EXPECT_FALSE(std::filesystem::exists(spec_.task_socket));
 }
 
-// As one does that is killed when it has just let the attempt go.
+// For example after a launcher that is killed just after it has acknowledged the end.
 TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
   for (const bool reads : {true, false}) {
     SCOPED_TRACE(reads);
@@ -322,7 +322,7 @@ TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
       ASSERT_TRUE(WaitReadable(control_.get()));
     }
     ASSERT_TRUE(runtime::StopProcess(*shim_).ok());
-    Send(control_, {.kind = ShimRequest::Kind::kState});  // Nobody is there for the answer.
+    Send(control_, {.kind = ShimRequest::Kind::kState});  // No process receives the answer.
     Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
     control_.reset();
     ASSERT_TRUE(shim_->Signal(SIGCONT).ok());
@@ -333,7 +333,7 @@ TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
   }
 }
 
-// Its control socket was removed, and its launcher is gone: nobody can acknowledge the end.
+// Its control socket was removed and its launcher has ended, so the end cannot be acknowledged.
 TEST_F(ShimTest, LeavesAfterTheEndOnceNobodyCanReachIt) {
   StartShell("read line");
   AwaitPhase(ShimPhase::kRunning);
@@ -356,7 +356,7 @@ TEST_F(ShimTest, StopGivesTheTaskItsGrace) {
 }
 
 TEST_F(ShimTest, StopGivesTheRestOfTheTreeItsGraceToo) {
-  // The main process is gone at once; what it started still saves.
+  // The main process ends at once; its child still saves.
   StartShell(
       "sh -c 'trap \"while [ ! -e go ]; do sleep 0.01; done; echo saved >kept; exit\" TERM\n"
       "  echo ready; exec >/dev/null 2>&1; while :; do sleep 0.01; done'; true");
@@ -385,7 +385,8 @@ TEST_F(ShimTest, AStopAfterTheEndDoesNotLengthenIt) {
 }
 
 TEST_F(ShimTest, StopKillsATreeThatIgnoresItAndHides) {
-  // Grandchildren in sessions of their own, twice forked, deaf to TERM, half without the mark.
+  // Grandchildren in sessions of their own, forked twice, that ignore SIGTERM; half of them lack
+  // the mark.
   Start({"python3", "-c",
          "import os,signal,time\n"
          "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -468,7 +469,7 @@ TEST_F(ShimTest, ATaskIsReadyOnceItHasWrittenAByte) {
   StartShell("until [ -e go ]; do sleep 0.01; done; echo $YARD_READY_FD; echo >&7; read r <&3");
   EXPECT_FALSE(AwaitPhase(ShimPhase::kRunning).ready);
   ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
-  auto state = Receive(control_);  // Unasked.
+  auto state = Receive(control_);  // Sent without a request.
   ASSERT_TRUE(state.has_value());
   EXPECT_TRUE(state->ready);
   EXPECT_EQ(state->phase, ShimPhase::kRunning);
@@ -496,7 +497,7 @@ TEST_F(ShimTest, TheReadyDescriptorIsTheOnlyOneMore) {
   Start({"python3", "-c",
          "import os\nprint(sorted(int(f) for f in os.listdir('/proc/self/fd'))[:6])"});
   Finish();
-  // (One is the listing's own.)
+  // (One is the descriptor of the listing itself.)
   EXPECT_EQ(Output(), "[0, 1, 2, 3, 4, 200]\n");
 }
 

@@ -11,7 +11,8 @@
 namespace launcher {
 namespace {
 
-// A tree without control groups of its own, in a group that somebody else has made and limited.
+// A tree without control groups of its own, in a group that another program has created and
+// limited.
 class MemoryGroupTest : public testing::TestWithParam<bool> {
  protected:
   MemoryGroupTest() {
@@ -29,7 +30,7 @@ class MemoryGroupTest : public testing::TestWithParam<bool> {
                             .memory_is_2 = GetParam()},
                            "t", &why);
   }
-  // The kernel has killed so many.
+  // Sets the number of processes that the kernel has killed.
   void Count(int kills) {
     const std::string line = "oom_kill " + std::to_string(kills) + "\n";
     const bool is_2 = GetParam();
