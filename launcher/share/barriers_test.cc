@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// "7: 0" is place 0 for ticket 7.
+// Formats answers: "7: 0" is position 0 for ticket 7.
 std::vector<std::string> Texts(const std::vector<Barriers::Answer>& answers) {
   std::vector<std::string> texts;
   for (const auto& answer : answers) {
@@ -33,7 +33,7 @@ std::vector<std::string> Texts(const std::vector<Barriers::Answer>& answers) {
 
 class BarriersTest : public ::testing::Test {
  protected:
-  // At barrier "b" for everybody; tickets count from 1.
+  // A task arrives, by default at barrier "b" for all tasks; tickets count from 1.
   std::vector<std::string> Come(const std::string& task, std::vector<std::string> parties = {},
                                 absl::Duration timeout = absl::InfiniteDuration(),
                                 const std::string& name = "b") {
@@ -207,8 +207,8 @@ TEST_F(BarriersTest, ATaskThatComesAgainAndAgainIsBounded) {
   EXPECT_THAT(Come("worker-0"), ElementsAre(HasSubstr("17: RESOURCE_EXHAUSTED")));
 }
 
-// In any sequence of calls each ticket is answered at most once, and after a Reset() all are
-// answered.
+// In any sequence of calls each ticket is answered at most once, and after Reset() every ticket has
+// been answered.
 TEST(BarriersRandomTest, EveryTicketIsAnsweredExactlyOnce) {
   const std::vector<std::string> tasks = {"worker-0", "worker-1", "worker-2"};
   for (unsigned seed = 1; seed <= 20; ++seed) {

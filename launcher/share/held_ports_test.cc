@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 const std::string kJob = "j-abcde", kOther = "j-fghij";
 constexpr std::uint32_t kAny = INADDR_ANY, kLoopback = INADDR_LOOPBACK;
 
-// As a program would: with these options, on this address.
+// Binds a port like a program, with these options, on this address.
 UniqueFd Bind4(int port, std::vector<int> options, std::uint32_t address = kAny) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -46,7 +46,7 @@ UniqueFd Bind4(int port, std::vector<int> options, std::uint32_t address = kAny)
   return socket;
 }
 
-// On the wildcard of both families, as gRPC does.
+// Binds the wildcard address of both families, like gRPC.
 UniqueFd Bind6(int port, std::vector<int> options) {
   UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1, off = 0;

@@ -41,7 +41,7 @@ class MachineLocksTest : public ::testing::Test {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  // The locks of one launcher.
+  // Opens the locks of one launcher.
   std::unique_ptr<MachineLocks> Locks(const std::string& yard = "/alice/yard") {
     MachineLocks::Options options;
     options.directory = directory_;
@@ -98,7 +98,7 @@ TEST_F(MachineLocksTest, TheFileSaysWhoHasIt) {
   EXPECT_THAT(alice->WhyNot("gpu", "0"), IsEmpty());
   alice->Release("gpu", "0");
   EXPECT_THAT(Content("gpu.0.lock"), IsEmpty());
-  // The job of another user, which is no trial.
+  // The job of another user, which is not a trial's.
   ASSERT_TRUE(alice->Claim("gpu", "1", "j-job"));
   Write("gpu.1.lock", R"({"user": "carol", "job": "sweep", "since_us": 1600000000000000})");
   EXPECT_THAT(bob->WhyNot("gpu", "1"),
@@ -117,7 +117,7 @@ TEST_F(MachineLocksTest, ProcessesKeepItWhenTheirLauncherHasEnded) {
   EXPECT_THAT(bob->WhyNot("gpu", "0"), HasSubstr("trial lr-3"));
   tree->reset();
   EXPECT_FALSE(bob->Claim("gpu", "0", "j-other"));
-  // The next launcher has it again, while the processes have it, and when they are gone.
+  // The next launcher claims it again, both while the processes use it and after they have ended.
   const auto later = Locks();
   EXPECT_TRUE(later->Reclaim("gpu", "0", "j-trial", false));
   other_task->reset();
@@ -166,7 +166,7 @@ TEST_F(MachineLocksTest, GpusHaveOneNameWhateverTheirOrder) {
   EXPECT_TRUE(alice->Claim("gpu", "0", "j-trial"));
   EXPECT_FALSE(bob->Claim("gpu", "GPU-a", "j-other"));
   EXPECT_TRUE(std::filesystem::exists(Path("gpu.GPU-aaaa.lock")));
-  // A GPU that the driver does not know has the launcher's name.
+  // A GPU that the driver does not know is identified by the launcher's name.
   EXPECT_TRUE(bob->Claim("gpu", "7", "j-other"));
   EXPECT_TRUE(std::filesystem::exists(Path("gpu.7.lock")));
 }
@@ -192,7 +192,7 @@ TEST_F(MachineLocksTest, OtherResourcesAreSharedIfTheFileNamesThem) {
   for (const char* name : {"gpu", "licence", "disk"}) EXPECT_TRUE(Locks()->IsShared(name)) << name;
   EXPECT_FALSE(Locks()->IsShared("fast"));
   EXPECT_THAT(Locks()->problem(), IsEmpty());
-  // A file that others can write counts for nothing.
+  // A file that others can write is ignored.
   chmod(Path("shared").c_str(), 0664);
   EXPECT_FALSE(Locks()->IsShared("licence"));
   EXPECT_THAT(Locks()->problem(), HasSubstr("shared does not count"));

@@ -22,7 +22,7 @@ class NodeQueueTest : public ::testing::Test {
     queue_.Set({.name = "a", .pool = "lab", .slots = 2, .gpus = {"GPU-a0", "GPU-a1"}});
     queue_.Set({.name = "b", .pool = "lab", .slots = 4});
   }
-  // "j-1/worker-0@a gpus"
+  // Returns "j-1/worker-0@a GPUS" for each grant.
   std::vector<std::string> Granted() {
     std::vector<std::string> words;
     for (const NodeQueue::Grant& grant : queue_.GrantNext()) {
@@ -58,11 +58,11 @@ TEST_F(NodeQueueTest, TasksThatShareGpusHaveTheSameOnEachNode) {
               ElementsAre("j-1/worker-0@a GPU-a0", "j-1/worker-1@a GPU-a0", "j-1/worker-2@a GPU-a0",
                           "j-1/worker-3@b GPU-b0", "j-1/worker-4@b GPU-b0"));
   EXPECT_EQ(queue_.GpusUsed("a"), 1U);
-  // Nobody else gets them, as long as one of the tasks is there.
+  // No other job gets them while one of the tasks holds them.
   queue_.Release("j-1", "worker-3");
   Ask("j-2", 1, {.gpus = 1, .only_on = "b"});
   EXPECT_THAT(Granted(), IsEmpty());
-  // A task that starts anew gets those of the others of its job there.
+  // A restarted task gets the GPUs of the other tasks of its job on that node.
   queue_.Release("j-1", "worker-0");
   queue_.Request("j-1", "lab",
                  {{.task = "worker-0", .gpus = 1, .shares_gpus = true, .only_on = "a"}});
@@ -108,7 +108,7 @@ TEST_F(NodeQueueTest, ThatAPoolIsTooSmallIsSaid) {
   EXPECT_THAT(Granted(), IsEmpty());
   EXPECT_THAT(queue_.WhyWaiting("j-1"),
               HasSubstr("waits for pool lab, which has 6 slots, and it needs 7: its 7 tasks "));
-  // (Enough slots, but not where the GPUs are.)
+  // (There are enough slots, but not enough GPUs.)
   Ask("j-2", 1, {.gpus = 9});
   EXPECT_THAT(queue_.WhyWaiting("j-2"), HasSubstr("waits for pool lab, which is too small: "));
 }
@@ -174,7 +174,7 @@ TEST_F(NodeQueueTest, ANodeThatIsAwayGetsNothing) {
   Ask("j-1", 3);
   EXPECT_THAT(Granted(), IsEmpty());
   EXPECT_THAT(queue_.WhyWaiting("j-1"), HasSubstr("b takes no tasks now; a has 2 of 2 slots free"));
-  // Somebody has said why, of two nodes at once.
+  // Two nodes share a reason, which is named once.
   for (const char* const name : {"b", "c"}) {
     queue_.Set({.name = name, .pool = "lab", .takes_tasks = false, .why = "Slurm job 17 waits"});
   }
@@ -189,7 +189,7 @@ TEST_F(NodeQueueTest, ATaskThatIsBoundToANodeWaitsForIt) {
   EXPECT_THAT(Granted(), ElementsAre("j-1/worker-0@a", "j-1/worker-1@a"));
   Ask("j-2", 1, {.only_on = "a"});
   EXPECT_THAT(Granted(), IsEmpty());
-  // Once that node is gone for good it may run on another.
+  // Once that node was removed, the task may run on another.
   queue_.Remove("a");
   EXPECT_THAT(Granted(), ElementsAre("j-2/worker-0@b"));
 }
@@ -205,7 +205,7 @@ TEST_F(NodeQueueTest, WhatAPoolCannotHoldIsRefusedByName) {
   EXPECT_THAT(std::string(large.message()),
               HasSubstr("pool lab is too small: worker-0 needs 3 GPUs"));
   EXPECT_EQ(queue_.Check("lab", Workers(7)).code(), absl::StatusCode::kFailedPrecondition);
-  // A node that has never connected may have anything.
+  // A node that has never connected counts as large enough.
   queue_.Set({.name = "c", .pool = "lab", .takes_tasks = false});
   EXPECT_TRUE(queue_.Check("lab", Workers(7, {.gpus = 3})).ok());
 }

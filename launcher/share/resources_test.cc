@@ -31,7 +31,7 @@ Resources There(const std::vector<std::string>& texts) {
   return Resources(parsed.ok() ? *parsed : std::vector<Resource>{});
 }
 
-// Each task as "j-a/worker-0: gpu=0,1 slots=1".
+// Returns each grant as "j-a/worker-0: gpu=0,1 slots=1".
 std::vector<std::string> Next(Resources& resources) {
   std::vector<std::string> texts;
   for (const auto& grant : resources.GrantNext()) {
@@ -284,8 +284,8 @@ TEST(ResourcesTest, WhatTasksOfAnEarlierLauncherHaveIsNotGivenToOthers) {
   EXPECT_THAT(Next(resources), ElementsAre("j-d/worker-0: disk=a,"));
 }
 
-// Random jobs come and go. At each moment nothing is used twice, nobody is given anything for which
-// an earlier job waits, and in the end everybody has had his turn.
+// Random jobs start and end. At each moment no member is used twice, and no job is granted a
+// resource for which an earlier job waits; in the end every job was served.
 class ResourcesRandomTest : public ::testing::TestWithParam<unsigned> {
  protected:
   struct Job {
@@ -394,7 +394,7 @@ TEST_P(ResourcesRandomTest, NothingIsUsedTwiceAndEverybodyIsServed) {
   EXPECT_GT(served_, 200);
 }
 
-// Members of "gpu" and "licence" that several launchers share, each with claims of its own.
+// Members of "gpu" and "licence" that several launchers share; each has its own claims.
 class FakeClaims : public Claims {
  public:
   using Held = std::map<std::pair<std::string, std::string>, std::string>;
@@ -447,7 +447,7 @@ TEST_F(SharedResourcesTest, WhatOneHasTheOtherDoesNotGet) {
   EXPECT_THAT(Next(bob_), IsEmpty());
   EXPECT_EQ(bob_.WhyWaiting("j-c"), "waits for 2 gpu: gpu 0 is held by alice's j-a");
   EXPECT_THAT(bob_.WaitsForOthers(), ElementsAre("gpu 0 is held by alice's j-a"));
-  // It holds nothing of what it could have had meanwhile.
+  // While it waits, it does not hold the members that were free.
   EXPECT_EQ(held_.size(), 2u);
   alice_.Release("j-a", "worker-0");
   EXPECT_THAT(Next(bob_), ElementsAre("j-c/worker-0: gpu=0,2"));
