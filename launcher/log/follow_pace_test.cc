@@ -48,7 +48,7 @@ class FollowPaceTest : public ::testing::Test {
   void Wait(const std::string& name) {
     OnLoop([&] { pace_->WhenRoom([this, name] { went_on_.push_back(name); }); });
   }
-  // The timers that are due have run when it returns.
+  // Advances one turn; when it returns, all timers that are due have run.
   void Turn() {
     clock_.Advance(kTurn);
     OnLoop([] {});

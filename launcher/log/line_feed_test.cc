@@ -108,7 +108,7 @@ TEST_F(LineFeedTest, LeavesOutWhatIsFarBehind) {
   EXPECT_LT(lines_.size(), 100'000u);
   EXPECT_EQ(lines_.front().substr(0, 5), "line ");
   EXPECT_EQ(lines_.back(), "line 399999");
-  // The next batch simply begins later, with a whole line.
+  // The first batch begins later, at the beginning of a line.
   EXPECT_GT(batches_[0].begin, 0u);
   EXPECT_EQ(text[batches_[0].begin - 1], '\n');
   for (std::size_t i = 1; i < batches_.size(); ++i) {

@@ -36,7 +36,7 @@ class LogSearchTest : public ::testing::Test {
   }
   ~LogSearchTest() override { std::filesystem::remove_all(folder_); }
 
-  // A stream that began so many seconds after all; it runs.
+  // Adds a stream of a live attempt that started `started` seconds after the beginning.
   std::size_t Add(const std::string& task, int started = 0) {
     const std::string path = absl::StrCat(folder_, "/", streams_.size());
     std::ofstream(path, std::ios::app);
@@ -48,7 +48,7 @@ class LogSearchTest : public ::testing::Test {
                         .times_path = path + ".times"});
     return streams_.size() - 1;
   }
-  // Writes at that second, and notes it as a shim does.
+  // Writes at that second, and records it in the index like a shim.
   void Write(std::size_t stream, int second, const std::string& text) {
     const std::string& path = streams_[stream].path;
     const LogFiles files = FindLogFiles(path);
@@ -71,7 +71,7 @@ class LogSearchTest : public ::testing::Test {
     }
     return texts;
   }
-  // Over as many answers as it takes.
+  // Returns all lines, over as many answers as necessary.
   std::vector<std::string> All() {
     std::vector<std::string> all;
     std::string cursor;
@@ -134,7 +134,7 @@ TEST_F(LogSearchTest, PagesOfAnySizeHaveEachLineOnce) {
     request_.limit = limit;
     EXPECT_EQ(All(), expected) << limit;
   }
-  // As little is read at once as possible.
+  // Each answer reads as little as possible.
   request_.limit = 1000;
   most_bytes_ = 1;
   EXPECT_EQ(All(), expected);

@@ -30,7 +30,7 @@ class LogSegmentsTest : public ::testing::Test {
   }
   ~LogSegmentsTest() override { std::filesystem::remove_all(folder_); }
   void Write(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
-  // Rotates as a shim does.
+  // Rotates the log like a shim.
   void Rotate() {
     const std::string segment = LogSegmentPath(path_, FindLogFiles(path_).current_begin);
     std::filesystem::rename(path_, segment);
@@ -122,7 +122,7 @@ TEST_F(LogSegmentsTest, AHoleInTheMiddleIsSkippedTheSameWay) {
   Rotate();
   Write("three\n");
   std::filesystem::remove(LogSegmentPath(path_, 4));
-  // The current file begins behind the newest rotated file.
+  // The current file begins after the newest rotated file.
   Rotate();
   LogSegments log(path_);
   EXPECT_EQ(Text(log.Read(0, 4)), "one\n");

@@ -28,7 +28,7 @@ constexpr absl::Duration kTurn = absl::Milliseconds(20);
 constexpr std::uint64_t kBytesATurn = 256 * 1024;
 constexpr std::uint64_t kMiB = 1 << 20;
 
-// So many bytes, in lines of 64.
+// Makes this many bytes, in lines of 64.
 std::string Noise(std::uint64_t bytes) {
   std::string text;
   while (text.size() < bytes) text += std::string(63, '.') + '\n';
@@ -65,7 +65,7 @@ class ReadyWatchTest : public ::testing::Test {
   }
   std::string out() const { return folder_ + "/out"; }
   std::string errors() const { return folder_ + "/errors"; }
-  // Appends; returns how long the stream is then.
+  // Appends text; returns the new length of the stream.
   static std::uint64_t Write(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::app) << text;
     return std::filesystem::file_size(path);
@@ -90,7 +90,7 @@ class ReadyWatchTest : public ::testing::Test {
     OnLoop([&] { found = found_; });
     return found;
   }
-  // So many turns of the pace go by until it is found; 1000 if it is not.
+  // Returns the number of turns of the pace until the line is found; 1000 if it is not.
   int TurnsUntilFound() {
     int turns = 0;
     for (; turns < 1000 && found() == 0; ++turns) clock_.Advance(kTurn);
