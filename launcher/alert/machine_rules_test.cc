@@ -72,7 +72,7 @@ msg::GpuUsageT Gpu(std::uint32_t index, const std::string& uuid) {
 TEST(GpuRuleTest, AGpuThatIsGoneOrSilentTwiceIsLost) {
   GpuRule rule;
   EXPECT_THAT(Raised(rule.Look({Gpu(0, "u0"), Gpu(1, "u1"), Gpu(2, "u2")})), IsEmpty());
-  // One is gone; of one there is its index alone.
+  // One GPU is missing; another one has only its index.
   EXPECT_THAT(Raised(rule.Look({Gpu(0, "u0"), Gpu(1, "")})), IsEmpty());
   const MachineNews news = rule.Look({Gpu(0, "u0"), Gpu(1, "")});
   EXPECT_THAT(Raised(news), ElementsAre("gpu/u1", "gpu/u2"));

@@ -1,4 +1,5 @@
-// From an alert of any service, or a condition of this machine, to the job that tells a person.
+// Tests the path from an alert of a service, or a condition of this machine, to the job that
+// notifies the user.
 
 #include "launcher/alert/notifier.h"
 
@@ -51,7 +52,7 @@ class NotifierTest : public ::testing::Test {
     thread_.Join();
   }
 
-  // Runs `body` on the loop's thread, and what is due.
+  // Runs `body` on the loop's thread, and then everything that is due.
   void On(const std::function<void()>& body) {
     for (int i = 0; i < 4; ++i) {
       std::promise<void> done;
@@ -123,7 +124,7 @@ class NotifierTest : public ::testing::Test {
   void Accept(const msg::AlertT& alert) {
     On([&] { EXPECT_EQ(notifier_->Accept(alert), absl::OkStatus()); });
   }
-  // The JSON that the command of a job reads.
+  // Returns the JSON that the command of a job reads.
   nlohmann::json InputOf(std::size_t job) const {
     for (const std::string& entry : jobs_.at(job).second.environment) {
       const std::string name = "YARD_COMMAND_INPUT=";
@@ -202,7 +203,7 @@ TEST_F(NotifierTest, AlertsThatComeTooFastAreToldTogether) {
   EXPECT_THAT(jobs_, SizeIs(2));
   Advance(absl::Minutes(9));
   EXPECT_THAT(jobs_, SizeIs(2));
-  Open();  // A restart begins no new count.
+  Open();  // A restart does not reset the pace.
   EXPECT_THAT(jobs_, SizeIs(2));
   Advance(absl::Minutes(1));
   ASSERT_THAT(RequestIds(), ElementsAre("notify/a-one", "notify/a-two", "notify/a-more0"));
@@ -273,7 +274,8 @@ TEST_F(NotifierTest, AServiceInACrashLoopIsToldAtGrowingPauses) {
     OnRestart("trainer", "killed by signal 9", 1000 + i);
     Advance(absl::Seconds(5));
   }
-  // At once, and 1, 2, 4, 8, 16 and 32 minutes after the one before.
+  // The first alert is immediate; the next come 1, 2, 4, 8 and 16 minutes after the previous one,
+  // and so on.
   ASSERT_THAT(published_, SizeIs(6));
   EXPECT_EQ(published_[0].kind, "service_restarted");
   EXPECT_EQ(published_[0].name, "trainer");
@@ -303,7 +305,7 @@ TEST(NotifyPaceTest, AllowsSoManyWithinItsWindow) {
   pace.Told(start + absl::Minutes(1));
   EXPECT_EQ(pace.Wait(start + absl::Minutes(2)), absl::Minutes(8));
   EXPECT_EQ(pace.Wait(start + absl::Minutes(10)), absl::ZeroDuration());
-  // The clock is set back by a year: nobody waits for a year.
+  // If the clock is set back by a year, notifications do not wait for a year.
   pace.Told(start + absl::Minutes(10));
   EXPECT_LE(pace.Wait(start - absl::Hours(24 * 365)), absl::Minutes(10));
 }
