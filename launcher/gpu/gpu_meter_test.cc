@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// The lines that are logged of GPUs.
+// Collects the log lines about GPUs.
 class LogLines : public google::LogSink {
  public:
   LogLines() { google::AddLogSink(this); }
@@ -50,7 +50,7 @@ class GpuMeterTest : public ::testing::Test {
     fake_->gpus = 2;
     fake_->busy_pid = fake_->more_pids = 0;
   }
-  // Patient, as the fake clock stands still.
+  // The patience does not end, since the fake clock stands still.
   GpuMeter::Options Options() { return {.library = kLibrary, .clock = &clock_}; }
 
   static constexpr char kLibrary[] = "launcher/gpu/testing/libnvidia-ml.so.1";
@@ -142,7 +142,7 @@ TEST_F(GpuMeterTest, ADriverThatFailsIsLoadedAgainAfterAWhile) {
   clock_.Advance(absl::Seconds(1));
   EXPECT_EQ(meter.Measure(false).why_none, "");
   EXPECT_EQ(fake_->inits, 2);
-  // The driver is replaced by a newer one while it is in use.
+  // The driver is replaced by a newer version while it is in use.
   fake_->count_result = 18;
   EXPECT_EQ(meter.Measure(false).why_none, "Unknown Error");
   EXPECT_EQ(fake_->shutdowns, 1);
@@ -159,15 +159,15 @@ TEST_F(GpuMeterTest, ADriverThatHangsKeepsNobodyWaiting) {
   GpuMeter meter(Options());
   meter.Measure(false);
   fake_->hangs = true;
-  // The first one that asks waits, for as long as it has patience.
+  // The first caller waits until its patience ends.
   GpuMeter::Reply first;
   std::thread asks([&] { first = meter.Measure(false); });
   ASSERT_TRUE(clock_.AwaitWaiters(1));
   clock_.Advance(absl::Milliseconds(200));
   asks.join();
-  // The figures of just before are still good.
+  // The previous figures are still recent enough.
   EXPECT_THAT(first.figures.gpus, SizeIs(2));
-  // (The clock stands still: a wait would not end.)
+  // (The clock stands still, so a wait would not end.)
   clock_.Advance(absl::Seconds(12));
   const auto late = meter.Measure(false);
   EXPECT_THAT(late.figures.gpus, IsEmpty());

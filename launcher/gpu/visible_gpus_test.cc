@@ -16,7 +16,7 @@ std::vector<msg::GpuUsageT> FourGpus() {
     gpus[i].index = i;
     gpus[i].uuid = "GPU-" + std::to_string(i) + "abc-def";
   }
-  gpus[3].uuid.clear();  // It is lost.
+  gpus[3].uuid.clear();  // This GPU is lost.
   return gpus;
 }
 
