@@ -1,5 +1,5 @@
-// Whether everything a task has started is killed, in each way that this machine offers. Outside of
-// the sandbox, which offers less.
+// Tests that everything that a task has started is killed, in each mode that this machine offers.
+// Runs outside of the sandbox, which offers fewer modes.
 #include "launcher/process/kill_modes.h"
 
 #include <gmock/gmock.h>
@@ -36,8 +36,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A thousand processes, deaf to TERM. Half have a session of their own, a quarter of them is forked
-// twice, and as many have neither the task's environment nor any of its files.
+// A thousand processes that ignore SIGTERM. Half have sessions of their own, a quarter are forked
+// twice, and a quarter have neither the task's environment nor any of its files.
 constexpr char kHostileTree[] = R"(
 import os, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -81,7 +81,8 @@ TEST(KillModesTest, EachModeIsOfferedOrItSaysWhyNot) {
   EXPECT_NE(walk, OfferOf(KillMode::kGroup).offered);
 }
 
-// Found out by other means than the probe's: what it fails to offer no test would miss.
+// Checks the probe by independent means: otherwise no test would notice a mode that it fails to
+// offer.
 TEST(KillModesTest, WhatCanBeHadIsOffered) {
   constexpr char kMakeGroup[] =
       "[ -n \"$mount\" ] && [ -n \"$own\" ] || exit 1; group=$mount$own/yard-by-hand-$$;"
@@ -96,7 +97,7 @@ TEST(KillModesTest, WhatCanBeHadIsOffered) {
                   "/proc/self/mounts); own=$(awk -F: '$2 ~ /(^|,)freezer(,|$)/ {print $3}' "
                   "/proc/self/cgroup); file=freezer.state;",
                   kMakeGroup)},
-#if !defined(__SANITIZE_THREAD__)  // (The thread sanitizer rules this mode out.)
+#if !defined(__SANITIZE_THREAD__)  // (The thread sanitizer does not support this mode.)
     {KillMode::kNamespace, "unshare --pid --fork true || unshare -r --pid --fork true"},
 #endif
     {KillMode::kSubreaper, "[ -r /proc/$$/stat ]"},
@@ -113,7 +114,7 @@ TEST(KillModesTest, ATrialLeavesNothingBehind) {
     const std::string own =
         mode == KillMode::kCgroup2 ? OwnCgroup(&why) : OwnCgroupOf("freezer", &why);
     if (own.empty()) continue;
-    (void)OfferOf(mode);  // At the latest now it has been tried.
+    (void)OfferOf(mode);  // Makes sure that the mode was probed.
     EXPECT_FALSE(std::filesystem::exists(absl::StrCat(own, "/yard-probe-", getpid())));
   }
   EXPECT_THAT(Descendants(ReadProcesses(), getpid()), IsEmpty());
@@ -212,7 +213,7 @@ TEST_P(KillModeTest, TheEndIsToldAsEver) {
   ExpectNoCgroups();
 }
 
-// A killed control group may go on killing processes that enter it.
+// A killed control group may still kill processes that enter it later.
 TEST_P(KillModeTest, EachAttemptHasControlGroupsOfItsOwn) {
   std::set<std::string> groups;
   for (const char* attempt : {"first", "second"}) {
@@ -237,7 +238,7 @@ TEST_P(KillModeTest, EachAttemptHasControlGroupsOfItsOwn) {
 }
 
 TEST_P(KillModeTest, WhoRunsAwayByForkingIsCaught) {
-  // Each of ten is another process every moment, in a session of its own.
+  // Each of ten processes constantly forks a successor in a new session and ends.
   Start({"python3", "-c",
          "import os,time\n"
          "for i in range(10):\n"
@@ -373,7 +374,7 @@ TEST_F(KillModeChoiceTest, InANamespaceATaskKeepsItsUserAndIsNotTheFirstProcess)
   EXPECT_EQ(Output(), absl::StrCat("2\n", geteuid(), "\n"));
 }
 
-// (Also here, where better ones are offered.)
+// (Tested even where better modes are offered.)
 TEST_F(KillModeChoiceTest, InAGroupThoseAreKilledWhoAreLeftWhenTheFirstHasEnded) {
   spec_.kill_mode = "group";
   StartShell("trap '' TERM; sleep 1000 >/dev/null 2>&1 & exit 7");
@@ -403,8 +404,8 @@ bool HasFileBelow(const std::string& own, const char* file) {
   return has_it;
 }
 
-// Whether a group of our own has that limit: what is not offered cannot be tried, but what is
-// offered must be used.
+// Returns whether a group of ours supports this limit: an unsupported limit cannot be tested, but a
+// supported one must be used.
 bool IsOffered(const Controller& controller) {
   std::string why;
   const std::string own2 = OfferOf(KillMode::kCgroup2).offered ? OwnCgroup(&why) : "";
@@ -435,7 +436,7 @@ TEST_F(ControlLimitTest, WhoKeepsToItIsLeftAlone) {
   spec_.control_limits = {.memory_bytes = 1 << 30, .milli_cpus = 500, .processes = 100};
   StartShell("read r <&3");
   const ShimState running = AwaitPhase(ShimPhase::kRunning);
-  // In one of its groups.
+  // Finds the limit in one of the task's groups.
   const auto limit = [&](const Controller& controller) {
     std::string found;
     for (const auto& path : Orphans().cgroups) {

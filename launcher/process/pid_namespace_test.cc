@@ -16,7 +16,7 @@
 namespace launcher {
 namespace {
 
-// Each is run by a process of its own with one thread, which ends with one of these.
+// Each test runs in its own single-threaded process, which exits with one of these codes.
 constexpr int kGood = 0, kNotHere = 77;
 
 [[noreturn]] void End(bool is_good, const std::string& what) {
@@ -32,7 +32,7 @@ bool EndedWell(int status) {
   return WIFEXITED(status) && (WEXITSTATUS(status) == kGood || WEXITSTATUS(status) == kNotHere);
 }
 
-// The size of this process. (No allocation: that might change the size.)
+// Returns the size of this process. (Without allocation, which might change the size.)
 long PagesOfMemory() {
   char text[64] = {};
   const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -80,8 +80,8 @@ bool GiveUpPrivileges() {
 void FailAndEnd(rlim_t spare) {
   if (!GiveUpPrivileges()) Skip("capset");
   const std::string before = UserNamespace();
-  // So many more descriptors. With two there is still a pipe, but no map can be written; with more
-  // it fails for root without privileges, whom the kernel lets nobody map.
+  // Allows `spare` more descriptors. With two there is still a pipe, but no map can be written;
+  // with more it fails for an unprivileged root, which the kernel does not permit to be mapped.
   const int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
   close(first);
   const rlim_t most = static_cast<rlim_t>(first) + spare;

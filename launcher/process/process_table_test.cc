@@ -51,7 +51,7 @@ TEST(ProcessTableTest, ADescriptorHasTheNameThatOthersSee) {
   EXPECT_EQ(OpenFileName(-1), "");
 }
 
-// A reader of the pipe, the test itself or its child, is on the other side, and does not count.
+// A reader of the pipe (the test itself or its child) has the other end, and does not count.
 TEST(ProcessTableTest, HoldsAPipeWhoMayWriteToIt) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
