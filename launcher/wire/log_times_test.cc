@@ -26,11 +26,11 @@ class LogTimesTest : public ::testing::Test {
   }
   ~LogTimesTest() override { std::filesystem::remove_all(folder_); }
 
-  // So many seconds after the beginning.
+  // Returns the offset for a time in seconds after the beginning.
   std::optional<std::uint64_t> At(double seconds) const {
     return LogTimes::OffsetAt(path_, kBegin + static_cast<std::int64_t>(seconds * kSecond));
   }
-  // By a writer of its own, as after a restart.
+  // Adds a record with a new writer, as after a restart.
   void Note(double seconds, std::uint64_t offset) const {
     LogTimes(path_).Note(kBegin + static_cast<std::int64_t>(seconds * kSecond), offset);
   }
@@ -127,13 +127,13 @@ TEST_F(LogTimesTest, WhatIsTornOrNoRecordIsIgnored) {
   Append("half");
   EXPECT_EQ(At(15), 100u);
   EXPECT_EQ(At(25), 200u);
-  Note(30, 300);  // Over the half.
+  Note(30, 300);  // Overwrites the partial record.
   EXPECT_EQ(At(25), 200u);
   EXPECT_EQ(At(35), 300u);
 }
 
 TEST_F(LogTimesTest, RecordsThatAreThereTwiceDoNoHarm) {
-  // As after a kill while every second record was dropped.
+  // As after a kill while Thin() was dropping every second record.
   for (int second : {0, 2, 4, 6, 2, 3, 4, 5, 6, 7, 8}) {
     Note(second, static_cast<std::uint64_t>(second) * 10);
   }
@@ -147,7 +147,7 @@ TEST_F(LogTimesTest, AClockThatWasSetBackLeavesNothingOut) {
   times.Note(kBegin + 100 * kSecond, 0);
   times.Note(kBegin + 200 * kSecond, 50);
   times.Note(kBegin + 150 * kSecond, 80);
-  // The bytes from 50 on were written at 200, by the clock of then.
+  // By the clock at that time, the bytes from 50 on were written at 200.
   EXPECT_EQ(At(160), 0u);
   EXPECT_EQ(At(200), 80u);
 }

@@ -33,7 +33,7 @@ TEST(RecordTest, RefusesEveryCutOffRecord) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     whole_prefixes += Record::Parse(whole.substr(0, size)).has_value();
   }
-  EXPECT_EQ(whole_prefixes, 2u);  // Behind the header and behind the first field.
+  EXPECT_EQ(whole_prefixes, 2u);  // After the header and after the first field.
 }
 
 TEST(RecordTest, RefusesAnotherVersionAndLengthsThatLie) {

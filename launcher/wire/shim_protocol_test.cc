@@ -71,7 +71,7 @@ TEST(ShimProtocolTest, ASpecOfAnOldLauncherHasTheDefaults) {
   EXPECT_EQ(spec->caller, CallersProcess{});
 }
 
-// A newer program adds fields; to this one they mean nothing.
+// A newer program may add fields, which this one ignores.
 TEST(ShimProtocolTest, FieldsOfANewerVersionAreIgnored) {
   const std::string more = "from_the_future 3\nx\ny\n";
   EXPECT_EQ(ShimSpec::Decode(FullSpec().Encode() + more), FullSpec());
