@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 class NewsTurnsTest : public testing::Test {
  protected:
-  // Runs the loop until it has nothing to do at this time, with `body` first.
+  // Runs `body` on the loop, and then the loop until it has nothing to do at the present time.
   void Run(std::function<void()> body) {
     loop_->Post(std::move(body));
     loop_->RunAfter(absl::ZeroDuration(), [this] { loop_->Post([this] { loop_->Stop(); }); });

@@ -1,4 +1,4 @@
-// The sockets where nodes connect.
+// Tests the sockets on which nodes connect.
 
 #include "launcher/node/node_door.h"
 
@@ -52,7 +52,7 @@ class NodeDoorTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
   std::string Path(const std::string& node) const { return directory_ + "/nodes/" + node; }
-  // A node connects, as the door takes connections or once it does.
+  // Connects a node; the door accepts it at once, or later after Admit().
   void Connect(const std::string& node) {
     runtime::UniqueFd socket = ConnectTo(Path(node), SOCK_STREAM);
     ASSERT_TRUE(socket.valid());
@@ -63,7 +63,7 @@ class NodeDoorTest : public testing::Test {
                                                   }));
     peers_.back()->Send(NodeHello{.node = "id of " + node}.Encode());
   }
-  // Once in a test.
+  // Call it once in a test.
   void RunUntil(std::function<bool()> until) {
     until_ = std::move(until);
     loop_->RunAfter(kDeadline, [this] { loop_->Stop(); });

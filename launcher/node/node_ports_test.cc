@@ -33,7 +33,7 @@ TEST(NodePortsTest, AJobHasItsPortsUntilItIsNotNamedAnyMore) {
   const auto first = ports.Take("j-one", 2);
   ASSERT_TRUE(first.ok()) << first.status();
   ASSERT_THAT(*first, SizeIs(2));
-  // The same again, and more behind them.
+  // A repeated request returns the same ports; a larger one adds ports after them.
   EXPECT_EQ(*ports.Take("j-one", 2), *first);
   const auto more = ports.Take("j-one", 3);
   ASSERT_TRUE(more.ok());

@@ -1,4 +1,4 @@
-// The program yard-node, whose processes are killed, with a launcher that the test plays.
+// Tests the program yard-node, whose processes are killed; the test acts as the launcher.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -42,7 +42,7 @@ using ::testing::HasSubstr;
 using Order = NodeOrder::Kind;
 using News = NodeNews::Kind;
 
-// Longer than the node waits for a launcher that does not acknowledge.
+// Longer than the node waits for an acknowledgement.
 constexpr absl::Duration kToEnd = absl::Seconds(30);
 
 std::string TemporaryFolder() {
@@ -55,7 +55,7 @@ bool IsGone(pid_t pid) {
   return !row || row->over;
 }
 
-// Looks again and again, as nobody tells of processes that are not ours.
+// Polls a condition, since the ends of processes that are not ours give no event.
 bool AwaitTrue(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + kDeadline;
   runtime::Mutex mutex;
@@ -97,14 +97,14 @@ class NodeProgramTest : public testing::Test {
     return {"--folder=" + node_folder(), "--launcher_socket=" + folder_ + "/l",
             "--shim=" + runtime::FindBinary("launcher/yard-shim").value_or("")};
   }
-  // Output of the program that was run last.
+  // File with the output of the last program.
   std::string Said() const { return folder_ + "/said"; }
   std::string SaidText() const { return runtime::ReadFile(Said(), 1 << 20).value_or(""); }
   NodeHello StartNode() {
     node_ = Run(Words());
     return launcher_.Welcome().value_or(NodeHello());
   }
-  // Its state once it runs.
+  // Starts an attempt; returns its state once it runs.
   ShimState Start(const std::string& key, const std::string& script,
                   std::int64_t owner_grace_ms = 0) {
     const ShimSpec spec{.argv = {"sh", "-c", script},
@@ -112,13 +112,13 @@ class NodeProgramTest : public testing::Test {
                         .working_directory = folder_,
                         .owner_stop_grace_ms = owner_grace_ms};
     launcher_.Send({.kind = Order::kStart, .attempt = key, .spec = spec.Encode()});
-    // All of these say something when they are up.
+    // All these programs write output when they are up.
     const auto running = launcher_.Await([&](const NodeNews& news) {
       return news.attempt == key && news.kind == News::kState && news.state.stdout_end > 0;
     });
     return running.value_or(NodeNews()).state;
   }
-  // An archive with this program as `sub/go`.
+  // Makes an archive with this program as `sub/go`.
   static std::string Archive(const std::string& script) {
     std::string archive;
     runtime::TarWriter writer([&](std::string_view bytes) {
@@ -133,7 +133,7 @@ class NodeProgramTest : public testing::Test {
     std::filesystem::remove_all(std::filesystem::path(path).parent_path());
     return archive;
   }
-  // An attempt that runs ./go in the archive's subdirectory.
+  // Makes the order of an attempt that runs ./go in the archive's subdirectory.
   NodeOrder StartWith(const std::string& key, const std::string& archive) const {
     const ShimSpec spec{
         .argv = {"./go"},
@@ -147,7 +147,7 @@ class NodeProgramTest : public testing::Test {
                           .subdirectory = "sub"};
     return {.kind = Order::kStart, .attempt = key, .spec = spec.Encode(), .files = files.Encode()};
   }
-  // Answers the next question for the archive, with `most` bytes.
+  // Answers the next request for the archive with at most `most` bytes.
   NodeWant GivePiece(const std::string& archive, std::size_t most) {
     const NodeWant want = launcher_.AwaitWant().value_or(NodeWant());
     launcher_.Send({.kind = Order::kWork,
@@ -165,7 +165,7 @@ class NodeProgramTest : public testing::Test {
     (void)launcher_.Await(key, News::kLeft);
     launcher_.Hear();
   }
-  // The node ends by itself with this code.
+  // Expects that the node exits by itself with this code.
   void ExpectEnd(int code) {
     const auto status = node_->Wait(kToEnd);
     ASSERT_TRUE(status.ok()) << status.status();
@@ -240,7 +240,7 @@ TEST_F(NodeProgramTest, FilesThatComeAlongAreThereOfOneArchiveForAllAttempts) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/run/made"));
   Acknowledge("a");
   EXPECT_FALSE(std::filesystem::exists(folder));
-  // The archive is not asked for again.
+  // The archive is not requested again.
   launcher_.Send(StartWith("b", archive));
   EXPECT_EQ(AwaitOver("b").state.exit_code, 0);
   Acknowledge("b");
@@ -255,10 +255,10 @@ TEST_F(NodeProgramTest, AfterAKillOfItsWorkerAnArchiveGoesOnAndTheProgramRunsOnc
   const NodeHello first = StartNode();
   launcher_.Send(StartWith("a", archive));
   (void)GivePiece(archive, 700);
-  // Asked for once the piece is on the disk.
+  // The next piece is requested once this one is on the disk.
   EXPECT_EQ(launcher_.AwaitWant().value_or(NodeWant()).offset, 700u);
   ASSERT_EQ(kill(first.pid, SIGKILL), 0);
-  // Nothing of the attempt was begun, so its launcher orders it again.
+  // The attempt was not started, so the launcher orders it again.
   EXPECT_THAT(launcher_.Welcome().value_or(NodeHello()).attempts, ElementsAre());
   launcher_.Send(StartWith("a", archive));
   EXPECT_EQ(GivePiece(archive, archive.size()).offset, 700u);

@@ -1,4 +1,4 @@
-// The nodes that a launcher knows.
+// Tests the nodes of a launcher.
 
 #include "launcher/node/node_table.h"
 
@@ -48,7 +48,7 @@ class NodeTableTest : public testing::Test {
   NodeTableTest() {
     char name[] = "/tmp/nt-XXXXXX";
     directory_ = mkdtemp(name);
-    EXPECT_TRUE(JobStore::Open(Database()).ok());  // Makes the tables.
+    EXPECT_TRUE(JobStore::Open(Database()).ok());  // Creates the tables.
     Open();
   }
   ~NodeTableTest() override {
@@ -71,7 +71,7 @@ class NodeTableTest : public testing::Test {
     });
     table_->Admit();
   }
-  // The node says its first words.
+  // Connects a node, which sends its hello.
   void Connect(const std::string& node, const std::string& run = "") {
     auto socket = ConnectTo(table_->Socket(node), SOCK_STREAM);
     ASSERT_TRUE(socket.valid());
@@ -85,7 +85,7 @@ class NodeTableTest : public testing::Test {
     peer_->Send(NodeHello{.node = "id", .host = "box", .address = "10.0.0.7", .cpus = 8, .run = run}
                     .Encode());
   }
-  // Once in a test.
+  // Call it once in a test.
   void RunUntil(std::function<bool()> until) {
     until_ = std::move(until);
     const auto timer = loop_->RunAfter(kDeadline, [this] { loop_->Stop(); });
@@ -100,13 +100,13 @@ class NodeTableTest : public testing::Test {
   std::function<bool()> until_;
   std::unique_ptr<NodeTable> table_;
   std::unique_ptr<NodeFrames> peer_;
-  // A node of a run that comes, and what is done before.
+  // A node of a run that connects, and an action before that.
   struct Coming {
     std::string node, run;
-    std::string refused = {};  // Why it never may; empty: it is welcome.
+    std::string refused = {};  // Why it is refused for good; empty if it is welcome.
     std::function<void()> before = {};
   };
-  // One after the other. Once in a test.
+  // Plays the steps one after the other. Call it once in a test.
   void Play(const std::vector<Coming>& all) {
     std::size_t at = 0;
     const std::function<void()> next = [&] {
@@ -127,7 +127,7 @@ class NodeTableTest : public testing::Test {
   }
 
   bool peer_ended_ = false;
-  std::function<void(const NodeOrder&)> on_answer_;  // The launcher's words to the peer.
+  std::function<void(const NodeOrder&)> on_answer_;  // Gets the launcher's answer to the peer.
 };
 
 TEST_F(NodeTableTest, ANodeIsKnownToTheNextLauncher) {
@@ -191,7 +191,7 @@ TEST_F(NodeTableTest, ANodeIsInOnePool) {
   const absl::Status other = table_->Set({.name = "a", .pool = "farm"});
   EXPECT_EQ(other.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(other.message(), "node a is in pool lab; next: yard pool rm lab");
-  // The same again is no change.
+  // Setting the same again is not a change.
   ASSERT_EQ(table_->Set({.name = "a", .pool = "lab"}), absl::OkStatus());
   EXPECT_THAT(changes_, ElementsAre("a"));
 }
@@ -208,14 +208,14 @@ TEST_F(NodeTableTest, AnAllocationIsOfTheRunWhoseNodeComesFirst) {
   const std::string refused = "run 17.0.b is not the first of y-q-1: run 17.0.a has it";
   Play({
       {"q-1-1", "17.0.a"},
-      // Slurm has started the job twice: the other run may not even have the node that has not
-      // come.
+      // Slurm has started the job twice: the other run does not even get the node that has not
+      // connected.
       {"q-1-0", "17.0.b", refused},
       {"q-1-0", "17.0.a"},
-      // The next launcher knows that.
+      // The next launcher remembers the claim.
       {"q-1-1", "17.0.b", refused, [&] { Open(); }},
       {"q-1-1", "17.0.a"},
-      // A node that is set again, or added, belongs to the same run.
+      // A node that is set again or added later belongs to the same run.
       {"q-1-0", "17.0.b", refused, [&] { set("q-1-0", /*draining=*/true); }},
       {"q-1-2", "17.0.b", refused, [&] { set("q-1-2"); }},
       {"q-1-2", "17.0.a"},

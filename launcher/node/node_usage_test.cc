@@ -1,4 +1,5 @@
-// The usage of a node's attempts survives its way, and spoilt words are refused.
+// Tests that the usage of a node's attempts is encoded without loss, and that damaged messages are
+// rejected.
 
 #include "launcher/node/node_usage.h"
 
@@ -82,7 +83,7 @@ TEST(NodeUsageTest, OtherWordsAndSpoiltOnesAreNone) {
   EXPECT_FALSE(NodeUsage::Decode(Record("news").Encode()));
   const std::string whole = Usage().Encode();
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    // (A record that ends behind a field is one.)
+    // (A record that ends after a complete field is valid.)
     const auto read = NodeUsage::Decode(whole.substr(0, size));
     EXPECT_TRUE(!read || read->attempts.size() + read->gpus.size() < 3) << size;
   }

@@ -1,4 +1,4 @@
-// A worker with real shims, and a launcher that the test plays.
+// Tests a worker with real shims; the test acts as the launcher.
 
 #include "launcher/node/node_worker.h"
 
@@ -53,7 +53,7 @@ std::string TemporaryFolder() {
   return mkdtemp(name);
 }
 
-// Happens once; any thread.
+// An event that happens once. Thread-safe.
 class Event {
  public:
   void Happen() {
@@ -61,7 +61,7 @@ class Event {
     has_happened_ = true;
     changed_.SignalAll();
   }
-  // False after the deadline.
+  // Waits for the event; returns false after the deadline.
   bool Await() {
     const absl::Time deadline = absl::Now() + kDeadline;
     runtime::MutexLock lock(mutex_);
@@ -81,7 +81,7 @@ class Event {
   bool has_happened_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Looks again and again, as nobody tells.
+// Polls a condition that has no event.
 bool AwaitTrue(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + kDeadline;
   runtime::Mutex mutex;
@@ -99,7 +99,7 @@ bool IsGone(pid_t pid) {
   return !row || row->over;
 }
 
-// One life of a worker, on a thread of its own.
+// One worker from start to end, on a separate thread.
 class WorkerLife {
  public:
   explicit WorkerLife(NodeWorker::Options options) {
@@ -152,7 +152,7 @@ class NodeWorkerTest : public testing::Test {
     life_.reset();
     std::filesystem::remove_all(folder_);
   }
-  // For a test that has failed.
+  // Cleans up after a test that has failed.
   void KillAll(const std::string& key) {
     const std::string folder = Folder(key);
     const auto spec = ShimSpec::Decode(runtime::ReadFile(SpecPath(folder), 1 << 20).value_or(""));
@@ -166,7 +166,7 @@ class NodeWorkerTest : public testing::Test {
     life_.emplace(options_);
     ASSERT_TRUE(life_->status().ok()) << life_->status();
   }
-  // Also a worker that is killed leaves its attempts so.
+  // Destroys the worker, which leaves its attempts like a kill does.
   void Close() { life_.reset(); }
   void OpenWelcome() {
     Open();
@@ -188,7 +188,7 @@ class NodeWorkerTest : public testing::Test {
              news.state.phase == ShimPhase::kRunning;
     });
   }
-  // The attempt has said so much.
+  // Waits until the attempt has written this many bytes.
   void AwaitOutput(const std::string& key, std::uint64_t bytes) {
     (void)launcher_.Await([&](const NodeNews& news) {
       return news.attempt == key && news.kind == News::kState && news.state.stdout_end >= bytes;
@@ -346,7 +346,7 @@ TEST_F(NodeWorkerTest,
   (void)launcher_.Welcome();
   EXPECT_EQ(AwaitOver("a").state.exit_code, 4);
   launcher_.Hear();
-  (void)launcher_.Welcome();  // (The launcher may be another one.)
+  (void)launcher_.Welcome();  // (It may be a new launcher.)
   EXPECT_EQ(AwaitOver("a").state.exit_code, 4);
   Acknowledge("a");
   EXPECT_THAT(launcher_.Welcome()->attempts, IsEmpty());
@@ -354,14 +354,14 @@ TEST_F(NodeWorkerTest,
   launcher_.Hear();
   (void)launcher_.Welcome();
   Start("b", "exit 0");
-  // Were it said again it would come first.
+  // If the acknowledged news were sent again, it would come first.
   const auto next = launcher_.Await([](const NodeNews&) { return true; });
   EXPECT_EQ(next->attempt, "b");
   (void)AwaitOver("b");
   Acknowledge("b");
 }
 
-// Nobody reads while the connection is away; the end comes with the next one.
+// While there is no connection no news are sent; the end is sent on the next one.
 TEST_F(NodeWorkerTest, AnEndThatComesWithoutAConnectionIsToldOnTheNextOne) {
   OpenWelcome();
   Start("a", "echo up; while [ ! -e $FOLDER/go ]; do sleep 0.01; done; exit 5");
@@ -424,7 +424,7 @@ TEST_F(NodeWorkerTest, AnotherWorkerStartsWhatWasOrderedAndRemovesWhatWasBeingRe
   Start("a", "exit 8");
   EXPECT_EQ(AwaitOver("a").state.exit_code, 8);
   Close();
-  // As if the workers had been killed after the order of "b", and while they removed "c".
+  // As if workers had been killed after the order of "b", and while they were removing "c".
   auto spec = *ShimSpec::Decode(runtime::ReadFile(SpecPath(Folder("a")), 1 << 20).value_or(""));
   spec.task_socket = options_.socket_directory + "/b";
   spec.control_socket = spec.task_socket + ".ctl";
@@ -433,7 +433,7 @@ TEST_F(NodeWorkerTest, AnotherWorkerStartsWhatWasOrderedAndRemovesWhatWasBeingRe
   std::filesystem::create_directory(Folder("c"));
   ASSERT_TRUE(runtime::WriteFileAtomically(SpecPath(Folder("b")), spec.Encode(), 0600).ok());
   ASSERT_TRUE(runtime::WriteFileAtomically(Folder("c") + "/stdout", "text", 0600).ok());
-  // And "d" has a spec that nobody can read.
+  // "d" has an unreadable spec.
   std::filesystem::create_directory(Folder("d"));
   ASSERT_TRUE(runtime::WriteFileAtomically(SpecPath(Folder("d")), "spoilt", 0600).ok());
   Open();
@@ -446,7 +446,7 @@ TEST_F(NodeWorkerTest, AnotherWorkerStartsWhatWasOrderedAndRemovesWhatWasBeingRe
   ExpectNothingLeft();
 }
 
-// After a kill of the stub: its attempts must not live beside those of the next one.
+// After a kill of the stub, its attempts must not run beside those of the next stub.
 TEST_F(NodeWorkerTest, AttemptsOfAnEarlierOwnerAreKilledBeforeAConnection) {
   OpenWelcome();
   Start("a", "trap '' TERM; echo up; while :; do sleep 1; done");
@@ -524,7 +524,7 @@ TEST_F(NodeWorkerTest, AStartThatFailsIsAnEndWithItsReason) {
   ExpectNothingLeft();
 }
 
-// Hostile words cost themselves alone.
+// Malformed messages have no other effect than being counted.
 TEST_F(NodeWorkerTest, WordsThatCannotBeUnderstoodAreDroppedAndCounted) {
   Open();
   (void)launcher_.Accept();
@@ -550,7 +550,7 @@ TEST_F(NodeWorkerTest, WordsThatCannotBeUnderstoodAreDroppedAndCounted) {
   ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
   EXPECT_EQ(AwaitOver("a").state.exit_code, 0);
   Acknowledge("a");
-  // A frame over the limit ends the connection, and another one is made.
+  // A frame over the limit ends the connection; the worker reconnects.
   (void)launcher_.Accept();
   launcher_.SendFrame(std::string(5 << 20, 'x'));
   EXPECT_THAT(launcher_.Welcome()->attempts, IsEmpty());
@@ -591,7 +591,7 @@ TEST_F(NodeWorkerTest, ANodeThatNoLauncherWelcomesIsUnwantedAfterItsPatience) {
   const absl::Time lost = absl::Now();
   EXPECT_FALSE(unwanted.has_happened());
   launcher_.Close();
-  (void)launcher_.Accept();  // Does not welcome it.
+  (void)launcher_.Accept();  // The launcher does not send a welcome.
   EXPECT_TRUE(unwanted.Await());
   EXPECT_GE(absl::Now() - lost, absl::Milliseconds(290));
 }
@@ -605,7 +605,8 @@ TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
   AwaitOutput("stopped", 3);
   launcher_.Send(
       {.kind = Order::kStop, .attempt = "stopped", .signal = SIGWINCH, .grace_ms = 60'000});
-  EXPECT_EQ(launcher_.Read("stopped", false, 0), "up\n");  // The order before is carried out.
+  // By now the earlier order was carried out.
+  EXPECT_EQ(launcher_.Read("stopped", false, 0), "up\n");
   Event left;
   life_->OnLoop([&] { life_->worker()->Leave(kDeadline, [&] { left.Happen(); }); });
   EXPECT_TRUE(launcher_.AwaitHello()->leaving);
@@ -614,7 +615,7 @@ TEST_F(NodeWorkerTest, AttemptsOfANodeThatItsHostTakesAwayAreToldAsLost) {
   const NodeNews saved = AwaitOver("saves");
   EXPECT_TRUE(saved.lost);
   EXPECT_EQ(saved.how, "Slurm has ended job 17 on node2 (exit code 0)");
-  // The launcher had asked this one to stop before.
+  // The launcher had asked this attempt to stop before.
   const NodeNews stopped = AwaitOver("stopped");
   EXPECT_FALSE(stopped.lost);
   EXPECT_EQ(stopped.state.exit_code, 4);
@@ -655,7 +656,7 @@ TEST_F(NodeWorkerTest, LeavingWithoutALauncherKeepsTheEndsForTheNextWorker) {
   life_->OnLoop([&] { life_->worker()->Leave(kDeadline, [&] { left.Happen(); }); });
   EXPECT_TRUE(left.Await());
   Close();
-  // Its shim does not stay for an acknowledgement that nobody can give.
+  // Its shim does not wait for an acknowledgement that can never come.
   EXPECT_TRUE(AwaitTrue([&] { return !runtime::LockHolder(Folder("a") + "/lock").ok(); }));
   ASSERT_EQ(unlink(options_.launcher_socket.c_str()), 0);
   FakeLauncher next(options_.launcher_socket);
@@ -672,12 +673,12 @@ TEST_F(NodeWorkerTest, APathThatIsTooLongForASocketIsRefused) {
   options_.socket_directory = folder_ + "/" + std::string(100, 's');
   life_.emplace(options_);
   EXPECT_EQ(life_->status().code(), absl::StatusCode::kInvalidArgument);
-  // It takes up nothing, so it starts nothing.
+  // It re-adopts and starts nothing.
   EXPECT_TRUE(std::filesystem::exists(Folder("being-removed")));
   EXPECT_THAT(std::string(life_->status().message()), HasSubstr("is too long"));
 }
 
-// The launcher's own side with this one.
+// Runs the conformance suite with the launcher's side and this worker.
 TEST_F(NodeWorkerTest, AnAttemptOnANodeKeepsThePromisesOfAnAttempt) {
   const std::string path = folder_ + "/real";
   const runtime::UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -13,7 +13,7 @@ namespace launcher {
 namespace {
 
 TEST(OwnProgramsTest, AllPagesOfThisProgramAreRead) {
-  // (More than a loader alone.)
+  // (More than the loader alone has.)
   EXPECT_GT(LoadOwnProgram(), std::size_t{1} << 20);
 }
 
@@ -31,7 +31,7 @@ TEST(OwnProgramsTest, ACopyIsExecuted) {
 TEST(OwnProgramsTest, WhatCannotBeCopiedIsAnError) {
   EXPECT_TRUE(absl::IsNotFound(CopyProgram("/no/such", testing::TempDir()).status()));
   EXPECT_FALSE(CopyProgram("/bin/true", "/proc/self").ok());
-  // Nothing can be executed there.
+  // A directory in which programs may not be executable.
   if (std::filesystem::exists("/dev/shm")) {
     const auto copy = CopyProgram("/bin/true", "/dev/shm");
     EXPECT_TRUE(copy.ok() || absl::IsFailedPrecondition(copy.status())) << copy.status();

@@ -1,5 +1,5 @@
-// An attempt on another host, with a test in the place of the node: what it is told, what is
-// copied, and what is said after a cut, after a new launcher and after a new node.
+// Tests an attempt on another host; the test acts as the node. Covers the orders, the copied
+// output, and the messages after a lost connection, with a new launcher and with a new node.
 
 #include "launcher/node/remote_attempt.h"
 
@@ -55,7 +55,7 @@ constexpr char kNode[] = "node-1";
 constexpr absl::Duration kLong = absl::Seconds(30);
 constexpr absl::Duration kLostAfter = absl::Minutes(5);
 
-// A file system that does not answer until it is told to.
+// A file system that hangs until the test releases it.
 class HungFiles {
  public:
   std::function<bool(const std::string&, const std::string&)> Write() {
@@ -73,7 +73,7 @@ class HungFiles {
   std::promise<void> answers_;
 };
 
-// The loop runs on a thread of its own; everything of the attempt is touched there.
+// The loop runs on a separate thread, on which the attempt is used.
 class RemoteAttemptTest : public testing::Test {
  protected:
   RemoteAttemptTest() {
@@ -115,7 +115,7 @@ class RemoteAttemptTest : public testing::Test {
     link_ = std::make_unique<NodeLink>(
         NodeLink::Options{.loop = loop_.get(), .name = "far", .lost_after = kLostAfter});
   }
-  // The node has these attempts as it connects.
+  // Connects a node that has these attempts.
   void Connect(const std::string& node = kNode, std::vector<std::string> attempts = {}) {
     On([&] {
       orders_.clear();
@@ -140,7 +140,7 @@ class RemoteAttemptTest : public testing::Test {
     On([this] { connection_.reset(); });
     ASSERT_TRUE(Eventually([this] { return !link_->is_connected(); }));
   }
-  // Output as a node gives it, at most three bytes at once.
+  // Answers a read like a node, with at most three bytes.
   void Answer(const NodeOrder& order) {
     if (order.kind != Order::kRead || holds_output_) return;
     const std::string& all = order.is_stderr ? stderr_ : stdout_;
@@ -176,7 +176,7 @@ class RemoteAttemptTest : public testing::Test {
     return static_cast<int>(std::count_if(orders_.begin(), orders_.end(),
                                           [&](const auto& order) { return order.kind == kind; }));
   }
-  // A trial whose files come along.
+  // Makes the attempt a trial whose files are sent along.
   void TakeWorkAlong() {
     std::filesystem::create_directory(Path("run"));
     std::filesystem::create_directory(Path("code"));
@@ -189,7 +189,7 @@ class RemoteAttemptTest : public testing::Test {
              .bytes = 10,
              .subdirectory = "sub"};
   }
-  // Files that the last kStart orders.
+  // Returns the files in the last kStart.
   NodeFiles FilesOrdered() {
     NodeFiles files;
     On([&] {
@@ -241,7 +241,7 @@ class RemoteAttemptTest : public testing::Test {
       EXPECT_EQ(attempt_->Start(), absl::OkStatus());
     });
   }
-  // A launcher that was killed comes back, and finds what is on disk.
+  // Simulates a launcher that restarts after a kill with the state on disk.
   void NewLauncher() {
     On([this] {
       attempt_.reset();
@@ -267,7 +267,7 @@ class RemoteAttemptTest : public testing::Test {
   ShimSpec spec_{.argv = {"program"}};
   std::optional<RemoteAttempt::Work> work_;
   std::function<bool(const std::string& path, const std::string& mark)> write_mark_;
-  std::string stdout_, stderr_;  // On the node.
+  std::string stdout_, stderr_;  // The output on the node.
   bool holds_output_ = false, cut_ = false;
   std::uint64_t said_ = 0;
   std::vector<NodeOrder> orders_;
@@ -299,7 +299,7 @@ TEST_F(RemoteAttemptTest, RunsOnANodeAndItsOutputAndEndComeHere) {
     stdout_ += "last line\n";
     stderr_ = "a word\n";
   });
-  // The end comes before the last output is here.
+  // The end is received before the last output.
   Say(Over(3));
   ASSERT_TRUE(IsOver());
   EXPECT_EQ(Content("out"), "first line\nlast line\n");
@@ -315,7 +315,7 @@ TEST_F(RemoteAttemptTest, RunsOnANodeAndItsOutputAndEndComeHere) {
   Say({.kind = News::kLeft});
   ASSERT_TRUE(Eventually([this] { return left_ == 1; }));
   EXPECT_TRUE(Attempt::IsAcknowledged(Path("folder")));
-  // All that was said was heard.
+  // All news were acknowledged.
   EXPECT_TRUE(Eventually([this] {
     return std::any_of(orders_.begin(), orders_.end(), [this](const NodeOrder& order) {
       return order.kind == Order::kHeard && order.number == said_;
@@ -381,7 +381,7 @@ TEST_F(RemoteAttemptTest, FailsWhenTheFileSystemOfItsFilesDoesNotAnswer) {
   hung_.GoOn();
 }
 
-// The node that comes back is told once the marks are there, and not before.
+// A node that reconnects gets the order only once the marks are written.
 TEST_F(RemoteAttemptTest, ACutWhileMarksAreWrittenWritesNoOthers) {
   write_mark_ = hung_.Write();
   TakeWorkAlong();
@@ -407,7 +407,7 @@ TEST_F(RemoteAttemptTest, AJobWithoutARunAndWithoutFilesHasNoMarks) {
   EXPECT_EQ(FilesOrdered().work_mark, "");
 }
 
-// Killed while the node looks, and before it begins.
+// The launcher is killed while the node looks for the marks, before the program starts.
 TEST_F(RemoteAttemptTest, ANewLauncherKnowsTheMarksOfTheOneBefore) {
   TakeWorkAlong();
   Start();
@@ -420,7 +420,7 @@ TEST_F(RemoteAttemptTest, ANewLauncherKnowsTheMarksOfTheOneBefore) {
   ASSERT_TRUE(AwaitOrder(Order::kStart));
   EXPECT_EQ(FilesOrdered(), files);
   NewLauncher();
-  // The end was stored before, and nothing else was done.
+  // The earlier launcher has stored the end and done nothing else.
   On([this] { attempt_->Acknowledge(); });
   Connect(kNode, {kKey});
   ASSERT_TRUE(AwaitOrder(Order::kDiscard));
@@ -451,7 +451,8 @@ TEST_F(RemoteAttemptTest, GivesTheArchivePieceByPiece) {
   };
   ask({.work = work_->sha256, .offset = 4});
   ask({.work = work_->sha256, .offset = 10});
-  ask({.work = std::string(64, 'b'), .offset = 0});  // Nobody's: no answer.
+  // No attempt has this archive, so there is no answer.
+  ask({.work = std::string(64, 'b'), .offset = 0});
   ask({.work = work_->sha256, .offset = 0});
   ASSERT_TRUE(AwaitOrder(Order::kWork, 3));
   std::filesystem::remove(Path("archive"));
@@ -524,7 +525,7 @@ TEST_F(RemoteAttemptTest, ANewLauncherGoesOnWhereTheFilesEnd) {
   ASSERT_TRUE(IsOver());
   EXPECT_EQ(Content("out"), "0123456789abc");
   EXPECT_THAT(running_, SizeIs(1));
-  // The first read asks for what is new.
+  // The first read requests only new output.
   On([this] {
     const auto read = std::find_if(orders_.begin(), orders_.end(),
                                    [](const auto& order) { return order.kind == Order::kRead; });
@@ -566,7 +567,7 @@ TEST_F(RemoteAttemptTest, ANodeThatStaysAwayHasLostItAndDiscardsItWhenItComes) {
   EXPECT_TRUE(ends_[0].lost);
   EXPECT_THAT(ends_[0].how, HasSubstr("node far has been away for 5m"));
   On([this] { attempt_->Acknowledge(); });
-  // It may still run there.
+  // The attempt may still run on the node.
   Connect(kNode, {kKey});
   ASSERT_TRUE(AwaitOrder(Order::kDiscard));
   EXPECT_EQ(Count(Order::kStart), 0);
@@ -619,7 +620,7 @@ TEST_F(RemoteAttemptTest, AFileThatCannotBeWrittenIsTriedAgain) {
   Say(Running());
   Say(Over());
   ASSERT_TRUE(AwaitOrder(Order::kRead));
-  // (Until the first try has failed.)
+  // (Waits until the first try has failed.)
   ASSERT_TRUE(Eventually([this] { return Count(Order::kHeard) > 0; }));
   On([this] { EXPECT_THAT(ends_, IsEmpty()); });
   std::filesystem::create_directories(Path("missing"));

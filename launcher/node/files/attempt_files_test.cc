@@ -1,4 +1,4 @@
-// Files of attempts on their node, with the launcher's archive given piece by piece.
+// Tests the files of attempts on their node; the test sends the launcher's archive piece by piece.
 
 #include "launcher/node/files/attempt_files.h"
 
@@ -59,7 +59,7 @@ class AttemptFilesTest : public LoopFixture {
     OnLoop([this] { files_.reset(); });
   }
 
-  // The launcher, on the loop's thread.
+  // Acts as the launcher, on the loop's thread.
   void OnAsked(const NodeWant& want) {
     runtime::MutexLock lock(mutex_);
     asked_.push_back(want);
@@ -76,7 +76,7 @@ class AttemptFilesTest : public LoopFixture {
     });
   }
 
-  // An archive with a file of this path and content; its hash.
+  // Makes an archive with these files (path and content); returns its hash.
   std::string Archive(const std::vector<std::pair<std::string, std::string>>& files) {
     std::string archive;
     runtime::TarWriter writer([&](std::string_view bytes) {
@@ -150,7 +150,8 @@ class AttemptFilesTest : public LoopFixture {
   }
 
   std::unique_ptr<AttemptFiles> files_;
-  std::map<std::string, std::string> archives_;  // By hash; these are guarded by the mutex.
+  // By hash; guarded by the mutex, like the next ones.
+  std::map<std::string, std::string> archives_;
   std::vector<NodeWant> asked_;
   std::map<std::string, absl::StatusOr<ShimSpec>> results_;
   bool answers_ = true;
@@ -249,7 +250,7 @@ TEST_F(AttemptFilesTest, AfterACutAndAKillItGoesOnWhereItWas) {
   const std::string work = Archive({{"train", std::string(5000, 'x')}});
   std::filesystem::create_directory(folder_ + "/node/work");
   std::filesystem::permissions(folder_ + "/node/work", std::filesystem::perms::owner_all);
-  // The worker before was killed after two pieces.
+  // The previous worker was killed after two pieces.
   Put(folder_ + "/node/work/" + work + ".part", archives_[work].substr(0, 2000));
   Answer(false);
   Prepare("a", FilesOf(work), Trial("/not/there"));
@@ -327,7 +328,7 @@ TEST_F(AttemptFilesTest, OneThatIsCancelledIsOverAndOthersGoOn) {
   Prepare("b", FilesOf(work), Trial("/not/there"));
   OnLoop([this] { files_->Cancel("a"); });
   EXPECT_TRUE(absl::IsCancelled(Result("a").status()));
-  // It is asked for in the name of the one that still waits.
+  // It is requested in the name of the attempt that still waits.
   Answer(true);
   OnLoop([this] { files_->OnConnected(); });
   EXPECT_TRUE(Result("b").ok());
@@ -343,7 +344,7 @@ TEST_F(AttemptFilesTest, TheArchivesThatWereUsedLeastRecentlyAreRemoved) {
     Prepare(absl::StrCat("a", i), FilesOf(works[i]), Trial("/not/there"));
     EXPECT_TRUE(Result(absl::StrCat("a", i)).ok());
   }
-  // The first is used again, so the second is the oldest.
+  // The first archive is used again, so the second is the least recently used.
   const auto set_time = [&](const std::string& work, int hours) {
     std::filesystem::last_write_time(
         folder_ + "/node/work/" + work,

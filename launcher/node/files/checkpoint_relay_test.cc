@@ -1,5 +1,5 @@
-// The relay between a shim and a trainer that the test plays, with files that travel when the test
-// says so.
+// Tests the relay between a shim and a trainer, both acted by the test; a fake controls when files
+// are copied.
 
 #include "launcher/node/files/checkpoint_relay.h"
 
@@ -33,7 +33,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Files are at the launcher when the test says so.
+// Files count as copied to the launcher when the test says so.
 class FakeFiles : public SentFiles {
  public:
   void Send(const std::string& attempt, const std::string& run_directory, const std::string& path,
@@ -54,18 +54,18 @@ class FakeFiles : public SentFiles {
   Done done_;
 };
 
-// One end of a connection, in lines.
+// One end of a connection, read and written line by line.
 class Lines {
  public:
   explicit Lines(runtime::UniqueFd fd) : fd_(std::move(fd)) {}
   void Say(const std::string& text) { ASSERT_TRUE(Offer(text)); }
-  // False: the other side has not taken all of it.
+  // Returns false if the other side has not accepted all of it.
   bool Offer(const std::string& text) {
     const std::string all = text + "\n";
     return send(fd_.get(), all.data(), all.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(all.size());
   }
-  // "" at the end of the connection, or after the deadline.
+  // Returns the next line; "" at the end of the connection or after the deadline.
   std::string Next() {
     for (;;) {
       const std::size_t end = in_.find('\n');
@@ -130,7 +130,7 @@ class CheckpointRelayTest : public LoopFixture {
     return std::make_unique<Lines>(
         runtime::UniqueFd(accept4(trainer_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
   }
-  // A shim and the trainer, greeted.
+  // Connects a shim and passes its greeting to the trainer.
   void Greet() {
     shim_ = Connect();
     shim_->Say("YARD1 n0");
@@ -150,7 +150,8 @@ class CheckpointRelayTest : public LoopFixture {
   void Finish(absl::StatusOr<FileList> sent) {
     OnLoop([&] { files_.Finish(std::move(sent)); });
   }
-  // A checkpoint of the trainer's, as the program is told of it, with a file in it.
+  // Begins a checkpoint of the trainer's, and writes a file into it like the program. Returns its
+  // path.
   std::string Begin(int line, const std::string& name) {
     shim_->Say(absl::StrCat(line, R"( {"t":"ckpt_begin"})"));
     EXPECT_EQ(at_trainer_->Next(), absl::StrCat(line, R"( {"t":"ckpt_begin"})"));
@@ -208,7 +209,7 @@ TEST_F(CheckpointRelayTest, ACheckpointIsPassedOnOnceItIsThere) {
   shim_->Say(R"(3 {"t":"report","m":{}})");
   AwaitAsked(1);
   EXPECT_THAT(files_.asked, ElementsAre(absl::StrCat("a ", run_, " checkpoint_tmp0123ab")));
-  // An earlier answer is not held up, and nothing is said before the files are there.
+  // An earlier answer is not delayed, and the line is not passed on before the files are copied.
   at_trainer_->Say("1");
   EXPECT_EQ(shim_->Next(), "1");
   Finish(FileList{.files = {{.path = "checkpoint_tmp0123ab/w", .size = 7, .sha256 = "hash"}}});
@@ -217,7 +218,7 @@ TEST_F(CheckpointRelayTest, ACheckpointIsPassedOnOnceItIsThere) {
   at_trainer_->Say(R"(2 {"t":"ok","path":"/here/r/checkpoint_000001","events":[]})");
   EXPECT_EQ(shim_->Next(),
             absl::StrCat(R"(2 {"t":"ok","path":")", run_, R"(/checkpoint_000001","events":[]})"));
-  // It has its name here, too.
+  // The directory was renamed on the node, too.
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_EQ(runtime::ReadFile(run_ + "/checkpoint_000001/w", 100).value_or(""), "weights");
   EXPECT_THAT(committed_, ElementsAre("checkpoint_000001/w"));
@@ -279,7 +280,7 @@ TEST_F(CheckpointRelayTest, APathElsewhereIsNotCopied) {
     EXPECT_EQ(at_trainer_->Next(), EndLine(number, path));
   }
   EXPECT_THAT(files_.asked, IsEmpty());
-  // A relative path is one below the run directory.
+  // A relative path is below the run directory.
   shim_->Say(R"(20 {"t":"report","m":{},"ckpt":"mine/"})");
   AwaitAsked(1);
   EXPECT_THAT(files_.asked, ElementsAre(absl::StrCat("a ", run_, " mine")));
@@ -298,7 +299,7 @@ TEST_F(CheckpointRelayTest, ABrokenConnectionIsTheShimsToMakeAnew) {
   AwaitAsked(2);
   Finish(FileList());
   EXPECT_EQ(at_trainer_->Next(), EndLine(1, "/here/r/checkpoint_tmp0123ab"));
-  // And with the next relay.
+  // The same happens with the next relay.
   OnLoop([this] { relay_.reset(); });
   EXPECT_EQ(shim_->Next(), "");
   EXPECT_EQ(at_trainer_->Next(), "");
@@ -330,7 +331,7 @@ TEST_F(CheckpointRelayTest, TheNewestCheckpointsStayOnTheNode) {
   EXPECT_TRUE(std::filesystem::exists(run_ + "/checkpoint_000002/w"));
   EXPECT_TRUE(std::filesystem::exists(run_ + "/checkpoint_000003/w"));
   EXPECT_TRUE(std::filesystem::exists(run_ + "/checkpoint_tmp000000"));
-  // The next relay finds them, and the files of the last one are known to be at the launcher.
+  // The next relay finds the checkpoints; the launcher is known to have the files of the last one.
   OnLoop([this] { EXPECT_EQ(files_.last_known->count("hcheckpoint_000002"), 1); });
   OnLoop([this] {
     relay_.reset();

@@ -22,7 +22,7 @@ class HashedFileTest : public testing::Test {
               static_cast<ssize_t>(content_.size()));
   }
 
-  const std::string content_ = std::string(300'000, 'a') + "end";  // More than one piece.
+  const std::string content_ = std::string(300'000, 'a') + "end";  // Longer than one piece.
   runtime::UniqueFd fd_;
   std::atomic<bool> gives_up_ = false;
 };

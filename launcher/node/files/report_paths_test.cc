@@ -37,7 +37,7 @@ TEST(ReportPathsTest, NothingButThePathIsChanged) {
                 R"({ "seq" : 1.50, "t":"report","m":{"a":1e400, "ckpt":"no"}, "ckpt" : "a/b" })",
                 "/x \"y\""),
             R"({ "seq" : 1.50, "t":"report","m":{"a":1e400, "ckpt":"no"}, "ckpt" : "/x \"y\"" })");
-  // The last of two members of one name counts, as for the trainer.
+  // The last of two members with the same name counts, as in the trainer.
   EXPECT_EQ(WithSavedPath(R"({"t":"ckpt_end","path":"a","path":"b"})", "c"),
             R"({"t":"ckpt_end","path":"a","path":"c"})");
 }

@@ -1,5 +1,5 @@
-// Files of a run directory on a node, and the launcher that writes them, with a wire between them
-// that the test cuts.
+// Tests the files of a run directory on a node together with the launcher's side, over a connection
+// that the test can cut.
 
 #include "launcher/node/files/run_files_sender.h"
 
@@ -76,7 +76,7 @@ class RunFilesTest : public LoopFixture {
   void AwaitHere(const std::string& path, const std::string& content) {
     Await([&] { return Get(Here(path)) == content; });
   }
-  // The problem.
+  // Finishes the attempt; returns the reported problem.
   std::string Finish() {
     std::optional<std::string> problem;
     OnLoop([&] {
@@ -90,7 +90,7 @@ class RunFilesTest : public LoopFixture {
     return problem.value_or("it does not end");
   }
 
-  // On the loop's thread.
+  // Used on the loop's thread.
   std::uint64_t bytes_ = 0;
   bool is_cut_ = false;
   std::function<void(const FilePart&)> on_part_;
@@ -106,7 +106,7 @@ TEST_F(RunFilesTest, AnEventFileGrowsHereAsItGrowsThere) {
   AwaitHere(path, "onetwo");
   Append(Node(path), std::string(2 * kMaxFilePiece + 5, 'x'));
   AwaitHere(path, "onetwo" + std::string(2 * kMaxFilePiece + 5, 'x'));
-  OnLoop([this] { EXPECT_EQ(bytes_, 2 * kMaxFilePiece + 11); });  // Each byte once.
+  OnLoop([this] { EXPECT_EQ(bytes_, 2 * kMaxFilePiece + 11); });  // Each byte was sent once.
 }
 
 TEST_F(RunFilesTest, AnotherFileComesOnceItIsStillAndWhole) {
@@ -146,7 +146,7 @@ TEST_F(RunFilesTest, GoesOnAfterACutAndWithTheNextProcesses) {
     bytes_ = 0;
   });
   Append(Node(path), "second");
-  // Another launcher and another worker, who know nothing.
+  // A new launcher and a new worker, which have no state.
   OnLoop([this] {
     received_.reset();
     OpenReceived();
@@ -162,7 +162,8 @@ TEST_F(RunFilesTest, GoesOnAfterACutAndWithTheNextProcesses) {
   EXPECT_EQ(Finish(), "");
   EXPECT_EQ(Get(Here(path)), first + "secondthird");
   EXPECT_EQ(Get(Here("model")), first);
-  OnLoop([&] { EXPECT_LE(bytes_, 2 * first.size() + 100); });  // (The model may have begun twice.)
+  // (The transfer of the model may have started twice.)
+  OnLoop([&] { EXPECT_LE(bytes_, 2 * first.size() + 100); });
 }
 
 TEST_F(RunFilesTest, FilesOfTheYardStayAsTheyAre) {
@@ -218,7 +219,7 @@ TEST_F(RunFilesTest, AnAttemptThatIsRemovedIsNotToldOf) {
   EXPECT_EQ(Finish(), "");
   EXPECT_EQ(Get(Here("f")), "x");
   OnLoop([this] { files_->Remove("a"); });
-  EXPECT_EQ(Finish(), "");  // It is unknown.
+  EXPECT_EQ(Finish(), "");  // The attempt is unknown.
 }
 
 }  // namespace

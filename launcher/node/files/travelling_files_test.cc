@@ -1,5 +1,5 @@
-// Files of run directories between a node and its launcher: both sides, with a wire between them
-// that the test cuts and changes.
+// Tests the transfer of run files between a node and its launcher: both sides, over a connection
+// that the test cuts and corrupts.
 
 #include <unistd.h>
 
@@ -63,7 +63,7 @@ class TravellingFilesTest : public LoopFixture {
 
   std::string Node(const std::string& path) const { return folder_ + "/node/" + path; }
   std::string Here(const std::string& path) const { return folder_ + "/here/" + path; }
-  // Bytes that no other file has.
+  // Makes bytes that are unique to a file.
   static std::string Bytes(std::size_t size, char first) {
     std::string bytes(size, first);
     for (std::size_t i = 0; i < size; i += 97) bytes[i] = static_cast<char>(i * 31 / 97);
@@ -109,7 +109,7 @@ class TravellingFilesTest : public LoopFixture {
     return AwaitSent();
   }
 
-  // The attempt starts on the node from `checkpoint`.
+  // Starts the attempt on the node from `checkpoint`.
   absl::Status Start(const std::string& checkpoint, const std::string& run = "node") {
     std::optional<absl::Status> come;
     OnLoop([&] {
@@ -157,7 +157,7 @@ class TravellingFilesTest : public LoopFixture {
   }
 
   std::optional<absl::StatusOr<FileList>> result_;
-  // On the loop's thread.
+  // Used on the loop's thread.
   int parts_ = 0, wants_ = 0;
   std::uint64_t bytes_ = 0;
   bool is_cut_ = false;
@@ -176,7 +176,7 @@ TEST_F(TravellingFilesTest, ADirectoryComesWhole) {
   Put(Node(kTemporary) + "/a/b/small", "small");
   Put(Node(kTemporary) + "/a/nothing", "");
   std::filesystem::create_directory(Node(kTemporary) + "/empty");
-  // An earlier try has left these.
+  // Files that an earlier try has left.
   Put(Here(kTemporary) + "/stale", "x");
   Put(Here(kTemporary) + "/old/stale", "x");
   EXPECT_EQ(Send(kTemporary), absl::OkStatus());
@@ -199,7 +199,7 @@ TEST_F(TravellingFilesTest, WhatIsHereIsNotSentAgain) {
   EXPECT_EQ(Send(kTemporary, known), absl::OkStatus());
   EXPECT_TRUE(Get(Here(kTemporary) + "/frozen") == frozen);
   EXPECT_EQ(bytes_, 0);
-  // The known file has another content.
+  // The known file has a different content.
   std::filesystem::remove(Here(kTemporary) + "/frozen");
   Put(Here("checkpoint_000001/frozen"), Bytes(2 * kMaxFilePiece, 'x'));
   EXPECT_EQ(Send(kTemporary, known), absl::OkStatus());
@@ -228,7 +228,7 @@ TEST_F(TravellingFilesTest, GoesOnAfterACutAndWithTheNextLauncher) {
   EXPECT_EQ(AwaitSent(), absl::OkStatus());
   EXPECT_TRUE(Get(Here(kTemporary) + "/large") == large);
   EXPECT_EQ(Get(Here(kTemporary) + "/0"), "first");
-  EXPECT_LE(bytes_, 4 * kMaxFilePiece + 5);  // (The first file is asked for again.)
+  EXPECT_LE(bytes_, 4 * kMaxFilePiece + 5);  // (The first file is requested again.)
 }
 
 TEST_F(TravellingFilesTest, BytesThatAreChangedOnTheWayDoNotCount) {
@@ -271,7 +271,7 @@ TEST_F(TravellingFilesTest, ACheckpointThatWasCommittedIsNotWritten) {
   std::filesystem::remove_all(Here(kTemporary));
   EXPECT_EQ(Send(kTemporary).code(), absl::StatusCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(Here(kTemporary)));
-  // A node cannot make it so by other names.
+  // A node cannot overwrite such files by other names either.
   Put(Here("checkpoint_000001/w"), "old");
   Put(folder_ + "/outside/w", "old");
   std::filesystem::create_directory_symlink(folder_ + "/outside", Here("out"));
@@ -340,8 +340,8 @@ TEST_F(TravellingFilesTest, AStartComesOnceForEachNode) {
   std::filesystem::create_directory(folder_ + "/second");
   EXPECT_EQ(Start("checkpoint_000004", "second"), absl::OkStatus());
   EXPECT_TRUE(Get(folder_ + "/second/checkpoint_000004/large") == large);
-  EXPECT_EQ(wants_, 1);  // The list alone.
-  // A file that was spoilt in the cache comes again.
+  EXPECT_EQ(wants_, 1);  // Only the list.
+  // A file that was damaged in the cache is transferred again.
   Put(folder_ + "/cache/" + runtime::Sha256Hex(large), "spoilt");
   EXPECT_EQ(Start("checkpoint_000004", "second"), absl::OkStatus());
   EXPECT_TRUE(Get(folder_ + "/second/checkpoint_000004/large") == large);

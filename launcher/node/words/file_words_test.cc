@@ -89,14 +89,16 @@ TEST(FileWordsTest, WhatIsWrongIsRefused) {
   EXPECT_TRUE(refuses([](FilePart& part) { part.sha256 = "abc"; }));
   EXPECT_TRUE(refuses([](FilePart& part) { part.size = kMaxFileBytes + 1; }));
   EXPECT_TRUE(refuses([](FilePart& part) { part.size = ~std::uint64_t{0}; }));
-  EXPECT_TRUE(refuses([](FilePart& part) { part.offset = 4; }));   // Past its end.
-  EXPECT_TRUE(refuses([](FilePart& part) { part.offset = 11; }));  // Behind it.
+  // The part ends after the end of the file.
+  EXPECT_TRUE(refuses([](FilePart& part) { part.offset = 4; }));
+  // The part begins after the end of the file.
+  EXPECT_TRUE(refuses([](FilePart& part) { part.offset = 11; }));
   EXPECT_TRUE(refuses([](FilePart& part) {
     part.size = kMaxFileBytes;
     part.bytes.assign(kMaxFilePiece + 1, 'x');
   }));
   const std::string whole = Part().Encode();
-  // (A record may lack its last fields; what it has is what was sent.)
+  // (A truncated record may lack its last fields; those that it has are unchanged.)
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const auto cut = FilePart::Decode(whole.substr(0, i));
     if (!cut) continue;

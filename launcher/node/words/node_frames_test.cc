@@ -1,4 +1,5 @@
-// Frames over a socket pair: whole, in order, bounded, and with an end that is told.
+// Tests that frames over a socket pair are complete, ordered and bounded, and that the end of the
+// peer is reported.
 
 #include "launcher/node/words/node_frames.h"
 
@@ -28,7 +29,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A loop that a test gives up on.
+// Time after which a test gives up.
 constexpr absl::Duration kLong = absl::Seconds(30);
 
 std::string Framed(std::string_view frame) {

@@ -1,4 +1,4 @@
-// Words survive their way, and what is none is refused.
+// Tests that messages are encoded without loss, and that malformed ones are rejected.
 
 #include "launcher/node/words/node_words.h"
 
@@ -109,7 +109,7 @@ TEST(NodeWordsTest, FilesAndWantsAreReadAsTheyWereSaid) {
   EXPECT_EQ(NodeWant::Decode(want.Encode()), want);
 }
 
-// The hash is the name of a file on the node, the subdirectory a path there.
+// The hash becomes the name of a file on the node, and the subdirectory a path there.
 TEST(NodeWordsTest, AHashOrASubdirectoryThatLeadsElsewhereIsRefused) {
   for (const std::string& work :
        {std::string("../x"), std::string(63, 'a'), std::string(64, 'A')}) {
@@ -125,7 +125,7 @@ TEST(NodeWordsTest, AHashOrASubdirectoryThatLeadsElsewhereIsRefused) {
   EXPECT_EQ(NodeFiles::Decode(NodeFiles{.work_bytes = kMaxWork + 1}.Encode()), std::nullopt);
 }
 
-// A key is the name of a folder on the other host.
+// A key becomes the name of a folder on the other host.
 TEST(NodeWordsTest, AKeyThatIsNoNameOfAFolderIsRefused) {
   for (const std::string& key :
        {std::string(), std::string(".."), std::string(".a"), std::string("a/b"), std::string("A"),
