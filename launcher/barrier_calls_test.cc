@@ -45,20 +45,20 @@ class BarrierCallsTest : public ::testing::Test {
     yard_.OnLoop([this] { calls_.reset(); });
   }
 
-  // A launcher comes up, another one than before.
+  // Starts a new launcher.
   void Open() {
     yard_.OnLoop([this] { calls_.reset(); });
     yard_.Close();
     EXPECT_EQ(yard_.Open(), absl::OkStatus());
     yard_.OnLoop([this] { MakeCalls(); });
   }
-  // (The programs of an earlier launcher are there at once.)
+  // (Called early, since the programs of an earlier launcher send their lines at once.)
   void MakeCalls() {
     if (calls_ != nullptr) return;
     calls_ = std::make_unique<BarrierCalls>(yard_.table(), yard_.loop(), runtime::Clock::Real());
   }
 
-  // A job whose tasks wait to be killed.
+  // Launches a job whose tasks sleep until they are killed.
   msg::JobT LaunchTasks(std::uint32_t count) {
     auto spec = yard_.Shell("exec sleep 1000");
     AddGroup(&spec, "worker", count);
@@ -83,7 +83,7 @@ class BarrierCallsTest : public ::testing::Test {
                      [this, task](absl::StatusOr<int> place) { answers_[task] = place; });
     });
   }
-  // Nothing if it still waits after the time of a test.
+  // Returns the answer to a task; an error if it still waits after the deadline.
   absl::StatusOr<int> Answer(int task) {
     absl::StatusOr<int> answer = absl::UnknownError("it still waits");
     EXPECT_TRUE(yard_.AwaitTrue([&] {
@@ -102,7 +102,7 @@ class BarrierCallsTest : public ::testing::Test {
     return waits;
   }
 
-  // A job whose tasks run this script.
+  // Launches a job whose tasks run this script.
   std::string LaunchScript(const std::string& script, std::uint32_t count) {
     auto spec = yard_.Shell(script);
     AddGroup(&spec, "worker", count);
@@ -111,7 +111,7 @@ class BarrierCallsTest : public ::testing::Test {
     EXPECT_EQ(job.status(), absl::OkStatus());
     return job.ok() ? job->id : "";
   }
-  // The stdout of each task of the job, by rank.
+  // Returns the stdout of each task of the job, by rank.
   std::vector<std::string> Outputs(const std::string& id) {
     const auto job = yard_.AwaitEnd(id);
     EXPECT_TRUE(job.has_value());
@@ -133,10 +133,10 @@ class BarrierCallsTest : public ::testing::Test {
     EXPECT_EQ(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600), absl::OkStatus());
   }
 
-  int lines_ = 0;  // On the loop's thread.
+  int lines_ = 0;  // Used on the loop's thread.
   TestingTable yard_;
   std::unique_ptr<BarrierCalls> calls_;
-  std::map<int, absl::StatusOr<int>> answers_;  // On the loop's thread.
+  std::map<int, absl::StatusOr<int>> answers_;  // Used on the loop's thread.
   int ids_ = 0;
 };
 
@@ -200,7 +200,8 @@ TEST_F(BarrierCallsTest, WhoIsNoTaskIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(Answer(7).status())) << Answer(7).status();
 }
 
-// A program arrives at a barrier by a line on its report channel, and goes on when it is answered.
+// A program arrives at a barrier by a line on its report channel, and continues when it gets the
+// answer.
 constexpr char kMeet[] =
     "meet() { printf '{\"t\":\"barrier\",\"name\":\"%s\"%s}\\n' \"$1\" \"$2\" >&3; read -r answer "
     "<&3; "

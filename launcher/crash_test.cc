@@ -1,5 +1,5 @@
-// A launcher that is killed between any two of its durable steps is replaced by one that ends up
-// with one job, run once. The test runs itself as the launcher that is killed.
+// Kills a launcher between any two of its durable steps, and checks that the next one ends up with
+// one job that ran once. The test runs itself as the launcher that is killed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -43,14 +43,14 @@ std::vector<std::string> LinesOf(const std::string& path) {
 
 std::vector<std::string> Ran(const TestingTable& yard) { return LinesOf(yard.folder() + "/ran"); }
 
-// The points to which the launcher has come that is, or will be, killed.
+// Returns the points that the launcher that is killed has passed.
 std::vector<std::string> Passed(const TestingTable& yard) {
   return LinesOf(yard.folder() + "/points");
 }
 
 // ---- The launcher that is killed
 
-// Tells the names of the points it comes to to a file, and ends this process at number $CRASH_AT.
+// Appends the name of each point to a file, and ends this process at point number $CRASH_AT.
 std::function<void(std::string_view)> KillAtPoint(const std::string& folder) {
   const auto left = std::make_shared<int>(atoi(getenv("CRASH_AT")));
   return [left, path = folder + "/points"](std::string_view point) {
@@ -79,7 +79,7 @@ void RunLauncher(const char* folder, MakeSpec make_spec, Ask ask = nullptr) {
   }
   const auto ended = yard.AwaitEnd(job->id);
   ASSERT_TRUE(ended.has_value());
-  // Until the shims have been let go.
+  // Waits until the shims were released.
   for (const auto& task : ended->tasks) {
     for (const auto& attempt : task->attempts) {
       EXPECT_TRUE(yard.AwaitNoFile(
@@ -100,13 +100,13 @@ void RunRemoval(const char* folder) {
   yard.OnLoop([&] { fault("remove: after reply"); });
 }
 
-// True if the launcher was killed at that point; false if there are no so many.
+// Returns true if the launcher was killed at that point; false if there are fewer points.
 bool RunLauncherUntil(int point, const std::string& folder) {
   const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   runtime::Subprocess::Options options;
   options.program = std::filesystem::read_symlink("/proc/self/exe");
   options.argv = {options.program, absl::StrCat("--gtest_filter=CrashTest.", test)};
-  // It has no results of its own, and is no shard.
+  // The child writes no test results, and is not a shard.
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     if (text.starts_with("XML_OUTPUT_FILE=") || text.starts_with("GTEST_")) continue;
@@ -122,11 +122,11 @@ bool RunLauncherUntil(int point, const std::string& folder) {
   return status->signal == SIGKILL;
 }
 
-// The points of a whole life, by name: one that is missing is one at which nobody is killed.
+// The points of a whole life, by name: a missing point is one at which no launcher was killed.
 using Points = std::set<std::string>;
 
-// Once for each point: `prepare` a yard, have a launcher killed there, and look at what the next
-// one makes of it. Returns the points.
+// For each point: prepares a yard, has a launcher killed at the point, and calls `look` to check
+// what the next launcher makes of it. Returns the points.
 Points KillAtEachPoint(const std::function<void(TestingTable&)>& prepare,
                        const std::function<void(TestingTable&)>& look) {
   for (int point = 0;; ++point) {
@@ -143,8 +143,8 @@ Points KillAtEachPoint(const std::function<void(TestingTable&)>& prepare,
   }
 }
 
-// The same job as the launcher that was killed has, or would have had. It does what was `ask`ed
-// for, or is asked again.
+// Launches the same job again as the killed launcher, with the same request id, and repeats the
+// request `ask`.
 msg::JobT LaunchAgain(TestingTable& yard, MakeSpec make_spec, Ask ask = nullptr) {
   const auto job = yard.Launch(make_spec(yard), kRequest);
   EXPECT_TRUE(job.ok()) << job.status();
@@ -166,8 +166,8 @@ msg::JobSpecT OneTask(const TestingTable& yard) {
 
 TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
   if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, OneTask);
-  // Points before the program's end are reached with the program still running, those after
-  // with the program let go: a file in place of the pipe the script would wait for.
+  // Points before the program's end are passed while the program runs; for later points the program
+  // may end: the script waits for a file, which is written here.
   const auto let_go = [](TestingTable& yard) {
     ASSERT_TRUE(runtime::WriteFileAtomically(yard.folder() + "/go", "now\n", 0600).ok());
   };
@@ -211,10 +211,9 @@ TEST(CrashTest, EveryPointOfARemovalLeavesAJobThatCanBeRemovedOrNothing) {
                                            "remove: after reply"));
 }
 
-// ---- A stop, and a restart, that somebody asks for
+// ---- A requested stop and restart
 
-// Ends when it is told to, by a failure after which it would be started again. Its second run is
-// over at once.
+// Fails when it is asked to stop, after which it would be restarted. Its second run ends at once.
 msg::JobSpecT UntilTold(const TestingTable& yard) {
   auto spec = yard.Shell(
       "trap 'exit 9' TERM; echo ran >> $FOLDER/ran; "
@@ -224,7 +223,7 @@ msg::JobSpecT UntilTold(const TestingTable& yard) {
   return spec;
 }
 
-// The job runs, and what an earlier launcher has done to it has had its effect.
+// Waits until the job runs, and what an earlier launcher has done to it has had its effect.
 void AwaitFirstRun(TestingTable& yard, const std::string& job) {
   ASSERT_TRUE(yard.AwaitInFile(yard.folder() + "/ran", "ran"));
   const auto passed = Passed(yard);
@@ -238,7 +237,7 @@ void AskToStop(TestingTable& yard, const std::string& job) {
   ASSERT_EQ(yard.Stop(job, kGrace), absl::OkStatus());
 }
 
-// (A restart that was stored is not asked for again: that would be a second restart.)
+// (A restart that was stored is not requested again, since that would be a second restart.)
 void AskToRestart(TestingTable& yard, const std::string& job) {
   AwaitFirstRun(yard, job);
   yard.OnLoop([&] {
@@ -320,8 +319,8 @@ TEST(CrashTest, EveryPointOfAGangsRestartLeavesOneGangThatRanOnce) {
                           "over", "before acknowledge", "after acknowledge", "let go"));
 }
 
-// One task waits for another that fails twice, and so is started again after a delay. Both have
-// resources of their own, which are all there are.
+// One task waits for another one, which fails twice and so is restarted after a delay. Together
+// they hold all resources.
 msg::JobSpecT OneAfterTheOther(const TestingTable& yard) {
   auto spec = yard.Shell(
       "echo $YARD_TASK $TORCHELASTIC_RESTART_COUNT >> $FOLDER/ran; "
@@ -358,8 +357,8 @@ TEST(CrashTest, EveryPointOfWaitsAndDelaysLeavesTheSameRuns) {
 
 // ---- Readiness
 
-// A server says that it is ready, and other things; it ends when the worker, which waits for that,
-// has run.
+// A server writes that it is ready, and other lines; it ends when the worker, which waits for that
+// line, has run.
 msg::JobSpecT ServerAndWorker(const TestingTable& yard) {
   auto spec = yard.Shell("echo worker >> $FOLDER/ran; : > $FOLDER/go");
   msg::TaskGroupT& server = AddGroup(&spec, "server");

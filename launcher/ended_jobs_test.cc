@@ -1,4 +1,4 @@
-// Tests how little memory an ended job takes, and that it can be started again all the same.
+// Tests that an ended job takes little memory, and can be started again all the same.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class EndedJobsTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(yard_.Open().ok()); }
 
-  // The environment of no two is the same, as of trials; it is 3 kB.
+  // Each job has a different environment of 3 kB, like jobs of trials.
   msg::JobSpecT Job(int number, const std::string& script = "echo $NUMBER >> out") {
     msg::JobSpecT spec = yard_.Shell(script);
     spec.caller = std::make_unique<msg::CallersProcessT>();
@@ -70,7 +70,7 @@ class EndedJobsTest : public ::testing::Test {
 
 TEST_F(EndedJobsTest, CostLittleAndNothingOfTheirEnvironment) {
   constexpr int kJobs = 20;
-  for (int i = 0; i < kJobs; ++i) Run(Job(i));  // With what the first ones bring.
+  for (int i = 0; i < kJobs; ++i) Run(Job(i));  // The first jobs also cause one-time allocations.
   ASSERT_TRUE(AwaitAllAside());
   const std::size_t before = runtime::AllocatedBytes();
   for (int i = 0; i < kJobs; ++i) Run(Job(i));
@@ -106,7 +106,7 @@ TEST_F(EndedJobsTest, TheLastOnesAreListed) {
   std::vector<std::string> ended;
   for (int i = 0; i < 3; ++i) ended.push_back(Run(Job(i)));
   const std::string live = yard_.Launch(yard_.Shell("exec sleep 1000000"))->id;
-  // The first one ends once more.
+  // The first job runs and ends once more.
   ASSERT_EQ(Restart(ended[0]), absl::OkStatus());
   ASSERT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "0\n1\n2\n0\n"));
   ASSERT_TRUE(yard_.AwaitEnd(ended[0]).has_value());
@@ -122,7 +122,7 @@ TEST_F(EndedJobsTest, TheLastOnesAreListed) {
   EXPECT_THAT(listed({.live_only = true, .newest_ended = 2}), ElementsAre(live));
 }
 
-// The causes of a failure are told of what was seen when it ended.
+// The causes of a failure are those that were known when the job ended.
 TEST_F(EndedJobsTest, KeepTheirFailure) {
   const std::string job = Run(yard_.Shell("echo it broke >&2; exit 3"));
   ASSERT_TRUE(AwaitAllAside());

@@ -33,7 +33,7 @@ namespace {
 
 using ::testing::StartsWith;
 
-// A caller that keeps what it is sent, and takes no part beyond `room`.
+// A caller that stores the parts that it gets, and accepts no more than `room`.
 class FakeCaller : public bus::Responder {
  public:
   const bus::CallContext& context() const override { return context_; }
@@ -60,9 +60,9 @@ class FakeCaller : public bus::Responder {
   bool cancelled() const override { return false; }
   void OnCancel(std::function<void()> cancelled) override { cancel_ = std::move(cancelled); }
 
-  // Before anybody is told, on the thread of the call.
+  // Sets a function that runs on the thread of the call before the end is announced.
   void OnFinish(std::function<void()> on_finish) { on_finish_ = std::move(on_finish); }
-  // Waits for the end of the call, or until `condition` on what has come.
+  // Waits for the end of the call; the next functions wait for parts of it.
   std::optional<absl::Status> AwaitEnd() {
     Await([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return end_.has_value(); });
     runtime::MutexLock lock(mutex_);
@@ -165,7 +165,7 @@ class JobCallsTest : public ::testing::Test {
                     std::make_shared<bus::ReplyWriter<rpc::Launcher::WaitJob>>(caller_));
     });
   }
-  // The only job, with one task.
+  // Returns an attempt of the only job, which has one task.
   msg::AttemptT AttemptOf(std::size_t index) {
     return *yard_.List().at(0).tasks.at(0)->attempts.at(index);
   }
@@ -173,7 +173,7 @@ class JobCallsTest : public ::testing::Test {
     return absl::StrCat(yard_.state_directory(), "/jobs/", job, "/worker-0.", attempt,
                         "/stdout.times");
   }
-  // Instead of what the shim has noted.
+  // Adds a record to the index that replaces the shim's.
   void NoteGrowth(const std::string& path, std::int64_t time_us, std::uint64_t offset) {
     LogTimes(path).Note(time_us, offset);
   }
@@ -181,7 +181,7 @@ class JobCallsTest : public ::testing::Test {
     Logs(job, request);
     return caller_->AwaitEnd().value_or(absl::OkStatus()).code();
   }
-  // Three attempts that say so.
+  // Launches a job with three attempts, each of which writes its number.
   std::string LaunchThreeAttempts(const std::string& more = "") {
     auto spec = yard_.Shell(absl::StrCat("echo x >> $FOLDER/n; echo try $(wc -l < $FOLDER/n);",
                                          more, "[ $(wc -l < $FOLDER/n) -ge 3 ]"));
@@ -376,7 +376,7 @@ TEST_F(JobCallsTest, SinceATimeOnlyWhatWasWrittenThenOrLaterIsSent) {
   const std::int64_t started = AttemptOf(0).started_us;
   std::filesystem::remove(TimesPath(job, 1));
   NoteGrowth(TimesPath(job, 1), started, 0);
-  NoteGrowth(TimesPath(job, 1), started + 10, 6);  // In the middle of "two".
+  NoteGrowth(TimesPath(job, 1), started + 10, 6);  // The offset is in the middle of "two".
   NoteGrowth(TimesPath(job, 1), started + 20, 8);
   msg::LogsRequestT request;
   request.since_us = started + 15;
@@ -546,7 +546,8 @@ TEST_F(JobCallsTest, WaitSendsEachStateAndTheEndedJobLast) {
 TEST_F(JobCallsTest, TheEndIsStoredBeforeItIsTold) {
   yard_.Close();
   std::string job;
-  bool is_stored = false, was_stored = false;  // On the loop's thread; on this thread.
+  // The first is used on the loop's thread, the second on this thread.
+  bool is_stored = false, was_stored = false;
   ASSERT_TRUE(yard_
                   .Open([&](std::string_view point) {
                     if (point != "after save" || job.empty()) return;

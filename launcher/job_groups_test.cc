@@ -1,4 +1,4 @@
-// Jobs of several tasks, with real shims.
+// Tests jobs of several tasks, with real shims.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// Waits until the file $FOLDER/go is there.
+// Waits until the file $FOLDER/go exists.
 constexpr char kUntilGo[] = " while [ ! -e $FOLDER/go ]; do sleep 0.01; done; ";
 constexpr char kForEver[] = " exec sleep 1000";
 
@@ -51,7 +51,7 @@ class JobGroupsTest : public ::testing::Test {
     return job ? *job : msg::JobT();
   }
   msg::JobT RunToEnd(const msg::JobSpecT& spec) { return End(Launch(spec)); }
-  // Until all tasks run.
+  // Waits until all tasks run.
   msg::JobT AwaitAllRunning(const std::string& id) {
     auto job = yard_.Await(id, [](const msg::JobT& found) {
       for (const auto& task : found.tasks) {
@@ -216,7 +216,7 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
   const std::string id = Launch(spec);
   AwaitAllRunning(id);
   yard_.Close();
-  {  // Nearly all of it passes until the next launcher comes.
+  {  // Nearly all of the time limit passes before the next launcher starts.
     const auto store = JobStore::Open(yard_.state_directory() + "/launcher.db");
     ASSERT_EQ(store.status(), absl::OkStatus());
     auto rows = (*store)->Load();
@@ -234,7 +234,7 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
   EXPECT_EQ(TaskOf(job, "worker-1").attempts.size(), 1u);
 }
 
-// The wall clock is set by two hours between two launchers.
+// The wall clock is changed by two hours between two launchers.
 TEST_F(JobGroupsTest, ItsTimeIsNotThatOfTheClockOnTheWall) {
   const auto set_clock = [&](std::int64_t by_us) {
     yard_.Close();
@@ -254,7 +254,7 @@ TEST_F(JobGroupsTest, ItsTimeIsNotThatOfTheClockOnTheWall) {
   set_clock(7'200'000'000);
   ASSERT_EQ(yard_.Open(), absl::OkStatus());
   AwaitAllRunning(forward);
-  // By then a time that is over would be.
+  // By then a time limit that had passed would have ended the job.
   auto other = yard_.Shell("true");
   other.max_run_time_ms = 60'000;
   RunToEnd(other);
@@ -383,7 +383,7 @@ TEST_F(JobGroupsTest, MembersOfASetGoToOneTaskAtATime) {
   ASSERT_TRUE(waiting.has_value());
   EXPECT_EQ(waiting->state, TaskState::Pending);
   EXPECT_THAT(waiting->reason, AllOf(HasSubstr("gpu"), HasSubstr(first)));
-  yard_.Close();  // The next launcher knows who has what.
+  yard_.Close();  // The next launcher knows the grants.
   ASSERT_EQ(yard_.Open(), absl::OkStatus());
   EXPECT_THAT(yard_.Await(second, [](const msg::JobT&) { return true; })->reason, HasSubstr(first));
   Go();
@@ -433,7 +433,7 @@ TEST_F(JobGroupsTest, SharedMembersAreThoseOfAllTasksAndAmountsAreCounted) {
     ASSERT_EQ(yard_.Open(), absl::OkStatus());
   }
   EXPECT_TRUE(yard_.AwaitInFile(TaskOf(AwaitAllRunning(first), "worker-0").stdout_path, "0,1 0\n"));
-  // The slot of one task is free when that has ended, the set when the last one has.
+  // The slot of a task is released when that task has ended, the shared set when the last task has.
   ASSERT_EQ(yard_.Stop(first + "/worker-0", absl::Seconds(5)), absl::OkStatus());
   EXPECT_EQ(End(slots).state, TaskState::Exited);
   EXPECT_EQ(reason(gpu), absl::StrCat("waits for gpu: 2 of 2 are used by ", first));
@@ -463,7 +463,7 @@ TEST_F(JobGroupsTest, ItsTimeBeginsWhenItGetsWhatItAsksFor) {
   EXPECT_EQ(waited.state, TaskState::Exited) << waited.reason;
 }
 
-// All of it before the loop comes to what it has granted.
+// Everything happens before the loop runs the posted grants.
 TEST_F(JobGroupsTest, WhatWasGrantedBeforeAStopIsNotUsedAfterARestart) {
   yard_.Close();
   yard_.SetResources({*ParseResource("gpu=0")});

@@ -1,5 +1,5 @@
-// Readiness that a line of output tells (ready_pattern), whatever becomes of the launcher that
-// should have read the line. With real shims.
+// Tests readiness by a line of output (ready_pattern), whatever happens to the launcher that should
+// read the line. With real shims.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace {
 
 using msg::TaskState;
 
-// A server says that it is up and, once it may, more; it never ends. A worker starts when it is
-// ready.
+// A server writes one line at its start and more lines when it is allowed to; it never ends. A
+// worker starts when the server is ready.
 class JobReadyTest : public ::testing::Test {
  protected:
   JobReadyTest() { EXPECT_EQ(yard_.Open(), absl::OkStatus()); }
@@ -37,7 +37,7 @@ class JobReadyTest : public ::testing::Test {
     id_ = launched->id;
     ASSERT_TRUE(yard_.AwaitLine("up"));
   }
-  // The server goes on, until its log has this.
+  // Lets the server go on, and waits until its log contains this text.
   void GoUntil(const std::string& said) {
     ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok());
     ASSERT_TRUE(yard_.AwaitInFile(
@@ -69,7 +69,7 @@ TEST_F(JobReadyTest, ALineThatNoLauncherHasReadCountsWhateverFollows) {
   ExpectReady();
 }
 
-// The launcher hears of the first bytes, and then of all the rest at once: 4.8 MB.
+// The launcher is notified of the first bytes, and then of all the rest at once: 4.8 MB.
 TEST_F(JobReadyTest, ALineInABurstIsNotMissed) {
   Launch("seq 1000000 1199999; echo listening on 80; seq 1000000 1399999; echo the last");
   yard_.OnLoop([&] { GoUntil("the last"); });

@@ -55,7 +55,7 @@ class LogRecordTest : public ::testing::Test {
                                  .root = "l/",
                                  .knows_times = false});
   }
-  // Position by lane.
+  // Returns the positions by lane.
   std::map<std::uint64_t, std::uint64_t> EndsOf(const std::string& job) {
     msg::EndsRequestT request;
     request.prefix = TopicOf(job);
@@ -63,7 +63,7 @@ class LogRecordTest : public ::testing::Test {
     for (const auto& place : Ends(request).places) ends[place->lane] = place->position;
     return ends;
   }
-  // One page.
+  // Returns one page.
   std::vector<Event> SinceOf(const std::string& topic, std::uint64_t lane, std::uint64_t position) {
     msg::SinceRequestT request;
     request.places.push_back(std::make_unique<msg::PlaceT>());
@@ -97,11 +97,11 @@ class LogRecordTest : public ::testing::Test {
     EXPECT_TRUE(yard_.AwaitEnd(id).has_value());
     return id;
   }
-  // The path of a log in the launcher's folder of a job.
+  // Returns the path of a log in the job's folder.
   std::string PathOf(const std::string& job, const std::string& log = "worker-0.1.stdout") const {
     return absl::StrCat(yard_.state_directory(), "/jobs/", job, "/", log);
   }
-  // As a shim would have left it: a log in several files.
+  // Splits a log into several files like a shim.
   static void SplitLog(const std::string& path, const std::vector<std::string>& rotated,
                        const std::string& rest) {
     std::uint64_t begin = 0;
@@ -121,7 +121,8 @@ class LogRecordTest : public ::testing::Test {
     EXPECT_TRUE(job.ok() && yard_.AwaitEnd(job->id));
     return job.ok() ? job->id : "";
   }
-  // Everything announced of a job is contiguous, and the record has the same lines.
+  // Checks that the announced lines of a job are contiguous, and that the record has the same
+  // lines.
   void ExpectSameLinesAsAnnounced(const std::string& job) {
     std::map<std::uint64_t, std::uint64_t> ends;
     std::map<std::uint64_t, std::vector<std::string>> announced;
@@ -168,7 +169,7 @@ TEST_F(LogRecordTest, SeveralJobsAndAttemptsConform) {
 
 TEST_F(LogRecordTest, AnnouncesWithoutHolesWhatItHas) {
   ExpectSameLinesAsAnnounced(RunThreeAttempts());
-  // Each is announced before the next is written.
+  // Each line is announced before the next one is written.
   const std::string job = Launch(
       "for i in 1 2 3; do echo part $i; while [ ! -e $FOLDER/go$i ]; do sleep 0.01; done; done; "
       "printf rest");
@@ -245,7 +246,7 @@ TEST_F(LogRecordTest, WhatTheFeedHasLeftOutIsRecorded) {
       Launch(absl::StrCat("echo first;", kUntilGo, "seq 1000000 1999999; echo x > $FOLDER/done"));
   ASSERT_TRUE(yard_.AwaitLine("first"));
   yard_.OnLoop([&] {
-    // The launcher hears of it all at once.
+    // The launcher is notified of all output at once.
     ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok());
     ASSERT_TRUE(yard_.AwaitInFile(yard_.folder() + "/done", "x"));
   });
@@ -295,7 +296,7 @@ TEST_F(LogRecordTest, AFileThatIsGoneHasNoEvents) {
 }
 
 TEST_F(LogRecordTest, APageIsBoundedForShortAndLongLines) {
-  // Short lines: many small batches; long ones: few large batches.
+  // Short lines make many small batches, long lines few large ones.
   const std::string job = RunToEnd("yes | head -n 400000; head -c 3000000 /dev/zero >&2");
   for (const std::uint64_t lane : {2, 3}) {
     std::uint64_t bytes = 0;
@@ -346,7 +347,7 @@ TEST_F(LogRecordTest, WhatAKilledShimHasWrittenIsRecorded) {
 
 TEST_F(LogRecordTest, EndsTellsTheNewestHundredAttempts) {
   const std::string job = RunToEnd("echo x");
-  // A hundred restarts would take long: a store of an earlier launcher has them.
+  // A hundred restarts would take too long, so they are written into the store.
   yard_.Close();
   {
     auto store = JobStore::Open(yard_.state_directory() + "/launcher.db");

@@ -1,4 +1,5 @@
-// Another user of this machine at the sockets of a task. Needs root, to become somebody else.
+// Tests that another user of this machine is refused at the sockets of a task. Needs root to become
+// another user.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -22,7 +23,7 @@ TEST_F(OtherUserTest, ATaskThatHeReachesHangsUp) {
   }
   EXPECT_EQ(bus::AsOtherUser("stay-for-packets", spec_.control_socket), "hung up\n");
   EXPECT_EQ(bus::AsOtherUser("stay", spec_.task_socket), "hung up\n");
-  // We are let in.
+  // Our own user is accepted.
   const auto control = ConnectTo(spec_.control_socket, SOCK_SEQPACKET);
   Send(control, {.kind = ShimRequest::Kind::kState});
   EXPECT_TRUE(Receive(control).has_value());

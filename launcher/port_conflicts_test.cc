@@ -1,4 +1,4 @@
-// The ports of jobs that end, are started again, and meet each other, with real shims.
+// Tests the ports of jobs that end, restart and compete for ports, with real shims.
 
 #include <errno.h>
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ using ::testing::UnorderedElementsAreArray;
 
 constexpr char kForEver[] = "exec sleep 1000";
 
-// Whether the launcher holds it: a bare bind() is refused.
+// Returns whether the launcher holds the port: a plain bind() fails.
 bool IsHeld(int port) {
   const runtime::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name = {};
@@ -46,7 +46,7 @@ bool IsHeld(int port) {
          errno == EADDRINUSE;
 }
 
-// One task and MASTER_PORT: each job has both ports that there are.
+// Each job has one task and MASTER_PORT, and so needs both existing ports.
 class PortConflictsTest : public ::testing::Test {
  protected:
   PortConflictsTest() {
@@ -59,7 +59,7 @@ class PortConflictsTest : public ::testing::Test {
     AddGroup(&spec, "worker");
     return spec;
   }
-  // Once the ports of the one before are free.
+  // Launches a job once the ports of the previous one are free.
   std::string Launch(const std::string& script) {
     std::string id;
     EXPECT_TRUE(yard_.AwaitTrue([&] {
@@ -138,7 +138,7 @@ TEST_F(PortConflictsTest, ARefusedRestartLeavesNoPortTaken) {
   EXPECT_TRUE(IsHeld(21200));
 }
 
-// As after the end of the older one that could not be stored.
+// As if the end of the older job could not be stored.
 TEST_F(PortConflictsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHasThem) {
   const std::string younger = Launch(kForEver);
   ASSERT_TRUE(yard_.AwaitRunning(younger));
@@ -164,7 +164,8 @@ TEST_F(PortConflictsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHa
 TEST(JobsPortsTest, AThousandJobsHaveTwoPortsEachAndNoneIsThereTwice) {
   runtime::RaiseFileLimit();
   TestingTable yard;
-  yard.SetResources({*ParseResource("slots=1")});  // One job runs, and all have their ports.
+  // Only one job runs at a time, but all have their ports.
+  yard.SetResources({*ParseResource("slots=1")});
   ASSERT_EQ(yard.Open(), absl::OkStatus());
   msg::JobSpecT spec = yard.Shell(kForEver);
   auto wish = std::make_unique<msg::ResourceRequestT>();

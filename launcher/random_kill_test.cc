@@ -1,6 +1,6 @@
-// A launcher that is killed at a random instant, again and again, while it starts, restarts, stops
-// and ends jobs. Nothing of their tasks is lost or done twice. The test runs itself as the launcher
-// that is killed. $KILLS: how often (1000); $KILL_SEED: to see a run again.
+// Repeatedly kills a launcher at a random instant, while it starts, restarts, stops and ends jobs,
+// and checks that nothing of their tasks is lost or done twice. The test runs itself as the
+// launcher that is killed. $KILLS is the number of kills (1000); $KILL_SEED repeats a run.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -43,11 +43,12 @@ namespace {
 constexpr int kKillsAYard = 100;
 constexpr std::size_t kLiveJobs = 4;
 constexpr int kLines = 20;
-// A launcher lives no longer than this, half of them only to one of its first so many points.
+// A launcher lives no longer than this; half of the launchers only up to one of their first
+// kMaxPoints points.
 constexpr int kMaxLifeUs = 150'000;
 constexpr int kMaxPoints = 60;
 
-// ---- The jobs. Each attempt takes a file that nobody had before, and its task's lock.
+// ---- The jobs. Each attempt creates a file that must not exist, and takes its task's lock.
 
 constexpr char kPrelude[] = R"sh(
 set -C
@@ -144,7 +145,7 @@ void KillOurselvesIn(int microseconds) {
   }
 }
 
-// Does one step of what the launcher's callers do.
+// Makes one random request like the launcher's clients.
 void Drive(TestingTable& yard) {
   auto jobs = yard.List();
   std::size_t live = 0;
@@ -163,7 +164,7 @@ void Drive(TestingTable& yard) {
   }
 }
 
-// The last one that was launched may be one whose caller was not told.
+// Repeats the last Launch, whose caller may not have got the reply.
 void LaunchLastAgain(TestingTable& yard) {
   const std::size_t count = yard.List().size();
   if (count == 0) return;
@@ -183,7 +184,7 @@ void RunLauncher(const std::string& folder) {
   KillOurselvesIn(1 + (at_point ? 4 * kMaxLifeUs : below(kMaxLifeUs)));
   const auto opened = yard.Open([&](std::string_view point) {
     if (--left >= 0) return;
-    // (There is no other writer.)
+    // (No other process writes to the file.)
     FILE* const file = fopen((folder + "/points").c_str(), "ae");
     if (file != nullptr) {
       fprintf(file, "%.*s\n", static_cast<int>(point.size()), point.data());
@@ -228,7 +229,7 @@ void RunLauncherUntilKilled(const std::string& folder, std::uint64_t seed) {
   ASSERT_EQ(status->signal, SIGKILL) << status->ToString();
 }
 
-// The first `count` lines that an attempt writes.
+// Returns the first `count` lines that an attempt writes.
 std::string Lines(const std::string& me, std::size_t count, const std::string& tail) {
   std::string text;
   for (std::size_t i = 1; i <= count; ++i) absl::StrAppend(&text, me, " says ", i, tail, "\n");
@@ -250,10 +251,10 @@ void ExpectOutput(const std::string& path, const std::string& me, bool is_stdout
   EXPECT_EQ(text, Lines(me, saying == Saying::kAll ? kLines : count, tail)) << path;
 }
 
-// How each attempt of a task has to end.
+// The expected end of each attempt of a task.
 struct Expected {
   int exit_code = 0;
-  bool was_cut = false;  // Ended for another task, whenever that was.
+  bool was_cut = false;  // Stopped because of another task, at any time.
 };
 
 std::vector<Expected> ExpectedOf(MakeSpec kind, std::uint32_t rank) {
@@ -297,7 +298,7 @@ int CheckJob(TestingTable& yard, const msg::JobT& job) {
   return attempts;
 }
 
-// The rows know where each attempt's output ends.
+// Checks that the rows contain the end of each attempt's output.
 void CheckEnds(TestingTable& yard) {
   yard.OnLoop([&] {
     for (const JobRow* row : yard.table()->Rows()) {
@@ -344,7 +345,7 @@ void KillRepeatedly(int kills, std::uint64_t seed, Tally* tally) {
     for (const msg::JobT& job : yard.List()) {
       if (HasEnded(job.state)) continue;
       live = true;
-      // (Before it says anything it cannot be stopped in order.)
+      // (Before its first output the task cannot be stopped gracefully.)
       if (KindOf(NumberOf(job)) == Stopped && !job.stop_requested &&
           !ReadWhole(job.tasks[0]->stdout_path).empty()) {
         EXPECT_TRUE(yard.Stop(job.id, absl::ZeroDuration()).ok());

@@ -30,7 +30,8 @@
 namespace launcher {
 namespace {
 
-// Takes its lock as runtime::LockFile does, notes its arguments, and waits to be stopped.
+// A fake service: takes its lock like runtime::LockFile, records its arguments, and waits to be
+// stopped.
 constexpr char kService[] = R"(#!/usr/bin/python3
 import fcntl, os, signal, struct, sys
 run = '%s'
@@ -128,7 +129,7 @@ class ServiceKeeperTest : public ::testing::Test {
   pid_t Holder(const std::string& service) {
     return runtime::LockHolder(folder_ + "/run/" + service + ".lock").value_or(0);
   }
-  // Waits until the service holds its lock as another process than `before`.
+  // Waits until a process other than `before` holds the service's lock.
   pid_t AwaitHolder(const std::string& service, pid_t before = 0) {
     pid_t holder = 0;
     EXPECT_TRUE(Await([&] {
@@ -137,7 +138,7 @@ class ServiceKeeperTest : public ::testing::Test {
     })) << service;
     return holder;
   }
-  // As another supervisor does.
+  // Starts a service like another supervisor.
   pid_t StartByHand(const std::string& service) {
     runtime::Subprocess::Options options;
     options.program = folder_ + "/bin/" + service;
@@ -171,7 +172,7 @@ class ServiceKeeperTest : public ::testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<pid_t> pids_;
-  std::vector<std::string> restarted_;  // As on_restart has told.
+  std::vector<std::string> restarted_;  // The services that on_restart has reported.
   std::vector<runtime::Subprocess> by_hand_;
 };
 
@@ -212,7 +213,7 @@ TEST_F(ServiceKeeperTest, StartsAKilledOneAgain) {
 struct StoppedTime {
   runtime::FakeClock clock;
 };
-// No delay ends by itself.
+// A keeper whose clock stands still, so that no delay ends by itself.
 class StoppedKeeperTest : private StoppedTime, public ServiceKeeperTest {
  protected:
   StoppedKeeperTest() : ServiceKeeperTest(&clock) {}
@@ -224,7 +225,7 @@ TEST_F(StoppedKeeperTest, AFileThatIsWrittenAgainEndsTheDelay) {
   ASSERT_TRUE(runtime::WriteFileAtomically(program, "#!/bin/sh\nexit 1\n", 0700).ok());
   WriteWanted();
   Open();
-  // The first try, and the one at once after it; the next has a delay.
+  // The first try and the immediate second one have failed; the next one has a delay.
   ASSERT_TRUE(Await([&] {
     auto web = Services()["web"];
     return web.restarts == 2 && web.state == msg::TaskState::Exited;

@@ -1,4 +1,4 @@
-// GPUs that the launchers of two yards share by locks, with real shims and kills.
+// Tests GPUs that the launchers of two yards share by locks, with real shims and kills.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Waits until the file $FOLDER/go is there.
+// Waits until the file $FOLDER/go exists.
 constexpr char kUntilGo[] = "while [ ! -e $FOLDER/go ]; do sleep 0.01; done";
 
 class SharedGpusTest : public ::testing::Test {
@@ -63,7 +63,7 @@ class SharedGpusTest : public ::testing::Test {
   static void Go(TestingTable& yard) {
     EXPECT_EQ(runtime::WriteFileAtomically(yard.folder() + "/go", "", 0600), absl::OkStatus());
   }
-  // True if nobody has the GPU now.
+  // Returns true if no launcher or process holds the GPU.
   bool IsFree(const std::string& gpu) const {
     if (!third_->Claim("gpu", gpu, "j-third")) return false;
     third_->Release("gpu", gpu);
@@ -105,7 +105,7 @@ TEST_F(SharedGpusTest, WhatOneYardHasTheOtherWaitsFor) {
 }
 
 TEST_F(SharedGpusTest, AGpuIsHeldWithoutALauncherUntilTheTreeHasEnded) {
-  // Its child closes what it was given, and is a process of the tree all the same.
+  // The child closes the inherited lock, but still belongs to the process tree.
   const std::string script =
       "bash -c 'exec 256>&-; echo $$ >$FOLDER/child; exec sleep 1000' & echo $$ >$FOLDER/main; "
       "wait";
@@ -123,7 +123,7 @@ TEST_F(SharedGpusTest, AGpuIsHeldWithoutALauncherUntilTheTreeHasEnded) {
                          })
                   .has_value());
   kill(PidIn(main), SIGKILL);
-  // Its shim kills the rest of the tree, and nobody has to tell it so.
+  // Its shim kills the rest of the tree without a launcher.
   const auto ended = bob_.AwaitEnd(waiting);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->state, TaskState::Exited);
@@ -144,7 +144,7 @@ TEST_F(SharedGpusTest, AKilledShimFreesNothingThatAProcessStillHas) {
   alice_.Close();
   ASSERT_EQ(kill(shim, SIGKILL), 0);
   ASSERT_TRUE(bob_.AwaitTrue([&] { return ShimOf(alice_.state_directory(), *running) == 0; }));
-  // (In a process namespace all die with the shim.)
+  // (In a pid namespace all processes die with the shim.)
   if (IsFree("0")) {
     EXPECT_TRUE(bob_.AwaitTrue([&] { return kill(PidIn(child), 0) != 0; }));
   }
@@ -166,7 +166,7 @@ TEST_F(SharedGpusTest, TheNextLauncherKeepsItForTheNextAttempt) {
   ASSERT_TRUE(taken_up.has_value());
   EXPECT_FALSE(IsFree("0"));
   ASSERT_EQ(kill(taken_up->tasks[0]->attempts.back()->pid, SIGKILL), 0);
-  // Between the two attempts, too.
+  // The GPU is also held between the two attempts.
   bool was_free = false;
   EXPECT_TRUE(alice_
                   .Await(job,
@@ -189,7 +189,8 @@ TEST_F(SharedGpusTest, AnAttemptDoesNotStartWithAGpuThatSomebodyElseGotMeanwhile
   const auto running = alice_.AwaitRunning(job);
   ASSERT_TRUE(running.has_value());
   alice_.Close();
-  // The attempt ends without a launcher, and another one is quicker than the next.
+  // The attempt ends without a launcher, and another yard claims the GPU before the next launcher
+  // starts.
   ASSERT_EQ(kill(running->tasks[0]->attempts.back()->pid, SIGKILL), 0);
   ASSERT_TRUE(bob_.AwaitTrue([&] { return third_->Claim("gpu", "0", "j-third"); }));
   ASSERT_EQ(alice_.Open(), absl::OkStatus());

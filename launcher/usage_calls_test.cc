@@ -1,4 +1,4 @@
-// Usage of nodes in the answer for all tasks; calls are tested by tests/pool_jobs_test.py.
+// Tests the usage of nodes in the reply for all tasks; tests/pool_jobs_test.py tests the calls.
 
 #include "launcher/usage_calls.h"
 
