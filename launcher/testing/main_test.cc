@@ -17,7 +17,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
 
-// How a process ends whose tests have started others (main_test_program.cc).
+// Tests how a process ends whose tests have started others (main_test_program.cc).
 
 namespace launcher::testing {
 namespace {
@@ -42,7 +42,7 @@ class MainTest : public ::testing::Test {
     ASSERT_TRUE(process.ok()) << process.status();
     process_.emplace(*std::move(process));
   }
-  // Reads its output up to these words, or to its end.
+  // Reads the program's output up to these words, or to its end.
   bool ReadUntil(const std::string& words) {
     char chunk[4096];
     pollfd ready = {output_.get(), POLLIN, 0};

@@ -37,7 +37,7 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kSoon = absl::Milliseconds(50);
 constexpr absl::Duration kLong = absl::Seconds(100);
-// Time limits in one of which a task has returned, on a machine however slow.
+// Increasing time limits, within one of which a task returns even on a slow machine.
 constexpr absl::Duration kLimits[] = {absl::Milliseconds(300), absl::Seconds(1), absl::Seconds(5),
                                       absl::Seconds(60)};
 
@@ -59,7 +59,8 @@ ClusterSpec Cluster(bool has_chief, int workers) {
   for (;;) pause();
 }
 
-// A process that is no child of ours, seen by its number: gone, or gone in time.
+// Waits for the end of a process that is not our child, by its pid; returns false after the
+// time-out.
 bool IsGone(pid_t pid, absl::Duration timeout = kLong) {
   const runtime::UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!fd.valid()) return true;
@@ -67,7 +68,7 @@ bool IsGone(pid_t pid, absl::Duration timeout = kLong) {
   return poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(timeout))) == 1;
 }
 
-// In a child: a program of its own, with its output.
+// In a child: starts a program that inherits its output.
 pid_t StartSleep(bool new_session, const std::vector<std::string>& environment = {}) {
   auto process = runtime::Subprocess::Start(
       {.argv = {"/bin/sleep", "1000"},
@@ -126,7 +127,7 @@ TEST(MultiProcessRestartTest, GivesUpAfterSoManyRestarts) {
 void Nothing() {}
 const Function kNothing("Nothing", Nothing);
 
-// The original restarts it with the function of the others.
+// The original restarts the task with the function of the other tasks.
 TEST(MultiProcessRestartTest, KeepsWhatIsDifferentForATask) {
   RunOptions options = Captured();
   options.auto_restart = true;
@@ -178,7 +179,7 @@ TEST(MultiProcessRestartTest, RestartsATaskThatWasTerminated) {
   EXPECT_TRUE(runner.Join().ok());
 }
 
-// Fails once; from then on it says that it is there, and stays.
+// Fails once; later attempts report that they run, and hang.
 absl::Status FailThenHang(const SharedCounter& tries) {
   const auto number = tries.Add();
   if (!number.ok()) return number.status();
@@ -245,7 +246,8 @@ std::string CloseEverything() {
 }
 const Function kCloseEverything("CloseEverything", CloseEverything);
 
-// A daemon's own habit; the original's child would lose its queue the same way.
+// Daemons often close all descriptors; a child of the original would lose its queue in the same
+// way.
 TEST(MultiProcessRestartTest, SaysThatAResultIsLost) {
   const Outcome outcome = RunProcesses(kCloseEverything, Cluster(false, 1), Captured());
   EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
@@ -294,7 +296,8 @@ TEST(MultiProcessChiefTest, GivesTheOthersTimeToEndByThemselves) {
 TEST(MultiProcessChiefTest, LetsTheOthersGoOnIfAsked) {
   RunOptions options = Captured();
   options.dependence_on_chief = false;
-  options.chief_courtesy = absl::ZeroDuration();  // Else they would be killed together with it.
+  // Otherwise they would be killed together with the chief.
+  options.chief_courtesy = absl::ZeroDuration();
   const auto others = SharedCounter::Make();
   const auto end = SharedEvent::Make();
   MultiProcessRunner runner(kChiefLeads.With(others, 1, end, false), Cluster(true, 1), options);
@@ -391,7 +394,7 @@ absl::Status NoteAndStop(const SharedQueue<int>& pids) {
 }
 const Function kNoteAndStop("NoteAndStop", NoteAndStop);
 
-// The original waits for it for ever, with its lock held.
+// The original waits for the task for ever, with its lock held.
 TEST(MultiProcessTerminateTest, EndsATaskThatDoesNotListen) {
   RunOptions options = Captured();
   options.terminate_wait = kSoon;
@@ -478,7 +481,7 @@ void LeaveAChild(bool daemon, bool killed, const SharedQueue<int>& pids, const S
   static auto* const runner =  // (For the leak checker.)
       new MultiProcessRunner(kSayAndWait.With(pids, said, end), Cluster(false, 1), options);
   ASSERT_TRUE(runner->Start().ok());
-  // The child's own word, so that it is past its start.
+  // Waits for the child's message, so that it has finished its start.
   ASSERT_TRUE(said.Wait().ok());
   if (killed) kill(getpid(), SIGKILL);
 }
@@ -565,7 +568,7 @@ constexpr int kLines = 2000;
 void PrintManyLines() {
   const std::string text(100, static_cast<char>('a' + TaskOfThisProcess()->index));
   for (int i = 0; i < kLines; ++i) {
-    // In pieces, and on both streams.
+    // Written in pieces, on both streams.
     FILE* file = i % 2 == 0 ? stdout : stderr;
     setvbuf(file, nullptr, _IONBF, 0);
     fputs(text.substr(0, 50).c_str(), file);
@@ -574,8 +577,8 @@ void PrintManyLines() {
 }
 const Function kPrintManyLines("PrintManyLines", PrintManyLines);
 
-// In the original the lines of other tasks can cut a line, and both streams of a task can cut each
-// other's lines.
+// In the original a line can be interrupted by lines of other tasks, and the two streams of a task
+// can interrupt each other.
 TEST(MultiProcessOutputTest, NeverMixesLines) {
   const Outcome outcome = RunProcesses(kPrintManyLines, Cluster(false, 3), Captured());
   ASSERT_TRUE(outcome.ok()) << outcome.status;

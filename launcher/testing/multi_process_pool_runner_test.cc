@@ -94,7 +94,7 @@ TEST(MultiProcessPoolRunnerTest, InitializesEachProcessOnce) {
   EXPECT_EQ(value, 0);
 }
 
-// Started by its first run, wherever that is.
+// A pool that its first run starts, in whichever test that is.
 MultiProcessPoolRunner& GlobalPool() {
   static MultiProcessPoolRunner pool(Cluster(false, 2));
   return pool;
@@ -179,7 +179,7 @@ TEST(MultiProcessPoolRunnerTest, GivesUpOnAProcessThatHangs) {
   PoolOptions options;
   options.run.return_output = true;
   Outcome outcome;
-  // On a slow machine it does not hang yet when the time is over.
+  // On a slow machine the task may not have started to hang when the shorter limits pass.
   for (const int seconds : {1, 5, 60}) {
     options.task_timeout = absl::Seconds(seconds) / 5;
     MultiProcessPoolRunner pool(Cluster(false, 2), std::nullopt, options);
@@ -211,7 +211,7 @@ TEST(MultiProcessPoolRunnerTest, RefusesWhatIsNoCall) {
   EXPECT_EQ(pool.Run(Call{"nobody", ""}).error, RunError::kWrongCall);
 }
 
-// A test's process that ends with its pool: in any way.
+// Runs in a test's process that ends, normally or by abort(), with a pool.
 void LeaveAPool(const SharedQueue<int>& pids, bool aborts) {
   auto* pool = new MultiProcessPoolRunner(Cluster(false, 1));
   static MultiProcessPoolRunner* kept = pool;

@@ -22,8 +22,8 @@
 #include "launcher/testing/child.h"
 #include "runtime/sanitizer.h"
 
-// First the claims of TensorFlow's own tests of its runner, in their order, then further ones. No
-// test sleeps: children say where they are, and wait for what the test tells them.
+// First the cases of TensorFlow's own tests of its runner, in their order, then further ones. No
+// test sleeps: children report their progress, and wait for signals of the test.
 
 namespace launcher::testing {
 namespace {
@@ -40,13 +40,15 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 #if defined(RUNTIME_ADDRESS_SANITIZER) || defined(RUNTIME_THREAD_SANITIZER)
-constexpr bool kSanitized = true;  // Its handler makes an exit code of a segmentation fault.
+// The sanitizer's handler turns a segmentation fault into an exit code.
+constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
 
-constexpr absl::Duration kSoon = absl::Milliseconds(50);  // For what shall not wait any longer.
-constexpr absl::Duration kLong = absl::Seconds(100);      // For what shall not be waited for.
+// For waits that are expected to time out.
+constexpr absl::Duration kSoon = absl::Milliseconds(50);
+constexpr absl::Duration kLong = absl::Seconds(100);  // For waits that must not time out.
 
 RunOptions Captured() {
   RunOptions options;
@@ -178,7 +180,8 @@ TEST(MultiProcessRunnerTest, SaysWhatHasStarted) {
                                               " runs worker-0, TF_CONFIG={\"cluster\": {"))));
 }
 
-// Prints, and goes on when it may. `reached` counts the tasks that have printed "iteration 0".
+// Prints a line, waits for `go_on`, and continues. `reached` counts the tasks that have printed
+// "iteration 0".
 void Iterate(const SharedCounter& reached, const SharedEvent& go_on) {
   printf("%s, iteration 0\n", Self().c_str());
   fflush(stdout);
@@ -232,7 +235,7 @@ void Stream() {
     std::cout << "(print) " << Self() << ", i: " << i << std::endl;
   }
 }
-// The tasks wait for each other, so that the end of the chief is not that of the others.
+// The tasks wait for each other, so that the end of the chief does not end the others early.
 void StreamTogether(const SharedCounter& done, int tasks) {
   Stream();
   ASSERT_TRUE(done.Add().ok());
@@ -260,7 +263,8 @@ TEST(MultiProcessRunnerTest, StreamsEveryLineOfEveryTask) {
   EXPECT_THAT(outcome.result.lines, Not(Contains(HasSubstr("worker-3"))));
 }
 
-// The task in the test's own process ends once another task has come; the others wait for the test.
+// The task in the test's own process ends once another task has started; the others wait for the
+// test.
 absl::Status InProcess(const SharedCounter& others, const SharedEvent& go_on) {
   if (!TaskOfThisProcess()) {
     if (auto came = others.WaitFor(1); !came.ok()) return came.status();
@@ -283,7 +287,7 @@ TEST(MultiProcessRunnerTest, RunsOneTaskInThisProcess) {
               HasSubstr("\"task\": {\"type\": \"chief\", \"index\": 0}"));
   unsetenv("TF_CONFIG");
   EXPECT_FALSE(runner.GetProcessId("chief", 0).has_value());
-  // Its end is not the end of the others.
+  // Its end does not end the others.
   ASSERT_TRUE(others.WaitFor(2).ok());
   ASSERT_TRUE(runner.StartSingleProcess("evaluator", 1).ok());
   ASSERT_TRUE(others.WaitFor(3).ok());
@@ -304,7 +308,7 @@ TEST(MultiProcessRunnerTest, MayHaveNoOtherProcess) {
   EXPECT_THAT(outcome.result.returns, IsEmpty());
 }
 
-// Several threads use a runner: one waits for what the others do.
+// Several threads use a runner: one joins it while the others use it.
 TEST(MultiProcessRunnerTest, IsUsedWhileSomebodyJoinsIt) {
   const auto reached = SharedCounter::Make();
   const auto go_on = SharedEvent::Make();
@@ -418,7 +422,7 @@ TEST(MultiProcessRunnerTest, GivesAnErrorRatherThanTheTimeout) {
   EXPECT_THAT(*outcome.result.Values<std::string>(), ElementsAre("the third one returned"));
 }
 
-// The chief or else worker 0 dies; others go on for ever.
+// The chief (or worker 0) dies; the other tasks run for ever.
 void SegmentationFault() {
   if (TaskOfThisProcess()->type != "chief" && TaskOfThisProcess()->index != 0) Hang();
   if (TaskOfThisProcess()->type == "worker" && getenv("ONLY_CHIEF") != nullptr) Hang();
@@ -618,7 +622,7 @@ TEST(MultiProcessRunnerTest, TakesAFailedAssertionForAnError) {
 void PrintOnce() { puts("only once"); }
 const Function kPrintOnce("PrintOnce", PrintOnce);
 
-// Runs a task, with or without a copy of its lines.
+// Runs a task whose lines are streamed, returned, both or neither. Returns the lines in the result.
 std::optional<std::vector<std::string>> RunWithin(bool stream, bool keep) {
   RunOptions options;
   options.stream_output = stream;

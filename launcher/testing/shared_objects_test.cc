@@ -26,7 +26,7 @@ ClusterSpec Workers(int count) { return CreateClusterSpec(false, count).value();
 
 int Index() { return TaskOfThisProcess()->index; }
 
-// ---- In one process
+// ---- Objects in one process
 
 TEST(SharedObjectsTest, WorkInTheProcessThatHasMadeThem) {
   const auto event = SharedEvent::Make();
@@ -66,7 +66,7 @@ TEST(SharedObjectsTest, EndWithTheLastCopyOfTheirMaker) {
   EXPECT_EQ(other.Set().code(), absl::StatusCode::kNotFound);
 }
 
-// ---- In several
+// ---- Objects in several processes
 
 std::vector<int> TakeAll(const SharedQueue<int>& queue, const SharedCounter& taken, int all) {
   std::vector<int> mine;
@@ -98,7 +98,7 @@ TEST(SharedObjectsTest, AQueueGivesEachItemOnce) {
   EXPECT_EQ(std::set<int>(all.begin(), all.end()).size(), kItems);
 }
 
-// Not atomic but for the lock.
+// The addition is atomic only because of the lock.
 void AddSlowly(const SharedLock& lock, const SharedKeyValue& values, int times) {
   for (int i = 0; i < times; ++i) {
     ASSERT_TRUE(lock.Acquire().ok());

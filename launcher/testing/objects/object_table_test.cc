@@ -25,7 +25,7 @@ class ObjectTableTest : public ::testing::Test {
     const auto answers = table_.Handle(0, ++ticket_, request, now_);
     return static_cast<std::uint64_t>(answers.at(0).reply.number);
   }
-  // The tickets of the requests that are answered; the ticket of this request is given as 0.
+  // Makes a request. Returns the tickets of the answered requests, with 0 for this request.
   std::vector<ObjectTable::Ticket> Ask(std::uint64_t client, std::uint64_t object,
                                        Operation operation, absl::Duration timeout = {},
                                        std::int64_t number = 0, const std::string& text = {}) {

@@ -34,7 +34,7 @@ TEST(LinePrefixerTest, GivesTheSameLinesWhateverThePieces) {
   }
 }
 
-// As Python reads a text file: "universal newlines".
+// Like Python's "universal newlines" for text files.
 TEST(LinePrefixerTest, ACarriageReturnEndsALineToo) {
   const std::string bytes = "one\r\ntwo\rthree\n\r\r\nfour\r";
   std::string lines;

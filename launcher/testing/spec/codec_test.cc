@@ -67,7 +67,7 @@ TEST(CodecTest, TakesNoBytesThatAreNotExactlyAValue) {
     EXPECT_FALSE(Decode<std::vector<std::string>>(bytes.substr(0, size)).has_value()) << size;
   }
   EXPECT_FALSE(Decode<std::vector<std::string>>(bytes + "x").has_value());
-  // A size that nothing can have.
+  // An impossible size.
   EXPECT_FALSE(Decode<std::string>(std::string(8, '\xff')).has_value());
 }
 
