@@ -16,8 +16,8 @@ namespace launcher {
 struct WantedServices {
   std::string logdir;
   std::string trainer;      // Path of the trainer's program; empty for the default one.
-  std::uint64_t slots = 0;  // For trials; 0: as many as the trainer chooses.
-  // Flags of a service, without their dashes.
+  std::uint64_t slots = 0;  // For trials; 0 leaves the choice to the trainer.
+  // Flags by service, without their dashes.
   std::map<std::string, std::vector<std::string>> flags = {};
 };
 
