@@ -54,8 +54,8 @@ class TaskRun {
         locks_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};
 
-    // The program runs: it has just started, or was found running. The row gets its pid, which may
-    // differ from the stored one.
+    // The program runs: it has just started, or was found running. `is_new` is true if the row did
+    // not have its pid yet.
     std::function<void(TaskRun*, bool is_new)> on_running = {};
     std::function<void(TaskRun*)> on_ready = {};
     std::function<void(TaskRun*)> on_output = {};
