@@ -13,8 +13,8 @@
 namespace trainer {
 namespace {
 
-// A caller that wants no rows asks for those behind the greatest number there is; one more has to
-// fit.
+// Start row of a caller that wants no rows: greater than any row number, yet small enough that
+// adding 1 does not overflow.
 constexpr std::uint64_t kLastRow = std::uint64_t{1} << 62;
 
 class FollowCall : public std::enable_shared_from_this<FollowCall> {
@@ -45,8 +45,10 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
  private:
   static constexpr std::size_t kMaxFreshBytes = 256 << 10;
 
-  // Keeps a row that comes, which then need not be read from the store, where it would have to be
-  // put in its place first; but only while nothing is missing before it, and it is sent soon.
+  // Keeps a new row in memory, which saves reading it from the store, where it would first have to
+  // be inserted. Keeps rows only while no earlier row is missing and their bytes are under the
+  // limit.
+  // limit.
   void Note(const ResultRow& row) {
     if (!has_all_before_ || row.row < NextRow()) return;
     has_all_before_ = row.row == NextRow() && fresh_bytes_ < kMaxFreshBytes;
@@ -56,7 +58,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   }
   std::int64_t NextRow() const { return row_ + static_cast<std::int64_t>(fresh_.size()) + 1; }
 
-  // Those behind the last one that was sent.
+  // Returns the rows after the last one that was sent.
   absl::StatusOr<std::vector<ResultRow>> TakeRows() {
     fresh_bytes_ = 0;
     std::vector<ResultRow> fresh = std::exchange(fresh_, {});
@@ -66,7 +68,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
     return rows;
   }
 
-  // Many reports of one turn of the loop go in one part.
+  // Sends at most one part in each turn of the loop, with all reports of that turn.
   void ScheduleSend() {
     if (std::exchange(scheduled_, true)) return;
     loop_->Post([self = shared_from_this()] {
@@ -89,7 +91,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
     }
   }
 
-  // False if it cannot go on for now.
+  // Returns false if sending cannot continue for now.
   bool SendPart(const msg::TrialT& trial, const std::vector<ResultRow>& rows) {
     const absl::Status sent = writer_->SendPart(Part(trial, rows));
     if (sent.ok()) {
@@ -120,7 +122,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   static msg::FollowTrialReplyT Part(const msg::TrialT& trial, const std::vector<ResultRow>& rows) {
     msg::FollowTrialReplyT part;
     part.trial = std::make_unique<msg::TrialT>(trial);
-    // The rows say it already.
+    // The rows carry the metrics already.
     if (!rows.empty()) part.trial->last_metrics.clear();
     for (const ResultRow& row : rows) {
       part.rows.push_back(std::make_unique<msg::ResultRowT>(RowMessage(row)));
@@ -144,11 +146,11 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   const std::string trial_;
   const bool follow_;
   const std::shared_ptr<bus::ReplyStream<msg::FollowTrialReplyT>> writer_;
-  std::int64_t row_;                      // The last one that was sent.
-  bool has_all_before_ = false;           // fresh_ is what the store has behind row_.
-  std::vector<ResultRow> fresh_;          // Not sent yet.
-  std::size_t fresh_bytes_ = 0;           // Bytes of their metrics.
-  std::optional<msg::TrialState> state_;  // As last sent, as the one below.
+  std::int64_t row_;                      // Number of the last row that was sent.
+  bool has_all_before_ = false;           // True if fresh_ holds all rows after row_.
+  std::vector<ResultRow> fresh_;          // Rows not sent yet.
+  std::size_t fresh_bytes_ = 0;           // Bytes of the metrics in fresh_.
+  std::optional<msg::TrialState> state_;  // State in the last part sent; reason_ likewise.
   std::string reason_;
   Trials::ObserverId observer_ = 0;
   bool scheduled_ = false, blocked_ = false, left_ = false;

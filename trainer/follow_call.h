@@ -12,10 +12,11 @@
 
 namespace trainer {
 
-// Streams a trial's reports after `from_row`: what is stored, then what comes, each row once and in
-// order, in bounded parts, until the trial has ended (or, without `follow`, the stored rows have).
-// The final reply has the trial. A change of its state, or of its reason, is a part without rows.
-// Starts on the loop's thread and keeps itself alive until it is finished or cancelled.
+// Streams a trial's reports after `from_row`: first the stored rows, then new ones, each row once
+// and in order, in parts of bounded size. The call finishes when the trial has ended or, without
+// `follow`, when the stored rows are sent. The final reply carries the trial; a change of its state
+// or reason is sent as a part without rows. Call it on the loop's thread; the call keeps itself
+// alive until it is finished or cancelled.
 void StartFollowCall(Trials* trials, runtime::EventLoop* loop, const std::string& trial,
                      std::uint64_t from_row, bool follow,
                      std::shared_ptr<bus::ReplyStream<msg::FollowTrialReplyT>> writer);

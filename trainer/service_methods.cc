@@ -146,13 +146,14 @@ msg::NamesReplyT Names(const Trials& trials, const Sweeps& sweeps,
   trials.VisitNames([&](std::string_view id, std::string_view name, msg::TrialState state) {
     const std::string word = absl::AsciiStrToLower(msg::EnumNameTrialState(state));
     names.Add("trial", name, word);
-    // A trial with a name has its id listed too, once somebody types an id.
+    // Also lists the id of a named trial once the prefix is not empty: it may be the start of an
+    // id.
     if (id != name && !names.prefix().empty()) names.Add("trial", id, name);
   });
   return names.Take();
 }
 
-// Adds M, answered by a function of trials.
+// Adds method M, answered by a function that takes the Trials.
 template <typename M>
 void Add(const bus::LoopMethods& methods, Trials* trials,
          absl::StatusOr<typename M::ReplyT> (*handler)(Trials*, const bus::CallContext&,
@@ -222,7 +223,7 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
   });
   Add<Trainer::StopTrial>(methods, trials, StopTrial);
   Add<Trainer::PauseTrial>(methods, trials, PauseTrial);
-  // A person who lets a trial go on, or removes it, has looked at it.
+  // A person who resumes or removes a trial has seen its alerts.
   methods.Answer<Trainer::ResumeTrial>([=](const bus::CallContext& context, const auto& request) {
     auto reply = ResumeTrial(trials, context, request);
     if (reply.ok() && alerts != nullptr) alerts->Acknowledge(reply->trial->id);

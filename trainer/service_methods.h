@@ -10,10 +10,10 @@
 
 namespace trainer {
 
-// Adds the methods of rpc::Trainer, and those of rpc::Common that an owner of topics has, to
-// `service`. They do their work on the loop's thread. Nothing
-// is owned; `trials` outlives the loop's Run(). Without `alerts` and `alert_store` there are no
-// alerts.
+// Adds to `service` the methods of rpc::Trainer, and the methods of rpc::Common that a service that
+// owns topics has to answer. Handlers run on the loop's thread. Nothing is owned, and `trials`
+// outlives the loop's Run(). If `alerts` and `alert_store` are null, the alert methods are not
+// added.
 void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials, Sweeps* sweeps,
                 TrialAlerts* alerts = nullptr, bus::AlertStore* alert_store = nullptr);
 

@@ -72,7 +72,7 @@ void Change(Sweeps* sweeps, const msg::ChangeSweepRequestT& request,
   const std::string request_id = RequestId(writer->context());
   const auto id = sweeps->Find(request.sweep);
   const bool removes = request.order == msg::SweepOrder::Remove;
-  // A removal that is asked for again may find no such sweep any more.
+  // When a removal is retried, the sweep may be gone already.
   if (!id.ok() && !removes) return writer->Finish(id.status());
   if (removes) {
     return sweeps->Remove(id.value_or(request.sweep), request_id,
@@ -86,7 +86,7 @@ void Change(Sweeps* sweeps, const msg::ChangeSweepRequestT& request,
 
 bool HasEnded(msg::SweepState state) { return state >= msg::SweepState::Done; }
 
-// Streams a sweep and its trials; keeps itself alive until it is finished or cancelled.
+// Streams a sweep and its trials. Keeps itself alive until it is finished or cancelled.
 class FollowSweepCall : public std::enable_shared_from_this<FollowSweepCall> {
  public:
   FollowSweepCall(Sweeps* sweeps, runtime::EventLoop* loop, std::string sweep,
@@ -136,7 +136,8 @@ class FollowSweepCall : public std::enable_shared_from_this<FollowSweepCall> {
     }
   }
 
-  // Leaves of the trials of a round those that fit into this part; false if there are more.
+  // Keeps only those trials of the round that fit into this part; returns false if some are left
+  // over.
   bool CutDown(msg::FollowSweepReplyT& part) const {
     auto& trials = part.trials;
     const auto first = std::find_if(trials.begin(), trials.end(), [this](const auto& trial) {
@@ -174,10 +175,10 @@ class FollowSweepCall : public std::enable_shared_from_this<FollowSweepCall> {
   runtime::EventLoop* const loop_;
   const std::string sweep_;
   const bool follow_;
-  std::uint64_t event_;  // All before it was sent.
-  // Where the trials that have changed up to the event `round_` do not fit into one part: those
-  // before `next_trial_` were sent. Each part but the last says that all from `event_` on is still
-  // to come, so that whoever asks again after a break misses none.
+  std::uint64_t event_;  // Every earlier event was sent.
+  // A round sends the trials that changed up to event `round_` when they do not fit into one part;
+  // the trials before `next_trial_` were sent. Every part but the last names `event_` as the next
+  // event, so a caller that reconnects in the middle misses nothing.
   std::uint64_t round_ = 0;
   std::uint64_t next_trial_ = 0;
   const std::shared_ptr<bus::ReplyStream<msg::FollowSweepReplyT>> writer_;
@@ -194,7 +195,7 @@ void Follow(Sweeps* sweeps, runtime::EventLoop* loop, const msg::FollowSweepRequ
       ->Start();
 }
 
-// Adds M, answered by a function of sweeps.
+// Adds method M, answered by a function that takes the Sweeps.
 template <typename M>
 void Add(const bus::LoopMethods& methods, Sweeps* sweeps,
          absl::StatusOr<typename M::ReplyT> (*handler)(Sweeps*, const bus::CallContext&,

@@ -7,7 +7,7 @@
 
 namespace trainer {
 
-// Adds the methods of sweeps to the service. None is owned; all outlive every call.
+// Adds the methods of sweeps to the service. Owns neither argument; both outlive every call.
 void AddSweepMethods(bus::Service* service, runtime::EventLoop* loop, Sweeps* sweeps);
 
 }  // namespace trainer

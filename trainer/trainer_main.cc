@@ -1,6 +1,6 @@
-// The trainer: runs trials and keeps what they report. A program of the user's own that links this
-// is a trainer with the functions that it registers (docs/trainables.md), each of which runs as a
-// trial in a process of its own: this program again, with --run_function.
+// The trainer service: runs trials and stores their reports. A user's program that links this file
+// is a trainer too, with the functions that the program registers (docs/trainables.md). Each
+// function runs as a trial in a process of its own: the same program, started with --run_function.
 
 #include <algorithm>
 #include <string>

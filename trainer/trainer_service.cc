@@ -41,9 +41,9 @@
 namespace trainer {
 namespace {
 
-// Nobody sees a file or a plot change more often.
+// Shortest interval between two updates of files and plots; faster ones would not be noticed.
 constexpr absl::Duration kSpreadEvery = absl::Milliseconds(20);
-// A launcher that is being replaced costs a measurement.
+// Deadline of a usage measurement; while a launcher is being replaced, a measurement is skipped.
 constexpr absl::Duration kUsagePatience = absl::Seconds(10);
 
 std::string HostName() {
@@ -54,7 +54,7 @@ std::string HostName() {
   return host;
 }
 
-// The first, empty without one.
+// Returns the first run of a trial in the directory; empty if it has none.
 std::string RunOfATrialIn(const std::string& logdir) {
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(logdir, error);
@@ -83,12 +83,13 @@ class TrainerServiceImpl : public TrainerService {
     auto store = TrialStore::Open(database, store_options);
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
-    std::error_code unknown;  // Then a function cannot be started, and its trial says so.
-    // Threads of their own, so that large checkpoints keep no call waiting.
+    std::error_code unknown;  // On error functions cannot start; their trials say so.
+    // Checkpoint work has its own threads, so that large checkpoints do not delay calls.
     disk_threads_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "disk", .threads = 2, .on_stop = runtime::ThreadPool::OnStop::kDrop});
-    // A write that waits for its sync is lost with the power, so it waits for nothing else.
+    // The sync has its own thread: an unsynced write is lost if the power fails, so its sync must
+    // not queue behind other work.
     sync_thread_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "sync", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});
@@ -98,8 +99,8 @@ class TrainerServiceImpl : public TrainerService {
       RunOn(threads, std::move(work));
     };
     if (auto status = OpenAlerts(process, options.alerts, background); !status.ok()) return status;
-    // Sweeps have a thread of their own, too: a suggestion may take long, and no checkpoint waits
-    // for it.
+    // Sweeps have their own thread, because a suggestion may take long and must not delay
+    // checkpoints.
     sweep_thread_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "sweep", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});
@@ -217,8 +218,7 @@ class TrainerServiceImpl : public TrainerService {
                                         {.timeout = kUsagePatience});
   }
 
-  // At the end of the process nobody waits for it any more; when too much is queued it is done
-  // here.
+  // Drops the work at the end of the process. If the queue is full, runs the work on this thread.
   static void RunOn(runtime::ThreadPool* threads, std::function<void()> work) {
     const absl::Status queued = threads->Submit([work] {
       work();
@@ -227,7 +227,7 @@ class TrainerServiceImpl : public TrainerService {
     if (absl::IsResourceExhausted(queued)) work();
   }
 
-  // All of it is read, so nobody waits for that.
+  // Reads the whole database, so it runs in the background.
   void Check(const std::string& database) {
     const std::string damage = runtime::DamageOf(database);
     damaged_ = !damage.empty();
@@ -250,7 +250,7 @@ class TrainerServiceImpl : public TrainerService {
     process->AddCounter("relay_refused", [=] { return relay->GetStats().refused; });
   }
 
-  // Destroyed in the opposite order: what uses comes after what is used.
+  // Members are destroyed in reverse order, so each one follows the members that it uses.
   std::atomic<bool> damaged_{false};
   std::unique_ptr<TrialStore> store_;
   std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_, sweep_thread_;

@@ -11,19 +11,19 @@
 
 namespace trainer {
 
-// All parts of the trainer in a service process: its store, the trials, the report channel, the
-// methods. Create it before the process's Run(), destroy it after; `process` is not owned.
+// All parts of the trainer in a service process: its store, the trials, the report channel and the
+// methods. Create it before the process's Run() and destroy it afterwards. `process` is not owned.
 class TrainerService {
  public:
   struct Options {
     std::string logdir;        // Absolute.
-    int slots = 0;             // 0: one for each core.
-    int keep_trials = 10'000;  // Ended ones that are known; at least 1.
+    int slots = 0;             // 0 means one for each core.
+    int keep_trials = 10'000;  // Ended trials that are kept; at least 1.
     MinFree min_free = {};     // As in Trials::Options.
     TrialRules::Settings alerts = {};
   };
-  // Loads STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. Trials that were
-  // under way go on once the loop runs.
+  // Opens STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. Trials that were
+  // running continue once the loop runs.
   static absl::StatusOr<std::unique_ptr<TrainerService>> Create(bus::ServiceProcess* process,
                                                                 Options options);
   virtual ~TrainerService() = default;

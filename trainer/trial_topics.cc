@@ -26,7 +26,7 @@ msg::Span NewsSpan(std::uint64_t reports) { return {0, reports, reports}; }
 
 const msg::Span kSweepNews(0, 0, 0);
 
-// Empty if it is no topic of a trial.
+// Returns the trial's id; empty if `topic` is not the topic of a trial.
 std::string TrialOf(std::string_view topic) {
   const std::string_view root = "t/";
   if (!topic.starts_with(root) || topic.size() < root.size() + 2) return "";
@@ -40,7 +40,7 @@ struct Wanted {
   Trials::Extent extent;
 };
 
-// The known ones, each once.
+// Returns the requested trials that are known, each once.
 std::vector<Wanted> WantedBy(const msg::SinceRequestT& request, const Trials& trials) {
   std::vector<Wanted> all;
   std::set<std::string> seen;
@@ -66,7 +66,8 @@ class Answer {
  public:
   Answer(Trials& trials, std::int64_t since_us) : trials_(trials), since_us_(since_us) {}
 
-  // Adds what is behind that place and the trial's news. False: the page is full.
+  // Adds the rows after the requested place, then the trial's news. Returns false if the page is
+  // full.
   absl::StatusOr<bool> Add(const Wanted& wanted) {
     if (wanted.extent.changed_us < since_us_) {
       const auto trial = trials_.Get(wanted.trial);
@@ -77,7 +78,7 @@ class Answer {
     return more.ok() && *more ? AddNews(wanted) : more;
   }
 
-  // The news of a sweep.
+  // Adds the news of a sweep.
   bool Add(const std::string& topic, msg::SweepT sweep) {
     msg::SweepEventT event;
     event.sweep = std::make_unique<msg::SweepT>(std::move(sweep));
@@ -86,7 +87,8 @@ class Answer {
 
   msg::SinceReplyT Take() {
     msg::SinceReplyT reply = page_.Take();
-    // Without a row the places that led to this page lead from it too: that would never end.
+    // A page without a row returns the same places that it was asked for, so a next page would
+    // never end.
     reply.more = reply.more && has_row_;
     return reply;
   }
@@ -112,7 +114,7 @@ class Answer {
     return true;
   }
 
-  // Only with since_us: what was before counts as passed.
+  // Used only with since_us: marks the rows up to `row` as passed.
   bool Begin(const Wanted& wanted, std::int64_t row) {
     if (row <= wanted.after) return true;
     if (!page_.AddBeginning(wanted.topic, 0, static_cast<std::uint64_t>(row))) return false;

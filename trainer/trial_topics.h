@@ -10,25 +10,25 @@
 
 namespace trainer {
 
-// The topics `t/TRIAL/` and the record behind them, which is the trainer's store: acknowledged
-// report n is entry n of lane 0, there is no other lane. A change of state is news, no entry; it
-// is told again as the trial as it is now.
+// Topics `t/TRIAL/`. The record behind such a topic is the trainer's store: acknowledged report n
+// is entry n of lane 0, the only lane. A change of state is news, not an entry; on repetition it
+// carries the current trial.
 
 std::string TopicOfTrial(const std::string& id);
-// An event of Trials::Options::on_event as it is published, with its span: the rows it carries, or
-// (n, n] after n reports if it carries none.
+// Converts an event of Trials::Options::on_event to its published envelope. The span covers the
+// rows of the event, or is (n, n] after n reports if the event carries no row.
 msg::EnvelopeT EnvelopeOf(msg::TrialEventT event);
-// The same of a sweep's topic, `t/SWEEP/`, which has no record: a change is news, and is told again
-// as the sweep as it is now.
+// Converts an event of a sweep's topic, `t/SWEEP/`, which has no record: a change is news, and on
+// repetition carries the current sweep.
 msg::EnvelopeT EnvelopeOf(msg::SweepEventT event);
 
-// The answers of Common.Ends and Common.Since. On the loop's thread.
+// Answer Common.Ends and Common.Since. Call them on the loop's thread.
 msg::EndsReplyT EndsOfTrials(const Trials& trials, const Sweeps& sweeps,
                              const msg::EndsRequestT& request);
-// Has for each known topic the rows behind its place, as events without a trial, then one event
-// with the trial (without metrics and argv of over 4 KiB). Topics with rows come first, the others
-// after them, the last changed one first: a page without any row has no next one, so that those of
-// several hundred such topics that changed last are told.
+// For each known topic, returns the rows after its place as events without a trial, then one event
+// with the trial (without metrics or argv of over 4 KiB). Topics with rows come first; the others
+// follow, most recently changed first. A page without any row has no successor, so of several
+// hundred topics without rows only the most recently changed ones are sent.
 absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const Sweeps& sweeps,
                                              const msg::SinceRequestT& request);
 
