@@ -28,7 +28,7 @@ std::vector<pid_t> LeadersOf(const msg::JobsReplyT& reply) {
   for (const auto& job : reply.jobs) {
     for (const auto& task : job->tasks) {
       if (task->attempts.empty() || task->attempts.back()->ended_us != 0) continue;
-      if (!task->attempts.back()->node.empty()) continue;  // It is no process of this host.
+      if (!task->attempts.back()->node.empty()) continue;  // The process runs on another host.
       if (task->attempts.back()->pid > 0) leaders.push_back(task->attempts.back()->pid);
     }
   }

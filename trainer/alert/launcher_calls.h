@@ -8,7 +8,8 @@
 
 namespace trainer {
 
-// Sets the calls of the launcher in the options. Nothing is owned; all outlives the calls.
+// Sets the functions in `options` that call the launcher. Nothing is owned; every argument outlives
+// the calls.
 void SetLauncherCalls(bus::Client* client, bus::JobControl* jobs, runtime::EventLoop* loop,
                       TrialAlerts::Options* options);
 

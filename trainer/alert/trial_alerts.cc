@@ -11,9 +11,9 @@
 #include "glog/logging.h"
 #include "runtime/process/process_stacks.h"
 
-// Always true between two callbacks: an alert that is stored and not handed on is being handed on,
-// or a timer will try it again, once Resume() was called. Alerts are handed on one at a time, in
-// their order: first to be notified of, then its command is launched, then it is marked.
+// Invariant between two callbacks, once Resume() was called: a stored alert that is not handed on
+// is either being handed on or has a timer that retries it. Alerts are handed on one at a time and
+// in order: notify a person, launch the command, mark the alert as done.
 
 namespace trainer {
 namespace {
@@ -23,11 +23,11 @@ constexpr std::size_t kMostStacks = 16 << 10;  // Bytes.
 constexpr absl::Duration kStacksTime = absl::Seconds(2);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-constexpr int kMostDefects = 60;  // A minute.
-// Parts of a trial that may be larger are left out of what its command reads.
+constexpr int kMostDefects = 60;  // Attempts in about a minute.
+// Larger parts of a trial are omitted from the input of its command.
 constexpr std::size_t kMostOfAPart = 24 << 10;
 
-// An answer that another try would not change.
+// Returns true if retrying would get the same answer.
 bool IsFinal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) ||
          absl::IsAlreadyExists(status) || absl::IsPermissionDenied(status);
@@ -82,7 +82,7 @@ void TrialAlerts::Resume() {
   HandOn();
 }
 
-// For the trials that run already.
+// Loads the latest steps of the trials that are already running.
 void TrialAlerts::RememberSteps() {
   const absl::Duration now = options_.clock->Monotonic();
   for (const std::int64_t number : rules_.Running()) {
@@ -109,7 +109,7 @@ void TrialAlerts::Stored(const StoreBatch& batch, const std::vector<msg::AlertT>
 
 void TrialAlerts::Raised(const msg::AlertT& alert) {
   if (alert.kind == kFailed) unseen_.insert(alert.trial);
-  // The caller is in the middle of what has raised it.
+  // Publish later: the caller is still processing what raised the alert.
   options_.loop->Post(Guard([this, alert] { Tell(alert); }));
   HandOnSoon();
 }
@@ -139,8 +139,8 @@ void TrialAlerts::Acknowledge(const std::string& trial) {
 
 // ---- Stalls
 
-// A trial that reports moves its time on, and the timer stays: it looks again then. It also looks
-// once in the shortest time in which a trial can stall, as its median may have become smaller.
+// A report moves a trial's deadline but not the timer, which checks again when it fires. It also
+// fires after the shortest time in which any trial can stall, because a median may have decreased.
 void TrialAlerts::WatchStalls() {
   const bool any_runs = !rules_.Running().empty();
   if (stall_timer_.is_set() || !any_runs) return;
@@ -154,7 +154,7 @@ void TrialAlerts::WatchStalls() {
 
 void TrialAlerts::LookForStalls() {
   for (TrialRules::Stalled& stalled : rules_.TakeStalled(options_.clock->Monotonic())) {
-    // The yard does not look into a process that it has not started.
+    // Takes no stacks of a process that the yard did not start.
     if (stalled.is_attached) {
       RaiseStall(std::move(stalled), "");
       continue;
@@ -183,10 +183,10 @@ void TrialAlerts::TakeStacks(TrialRules::Stalled stalled, const std::vector<pid_
 }
 
 void TrialAlerts::RaiseStall(TrialRules::Stalled stalled, const std::string& stacks) {
-  if (!rules_.IsStalled(stalled)) return;  // It has reported, or ended, meanwhile.
+  if (!rules_.IsStalled(stalled)) return;  // The trial has reported or ended meanwhile.
   stalled.alert.alert.time_us = absl::ToUnixMicros(options_.clock->Now());
   stalled.alert.alert.lines = absl::StrSplit(stacks, '\n', absl::SkipEmpty());
-  // The innermost frames come first.
+  // Innermost frames come first, so the outer ones are cut off.
   auto& lines = stalled.alert.alert.lines;
   if (lines.size() > bus::kMostLines) lines.resize(bus::kMostLines);
   const auto raised = options_.alerts->Add(stalled.alert);
@@ -218,7 +218,7 @@ void TrialAlerts::HandOn() {
 
 void TrialAlerts::OnHanded(const bus::AlertStore::Due& due, bool is_launched,
                            const absl::Status& status) {
-  // A launcher that is about to end answers so, too; one that goes on to has a defect.
+  // A launcher that is shutting down also answers Internal. If the error persists, it is a defect.
   const bool is_defect = absl::IsInternal(status) && failures_ >= kMostDefects;
   if (!status.ok() && !IsFinal(status) && !is_defect) {
     is_handing_ = false;

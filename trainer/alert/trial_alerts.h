@@ -25,30 +25,30 @@
 
 namespace trainer {
 
-// Raises the alerts of trials (trial_rules.h), publishes them, and hands each to the launcher,
-// which tells a person; with the end of a trial it also asks the launcher to run the trial's
-// `on_end` command. Both are repeated until the launcher has answered, over kills of either
-// process, and are done once: the launcher knows an alert by its id, and a job by its request id.
-// On the loop's thread.
+// Raises alerts about trials (trial_rules.h), publishes them, and hands each one to the launcher,
+// which notifies a person. At the end of a trial it also asks the launcher to run the trial's
+// `on_end` command. Both calls are retried until the launcher answers, even if either process is
+// killed, and take effect once: the launcher identifies an alert by its id and a job by its request
+// id. Use it on the loop's thread.
 class TrialAlerts : public AlertSource {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the next three; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the next three; all outlive this.
     runtime::Clock* clock = nullptr;
     TrialStore* store = nullptr;
     bus::AlertStore* alerts = nullptr;  // In the database of the store.
     TrialRules::Settings rules;
     std::function<void(const msg::AlertT&)> publish;
-    // Calls of the launcher. `done` comes later, on the loop's thread.
+    // Calls to the launcher. `done` runs later, on the loop's thread.
     using Done = std::function<void(absl::Status)>;
     std::function<void(const msg::AlertT&, Done done)> notify;
     std::function<void(const std::string& request_id, const msg::JobSpecT&, Done done)> launch;
-    // The first processes of a job's tasks that run; none if nobody can say.
+    // Returns the first process of each running task of the job; empty if they are unknown.
     std::function<void(const std::string& job, std::function<void(std::vector<pid_t>)> done)>
         leaders;
-    // Runs work that waits on another thread. Unset: no stacks are taken.
+    // Runs blocking work on another thread. If unset, no stacks are taken.
     std::function<void(std::function<void()> work)> background = {};
-    // A trial as it is, and the environment that it was asked for with, by its id.
+    // Return a trial's current state, and the environment that it was requested with, by its id.
     std::function<absl::StatusOr<msg::TrialT>(const std::string& id)> trial;
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& id)> environment;
     std::string state_directory;  // In the environment of `on_end` commands.
@@ -58,14 +58,14 @@ class TrialAlerts : public AlertSource {
   TrialAlerts(const TrialAlerts&) = delete;
   TrialAlerts& operator=(const TrialAlerts&) = delete;
 
-  // Goes on with what an earlier trainer left. Call it once the trials are known.
+  // Resumes the work that an earlier trainer left unfinished. Call it once the trials are known.
   void Resume();
 
-  // Trials that have failed, and whose alert of that nobody has acknowledged.
+  // Returns true if the trial has failed and nobody has acknowledged that alert.
   bool IsUnseen(const std::string& trial) const { return unseen_.contains(trial); }
-  // These alerts were just acknowledged.
+  // Call it when these alerts have been acknowledged.
   void OnAcknowledged(const std::vector<msg::AlertT>& changed);
-  // A person has done something to the trial: its alerts are acknowledged. Errors are logged.
+  // Acknowledges the trial's alerts, because a person has acted on the trial. Errors are logged.
   void Acknowledge(const std::string& trial);
 
   void Know(const TrialRecord& trial) override { rules_.Know(trial); }
@@ -89,7 +89,7 @@ class TrialAlerts : public AlertSource {
   void FinishHanding(std::uint64_t number);
   void TryAgainLater(const absl::Status& why);
 
-  // Wraps a callback so that it does nothing once this has gone.
+  // Wraps a callback so that it does nothing after this object is destroyed.
   template <typename F>
   auto Guard(F function) {
     return [alive = alive_, function = std::move(function)](auto... args) mutable {
@@ -105,7 +105,7 @@ class TrialAlerts : public AlertSource {
   runtime::Timer hand_timer_;
   bool is_handing_ = false;
   bool hands_soon_ = false;
-  int failures_ = 0;  // Calls that failed, in a row.
+  int failures_ = 0;  // Consecutive failed calls.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

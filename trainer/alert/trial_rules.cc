@@ -10,9 +10,9 @@
 namespace trainer {
 namespace {
 
-constexpr std::size_t kFewestSteps = 3;  // For a median.
+constexpr std::size_t kFewestSteps = 3;  // Fewest steps that have a median.
 
-// Most reports have no such words, and are not parsed then. (In a string they cost only that.)
+// Avoids parsing: most reports contain neither word. (A match inside a string only costs a parse.)
 bool MayBeNotFinite(const std::string& metrics) {
   return metrics.find("NaN") != metrics.npos || metrics.find("Infinity") != metrics.npos;
 }
@@ -21,7 +21,7 @@ std::string WithReason(const char* word, const std::string& reason) {
   return reason.empty() ? word : absl::StrCat(word, ": ", reason);
 }
 
-// "2m5s", without fractions of what is long.
+// Formats a duration, such as "2m5s"; from 10 s on without fractions of a second.
 std::string Words(absl::Duration time) {
   return absl::FormatDuration(
       absl::Trunc(time, time < absl::Seconds(10) ? absl::Milliseconds(1) : absl::Seconds(1)));
@@ -36,7 +36,7 @@ void TrialRules::Know(const TrialRecord& trial) {
   watched.group = trial.spec.options.group;
   watched.is_attached = IsAttached(trial);
   watched.on_end = trial.spec.options.on_end;
-  // (They were checked when the trial was asked for.)
+  // (The rules were validated when the trial was requested.)
   watched.rules =
       MetricRule::ParseAll(trial.spec.options.alerts).value_or(std::vector<MetricRule>());
   const int own = trial.spec.options.stall_steps;

@@ -20,35 +20,36 @@
 
 namespace trainer {
 
-// Decides which alerts follow from what trials report and become: one when a trial ends, one for
-// each metric that is NaN or infinite, one for each rule of a metric that a report meets, and one
-// for each time that a trial stalls, which is without a report for `stall_steps` times the median
-// of its last steps, and for `stall_floor` at least. A trial cannot stall before its attempt has
-// reported, and has no median before four reports.
+// Decides which alerts follow from the reports and states of trials: one when a trial ends, one for
+// each metric that is NaN or infinite, one for each metric rule that a report meets, and one each
+// time a trial stalls. A trial stalls when it has not reported for `stall_steps` times the median
+// duration of its last steps, and for at least `stall_floor`. A trial cannot stall before its
+// attempt has reported, and it has no median before its fourth report.
 //
-// Knows the trials that have not ended. Pure: times come from the caller. One thread.
+// Tracks the trials that have not ended. Pure: times come from the caller. Not thread-safe.
 class TrialRules {
  public:
   struct Settings {
-    std::vector<MetricRule> rules = {};  // For all trials, besides their own.
-    int stall_steps = 10;                // 0: no trial stalls that does not ask for it.
+    std::vector<MetricRule> rules = {};  // Apply to all trials, besides each trial's own.
+    int stall_steps = 10;                // 0: only trials that ask for it can stall.
     absl::Duration stall_floor = absl::Seconds(60);
   };
-  // So many metrics of a trial have an alert because they are not finite; the last of these alerts
-  // says so.
+  // Largest number of metrics of one trial that get a not-finite alert; the text of the last such
+  // alert says that no more follow.
   static constexpr std::size_t kMostNotFinite = 20;
   static constexpr std::size_t kStepsRemembered = 25;
 
   explicit TrialRules(Settings settings) : settings_(std::move(settings)) {}
 
-  // A trial that has not ended is there from now on.
+  // Starts tracking a trial that has not ended.
   void Know(const TrialRecord& trial);
-  // The newest reports of one that an earlier trainer ran, oldest first; it counts as heard `now`.
+  // Loads the newest reports, oldest first, of a trial that an earlier trainer ran. If the last one
+  // is of the current attempt, the trial counts as having reported at `now`.
   void Remember(std::int64_t trial, const std::vector<ResultRow>& rows, absl::Duration now);
 
-  // The alerts of a batch that is about to be stored, at `now_us` of the clock on the wall.
+  // Returns the alerts of a batch that is about to be stored; `now_us` is the wall-clock time.
   std::vector<bus::NewAlert> AlertsOf(const StoreBatch& batch, std::int64_t now_us) const;
-  // The batch is stored.
+  // Call it once the batch is stored.
   void Stored(const StoreBatch& batch, absl::Duration now);
 
   // A trial that has stalled.
@@ -58,13 +59,13 @@ class TrialRules {
     bool is_attached = false;
     bus::NewAlert alert;  // Without its time and lines.
   };
-  // Each once, until its next report.
+  // Returns the trials that have stalled; each one once, until its next report.
   std::vector<Stalled> TakeStalled(absl::Duration now);
-  // The trial has still not reported since it has stalled so.
+  // Returns true if the trial has not reported since this stall.
   bool IsStalled(const Stalled& stalled) const;
-  // When the next trial has stalled, if none reports until then; infinite: never.
+  // Returns when the next trial stalls if none reports until then; infinite if none can stall.
   absl::Duration NextStall() const;
-  // The running trials.
+  // Returns the numbers of the running trials.
   std::vector<std::int64_t> Running() const;
 
  private:
@@ -72,17 +73,17 @@ class TrialRules {
     std::string id, name, group;
     bool is_attached = false;
     std::string job, on_end;
-    std::vector<MetricRule> rules;  // Its own.
-    int stall_steps = 0;            // 0: it does not stall.
+    std::vector<MetricRule> rules;  // The trial's own rules.
+    int stall_steps = 0;            // 0: it cannot stall.
     int attempt = 0;
     bool is_running = false;
     std::set<std::string> not_finite;
-    std::set<std::string> met;  // Texts of rules.
+    std::set<std::string> met;  // Texts of the rules that were met.
     std::deque<absl::Duration> steps;
     std::int64_t last_row = 0;
-    std::int64_t last_row_us = -1;             // Its monotonic_us; -1: of no use.
-    std::optional<absl::Duration> last_heard;  // When this attempt reported last.
-    bool has_stalled = false;                  // Since that report.
+    std::int64_t last_row_us = -1;             // The row's monotonic_us; -1: unusable.
+    std::optional<absl::Duration> last_heard;  // Time of this attempt's last report.
+    bool has_stalled = false;                  // Since the last report.
   };
   using AddAlert = std::function<void(bus::NewAlert)>;
 
@@ -91,9 +92,9 @@ class TrialRules {
   static msg::AlertT AlertOf(const Watched& watched, const char* kind, std::int64_t now_us);
   static bus::NewAlert EndOf(const Watched& watched, const TrialRecord& trial, std::int64_t now_us);
   static std::optional<absl::Duration> MedianOf(const Watched& watched);
-  // How long it may be without a report; nothing: for ever, so far.
+  // Returns the longest time that the trial may be silent; nullopt if it has no limit so far.
   std::optional<absl::Duration> LimitOf(const Watched& watched) const;
-  // Adds the alerts of a row, and notes in `seen` what they are of.
+  // Adds the alerts of a row, and records their metrics and rules in `seen`.
   void JudgeRow(const ResultRow& row, std::int64_t now_us, const AddAlert& add,
                 Watched* seen) const;
   void JudgeMetric(const ResultRow& row, const std::string& name, double number,
