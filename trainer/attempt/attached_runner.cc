@@ -22,7 +22,7 @@ class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this
     timer_.Cancel();
     if (!is_open) AwaitConnection();
   }
-  // Called when its grace time is over: it has heard, and goes on.
+  // Called when the grace time is over: the process has received the stop and keeps running.
   void Stop(absl::Duration, const std::string&, const std::string&) override {
     Finish({.success = true, .reason = {}, .error_lines = {}, .may_go_on = true});
   }

@@ -11,16 +11,17 @@
 
 namespace trainer {
 
-// The life of an attempt whose process nobody has launched (docs/report-channel.md): it ends when
-// its shim says how, when no shim has been connected for `patience`, and when it is stopped, which
-// the process only hears. Nothing here signals it. On the loop's thread.
+// Runs an attempt whose process the launcher did not start (docs/report-channel.md). The attempt
+// ends when its shim reports how the process ended, when no shim has been connected for `patience`,
+// or when it is stopped. A stop only reaches the process as an answer: nothing here sends signals.
+// Use it on the loop's thread.
 struct AttachedOptions {
   runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
-  std::int64_t pid = 0;                // For the words.
+  std::int64_t pid = 0;                // For messages only.
   absl::Duration patience;
   std::function<void(ProgramEnd)> on_ended;
 };
-// Launch() and TakeUp() begin the wait for a connection.
+// Launch() and TakeUp() start waiting for a connection.
 std::shared_ptr<ProgramRunner> CreateAttachedRunner(AttachedOptions options);
 
 }  // namespace trainer

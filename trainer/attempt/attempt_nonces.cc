@@ -27,7 +27,7 @@ void AttemptNonces::ForgetDue() {
   }
 }
 
-// All that are due by then together: they are many if trials are short.
+// One timer removes all expired nonces together, because short trials leave many of them.
 void AttemptNonces::PlanForgetting() {
   if (!timer_.is_set()) timer_.Start(loop_, kLateReports / 4, [this] { ForgetDue(); });
 }

@@ -15,12 +15,12 @@
 
 namespace trainer {
 
-// The nonces with which attempts that may still report greet the trainer: that of every live
-// trial's current attempt, and for a while that of an ended attempt, whose last reports may be
-// under way. (Ray Tune takes no result of an actor that it has let go.) On the loop's thread.
+// The nonces with which attempts identify themselves to the trainer: the nonce of each live trial's
+// current attempt and, for a while, that of an ended attempt, whose last reports may still be in
+// flight. (Ray Tune takes no result of an actor that it has released.) Use it on the loop's thread.
 class AttemptNonces {
  public:
-  // For so long after its end an attempt's last reports may still arrive.
+  // How long after its end an attempt's last reports may still arrive.
   static constexpr absl::Duration kLateReports = absl::Minutes(1);
 
   // Neither is owned; both outlive it.
@@ -28,10 +28,10 @@ class AttemptNonces {
   AttemptNonces(const AttemptNonces&) = delete;
   AttemptNonces& operator=(const AttemptNonces&) = delete;
 
-  // Stays, also if it was to be forgotten.
+  // Adds a nonce, or cancels its scheduled removal.
   void Add(const std::string& nonce, const AttemptKey& attempt);
   void Forget(const std::string& nonce) { attempts_.erase(nonce); }
-  // After kLateReports, unless it is added again before.
+  // Removes the nonce after kLateReports, unless Add() is called first.
   void ForgetLater(const std::string& nonce);
   std::optional<AttemptKey> Find(std::string_view nonce) const;
 

@@ -11,7 +11,8 @@
 namespace trainer {
 namespace {
 
-// A counter never runs back; one that does was read of something that is gone.
+// Returns the increase of a counter. Counters never decrease; a smaller value means that its source
+// is gone.
 double Growth(std::uint64_t before, std::uint64_t now) {
   return static_cast<double>(now - std::min(before, now));
 }
@@ -46,7 +47,7 @@ void AddGpus(const msg::UsageReplyT& usage, const std::vector<const msg::TaskUsa
 
 std::vector<SystemValue> AttemptUsage::Take(const msg::UsageReplyT& usage,
                                             const std::vector<const msg::TaskUsageT*>& tasks) {
-  // (The wall clock may be set back.)
+  // (The wall clock may have been set back.)
   const double passed_s = static_cast<double>(usage.measured_us - measured_us_) / 1e6;
   std::map<std::string, Before> now;
   std::optional<double> cpu_s, read, written;

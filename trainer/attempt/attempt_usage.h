@@ -11,7 +11,7 @@
 
 namespace trainer {
 
-// System metrics: the names under which a run's charts, its event file and queries have them.
+// Prefix of the names of system metrics in a run's charts, event file and queries.
 inline constexpr std::string_view kSystemPrefix = "sys/";
 
 struct SystemValue {
@@ -19,22 +19,22 @@ struct SystemValue {
   double value = 0;
 };
 
-// Turns two measurements of a trial's tasks into system metrics:
+// Turns two consecutive measurements of a trial's tasks into system metrics:
 //
-//   sys/cpu_percent                100 for each core, the mean since the measurement before
+//   sys/cpu_percent                100 for each core; mean since the previous measurement
 //   sys/memory_bytes               resident
-//   sys/disk_read_bytes_per_s      the mean since the measurement before; where the launcher knows
-//   sys/disk_written_bytes_per_s   it
-//   sys/gpu0/utilization_percent   of each GPU of the trial, counted from 0 in the order in which
-//   sys/gpu0/memory_bytes          its tasks have them (what a program calls cuda:0 is gpu0, so
-//   sys/gpu0/temperature_celsius   curves of trials on different GPUs have one name)
+//   sys/disk_read_bytes_per_s      mean since the previous measurement, if the launcher
+//   sys/disk_written_bytes_per_s   measures it
+//   sys/gpu0/utilization_percent   for each GPU of the trial, numbered from 0 in the order of its
+//   sys/gpu0/memory_bytes          tasks (what a program calls cuda:0 is gpu0, so curves of trials
+//   sys/gpu0/temperature_celsius   on different GPUs have the same name)
 //   sys/gpu0/power_watts
 //
-// (W&B has the first as proc.cpu, MLflow has them for the whole machine.)
+// (W&B names the first one proc.cpu; MLflow measures the whole machine.)
 class AttemptUsage {
  public:
-  // `tasks` are those of `usage` that are the trial's, by rank. A figure
-  // that is not known, or that needs what the measurement before did not have, is left out.
+  // `tasks` are the trial's own tasks in `usage`, by rank. Omits each figure that is unknown, or
+  // that needs a value that the previous measurement lacks.
   std::vector<SystemValue> Take(const msg::UsageReplyT& usage,
                                 const std::vector<const msg::TaskUsageT*>& tasks);
 

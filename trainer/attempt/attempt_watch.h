@@ -7,18 +7,18 @@
 
 namespace trainer {
 
-// Two things that an attempt must not do: go on for longer than the trial's time budget, or be
-// silent for too long. (Ray Tune has TimeoutStopper, whose clock stands still between results, and
-// no heartbeat of trials.) A pure function of durations.
+// Checks the two limits of an attempt: the trial's time budget, and the longest time without a line
+// from the program. (Ray Tune has TimeoutStopper, whose clock stands still between results, and no
+// heartbeat of trials.) A pure function of durations.
 struct AttemptTimes {
-  std::optional<absl::Duration> budget;  // For all attempts together; unset: none.
+  std::optional<absl::Duration> budget;  // For all attempts together; unset: no limit.
   absl::Duration used;                   // By earlier attempts and this one.
-  absl::Duration heartbeat;              // Zero: it may be silent.
+  absl::Duration heartbeat;              // Longest silence allowed; zero: no limit.
   absl::Duration silent;
 };
 struct AttemptWatch {
   enum class Verdict { kGoesOn, kBudgetIsUsedUp, kIsSilent } verdict = Verdict::kGoesOn;
-  absl::Duration look_after = absl::InfiniteDuration();  // kGoesOn: when that can change.
+  absl::Duration look_after = absl::InfiniteDuration();  // kGoesOn: when to check again.
 };
 AttemptWatch LookAt(const AttemptTimes& times);
 

@@ -18,7 +18,7 @@ constexpr std::size_t kRead = 256 << 10;
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr absl::Duration kAgain = absl::Seconds(1);
 
-// A bar is cleared with spaces.
+// True if all characters are spaces, which is how programs clear a bar.
 bool IsBlank(std::string_view text) { return text.find_first_not_of(' ') == text.npos; }
 
 }  // namespace
@@ -69,7 +69,7 @@ void OutputReader::Look() {
     return done_ != nullptr && gives_up_ ? End(false) : LookAfter(kAgain);
   }
   if (is_last) return End(true);
-  // A line that is longer than what was read: more at once, up to the longest.
+  // If no line ended within the bytes read, reads more at once, up to the longest line.
   const bool is_stuck = !is_all && offset_ == before;
   want_ = is_stuck ? std::min(4 * want_, kLongestLine + 1) : kRead;
   LookAfter(is_all && done_ == nullptr ? options_.interval : absl::ZeroDuration());
@@ -79,7 +79,7 @@ bool OutputReader::TakeFrom(std::string_view bytes, bool is_last) {
   std::vector<Line> lines;
   std::size_t begin = 0;
   bool in_long_line = in_long_line_;
-  std::optional<State> state;  // Another one may overwrite it.
+  std::optional<State> state;  // A later state may overwrite it.
   BarState last_state = last_state_;
   for (LineEnd line; (line = EndOf(bytes, begin, is_last)).end != bytes.npos; begin = line.next) {
     if (in_long_line) {
@@ -106,7 +106,7 @@ bool OutputReader::TakeFrom(std::string_view bytes, bool is_last) {
   if (state && (is_last || is_long)) {
     AddState(*state, last_state, lines);
   } else if (state) {
-    begin = state->begin;  // It is read again.
+    begin = state->begin;  // The state is read again next time.
   }
   if (is_long) {
     in_long_line = true;
@@ -130,7 +130,7 @@ OutputReader::LineEnd OutputReader::EndOf(std::string_view bytes, std::size_t be
     return {has_rest ? bytes.size() : bytes.npos, bytes.size(), false};
   }
   if (bytes[end] == '\n') return {end, end + 1, false};
-  // "\r\n" is one end, and so it is if \r comes several times.
+  // "\r\n" is one line end, and so are several \r in a row.
   const std::size_t behind = bytes.find_first_not_of('\r', end);
   if (behind == bytes.npos) return {is_last ? end : bytes.npos, bytes.size(), !is_last};
   const bool is_newline = bytes[behind] == '\n';

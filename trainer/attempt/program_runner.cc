@@ -50,10 +50,10 @@ ProgramEnd EndOf(const msg::JobT& job, std::uint64_t memory_limit) {
   return end;
 }
 
-// Without a shim there is nobody who could bring more reports.
+// Returns true if the reporter's shim is gone, so that no more reports can arrive.
 bool ShimIsGone(const msg::JobT& job) {
   if (job.state == msg::TaskState::Lost && job.tasks.size() <= 1) return true;
-  if (!job.tasks.empty() && !StartOf(job)) return true;  // There never was one.
+  if (!job.tasks.empty() && !StartOf(job)) return true;  // No shim was ever started.
   const msg::TaskT* const task = ReportingTask(job);
   if (task == nullptr) return false;
   return task->state == msg::TaskState::Lost ||
@@ -106,7 +106,7 @@ class ProgramRunnerImpl : public ProgramRunner,
   };
 
   void OnLaunched(absl::StatusOr<std::string> job) {
-    const auto keep = shared_from_this();  // The callback may drop us.
+    const auto keep = shared_from_this();  // The callback may release this object.
     if (!job.ok()) return options_.on_launched(job.status());
     TakeUp(*job);
     if (stop_) options_.jobs->Stop(job_, stop_->grace, stop_->reason, stop_->trace);
@@ -190,7 +190,7 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
   job.stop_grace_ms = static_cast<std::uint32_t>(spec.stop_grace_ms);
   job.max_run_time_ms = spec.options.max_run_time_ms;
   job.log_directory = spec.run_directory;
-  // Reports come one way or the other.
+  // An attempt reports either by its output or by the report channel.
   if (spec.options.output_reports.empty()) {
     job.report_channel = std::make_unique<msg::ReportChannelT>();
     job.report_channel->socket = relay;

@@ -21,31 +21,31 @@ namespace trainer {
 // How an attempt of a trial ended.
 struct ProgramEnd {
   bool success = false;
-  std::string reason;                    // Why not, in words.
-  std::vector<std::string> error_lines;  // The last ones of its standard error, if it failed.
+  std::string reason;                    // Reason of a failure, as text.
+  std::vector<std::string> error_lines;  // Last lines of its standard error, if it failed.
   std::string stderr_path = {};
-  bool was_refused = false;  // It never ran, and would not the next time either.
-  bool may_go_on = false;    // An attached process, for which the attempt is over all the same.
+  bool was_refused = false;  // It never ran, and a retry would not run either.
+  bool may_go_on = false;    // The process is attached and may keep running.
 };
 
-// Runs one attempt of a trial as a program: a job of the launcher's, of one task or of a cluster
-// (trial_cluster.h). Its reports come through the Relay; here is its life. On the loop's thread. A
-// runner that is destroyed leaves the program alone.
+// Runs one attempt of a trial as a program: a job of the launcher with one task or a cluster
+// (trial_cluster.h). Its reports come through the Relay; this class handles its life. Use it on the
+// loop's thread. Destroying a runner leaves the program running.
 class ProgramRunner {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as `jobs`; both outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor is `jobs`; both outlive this.
     bus::JobControl* jobs = nullptr;
     std::string trace = {};  // Trace id of the launch.
-    // How long reports may still come after the program's exit, without word from the shim that
-    // there are no more.
+    // How long to wait for late reports after the program's exit, if the shim has not said that all
+    // were sent.
     absl::Duration last_reports = absl::Seconds(2);
-    // Limit of each of its tasks, in bytes, for the words of a failure; 0: none.
+    // Memory limit of each task, in bytes, for the text of a failure; 0: no limit.
     std::uint64_t memory_limit = 0;
-    // The launcher has started it (or will not: then nothing else follows).
+    // Called when the launcher has started the job. On error it has not, and nothing else is
+    // called.
     std::function<void(absl::StatusOr<std::string> job)> on_launched;
-    // The job is like that now: whenever its state changes, and once more when it has ended.
-    // Optional.
+    // Called with the job whenever its state changes, and once more when it has ended. Optional.
     std::function<void(const msg::JobT&)> on_changed = {};
     // It has ended and no more reports will come.
     std::function<void(ProgramEnd)> on_ended;
@@ -53,37 +53,36 @@ class ProgramRunner {
   static std::shared_ptr<ProgramRunner> Create(Options options);
   virtual ~ProgramRunner() = default;
 
-  // Call one of the two, once: Launch() starts a new job, TakeUp() takes up one that the launcher
-  // has started already.
+  // Call exactly one of these two, once: Launch() starts a new job; TakeUp() follows a job that the
+  // launcher has already started.
   virtual void Launch(const std::string& request_id, const msg::JobSpecT& spec) = 0;
   virtual void TakeUp(const std::string& job) = 0;
-  // Asks the program to end, from outside; it is killed after `grace`.
+  // Asks the launcher to stop the program, which is killed after `grace`.
   virtual void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) = 0;
-  // The shim has said that every line of the program was sent; `how` it ended, if it was attached.
+  // Called when the shim has sent all lines of the program; `how` says how an attached one ended.
   virtual void ReportsComplete(std::string_view how) = 0;
-  // Its shim is connected now, or not any more.
+  // Called when the shim connects or disconnects.
   virtual void OnConnection(bool /*is_open*/) {}
-  // It has, or the launcher has told that the task which reports has ended.
+  // Returns true if all reports were sent, or the launcher says that the reporting task has ended.
   virtual bool nobody_reports() const = 0;
 };
 
-// The job of a trial's current attempt. `relay` is the path of the report channel's socket.
+// Returns the job of the trial's current attempt. `relay` is the socket path of the report channel.
 msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay);
 
-// The file of its standard output, which all attempts of the trial have in common
-// (docs/launcher.md).
+// Returns the file of the trial's standard output, shared by all its attempts (docs/launcher.md).
 std::string OutputPathOf(const TrialRecord& trial);
 
-// How many bytes there are in each file of standard error, by path: all attempts of a trial write
-// into one, so what the next one says begins there.
+// Size in bytes of each standard error file, by path. All attempts of a trial append to one file,
+// so the output of the next attempt begins there.
 using ErrorSizes = std::map<std::string, std::int64_t>;
 ErrorSizes ErrorSizesOf(const TrialRecord& trial);
 
 // The last lines of its standard error, however it ended, behind what was there `before` it.
 std::vector<std::string> LastErrorLines(const ProgramEnd& end, const ErrorSizes& before);
 
-// The last `count` lines of a file behind its first `from` bytes, of its last 16 KiB at most; none
-// if it cannot be read.
+// Returns the last `count` lines of a file after its first `from` bytes, from at most its last 16
+// KiB; empty if the file cannot be read.
 std::vector<std::string> LastLines(const std::string& path, std::size_t count,
                                    std::int64_t from = 0);
 

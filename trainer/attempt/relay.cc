@@ -23,9 +23,9 @@
 #include "runtime/text/string_view.h"
 #include "runtime/timer.h"
 
-// Always true: lines_ holds lines of connections in the order of arrival, and Commit() is posted
-// while it is not empty; a connection with lines that are held back has none there; one that is
-// closing neither reads nor gets more answers.
+// Invariants: lines_ holds the lines of all connections in order of arrival, and a Commit() is
+// posted while it is not empty. A connection whose lines are held back has no line in lines_. A
+// closing connection neither reads nor receives more answers.
 
 namespace trainer {
 namespace {
@@ -124,7 +124,8 @@ class RelayImpl : public Relay {
     }
   }
 
-  // Out of descriptors: the listener would be ready again at once.
+  // Called when no descriptors are left: without a pause the listener would be readable again at
+  // once.
   void PauseAccepting() {
     PLOG(ERROR) << "cannot accept on " << options_.socket_path;
     options_.loop->Unwatch(accept_watch_);
@@ -154,7 +155,8 @@ class RelayImpl : public Relay {
     options_.loop->Unwatch(std::exchange(connection.write_watch, 0));
   }
 
-  // Reads while there is room for lines and answers; writes while there is something to write.
+  // Watches for input while there is room for lines and answers, and for output while some is
+  // pending.
   void UpdateWatches(ConnectionId id) {
     Connection& connection = connections_.at(id);
     const bool reads = !connection.closing && connection.waiting < kMaxWaiting &&
@@ -234,7 +236,8 @@ class RelayImpl : public Relay {
     }
   }
 
-  // Its connection stays until its shim closes it.
+  // Tells the attempt's shim that the attempt is over. The connection stays open until the shim
+  // closes it.
   void TellOver(const AttemptKey& attempt, const std::string& why) {
     for (auto& [id, connection] : connections_) {
       if (!connection.greeted || connection.attempt != attempt || connection.closing) continue;
@@ -275,7 +278,7 @@ class RelayImpl : public Relay {
   }
   void Refuse(ConnectionId id, const absl::Status& error) {
     const auto reason = runtime::Std(error.message());
-    const bool is_over = absl::IsPermissionDenied(error);  // It will never be taken.
+    const bool is_over = absl::IsPermissionDenied(error);  // A retry will never be accepted.
     Refuse(id, is_over ? runtime::RelayOver(reason) : runtime::RelayRefusal(reason), reason);
   }
   void Refuse(ConnectionId id, const std::string& line, std::string_view reason) {
@@ -348,8 +351,8 @@ class RelayImpl : public Relay {
   const std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_id_ = 0;
-  std::vector<RelayedLine> lines_;     // For the next transaction,
-  std::vector<ConnectionId> origins_;  // and where each came from.
+  std::vector<RelayedLine> lines_;     // Lines of the next transaction,
+  std::vector<ConnectionId> origins_;  // and the connection of each.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::atomic<std::uint64_t> open_{0}, received_{0}, batches_{0}, refused_{0};
 };

@@ -15,28 +15,28 @@
 
 namespace trainer {
 
-// "no room on the disk of DIRECTORY: 12345 bytes free".
+// Returns "no room on the disk of DIRECTORY: 12345 bytes free".
 std::string NoRoomWords(const std::string& directory);
 
-// Knows which trials wait for room on a disk, why, and when to try again: all at the same moment,
-// after kFirstPause, doubling to kLongestPause while one of them waits. (Ray Tune lets a trial fail
-// whose result cannot be written.) On the loop's thread.
+// Tracks the trials that wait for room on a disk, why, and when to try again. All are retried at
+// the same time, after kFirstPause, doubling up to kLongestPause while any of them waits. (In Ray
+// Tune a trial fails if its result cannot be written.) Use it on the loop's thread.
 class RoomWaits {
  public:
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
   static constexpr absl::Duration kLongestPause = absl::Seconds(1);
 
-  // `loop` is not owned and outlives it. `again` is called with those that wait; each then either
-  // waits again (Add) or does not (Remove).
+  // `loop` is not owned and outlives this. `again` is called with the waiting attempts; for each
+  // one it either calls Add() again or Remove().
   RoomWaits(runtime::EventLoop* loop, std::function<void(const std::vector<AttemptKey>&)> again);
   RoomWaits(const RoomWaits&) = delete;
   RoomWaits& operator=(const RoomWaits&) = delete;
 
-  // True if the trial did not wait before.
+  // Returns true if the trial was not waiting before.
   bool Add(const AttemptKey& attempt, const std::string& why);
-  // True if the trial waited.
+  // Returns true if the trial was waiting.
   bool Remove(std::int64_t trial);
-  // Empty: it does not wait.
+  // Returns why the trial waits; empty if it does not.
   std::string WhyOf(std::int64_t trial) const;
 
  private:

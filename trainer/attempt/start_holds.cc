@@ -83,7 +83,7 @@ std::string StartHolds::WhyNoRoom(const std::string& directory) const {
   if (now < look.at + kLookAgain) return look.why;
   look = {.at = now, .why = ""};
   const auto room = options_.room(directory);
-  if (!room.ok()) return "";  // The start itself will say what is wrong.
+  if (!room.ok()) return "";  // The start reports the error.
   const double wanted = std::max(static_cast<double>(min_free.bytes),
                                  static_cast<double>(room->total) * min_free.percent / 100);
   if (static_cast<double>(room->free) >= wanted) return "";

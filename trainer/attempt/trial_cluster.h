@@ -9,31 +9,32 @@
 
 namespace trainer {
 
-// A trial may be a cluster: several tasks of one job, told of each other as those of any job are
-// (TF_CONFIG, RANK and MASTER_ADDR, barriers). The task of rank 0, the first of the first type, is
-// the trial to the trainer: it reports, saves, and hears of a stop. The launcher starts all of them
-// and ends the others when one fails; a new attempt is one of all tasks. Ray Tune's distributed
-// trainables have each rank report and drop what comes from all but the first; here only the first
-// has the channel. Pure functions.
+// A trial may be a cluster: several tasks of one job, which get each other's addresses as the tasks
+// of any job do (TF_CONFIG, RANK and MASTER_ADDR, barriers). For the trainer the task of rank 0,
+// the first task of the first type, stands for the trial: it alone has the report channel, so it
+// reports, saves checkpoints and receives stops. The launcher starts all tasks and ends the others
+// when one fails; a new attempt restarts all of them. In Ray Tune's distributed trainables each
+// rank reports, and all reports but those of rank 0 are dropped. Pure functions.
 
-// InvalidArgument says what about `options.tasks` cannot be, by the launcher's rules, so that it is
-// known when the trial is made: 1 to 1000 tasks, at most one of them a chief, each type once and a
-// word of at most 32 letters, digits, underscores and dashes. A function is no cluster.
+// Checks `options.tasks` by the launcher's rules when the trial is made. Returns InvalidArgument,
+// which names the violation, unless there are 1 to 1000 tasks, at most one of them a chief, and
+// each type occurs once and is a word of at most 32 letters, digits, underscores and dashes. A
+// function cannot be a cluster.
 absl::Status CheckTasks(const msg::TrialOptionsT& options);
 
-// The tasks of the job: `options.tasks`, or one worker.
+// Sets the tasks of the job: `options.tasks`, or one worker.
 void SetTasks(const msg::TrialOptionsT& options, msg::JobSpecT* job);
 
-// The name of the task that reports: "worker-0".
+// Returns the name of the reporting task: "worker-0".
 std::string ReporterName(const msg::TrialOptionsT& options);
-// The task that reports; null if the job has none.
+// Returns the reporting task; null if the job has no tasks.
 const msg::TaskT* ReportingTask(const msg::JobT& job);
 
-// True once that one will say no more, whatever the others do.
+// Returns true once the reporting task has ended, whatever the other tasks do.
 bool ReporterHasEnded(const msg::JobT& job);
 
-// The task whose end is the end of an ended job: the task that failed first, else the chief, else
-// that of rank 0; null if the job has none.
+// Returns the task that decides how an ended job ended: the task that failed first, else the chief,
+// else the task of rank 0. Null if the job has no tasks.
 const msg::TaskT* DecisiveTask(const msg::JobT& job);
 
 }  // namespace trainer

@@ -65,7 +65,7 @@ std::vector<std::unique_ptr<T>> Copies(const std::vector<std::unique_ptr<T>>& al
   return copies;
 }
 
-// How much of `text` is a job's id: "j-" and letters or digits.
+// Returns the length of a job id at the start of `text`: "j-" and letters or digits. 0 if none.
 std::size_t JobIdLength(std::string_view text) {
   if (text.substr(0, kJob.size()) != kJob) return 0;
   const auto end = std::find_if_not(text.begin() + kJob.size(), text.end(), [](char c) {
@@ -75,7 +75,7 @@ std::size_t JobIdLength(std::string_view text) {
   return length > kJob.size() ? length : 0;
 }
 
-// How much of `text` is "/" and a task's name.
+// Returns the length of "/" and a task's name at the start of `text`; 0 if none.
 std::size_t TaskNameLength(std::string_view text) {
   if (text.empty() || text[0] != '/') return 0;
   const auto end = std::find_if_not(text.begin() + 1, text.end(), IsNameCharacter);
@@ -151,7 +151,7 @@ std::string WhyJobWaits(const msg::JobT& job,
     }
     why += trial->id();
     rest.remove_prefix(length);
-    // The only task of a trial is the trial.
+    // A trial's only task is named like the trial: its task name is dropped.
     if (trial->spec.options.tasks.empty()) rest.remove_prefix(TaskNameLength(rest));
   }
   return why;
