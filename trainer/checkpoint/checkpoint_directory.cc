@@ -26,8 +26,8 @@
 #include "runtime/text/string_view.h"
 #include "trainer/checkpoint/file_tree.h"
 
-// A directory without a temporary name is always whole: it got its name by a rename, after all in
-// it was synced, and loses it by a rename before anything in it is removed.
+// Invariant: a directory without a temporary name is complete. It gets its name by a rename after
+// all its files are synced, and loses it by a rename before any file is removed.
 
 namespace trainer {
 namespace {
@@ -40,9 +40,9 @@ constexpr std::string_view kTemporaryPrefix = "checkpoint_tmp";
 constexpr std::size_t kTemporaryDigits = 6;
 constexpr int kNameAttempts = 100;
 constexpr std::size_t kMaxMetadata = 64 << 10;
-constexpr std::int64_t kMostIterations = 1'000'000'000'000'000;  // It is counted on from there.
+constexpr std::int64_t kMostIterations = 1'000'000'000'000'000;  // Leaves room to count on.
 constexpr std::size_t kMaxManifest = 32 << 20;
-// The limits of a manifest: an array and three members a file.
+// Limits of a manifest's JSON: an array, and at most eight values for each file.
 constexpr runtime::JsonOptions kManifestLimits = {8, 8 * kMaxTreeEntries};
 
 std::string Join(const std::string& directory, std::string_view name) {
@@ -66,7 +66,7 @@ bool HasFile(const std::string& directory, std::string_view name) {
   return lstat(Join(directory, name).c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// Itself, not through a link.
+// Returns true for a directory, false for a link to one.
 bool IsDirectory(const std::string& path) {
   struct stat about {};
   return lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
@@ -91,7 +91,7 @@ absl::Status Sync(int fd, const std::string& path) {
   return absl::OkStatus();
 }
 
-// A file of ours that is too large is none of ours.
+// We write only small files: a larger one is damaged or not ours.
 absl::StatusOr<std::string> ReadSmall(const std::string& path, std::size_t limit) {
   struct stat about {};
   if (stat(path.c_str(), &about) == 0 && static_cast<std::uint64_t>(about.st_size) > limit) {
@@ -140,7 +140,7 @@ bool ReadManifestEntry(const JsonValue& entry, CheckpointManifest& manifest) {
   return true;
 }
 
-// NotFound without a manifest.
+// Returns NotFound if the directory has no manifest.
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& directory) {
   const std::string path = Join(directory, kManifestFile);
   auto text = ReadSmall(path, kMaxManifest);
@@ -163,8 +163,8 @@ absl::Status Damaged(const std::string& directory, const std::string& name) {
                                           "the manifest of the checkpoint says"));
 }
 
-// Puts `temporary` in the place of `final`, which may be there, in one step where the file system
-// can. The directory that was there is then under a temporary name.
+// Renames `temporary` to `final_path`, atomically if the file system can exchange names. If
+// `final_path` existed, the old directory then has the name `temporary`.
 absl::Status MoveInto(const std::string& temporary, const std::string& final_path) {
   const auto failed = [&] {
     return absl::ErrnoToStatus(errno, absl::StrCat("renaming ", temporary, " to ", final_path));
@@ -182,7 +182,7 @@ absl::Status MoveInto(const std::string& temporary, const std::string& final_pat
     (void)rename(aside.c_str(), final_path.c_str());
     return status;
   }
-  // The caller removes it once the new name is synced.
+  // The caller removes the old directory once the new name is synced.
   return rename(aside.c_str(), temporary.c_str()) == 0 ? absl::OkStatus() : failed();
 }
 
@@ -191,7 +191,7 @@ absl::Status RemoveTree(const std::string& path) {
   std::error_code error, ignored;
   fs::remove_all(path, error);
   if (error == std::errc::permission_denied) {
-    // A program may have put directories there that nobody may write to.
+    // The program may have left directories without write permission.
     const auto open_up = [](const fs::path& directory) {
       std::error_code none;
       fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add, none);
@@ -209,7 +209,8 @@ absl::Status RemoveTree(const std::string& path) {
   return absl::ErrnoToStatus(error.value(), absl::StrCat("removing ", path));
 }
 
-// One file of a tree into the directory `target`. Its sum, for the manifest to be compared with.
+// Copies one file of a tree into the directory `target`. Returns its size and CRC, to be compared
+// with the manifest.
 absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target) {
   const std::string path = Join(target, file.name);
   auto made =
@@ -219,7 +220,7 @@ absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target
                                                     runtime::FileMode::OfFileIn(target));
   if (!out.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("making ", path));
   FileSum sum{file.size, 0};
-  // Holes stay holes.
+  // Preserves holes.
   auto status = ReadPieces(
       file,
       [&](std::string_view piece) {
@@ -238,8 +239,8 @@ absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target
   return absl::Status(status.code(), absl::StrCat("copying to ", path, ": ", status.message()));
 }
 
-// A copy for which there is no room is not begun again and again, and nobody waits for a copy that
-// can never have room. If the room cannot be told, the copy is tried.
+// A copy that lacks room now is not started over and over, and nobody waits for a copy that exceeds
+// the whole disk. If the free room is unknown, the copy is attempted.
 absl::Status CheckRoomForCopy(const std::string& source, const std::string& run_directory) {
   struct statvfs room {};
   if (statvfs(run_directory.c_str(), &room) != 0) return absl::OkStatus();
@@ -261,8 +262,8 @@ absl::Status CheckRoomForCopy(const std::string& source, const std::string& run_
                                                    " has ", available));
 }
 
-// All of a tree but the marker of a temporary one. With a manifest, everything it names must be
-// there and be what it says.
+// Copies a tree except the marker of a temporary checkpoint. With a manifest, every file that it
+// lists must exist and match.
 absl::Status CopyTree(const std::string& source, const std::string& target,
                       std::optional<CheckpointManifest> expected) {
   const auto visit = [&](const TreeFile& file) -> absl::Status {
@@ -299,7 +300,7 @@ std::string RenderMetadata(const CheckpointMetadata& metadata) {
       ",\n  \"line\": ", metadata.line, "\n}\n");
 }
 
-// A time that is no time counts as none.
+// Converts seconds to microseconds; an invalid time counts as 0.
 std::int64_t MicrosOf(const JsonValue* seconds) {
   constexpr double kLongest = 9e12;
   if (seconds == nullptr || !seconds->IsNumber()) return 0;
@@ -409,7 +410,7 @@ absl::Status WriteCounters(const std::string& directory, const CheckpointMetadat
 absl::StatusOr<CheckpointMetadata> ReadMetadata(const std::string& directory) {
   auto metadata = ReadMetadataFile(Join(directory, kMetadataFile));
   if (!metadata.ok()) return metadata;
-  // A loss of power may have cost them.
+  // The counters may be lost after a power failure.
   const auto counters = ReadMetadataFile(Join(directory, kCountersFile));
   if (!counters.ok()) return metadata;
   metadata->iteration = counters->iteration;
@@ -485,7 +486,7 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
         absl::StrCat(temporary, " has too many files with long names: pack them into one"));
   }
   unlink(Join(temporary, kTemporaryMarker).c_str());
-  unlink(Join(temporary, kCountersFile).c_str());  // The counters of the source of a copy.
+  unlink(Join(temporary, kCountersFile).c_str());  // A copy still has its source's counters.
   status = runtime::WriteFileAtomically(Join(temporary, kManifestFile), text, mode, true);
   if (!status.ok()) return status;
   const std::string run_directory = ParentAndName(temporary).first;
@@ -493,11 +494,11 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
   status = MoveInto(temporary, Join(run_directory, name));
   if (fault) fault("after checkpoint rename");
   if (status.ok()) status = runtime::SyncDirectory(run_directory);
-  // A run's directory is no older than its trial.
+  // The run's directory may be as new as its first checkpoint, so its parent is synced too.
   if (status.ok()) status = runtime::SyncDirectory(ParentAndName(run_directory).first);
   if (!status.ok()) return status;
-  // The replaced checkpoint now has the temporary name; if it cannot be removed the next start
-  // tries.
+  // The replaced checkpoint now has the temporary name; if it cannot be removed, the next start
+  // retries.
   (void)RemoveCheckpoint(temporary);
   std::uint64_t bytes = text.size();
   for (const auto& [file, sum] : *synced) bytes += sum.size;

@@ -34,7 +34,7 @@ void AppendName(std::string_view name, std::string* out) {
   out->append(name);
 }
 
-// Takes one thing after the other from the front; false once there is too little.
+// Reads values one after the other from the front; returns false when too few bytes are left.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
@@ -79,15 +79,15 @@ absl::Status WriteOne(const std::string& directory, std::string_view name,
   auto status = runtime::MakeDirectories(path.substr(0, path.find_last_of('/')),
                                          runtime::FileMode::OfDirectoryIn(directory));
   if (!status.ok()) return status;
-  // Into a directory that is not committed yet; under its own name, which may be as long as one can
-  // be. (.is_checkpoint is there already.)
+  // Writes into a directory that is not committed yet, directly under the final name, which may be
+  // of the greatest length. (.is_checkpoint exists already.)
   const runtime::UniqueFd file = runtime::OpenOrMake(path, O_WRONLY | O_TRUNC | O_NOFOLLOW,
                                                      runtime::FileMode::OfFileIn(directory));
   if (!file.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("making ", path));
   return runtime::WriteAll(file.get(), content);
 }
 
-// The files of an object, into the directory `target`.
+// Unpacks the files of an object into the directory `target`.
 absl::Status Unpack(Unpacker& from, const std::string& target) {
   std::uint32_t files = 0;
   if (!from.Take(&files) || files > kMaxTreeEntries) return DamagedObject("too many files");

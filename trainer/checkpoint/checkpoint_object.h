@@ -9,24 +9,24 @@
 
 namespace trainer {
 
-// A checkpoint as one string of bytes, to be moved between trials and hosts. Ray Tune pickles
-// {checkpoint_name, data}; this is the same in a format of its own, which runs nothing when it is
-// read: "YARDCKP1", then strings (their size in 4 bytes, 8 for content; little-endian): where in
-// the checkpoint the path was; name and content of each file but the marker of a temporary one,
-// whose number stands before them in 4 bytes; at the end the CRC-32C of all before it.
+// A checkpoint as one string of bytes, to move it between trials and hosts. Ray Tune pickles
+// {checkpoint_name, data}; this format holds the same but runs no code when it is read. It is
+// "YARDCKP1"; the path's place in the checkpoint; the number of files in 4 bytes; name and content
+// of each file, except the marker of a temporary checkpoint; and the CRC-32C of all preceding
+// bytes. A string is preceded by its size, in 4 bytes (8 for content). Integers are little-endian.
 //
-// Both functions block for the disk; any thread, one at a time for one run.
+// Both functions block for the disk. Call them on any thread, but one at a time for each run.
 
 inline constexpr std::size_t kMaxCheckpointObject = std::size_t{1} << 30;  // Bytes.
 
-// The checkpoint that `path` lies in. NotFound if it lies in none; DataLoss if that does not agree
-// with its manifest; ResourceExhausted if the object would be larger than `limit`.
+// Packs the checkpoint that contains `path`. NotFound if no checkpoint contains it; DataLoss if the
+// files do not match the manifest; ResourceExhausted if the object would be larger than `limit`.
 absl::StatusOr<std::string> CheckpointToObject(const std::string& path,
                                                std::size_t limit = kMaxCheckpointObject);
 
-// Unpacks it into a new temporary checkpoint of the run. Returns the path in it that the object was
-// made of. DataLoss if bytes are damaged or missing, InvalidArgument for a name that points out of
-// the checkpoint; then nothing is left behind.
+// Unpacks an object into a new temporary checkpoint of the run, and returns the path in it that the
+// object was made from. DataLoss if bytes are damaged or missing; InvalidArgument for a name that
+// points out of the checkpoint. On error it leaves no files behind.
 absl::StatusOr<std::string> CheckpointFromObject(std::string_view object,
                                                  const std::string& run_directory);
 

@@ -14,30 +14,31 @@
 
 namespace trainer {
 
-// The part of a checkpoint's commit that takes long: a gigabyte is read, and perhaps copied, in
+// Result of the slow part of a checkpoint's commit: reading, and perhaps copying, a gigabyte takes
 // seconds.
 struct PreparedCheckpoint {
   std::optional<CheckpointManifest> manifest;  // Unset: nothing was prepared.
-  std::string copy;  // The temporary checkpoint that was made; empty: none was.
+  std::string copy;                            // Temporary checkpoint that was made; empty if none.
 };
 
-// Such work for one line of a program, or for its start, away from the loop's thread, so that other
-// trials are answered meanwhile. Ray Tune copies and uploads checkpoints beside its loop in the
-// same way; here the program waits, so what it saved is not changed on the way.
+// Runs such work for one line of a program, or for its start, off the loop's thread, so that other
+// trials are answered meanwhile. Ray Tune also copies and uploads checkpoints beside its loop; here
+// the program waits meanwhile, so the saved files do not change.
 //
-// On the loop's thread. A preparation that is destroyed removes the copy that it made
-// (`Result::copy`, empty: none), as soon as that is done, unless the result was taken; if the copy
-// was committed it does not have that name any more.
+// Use it on the loop's thread. If the result was not taken, the destructor removes the copy that
+// the work made (`Result::copy`; empty: none), as soon as the work has ended. A committed copy is
+// safe, because a commit renames it.
 template <typename Result>
 class Preparation {
  public:
-  // Touches nothing but files.
+  // Accesses only files.
   using Work = std::function<absl::StatusOr<Result>()>;
-  // Runs `work` on a thread of its own choice and then `done` on the loop's thread; neither runs
-  // before it returns. Either may be dropped, at the end of the process.
+  // Runs `work` on another thread and then `done` on the loop's thread; neither runs before
+  // Background returns. At the end of the process either may be dropped.
   using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
 
-  // Begins. Without a Background it is done when this returns, and `done` is not called.
+  // Starts the work. Without a Background the work is done when the constructor returns, and `done`
+  // is not called.
   Preparation(int attempt, std::int64_t line, Work work, const Background& background,
               std::function<void()> done)
       : attempt_(attempt), line_(line), state_(std::make_shared<State>()) {
@@ -56,11 +57,11 @@ class Preparation {
   Preparation& operator=(const Preparation&) = delete;
 
   bool IsFor(int attempt, std::int64_t line) const { return attempt == attempt_ && line == line_; }
-  // Nothing while it is under way.
+  // Returns the result; null while the work runs.
   const absl::StatusOr<Result>* result() const {
     return state_->is_done ? &state_->result : nullptr;
   }
-  // Once there is one; the copy is the caller's.
+  // Call it once there is a result. The caller then owns the copy.
   absl::StatusOr<Result> Take() {
     absl::StatusOr<Result> result = std::move(state_->result);
     state_->result = absl::UnavailableError("taken");
@@ -68,7 +69,7 @@ class Preparation {
   }
 
  private:
-  // Written by the work, and read by the loop's thread after that has ended.
+  // The work writes it, and the loop's thread reads it after the work has ended.
   struct State {
     ~State() {
       if (result.ok() && !result->copy.empty()) (void)RemoveCheckpoint(result->copy);

@@ -24,10 +24,10 @@ CheckpointMetric ParseCheckpointMetric(std::string_view text) {
 std::vector<std::int64_t> SurplusCheckpoints(std::span<const RankedCheckpoint> checkpoints,
                                              int keep, bool smaller_is_better,
                                              std::uint64_t max_bytes) {
-  // A metric that no report has, perhaps for its spelling, must not cost any of them.
+  // If no report has the metric, perhaps because it is misspelt, nothing is deleted for its lack.
   if (keep > 0 && std::none_of(checkpoints.begin(), checkpoints.end(), HasScore)) keep = -1;
   std::vector<RankedCheckpoint> ranked(checkpoints.begin(), checkpoints.end());
-  // The best first, those without a score last.
+  // Best first; checkpoints without a score last.
   std::sort(ranked.begin(), ranked.end(),
             [&](const RankedCheckpoint& a, const RankedCheckpoint& b) {
               if (HasScore(a) != HasScore(b)) return HasScore(a);
@@ -52,7 +52,7 @@ std::vector<std::int64_t> SurplusCheckpoints(std::span<const RankedCheckpoint> c
   for (const RankedCheckpoint& checkpoint : ranked) {
     const bool is_best = keep < 0 || (place++ < keep && HasScore(checkpoint));
     if (must_stay(checkpoint)) continue;
-    // None that is worse stays in the place of one for which there is no room.
+    // Once a checkpoint does not fit, no worse one is kept in its place.
     fits = fits && (max_bytes == 0 || checkpoint.bytes <= max_bytes - std::min(bytes, max_bytes));
     if (is_best && fits) {
       bytes += checkpoint.bytes;

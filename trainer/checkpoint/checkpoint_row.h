@@ -7,23 +7,23 @@
 
 namespace trainer {
 
-// One committed checkpoint of a trial, as it is kept.
+// One committed checkpoint of a trial, as stored.
 struct CheckpointRow {
   std::int64_t trial = 0;   // TrialRecord::number.
   std::int64_t number = 0;  // Grows with each checkpoint of the trial; 0: none.
   int attempt = 0;
-  std::string name;  // Name of its directory in the run's; no two of a trial have the same.
-  std::int64_t iteration = 0;  // training_iteration it stands for.
+  std::string name;            // Its directory in the run's directory; unique in the trial.
+  std::int64_t iteration = 0;  // The training_iteration that it belongs to.
   std::int64_t time_total_us = 0;
   std::int64_t wall_time_us = 0;
   std::int64_t bytes = 0;
-  std::optional<double> score;  // By the trial's metric; unset without a value.
-  std::int64_t step = -1;       // As the program said when it began it; -1: it did not.
-  // The row of the report that it belongs to; 0: none, or not known.
+  std::optional<double> score;  // Value of the trial's metric, if it has one.
+  std::int64_t step = -1;       // The program's number for it; -1: the program gave none.
+  // Row of the report that it belongs to; 0: none, or unknown.
   std::int64_t report = 0;
-  // Saved since the last report: the next one decides to which it belongs.
+  // Saved after the last report: the next report decides which of the two it belongs to.
   bool pending = false;
-  // Its attempt saves before it reports.
+  // True if its attempt saves before it reports.
   bool saves_first = false;
 };
 

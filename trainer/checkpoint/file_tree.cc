@@ -61,7 +61,7 @@ class Walk {
     const std::unique_ptr<DIR, CloseDirectory> directory(again.valid() ? fdopendir(again.get())
                                                                        : nullptr);
     if (directory == nullptr) return Error("reading", name);
-    again.release();  // The stream's now.
+    again.release();  // The stream owns it now.
     std::vector<std::string> entries;
     errno = 0;
     while (const dirent* const entry = readdir(directory.get())) {

@@ -12,43 +12,43 @@
 
 namespace trainer {
 
-// Bounds of a tree of files that somebody else wrote.
+// Bounds of a tree of files that comes from another program.
 inline constexpr std::size_t kMaxTreeEntries = 65'536;                  // Files and directories.
 inline constexpr std::uint64_t kMaxTreeBytes = std::uint64_t{1} << 40;  // Without holes.
 inline constexpr int kMaxTreeDepth = 32;
 
 // A regular file of a tree, open for reading while it is visited.
 struct TreeFile {
-  std::string name;  // Below the root, segments joined by "/".
+  std::string name;  // Relative to the root, segments joined by "/".
   std::uint64_t size = 0;
   int fd = -1;                  // At its beginning.
-  std::uint64_t allocated = 0;  // Bytes that it has on the disk, without its holes; at most `size`.
+  std::uint64_t allocated = 0;  // Bytes on the disk, without holes; at most `size`.
 };
 
-// Visits each regular file below the directory `root`, in the order of names within a directory,
-// and after what is in it each directory itself (`leave`, with its descriptor; optional). Ends with
+// Visits each regular file below the directory `root`, in name order within a directory, and calls
+// the optional `leave` with the descriptor of each directory after its contents. Stops at the first
+// error.
 // the first error.
-//
-// Nothing is followed out of the tree: a symbolic link, a device, pipe or socket, and a name that
-// is not UTF-8, is InvalidArgument; NotFound if the root is missing; OutOfRange over the
+// Never follows a path out of the tree. InvalidArgument for a symbolic link, a device, a pipe or a
+// socket, and for a name that is not UTF-8; NotFound if the root is missing; OutOfRange beyond the
 // bounds. (The root itself may be reached through a link.) Blocks for the disk; any thread.
 absl::Status WalkTree(const std::string& root,
                       const std::function<absl::Status(const TreeFile&)>& visit,
                       const std::function<absl::Status(int directory)>& leave = nullptr);
 
-// Hands over the content of a file piece by piece, and to `skip`, if it is set, the size of each
-// hole in between where the file system tells. Error if it ends before `size` or goes on behind.
+// Passes the content of a file to `take` in pieces and, if `skip` is set, the size of each hole to
+// `skip` where the file system reports holes. Fails if the file is shorter or longer than `size`.
 absl::Status ReadPieces(const TreeFile& file,
                         const std::function<absl::Status(std::string_view piece)>& take,
                         const std::function<absl::Status(std::uint64_t zeros)>& skip = nullptr);
 
-// The directory that `path` names below the directory `root`: relative to it, or absolute and
-// inside it (also by the real path of the root). InvalidArgument if it lies outside, is the root
+// Returns the directory that `path` names below `root`; `path` is relative to the root, or absolute
+// and inside it (the root's real path counts too). InvalidArgument if it lies outside, is the root
 // itself, or is reached through a symbolic link; NotFound if it does not exist.
 absl::StatusOr<std::string> DirectoryBelow(const std::string& root, const std::string& path);
 
-// OK if `name` may be that of a file below a root: not absolute, without empty segments, "." and
-// "..", not too deep, of UTF-8. InvalidArgument naming it.
+// Returns OK if `name` is a valid relative file name: not absolute, no empty, "." or ".." segments,
+// not too deep, and UTF-8. Otherwise InvalidArgument, which names it.
 absl::Status CheckTreeName(std::string_view name);
 
 }  // namespace trainer
