@@ -46,9 +46,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   static constexpr std::size_t kMaxFreshBytes = 256 << 10;
 
   // Keeps a new row in memory, which saves reading it from the store, where it would first have to
-  // be inserted. Keeps rows only while no earlier row is missing and their bytes are under the
-  // limit.
-  // limit.
+  // be inserted. Keeps rows only while no earlier row is missing and their bytes are few enough.
   void Note(const ResultRow& row) {
     if (!has_all_before_ || row.row < NextRow()) return;
     has_all_before_ = row.row == NextRow() && fresh_bytes_ < kMaxFreshBytes;

@@ -8,15 +8,15 @@
 
 namespace trainer {
 
-// Wakes one other thread: a semaphore of 0 or 1. In lock step the answer is about to come, so the
-// thread that takes the baton polls for some 2 us, most of which it yields to other threads, before
-// it sleeps (as std::binary_semaphore does). Longer spinning is faster on an idle machine, and
-// collapses on one core or a busy one. Any thread may pass it, one at a time may take it.
+// Wakes one other thread: a binary semaphore. In lock step the answer usually arrives soon, so
+// Take() polls for about 2 us, mostly yielding to other threads, before it sleeps (as
+// std::binary_semaphore does). Longer spinning is faster on an idle machine, but collapses on a
+// single core or under load. Any thread may pass it; only one thread at a time may take it.
 class Baton {
  public:
-  // At most one is held: passing it twice before it is taken is passing it once.
+  // Wakes the taker. Passing twice before a Take() counts as once.
   void Pass();
-  // Waits until it is passed, in real time. False if `timeout` ran out first.
+  // Waits, in real time, until the baton is passed. Returns false if `timeout` expires first.
   bool Take(absl::Duration timeout = absl::InfiniteDuration());
 
  private:

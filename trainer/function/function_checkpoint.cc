@@ -13,7 +13,7 @@ absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path) {
   if (!directory.ok()) return directory.status();
   Checkpoint checkpoint{path, std::nullopt};
   const auto metadata = ReadMetadata(*directory);
-  // A directory that somebody marked as a checkpoint by hand has files only.
+  // A directory that a person marked as a checkpoint has files but no metadata.
   if (absl::IsNotFound(metadata.status())) return checkpoint;
   if (!metadata.ok()) return metadata.status();
   if (!metadata->saved_as_dict) return checkpoint;

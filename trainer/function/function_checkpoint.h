@@ -8,9 +8,9 @@
 
 namespace trainer {
 
-// Loads the checkpoint from which a function goes on: the one at `path`, or at a path inside of
-// one, with its values if it was saved as values. Verifies nothing but those; blocks for the disk.
-// NotFound if there is no checkpoint; DataLoss if its metadata or its values are damaged.
+// Loads the checkpoint that a function resumes from: the one at `path`, or the one that contains
+// `path`, with its values if it was saved as values. Verifies only the metadata and values; blocks
+// for the disk. NotFound if there is no checkpoint; DataLoss if the metadata or values are damaged.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);
 
 }  // namespace trainer

@@ -5,10 +5,10 @@
 
 namespace trainer {
 
-// The exception of a user's code that is being handled, as an error: ResourceExhausted for
-// std::bad_alloc, else Unknown with its text, or its type if it is no std::exception (at most 4 KiB
-// of UTF-8). To be called in catch (...), behind a catch (const abi::__forced_unwind&) that throws
-// again: so a thread is cancelled, which is no exception.
+// Converts the exception that is being handled to an error: ResourceExhausted for std::bad_alloc,
+// otherwise Unknown with the exception's text, or with its type if it is no std::exception (at most
+// 4 KiB of UTF-8). Call it in catch (...), after a catch (const abi::__forced_unwind&) that
+// rethrows: that is how a thread is cancelled, and it is not a failure.
 absl::Status CurrentFailure();
 
 }  // namespace trainer

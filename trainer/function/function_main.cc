@@ -27,8 +27,8 @@ namespace {
 
 constexpr int kToldToEnd = 128 + SIGTERM;
 
-// An eventfd, of which the handler is the writer. (Signals are not blocked: programs that the
-// function starts would inherit that.)
+// An eventfd that the signal handler writes to. (Signals are not blocked, because programs that the
+// function starts would inherit the mask.)
 int signalled = -1;
 volatile sig_atomic_t told_to_end = 0;
 
@@ -52,7 +52,7 @@ absl::Status CatchSignals() {
   return absl::OkStatus();
 }
 
-// True if nobody says.
+// Also true if the attempt is unknown.
 bool IsFirstAttempt() {
   const char* const attempt = std::getenv("YARD_ATTEMPT");
   return attempt == nullptr || std::string_view(attempt) == "1";
@@ -84,7 +84,7 @@ int FunctionMain(const std::string& name, absl::Duration heartbeat) {
     return Exit(name, function.status());
   }
   const char* const directory = std::getenv("YARD_LOGDIR");
-  // The thread of the signals, which never ends, has it too.
+  // Shared with the signal thread, which never ends.
   const auto process = std::make_shared<FunctionProcess>(
       *std::move(function), *std::move(channel),
       FunctionProcess::Options{.run_directory = directory == nullptr ? "." : directory,

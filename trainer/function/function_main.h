@@ -8,14 +8,16 @@
 
 namespace trainer {
 
-// The command that runs a function of the program at `executable` as a trial; an attempt without a
-// line for `heartbeat` has failed (zero: never), so that it speaks four times as often.
+// Returns the command that runs a function of the program at `executable` as a trial. The trainer
+// fails an attempt that sends no line for `heartbeat` (zero: no limit), so the program sends one
+// four times as often.
 std::vector<std::string> FunctionCommand(const std::string& executable, const std::string& function,
                                          absl::Duration heartbeat);
 
-// The main() of that: runs the function on the report channel of this process's environment, and
-// returns its exit code: 0; 1 with the error on stderr; 143 if SIGTERM or SIGINT ended it, which
-// lets it unwind at its next report. If the function does not end the process does, by _exit.
+// The main() of such a command: runs the function on the report channel of this process's
+// environment and returns the exit code: 0 on success; 1 with the error on stderr; 143 if SIGTERM
+// or SIGINT ended it, which unwinds the function at its next report. If the function does not end,
+// it ends the process with _exit().
 int FunctionMain(const std::string& function, absl::Duration heartbeat);
 
 }  // namespace trainer

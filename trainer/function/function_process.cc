@@ -21,7 +21,8 @@ namespace {
 
 using runtime::JsonValue;
 
-// An answer has what the trainer has taken already, so it may be larger than one line up.
+// An answer repeats data that the trainer accepted before, so it may exceed the size of one line
+// up.
 constexpr runtime::JsonOptions kAnswerLimits = {.depth = 64, .values = 1'000'000};
 
 std::string Text(const JsonValue* value) {
@@ -29,9 +30,9 @@ std::string Text(const JsonValue* value) {
                                                                      : "";
 }
 
-// Whole: what it says, by kind.
+// An answer of the trainer, parsed and owned.
 struct AnswerLine {
-  std::string text;  // `json` lies in it.
+  std::string text;  // `json` refers to it.
   JsonValue json;
   std::string type;
 };
@@ -41,7 +42,7 @@ absl::Status Strange(std::string_view text) {
                                           runtime::Quote(text.substr(0, 200))));
 }
 
-// Errors of the trainer are errors.
+// Parses an answer; an error of the trainer becomes an error status.
 absl::StatusOr<std::unique_ptr<AnswerLine>> Parse(std::string text) {
   auto line = std::make_unique<AnswerLine>();
   line->text = std::move(text);
@@ -55,8 +56,8 @@ absl::StatusOr<std::unique_ptr<AnswerLine>> Parse(std::string text) {
       absl::StrCat("the trainer refuses it: ", why.empty() ? line->text : why));
 }
 
-// Syncs the files here so that the trainer, which syncs all of them again and serves others too,
-// need not wait. Ignores errors: the trainer reports a bad file itself.
+// Syncs the files in this process, so that the trainer's own sync, which delays other trials, is
+// short. Ignores errors: the trainer reports a bad file itself.
 void SyncTree(const std::string& directory) {
   std::error_code error;
   auto entry = std::filesystem::recursive_directory_iterator(directory, error);
@@ -103,7 +104,7 @@ void FunctionProcess::RequestStop() {
 
 absl::Status FunctionProcess::Run() {
   const absl::Status ended = RunToTheEnd();
-  // A function whose report the trainer refuses is parked in that report.
+  // If the trainer refused a report, the function is still parked in it.
   if (still_runs()) {
     session()->RequestStop();
     thread_->Join(options_.end_timeout);
@@ -175,7 +176,7 @@ absl::Status FunctionProcess::Start(const Welcome& welcome) {
     if (stop_requested_) session->RequestStop();
   }
   try {
-    // The thread owns all that the function can reach: it may outlive this.
+    // The thread owns everything that the function can reach, because it may outlive this object.
     thread_ =
         std::make_unique<runtime::Thread>(function_.name, [session, config, run = function_.run] {
           session->Run([&](Reporter& reporter) { return run(*config, reporter); });
@@ -206,7 +207,7 @@ std::optional<absl::Status> FunctionProcess::Deliver(FunctionSession::Event even
   const auto ends = EndsAt(function_, result);
   if (!ends.ok()) return Fail(ends.status());
   if (*ends && !result.done) {
-    // The trial's log gets the reason of the end.
+    // Writes the reason of the end to the trial's log.
     Log(absl::StrCat("the stop function of ", function_.name, " ends the trial at iteration ",
                      result.training_iteration))
         .IgnoreError();
@@ -224,7 +225,7 @@ std::optional<absl::Status> FunctionProcess::Deliver(FunctionSession::Event even
 absl::StatusOr<FunctionProcess::Answer> FunctionProcess::Report(NamedValues values, bool done,
                                                                 const std::vector<Saved>& saved) {
   for (std::size_t i = 0; i + 1 < saved.size(); ++i) {
-    // Values are named after the report's iteration: later ones take the place of earlier ones.
+    // Checkpoints of values are named after the report's iteration, so only the last one is kept.
     if (saved[i].as_values && saved.back().as_values) {
       RemoveCheckpoint(saved[i].temporary).IgnoreError();
     } else if (auto committed = Commit(saved[i]); !committed.ok()) {
@@ -241,7 +242,7 @@ absl::StatusOr<FunctionProcess::Answer> FunctionProcess::Report(NamedValues valu
   auto answer = Ask(line);
   if (!answer.ok()) return Prefixed(absl::StrCat("report ", seq_), answer.status());
   if (auto newest = session()->newest(); newest && !saved.empty()) {
-    // Where a stop is answered the place is known by its name.
+    // A stop may carry no path; the checkpoint's path then follows from its name.
     newest->directory =
         !answer->path.empty()
             ? answer->path

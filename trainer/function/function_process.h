@@ -21,41 +21,41 @@
 
 namespace trainer {
 
-// A function as the program of a trial: in a process of its own, it reports on the report channel
-// in exact lock step. Code behind report N runs only after the trainer has acknowledged N, also
-// over a restart of the trainer.
+// Runs a function as the program of a trial, in its own process, and reports on the report channel
+// in exact lock step: the code after report N runs only once the trainer has acknowledged N, also
+// across a restart of the trainer.
 //
-// Re-imagines the actor that Ray Tune runs a FunctionRunner in. The trainer service counts, keeps
-// and decides; this is the driver of a FunctionSession, without what FunctionRunner does beyond
-// that: a failure ends the process, and the service starts the next attempt. A checkpoint that the
-// function saves in the run's directory is handed over with the next report, which commits it
-// (`ckpt`); of several between two reports those before the last are committed first.
+// Corresponds to the actor in which Ray Tune runs a FunctionRunner. The trainer service counts,
+// stores and decides; this class only drives a FunctionSession. Unlike FunctionRunner it does not
+// restart: a failure ends the process, and the service starts the next attempt. A checkpoint that
+// the function saves in the run's directory is committed by the next report (`ckpt`); if there are
+// several between two reports, the earlier ones are committed first.
 //
 // One thread calls Run(), once.
 class FunctionProcess {
  public:
   struct Options {
     std::string run_directory;  // Where checkpoints are made: YARD_LOGDIR.
-    // While the function computes, a line says so often that the process is alive. Zero: never.
+    // Interval at which a line tells the trainer that the process is alive while the function
+    // computes. Zero: never.
     absl::Duration heartbeat = absl::ZeroDuration();
     const runtime::Clock* clock = runtime::Clock::Real();  // Stamps results; not owned.
-    // How long the function may take to end that is to end otherwise than by a stop (which brings
-    // its own time).
+    // How long the function may take to end after it is to end for another reason than a stop,
+    // which brings its own grace time.
     absl::Duration end_timeout = absl::Seconds(10);
-    // The first attempt tells the trial's log that the function cannot checkpoint; later attempts
-    // do not repeat it.
+    // Only the first attempt writes to the trial's log that the function cannot checkpoint.
     bool is_first_attempt = true;
   };
   FunctionProcess(TrainableFunction function, ProgramChannel channel, Options options);
-  ~FunctionProcess();  // A function that still runs is left to its thread.
+  ~FunctionProcess();  // If the function still runs, its thread continues.
 
-  // Greets the trainer, and runs the function to its end. OK if it has returned, or was told to
-  // stop and has ended. Its failure is the error, of which the trainer was told, too; Unavailable:
-  // the channel is gone; DeadlineExceeded: it was to end and still runs.
+  // Greets the trainer and runs the function to its end. OK if the function has returned, or has
+  // ended after a stop. Other errors are the function's failure, which the trainer was told too;
+  // Unavailable: the channel is closed; DeadlineExceeded: the function was to end but still runs.
   absl::Status Run();
-  // Lets the function end at its next report, or at once if it is in one. Any thread.
+  // Ends the function at its next report, or at once if it is in one. Any thread.
   void RequestStop();
-  // After Run(): the function did not end, and its thread goes on.
+  // After Run(): true if the function did not end and its thread still runs.
   bool still_runs() const { return thread_ != nullptr && thread_->alive(); }
 
  private:
@@ -67,27 +67,27 @@ class FunctionProcess {
     TrialInfo trial;
   };
   struct Answer {
-    std::optional<absl::Duration> grace;  // Set: it is to stop, within that time.
-    std::string path;                     // The checkpoint that was committed.
+    std::optional<absl::Duration> grace;  // Set if the trial is to stop, within this time.
+    std::string path;                     // The committed checkpoint.
     std::vector<std::string> events;
   };
 
   absl::Status RunToTheEnd();
   absl::StatusOr<Welcome> SayHello();
   absl::Status Start(const Welcome& welcome);
-  // Puts `text` into the trial's log.
+  // Writes `text` to the trial's log.
   absl::Status Log(std::string_view text);
-  // The function's next event; heartbeats meanwhile.
+  // Returns the function's next event; sends heartbeats while it waits.
   absl::StatusOr<FunctionSession::Event> Await(absl::Duration deadline);
-  // Reports, and lets the function go on. Set: it has ended, with that.
+  // Reports the event and resumes the function. Returns its final status if it has ended.
   std::optional<absl::Status> Deliver(FunctionSession::Event event);
   absl::StatusOr<Answer> Report(NamedValues values, bool done, const std::vector<Saved>& saved);
   absl::StatusOr<std::string> Commit(const Saved& saved);
-  // The function is to end within `timeout`, and what it saves meanwhile is kept.
+  // Makes the function end within `timeout`; commits checkpoints that it saves meanwhile.
   absl::Status Unwind(absl::Duration timeout);
-  // It has ended by itself.
+  // Handles the end of a function.
   absl::Status Finish(const FunctionSession::Event& end);
-  // Tells the trainer; the error with the function's name.
+  // Tells the trainer; returns the error prefixed with the function's name.
   absl::Status Fail(const absl::Status& why);
   absl::StatusOr<Answer> Ask(const std::string& line);
   std::shared_ptr<FunctionSession> session() const;
@@ -100,7 +100,7 @@ class FunctionProcess {
   std::unique_ptr<runtime::Thread> thread_;
 
   mutable runtime::Mutex mutex_;
-  std::shared_ptr<FunctionSession> session_ ABSL_GUARDED_BY(mutex_);  // Once it is started.
+  std::shared_ptr<FunctionSession> session_ ABSL_GUARDED_BY(mutex_);  // Set once started.
   bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

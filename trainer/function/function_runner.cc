@@ -16,16 +16,16 @@
 #include "trainer/function/function_checkpoint.h"
 #include "trainer/run/experiment_id.h"
 
-// Between two calls the function is parked, has ended, or was not started, unless `awaiting_`. A
-// result counts before its checkpoints are committed, so that they keep the counters with it; it is
-// delivered after that, so a checkpoint that was announced is on the disk.
+// Invariants: between two calls the function is parked, has ended, or was not started, unless
+// `awaiting_` is true. A result is counted before its checkpoints are committed, so that their
+// counters include it; it is delivered afterwards, so that an announced checkpoint is on the disk.
 
 namespace trainer {
 namespace {
 
-// Checkpoints before the newest that are tried if that is damaged.
+// How many earlier checkpoints are tried if the newest is damaged.
 constexpr std::size_t kMaxEarlier = 16;
-// Bytes of a checkpoint as an object that are worth a word, as in Ray Tune.
+// Size in bytes of a checkpoint object from which Ray Tune, and we, warn.
 constexpr std::size_t kLargeObject = 10'000'000;
 
 std::string HostName() {
@@ -48,7 +48,7 @@ bool IsChildOf(const std::string& directory, const std::string& parent) {
          above.st_dev == wanted.st_dev && above.st_ino == wanted.st_ino;
 }
 
-// The checkpoint that `path` lies in; itself if it lies in none any more.
+// Returns the checkpoint that contains `path`, or `path` itself if no checkpoint does.
 std::string RootOf(const std::string& path) { return FindCheckpointDirectory(path).value_or(path); }
 
 absl::Status Prefixed(const std::string& prefix, const absl::Status& status) {
@@ -120,7 +120,7 @@ absl::Status FunctionRunner::Start() {
   auto session =
       std::make_shared<FunctionSession>(options_.trial, *std::move(newest), options_.clock);
   try {
-    // The thread owns all that the function can reach: it may outlive the runner.
+    // The thread owns everything that the function can reach, because it may outlive the runner.
     thread_ = std::make_unique<runtime::Thread>(
         function_.name, [session, config = config_, run = function_.run] {
           session->Run([&](Reporter& reporter) { return run(*config, reporter); });
@@ -160,7 +160,7 @@ absl::StatusOr<Result> FunctionRunner::TakeEvent(FunctionSession::Event event) {
     case FunctionSession::Event::Kind::kReport: {
       if (event.error_is_next) Warn(Named() + " has failed; its results come before the error");
       undelivered_ = progress_.Count(std::move(event.values), event.time, options_.clock->Now());
-      // An error is that of this step; the result comes with the next one.
+      // An error is returned by this step; the result follows with the next one.
       const auto ends = EndsAt(function_, *undelivered_);
       if (!ends.ok()) return Prefixed(Named(), ends.status());
       undelivered_->done = undelivered_->done || *ends;

@@ -16,8 +16,8 @@
 #include "trainer/function/function_failure.h"
 #include "trainer/report/report_line.h"
 
-// Always true: the driver resumes only a function whose report it has taken, so `report_` is empty
-// whenever the function runs, unless threads of the function report one after the other.
+// Invariant: the driver resumes only a function whose report it has taken, so `report_` is empty
+// while the function runs, unless several threads of the function report one after the other.
 
 namespace trainer {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::size_t kMaxEvents = 1000;
 
 thread_local Reporter* current_reporter = nullptr;
 
-// Binds a reporter to this thread.
+// Binds a reporter to this thread for its lifetime.
 class Binding {
  public:
   explicit Binding(Reporter* reporter) { current_reporter = reporter; }
@@ -48,10 +48,10 @@ void CheckBounds(const NamedValues& values, std::size_t max_bytes, const char* w
   }
 }
 
-// `directory` is the trial's, which the line of a report may name.
+// Checks the bounds of a report. `directory` is the trial's; the report's line may contain it.
 void CheckReport(const NamedValues& values, const std::string& directory) {
-  constexpr std::size_t kEscape = 6;   // Bytes of JSON that one byte may need.
-  constexpr std::size_t kFrame = 256;  // Around values and directory: seq, a checkpoint's name.
+  constexpr std::size_t kEscape = 6;   // Most bytes of JSON for one byte.
+  constexpr std::size_t kFrame = 256;  // For seq, and a checkpoint's name.
   CheckBounds(values, runtime::kMaxReportLine, "a report");
   const std::size_t limit =
       runtime::kMaxReportLine -
@@ -117,7 +117,7 @@ FunctionSession::FunctionSession(TrialInfo trial, std::optional<Checkpoint> newe
       newest_(std::move(newest)) {}
 
 void FunctionSession::Run(const Body& body) {
-  // Only destructors still run when a thread is cancelled or calls pthread_exit().
+  // When a thread is cancelled or calls pthread_exit(), only destructors still run.
   struct Ending {
     FunctionSession* session;
     absl::Status outcome;
@@ -258,7 +258,8 @@ void FunctionSession::SaveCheckpoint(const NamedValues& values) {
   CheckOpen();
   std::string filled = Fill(std::nullopt, [&](const std::string& directory) {
     absl::Status written = WriteDictionary(directory, values.ToJson());
-    // The metadata is written now, because another process may commit the checkpoint and count it.
+    // The metadata is written now, because another process may commit this checkpoint and add
+    // counters.
     CheckpointMetadata metadata;
     metadata.saved_as_dict = true;
     written.Update(WriteMetadata(directory, metadata));

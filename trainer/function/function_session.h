@@ -18,11 +18,11 @@
 
 namespace trainer {
 
-// One run of a function in lock step with its driver: a queue of one result between them, and a
-// baton each way. The function is parked in Report() whenever the driver is not waiting in Await().
+// One run of a function in lock step with its driver: a queue of one result, and a baton in each
+// direction. The function is parked in Report() whenever the driver is not waiting in Await().
 //
-// Run() is called on the function's thread, what is under "driver" on one other. Owned by both (the
-// thread may outlive the driver's interest), so shared.
+// Run() is called on the function's thread, the methods under "Driver" on one other thread. Both
+// share ownership, because the function's thread may outlive the driver's interest in it.
 class FunctionSession {
  public:
   using Body = std::function<absl::Status(Reporter&)>;
@@ -30,41 +30,41 @@ class FunctionSession {
   // A checkpoint that is not committed yet.
   struct Saved {
     std::string temporary;             // Its directory.
-    std::optional<std::int64_t> step;  // Where it was named after one.
+    std::optional<std::int64_t> step;  // Step that it was saved for, if any.
     bool as_values = false;
   };
   struct Event {
     enum class Kind { kReport, kReturned, kFailed } kind = Kind::kReport;
     NamedValues values;          // kReport.
-    absl::Duration time;         // kReport: that the function has run for it, not parked.
+    absl::Duration time;         // kReport: running time, without parking.
     absl::Status error;          // kFailed.
-    bool error_is_next = false;  // kReport: the function has failed meanwhile.
+    bool error_is_next = false;  // kReport: the function has failed since.
   };
 
-  // `clock` measures the time of iterations; not owned.
+  // `clock` measures the time of iterations; it is not owned.
   FunctionSession(TrialInfo trial, std::optional<Checkpoint> newest, const runtime::Clock* clock);
 
-  // Runs the function to its end: its error, or what an exception says that leaves it (Unknown, at
-  // most 4 KiB); StopTrial is a clean end. Aborted: its thread has ended in it (pthread_exit()).
-  // CurrentReporter() is set meanwhile.
+  // Runs the function to its end. The outcome is its error, or an escaped exception as Unknown (at
+  // most 4 KiB of text); StopTrial is a clean end; Aborted means that the thread ended inside the
+  // function (pthread_exit()). CurrentReporter() is set during the call.
   void Run(const Body& body);
 
-  // Driver. Lets the function go on behind its report.
+  // Driver. Resumes the function after its report.
   void Resume();
-  // Waits, in real time, for the next report, then for the end, which is told again and again.
-  // DeadlineExceeded: nothing yet; it may be called again.
+  // Waits, in real time, for the next report or, after the last one, for the end, which later calls
+  // return again. DeadlineExceeded if neither came in time; it may be called again.
   absl::StatusOr<Event> Await(absl::Duration timeout);
-  // From now on Report() throws StopTrial; one that is parked wakes up.
+  // Makes Report() throw StopTrial from now on; wakes a parked one.
   void RequestStop();
-  // Nothing is taken any more from a function that has not ended.
+  // Accepts no more checkpoints from a function that has not ended.
   void Close();
   bool HasUnreadReport() const;
-  // The status with which Run() has ended.
+  // Returns the status with which Run() ended; OK before that.
   absl::Status outcome() const;
-  // The checkpoints that were saved since the last call.
+  // Returns the checkpoints saved since the last call.
   std::vector<Saved> TakeSaved();
   void SetNewest(std::optional<Checkpoint> newest);
-  // For TakeEvents(); of more than 1,000 the oldest are dropped.
+  // Adds events for TakeEvents(), which keeps the newest 1,000.
   void AddEvents(std::vector<std::string> events);
 
   // Function: see Reporter.
@@ -79,9 +79,9 @@ class FunctionSession {
 
  private:
   void Finish(absl::Status outcome);
-  // Throws if no checkpoint is taken now.
+  // Throws if no checkpoint is accepted now.
   void CheckOpen() const;
-  // A new temporary directory, for `step` if there is one, that `write` has filled.
+  // Makes a temporary directory, for `step` if set, and has `write` fill it.
   std::string Fill(std::optional<std::int64_t> step,
                    const std::function<void(const std::string& directory)>& write) const;
   void Keep(Saved saved, std::optional<NamedValues> values);
@@ -90,7 +90,7 @@ class FunctionSession {
   const TrialInfo trial_;
   const runtime::Clock* const clock_;
 
-  // Pass to the driver: there is an event; to the function: go on. Safe by themselves.
+  // Passed to the driver when there is an event; to the function when it may go on. Thread-safe.
   Baton event_, go_on_;
 
   mutable runtime::Mutex mutex_;
@@ -99,7 +99,7 @@ class FunctionSession {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> outcome_ ABSL_GUARDED_BY(mutex_);
-  absl::Duration began_ ABSL_GUARDED_BY(mutex_);  // The iteration, monotonic.
+  absl::Duration began_ ABSL_GUARDED_BY(mutex_);  // Start of the iteration, monotonic.
   std::optional<Checkpoint> newest_ ABSL_GUARDED_BY(mutex_);
   std::vector<Saved> saved_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);

@@ -18,7 +18,7 @@ struct Registry {
   std::map<std::string, TrainableFunction, std::less<>> functions ABSL_GUARDED_BY(mutex);
 };
 
-// Never destroyed: functions may be registered before main() and used until the end.
+// Never destroyed, because functions are registered before main() and used until the process ends.
 Registry& TheRegistry() {
   static Registry* const registry = new Registry;
   return *registry;

@@ -22,18 +22,18 @@
 namespace trainer {
 
 struct FunctionOptions {
-  // Says once that a function which takes no reporter cannot go on from a checkpoint.
+  // If true, warns once that a function without a reporter cannot resume from a checkpoint.
   bool warn_without_checkpoints = true;
-  // Whether the trial ends, done, with this result: called after each one, while the function is
-  // parked. An exception that it throws is the function's failure. Unset: never.
+  // Returns whether the trial ends, as done, with this result. Called after each result, while the
+  // function is parked; an exception from it fails the function. Unset: never ends the trial.
   std::function<bool(const Result& result)> stop = {};
 };
 
-// A function that can be trained: any of the signatures below, brought into one.
+// A trainable function: any of the signatures below, converted to a single form.
 struct TrainableFunction {
   std::string name;
   std::function<absl::Status(const NamedValues& config, Reporter& reporter)> run;
-  // Takes a reporter, so it can save checkpoints and go on from one.
+  // True if the function takes a reporter, so that it can save checkpoints and resume from them.
   bool can_checkpoint = false;
   FunctionOptions options;
   // True once the warning was given; shared by all copies.
@@ -45,9 +45,9 @@ concept TakesReporter = std::invocable<const F&, const NamedValues&, Reporter&>;
 template <typename F>
 concept TakesConfig = std::invocable<const F&, const NamedValues&>;
 
-// The values that a function may return: nothing; a number, which is reported as "_metric"; values,
-// which are reported unless they are empty; Results, of which each is; or a status, whose error is
-// the function's.
+// The types that a function may return: void; a number, reported as "_metric"; NamedValues,
+// reported unless empty; Results, each of which is reported; or a status, whose error is the
+// function's.
 template <typename R>
 concept Reportable = std::is_void_v<R> || std::is_arithmetic_v<R> || std::same_as<R, NamedValues> ||
     std::same_as<R, Results> || std::same_as<R, absl::Status>;
@@ -63,12 +63,12 @@ requires(TakesConfig<F> && !TakesReporter<F>) struct FunctionResult<F> {
   using type = std::invoke_result_t<const F&, const NamedValues&>;
 };
 
-// Anything that MakeFunction() takes.
+// A callable that MakeFunction() accepts.
 template <typename F>
 concept TrainableCallable = (TakesReporter<F> ||
                              TakesConfig<F>)&&Reportable<typename FunctionResult<F>::type>;
 
-// Reports what a call has returned.
+// Runs `call` and reports its return value.
 template <typename Call>
 absl::Status ReportResultOf(Reporter& reporter, const Call& call) {
   using R = std::invoke_result_t<const Call&>;
@@ -88,7 +88,7 @@ absl::Status ReportResultOf(Reporter& reporter, const Call& call) {
   return absl::OkStatus();
 }
 
-// Brings a function into the one form. A wrong signature does not compile.
+// Converts a function to the single form. A wrong signature does not compile.
 template <typename F>
 TrainableFunction MakeFunction(std::string name, F function, FunctionOptions options = {}) {
   static_assert(TakesReporter<F> || TakesConfig<F>,
@@ -117,13 +117,13 @@ TrainableFunction MakeFunction(std::string name, F function, FunctionOptions opt
   return made;
 }
 
-// Makes a function known by its name, in this process; of one name the latest counts. Any thread.
+// Registers a function under its name in this process; the latest of a name wins. Any thread.
 void RegisterFunction(TrainableFunction function);
 template <typename F>
 void RegisterFunction(std::string name, F function, FunctionOptions options = {}) {
   RegisterFunction(MakeFunction(std::move(name), std::move(function), std::move(options)));
 }
-// The same before main(), in one line of a program that is linked with //trainer:trainer_main:
+// Registers a function before main(), in one line of a program that links //trainer:trainer_main:
 //
 //   const trainer::RegisteredFunction kTrain("train", Train);
 class RegisteredFunction {
@@ -134,16 +134,17 @@ class RegisteredFunction {
   }
 };
 
-// NotFound names those there are.
+// Finds a registered function. NotFound lists the registered names.
 absl::StatusOr<TrainableFunction> FindFunction(std::string_view name);
-// Sorted.
+// Returns the registered names, sorted.
 std::vector<std::string> FunctionNames();
 
-// The warning about a function that takes no reporter, unless it is silenced; given once for all
-// copies together.
+// Returns the warning that a function without a reporter cannot checkpoint, once for all its
+// copies; nullopt if it was given, is silenced, or does not apply.
 std::optional<std::string> CheckpointWarning(const TrainableFunction& function);
 
-// Whether the function's own `stop` ends the trial with this result; what it throws is the error.
+// Returns whether the function's own `stop` ends the trial with this result; an exception from
+// `stop` becomes the error.
 absl::StatusOr<bool> EndsAt(const TrainableFunction& function, const Result& result);
 
 }  // namespace trainer

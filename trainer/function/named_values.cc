@@ -23,7 +23,7 @@ std::string NumberText(double number) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   std::string text(buffer, end);
-  // Without fraction and exponent it would be read as an integer.
+  // Without a fraction or an exponent it would be read back as an integer.
   if (text.find_first_of(".e") == text.npos) text += ".0";
   return text;
 }
@@ -40,7 +40,7 @@ std::string NumberText(double number) {
   throw std::invalid_argument(text);
 }
 
-// The value as what `convert` makes of it.
+// Returns the value converted by `convert`.
 template <typename T>
 T Get(const Value* found, std::string_view name, std::optional<T> (Value::*convert)() const,
       std::string_view wanted) {
@@ -51,7 +51,7 @@ T Get(const Value* found, std::string_view name, std::optional<T> (Value::*conve
 
 constexpr std::size_t kMaxNames = 64 << 20;  // Bytes of all flattened names.
 
-// Collects leaves; of one name the last counts, in the place of the first.
+// Collects the leaves. If a name occurs twice, the last value replaces the first one, in its place.
 class Flattener {
  public:
   explicit Flattener(std::vector<NamedValues::Entry>& out) : out_(out) {}
@@ -85,7 +85,7 @@ class Flattener {
 }  // namespace
 
 absl::StatusOr<Value> Value::FromJson(std::string_view json) {
-  // Every value that Set() takes can be read again within these limits.
+  // These limits admit every value that Set() accepts.
   const auto parsed = runtime::ParseJson(json, {64, 16 << 20});
   if (!parsed.ok()) return parsed.status();
   Value value;

@@ -16,8 +16,8 @@
 
 namespace trainer {
 
-// A value that a function reports or is configured with under one name: nothing, a truth value, an
-// integer, a number, a text, or any other JSON (an array). Made from the plain types of C++.
+// A value that a function reports, or is configured with, under one name: null, a bool, an integer,
+// a double, a string, or any other JSON (an array). Converts from the plain C++ types.
 class Value {
  public:
   Value() = default;
@@ -29,22 +29,22 @@ class Value {
   Value(std::string text) : value_(std::move(text)) {}    // NOLINT(google-explicit-constructor)
   Value(std::string_view text)                            // NOLINT(google-explicit-constructor)
       : value_(std::string(text)) {}
-  // Any JSON; InvalidArgument if it is none.
+  // Parses any JSON; InvalidArgument if it is malformed.
   static absl::StatusOr<Value> FromJson(std::string_view json);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-  // An integer or a number; a truth value is 0 or 1.
+  // Returns an integer or a double; a bool counts as 0 or 1.
   std::optional<double> AsNumber() const;
-  // An integer, or a number that is whole and exact (at most 2^53).
+  // Returns an integer, or a double that is whole and exact (at most 2^53).
   std::optional<std::int64_t> AsInteger() const;
   std::optional<bool> AsBool() const;
-  // Null if it is no text. As long as the value lives.
+  // Returns null if it is not a string. Valid as long as the value lives.
   const std::string* AsText() const { return std::get_if<std::string>(&value_); }
 
-  // Numbers are written so that they are read again as the same, and as the same kind; bytes of a
-  // text that are not UTF-8 become U+FFFD.
+  // Appends the value as JSON. Numbers read back as the same value and kind; bytes of a string that
+  // are not UTF-8 become U+FFFD.
   void AppendJson(std::string& out) const;
-  // Bytes that it needs, about.
+  // Returns the approximate memory use, in bytes.
   std::size_t size() const;
   bool operator==(const Value&) const = default;
 
@@ -68,26 +68,27 @@ class Value {
   Storage value_;
 };
 
-// An ordered list of named values: what a function reports, is configured with, or keeps as a
-// checkpoint. No name comes twice: the last value counts. A value that is nested in JSON has a name
-// with "/": {"a": {"b": 1}} is "a/b". Looking a name up takes time in proportion to their count.
+// An ordered list of named values: what a function reports, is configured with, or saves as a
+// checkpoint. Names are unique: the last value of a name wins. A value nested in JSON has a name
+// with "/": {"a": {"b": 1}} is "a/b". A lookup takes time linear in their count.
 class NamedValues {
  public:
   using Entry = std::pair<std::string, Value>;
 
   NamedValues() = default;
   NamedValues(std::initializer_list<Entry> entries);
-  // InvalidArgument if it is no JSON object.
+  // Parses a JSON object; InvalidArgument if `json` is not one.
   static absl::StatusOr<NamedValues> FromJson(std::string_view json);
 
   void Set(std::string_view name, Value value);
-  // Null if no value has that name.
+  // Returns null if no value has that name.
   const Value* Find(std::string_view name) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
 
-  // The value of that name. They throw std::invalid_argument that names what is missing or of
-  // another kind; what leaves a function so is the reason of its failure. With `otherwise`, which
-  // is for a name that is not there, they throw only for one of another kind.
+  // Return the value of that name. They throw std::invalid_argument, which names the value, if it
+  // is missing or of another kind; if the exception leaves the function, it is the reason of the
+  // failure. With `otherwise`, a missing name returns `otherwise`, and they throw only for another
+  // kind.
   double Number(std::string_view name) const;
   double Number(std::string_view name, double otherwise) const;
   std::int64_t Integer(std::string_view name) const;
@@ -100,9 +101,9 @@ class NamedValues {
   std::size_t count() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
-  // Bytes that they need, about.
+  // Returns the approximate memory use, in bytes.
   std::size_t size() const;
-  // One JSON object on one line, in this order.
+  // Returns one JSON object on one line, in this order.
   std::string ToJson() const;
   bool operator==(const NamedValues&) const = default;
 

@@ -24,8 +24,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Launchers of launchers close descriptors and give their numbers to other files, so the inode
-// counts. -1 if it is not that socket.
+// A parent process may have closed the descriptor and reused its number for another file, so the
+// inode is compared. Returns -1 if it is not that socket.
 int InheritedSocket(const std::string& spec) {
   const std::vector<std::string> parts = absl::StrSplit(spec, ':');
   int fd = -1;

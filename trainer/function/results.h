@@ -9,16 +9,16 @@
 
 namespace trainer {
 
-// The name of a result that is only a number, as in Ray Tune.
+// Name of a result that is a plain number, as in Ray Tune.
 inline constexpr char kAnonymousMetric[] = "_metric";
 
-// The return type of a function that yields its results one by one, as a generator of Python:
+// Return type of a function that yields its results one by one, like a Python generator:
 //
 //   Results Train(const NamedValues& config) {
 //     for (int epoch = 1; epoch <= 10; ++epoch) co_yield NamedValues{{"epoch", epoch}};
 //   }
 //
-// Not thread safe. The function's live objects are destroyed with it, also in the middle.
+// Not thread-safe. Destroying it destroys the function's live objects, also in mid-run.
 class Results {
  public:
   class promise_type {
@@ -50,7 +50,7 @@ class Results {
     if (handle_) handle_.destroy();
   }
 
-  // Runs the function to its next result; null at its end. Throws what it throws.
+  // Runs the function to its next result; returns null at its end. Rethrows its exceptions.
   const NamedValues* Next() {
     if (handle_.done()) return nullptr;
     handle_.resume();

@@ -11,39 +11,39 @@
 
 namespace trainer {
 
-// Something that is trained step by step, as Ray Tune's Trainable. One thread calls all methods,
-// and they may block: Step() for as long as the training takes, the others for the disk. Every
-// implementation passes trainable_conformance.h.
+// A training that runs step by step, as Ray Tune's Trainable. One thread calls all methods, which
+// may block: Step() as long as training takes, the others for the disk. Every implementation passes
+// trainable_conformance.h.
 //
-// Checkpoints are directories in the trial's own (checkpoint_directory.h). After Stop() every other
-// method returns FailedPrecondition.
+// Checkpoints are subdirectories of the trial's directory (checkpoint_directory.h). After Stop()
+// every other method returns FailedPrecondition.
 class Trainable {
  public:
   virtual ~Trainable() = default;
 
-  // Trains until the next result. The training's own failure is the error. Past its end there is
+  // Trains until the next result. An error is the training's own failure. After the end it returns
   // one duplicate of the last result, then OutOfRange.
   virtual absl::StatusOr<Result> Step() = 0;
 
-  // The newest checkpoint, made permanent if it is a temporary one; without one the null
-  // checkpoint, from which a trial starts anew. It keeps the counters of the result that it belongs
-  // to.
+  // Returns the newest checkpoint, made permanent if it is temporary, or else the null checkpoint,
+  // from which a trial starts afresh. It keeps the counters of the result that it belongs to.
   virtual absl::StatusOr<std::string> Save() = 0;
-  // Goes on from a checkpoint, or from a path inside of one, with its counters. A checkpoint of
-  // another trial is copied, so it may be deleted afterwards. NotFound, DataLoss: nothing has
-  // changed.
+  // Continues from a checkpoint, or from a path inside one, with its counters. A checkpoint of
+  // another trial is copied, so the original may be deleted afterwards. On NotFound or DataLoss
+  // nothing has changed.
   virtual absl::Status Restore(const std::string& path) = 0;
 
-  // Save(), as one string of bytes that another trial, or another host, restores.
+  // Like Save(), but returns the checkpoint as bytes that another trial, or another host, can
+  // restore.
   virtual absl::StatusOr<std::string> SaveToObject() = 0;
-  // InvalidArgument or DataLoss for what SaveToObject() has not made: nothing has changed.
+  // InvalidArgument or DataLoss if SaveToObject() did not make `object`; nothing has changed then.
   virtual absl::Status RestoreFromObject(std::string_view object) = 0;
 
-  // Calls `function` between two steps, with this, and returns what it returns.
+  // Calls `function` with this trainable, between two steps, and returns its result.
   virtual absl::Status Execute(const std::function<absl::Status(Trainable&)>& function) = 0;
 
-  // Ends the training and cleans up: temporary checkpoints are gone afterwards. Then returns an
-  // error that nobody has seen yet. Once is enough: again it does nothing.
+  // Ends the training, removes temporary checkpoints, and returns an error that was not reported
+  // yet. Further calls do nothing.
   virtual absl::Status Stop() = 0;
 };
 

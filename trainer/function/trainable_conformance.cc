@@ -34,7 +34,7 @@ std::vector<std::string> TemporariesIn(const std::string& directory) {
   return names;
 }
 
-// A step that must bring this count as this iteration; its result.
+// Takes a step, expects this count and iteration, and returns its result.
 Result ExpectStep(Trainable& trainable, int count, int iteration) {
   auto result = trainable.Step();
   EXPECT_EQ(result.status(), absl::OkStatus());
@@ -118,7 +118,7 @@ void GoesOnFromAPath(const MakeTrainable& make) {
 
   const auto other = make(elsewhere, 5);
   ASSERT_EQ(other->Restore(path), absl::OkStatus());
-  fs::remove_all(directory);  // The restored checkpoint is its own copy.
+  fs::remove_all(directory);  // The trial restored from a copy of its own.
   const Result next = ExpectStep(*other, 3, 3);
   EXPECT_EQ(next.iterations_since_restore, 1);
   EXPECT_EQ(next.time_since_restore, next.time_this_iter);
@@ -194,7 +194,7 @@ void RefusesWhatIsNoCheckpoint(const MakeTrainable& make) {
   const std::string path = ExpectSave(*source);
   ExpectStop(*source, directory);
   for (const auto& entry : fs::directory_iterator(path)) {
-    // A bit of the content has rotted.
+    // Damages one byte of the content.
     if (entry.path().filename().string().starts_with('.')) continue;
     std::ofstream(entry.path(), std::ios::in | std::ios::out).put('\1');
   }
@@ -248,7 +248,7 @@ void IsOverAfterStop(const MakeTrainable& make) {
   EXPECT_EQ(trainable->RestoreFromObject(object.value_or("")).code(), kRefused);
   EXPECT_EQ(trainable->Execute([](Trainable&) { return absl::OkStatus(); }).code(), kRefused);
   EXPECT_EQ(VerifyCheckpoint(path), absl::OkStatus()) << "what was saved stays";
-  // A trainable that never began can be stopped, too.
+  // A trainable that never started can be stopped too.
   EXPECT_EQ(make(NewDirectory(), 5)->Stop(), absl::OkStatus());
 }
 

@@ -9,12 +9,12 @@
 
 namespace trainer {
 
-// Makes trainables for the suite. In each step they report {"count": n}, n from 1, and save a
-// checkpoint of it; they go on from one, and end after `last`. Their own directory is `directory`.
+// Makes trainables for the suite. In step n, from 1, they report {"count": n} and save a checkpoint
+// of it; they resume from one, and end after `last`. Their own directory is `directory`.
 using MakeTrainable =
     std::function<std::unique_ptr<Trainable>(const std::string& directory, int last)>;
 
-// Tests the promises of every trainable (trainable.h). GoogleTest failures say which one is broken.
+// Tests the contract of trainables (trainable.h). GoogleTest failures name the broken promise.
 void ExpectConformingTrainable(const MakeTrainable& make);
 
 }  // namespace trainer

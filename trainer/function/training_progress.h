@@ -15,10 +15,10 @@
 
 namespace trainer {
 
-// The source of a result; the same for all results of a trial until it is restored.
+// Source of a result; the same for all results of a trial until a restore.
 struct ResultSource {
   std::string trial_id;
-  std::string experiment_id;  // Kept by checkpoints: a trial that goes on from one has it too.
+  std::string experiment_id;  // Kept by checkpoints: a trial resumed from one shares it.
   std::string hostname;
   pid_t pid = 0;
 };
@@ -26,16 +26,16 @@ struct ResultSource {
 // The result of one step of a trainable.
 struct Result {
   NamedValues reported;
-  // The reporter has said so, or this is a duplicate.
+  // True if the reporter said so, or if this is a duplicate.
   bool done = false;
-  // The end of a trainable that never said `done`: the last result again, so that the code that
-  // decides about trials sees it done. It moves no counter and is not logged a second time.
+  // Marks the end of a trainable that never reported `done`: the last result repeated, so that the
+  // code that decides about trials sees it done. It changes no counter and is not logged again.
   bool duplicate = false;
-  // There is a checkpoint that Save() has not returned yet.
+  // True if there is a checkpoint that Save() has not returned yet.
   bool should_checkpoint = false;
 
-  // Filled in.
-  std::int64_t training_iteration = 0;  // The counter's value, whatever was reported.
+  // The fields below are computed.
+  std::int64_t training_iteration = 0;  // Value of the counter, regardless of the report.
   absl::Duration time_this_iter;
   absl::Duration time_total;
   std::optional<std::int64_t> timesteps_total;
@@ -46,38 +46,39 @@ struct Result {
   absl::Time time;
   std::shared_ptr<const ResultSource> source;
 
-  // The reported values, then the fields that are filled in under Ray Tune's names, unless reported
-  // (not config, which is in params.json, and node_ip).
+  // Returns the reported values and then, under Ray Tune's names, the computed fields that were not
+  // reported (except node_ip, and config, which is in params.json).
   NamedValues All() const;
-  // The value of that name in All(); null if All() lacks it.
+  // Returns the value of that name in All(); null if All() lacks it.
   Value Get(std::string_view name) const;
 };
 
-// Counts what a trainable has done, as Ray Tune's Trainable.train(). Not thread safe; knows no
-// clock.
+// Counts the results of a trainable, as Ray Tune's Trainable.train() does. Not thread-safe; reads
+// no clock.
 //
-//   training_iteration    counts results; a reported one wins in All(), but does not move the
-//   counter time_this_iter_s      as reported, else as measured; summed up in time_total_s
-//   timesteps_this_iter,  summed up in timesteps_total, episodes_total, which are null until the
+//   training_iteration    counts results; a reported value wins in All(), but does not change the
+//                         counter
+//   time_this_iter_s      as reported, else as measured; summed up in time_total_s
+//   timesteps_this_iter,  summed up in timesteps_total and episodes_total, which are null until the
 //   episodes_this_iter    first; a reported total wins in All()
 //   neg_mean_loss         -mean_loss. (Ray leaves it out for a mean_loss of 0.)
 //
-// Values there that are no numbers, times that are negative or over 10^9 s, and timesteps that are
-// not whole are not counted. Sums stop at the largest.
+// Ignores values here that are not numbers, times that are negative or over 10^9 s, and timesteps
+// that are not whole. Sums saturate at the largest integer.
 class TrainingProgress {
  public:
   explicit TrainingProgress(ResultSource source);
 
-  // The next result; `measured` is the time that it took.
+  // Returns the next result; `measured` is the time that it took.
   Result Count(NamedValues reported, absl::Duration measured, absl::Time now);
-  // The end, after `last`; without a result since the beginning, or since a restore, it has the
-  // counters alone.
+  // Returns the end after `last`. Without a result since the start or the last restore, it has only
+  // the counters.
   Result Duplicate(const std::optional<Result>& last, absl::Time now) const;
 
   std::int64_t training_iteration() const { return iteration_; }
-  // The counters as a checkpoint keeps them.
+  // Returns the counters to store in a checkpoint.
   CheckpointMetadata Metadata() const;
-  // Goes on from a checkpoint; what counts since a restore begins at 0.
+  // Continues from a checkpoint; the counters since the restore start at 0.
   void Restore(const CheckpointMetadata& metadata);
 
  private:
