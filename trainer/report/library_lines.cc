@@ -15,7 +15,7 @@ using runtime::Absl;
 
 constexpr int kMaxValues = 1000;
 
-// Members of a JSON object that is being written.
+// Collects the members of a JSON object.
 class Values {
  public:
   bool is_full() const { return count_ == kMaxValues; }
@@ -23,7 +23,7 @@ class Values {
     if (is_full()) return;
     absl::StrAppend(&object_, count_++ == 0 ? "{" : ",", runtime::Quote(name), ":", Absl(json));
   }
-  // If a name comes twice, the last value counts. Nothing without a value.
+  // Returns the object, in which the last value of a name wins; nullopt if it is empty.
   std::optional<std::string> Object() {
     if (count_ == 0) return std::nullopt;
     object_ += '}';
@@ -37,7 +37,7 @@ class Values {
   int count_ = 0;
 };
 
-// The digits at the beginning of `text`, which are taken off.
+// Removes the leading digits from `text` and returns them.
 std::string_view TakeDigits(std::string_view& text) {
   std::size_t count = 0;
   while (count < text.size() && IsDigit(text[count])) ++count;
@@ -52,7 +52,8 @@ bool TakeWord(std::string_view word, std::string_view& text) {
   return true;
 }
 
-// Up to `end`, which is taken off with it; else all.
+// Removes and returns the text before `end`, and removes `end` too; without `end`, takes
+// everything.
 std::string_view TakeUntil(std::string_view end, std::string_view& text) {
   const std::size_t at = text.find(end);
   const std::string_view taken = text.substr(0, at);
@@ -60,13 +61,13 @@ std::string_view TakeUntil(std::string_view end, std::string_view& text) {
   return taken;
 }
 
-// "1.36", or "1.36+0.03" with `between` for "+": a mean and its deviation.
+// Adds "1.36", or "1.36+0.03" with "+" as `between`: a mean and its standard deviation.
 bool AddMean(const std::string& name, std::string_view text, std::string_view between,
              Values& values) {
   const std::size_t plus = text.find(between, 1);
   const auto mean = NumberIn(text.substr(0, plus));
   if (plus == text.npos || !mean) {
-    const auto number = NumberIn(text);  // "1e+05".
+    const auto number = NumberIn(text);  // Such as "1e+05".
     if (number) values.Add(name, *number);
     return number.has_value();
   }
@@ -77,7 +78,8 @@ bool AddMean(const std::string& name, std::string_view text, std::string_view be
   return true;
 }
 
-// "[3]\t" begins the lines of both; the rest has fields between tabs, each of which `add` takes.
+// Parses "[3]\t", with which the lines of both libraries begin, and passes each tab-separated field
+// after it to `add`.
 template <typename Add>
 std::optional<std::string> RoundMetrics(std::string_view line, Add add) {
   if (!TakeWord("[", line)) return std::nullopt;
@@ -122,8 +124,8 @@ bool IsName(std::string_view text) {
   return true;
 }
 
-// Python's literals as JSON, token by token: what is not balanced, or not in its place, is no JSON
-// then.
+// Converts Python literals to JSON, token by token. Unbalanced or misplaced tokens give invalid
+// JSON.
 class Literal {
  public:
   explicit Literal(std::string_view text) : text_(text) {}
@@ -136,7 +138,7 @@ class Literal {
   }
 
  private:
-  // Two without a comma between them are no JSON.
+  // Two values without a comma between them give invalid JSON.
   void Append(std::string_view value) { absl::StrAppend(&json_, " ", Absl(value)); }
 
   std::string_view Skipped() { return text_ = TrimmedSpaces(text_); }
@@ -148,7 +150,7 @@ class Literal {
     if (c == '(' || c == ')') return Mark(c == '(' ? '[' : ']');
     if (c == ',') {
       text_.remove_prefix(1);
-      // Python lets one stand before a bracket.
+      // Python allows a comma before a closing bracket.
       if (Skipped().empty() || !IsIn("]})", text_.front())) json_ += ',';
       return true;
     }
@@ -192,12 +194,12 @@ class Literal {
     return number.has_value();
   }
 
-  // NAME(NUMBER, whatever): the number.
+  // Parses NAME(NUMBER, ...) and appends the number.
   bool Call(std::string_view name) {
     if (!IsName(name)) return false;
     text_.remove_prefix(1);
     std::string_view arguments = TakeUntil(")", text_);
-    // "tensor(0.5, grad_fn=<MseLossBackward0>)" has no other bracket.
+    // The arguments contain no ")": "tensor(0.5, grad_fn=<MseLossBackward0>)".
     const auto number = NumberIn(TrimmedSpaces(TakeUntil(",", arguments)));
     if (number) Append(*number);
     return number.has_value();
@@ -250,11 +252,11 @@ std::optional<BarState> TqdmState(std::string_view text) {
   const std::string_view bar = TrimmedSpaces(plain);
   if (bar.empty() || bar.back() != ']') return std::nullopt;
   const std::size_t bracket = bar.rfind(" [");
-  // "00:00<00:01, 9.1it/s" or "1.2s/it".
+  // Matches "00:00<00:01, 9.1it/s" or "1.2s/it".
   const bool has_rate = bracket != bar.npos && bar.find(':', bracket) != bar.npos &&
                         bar.find('/', bracket) != bar.npos;
   if (!has_rate) return std::nullopt;
-  // "| 1/4", or "5it" of a bar that does not know its end.
+  // Matches "| 1/4", or "5it" for a bar without a known total.
   std::size_t begin = bracket;
   while (begin > 0 && !IsIn(" |", bar[begin - 1])) --begin;
   std::string_view place = bar.substr(begin, bracket - begin);
@@ -266,7 +268,7 @@ std::optional<BarState> TqdmState(std::string_view text) {
   state.is_edge = done == "0" || (has_end && place == done);
   const std::size_t percent = bar.find("%|");
   if (has_end && percent == bar.npos) return std::nullopt;
-  // The bar's name stands before ": 25%|", and may have values.
+  // The bar's name precedes ": 25%|", and may contain values.
   std::string words(bar);
   const std::size_t colon = has_end ? words.rfind(": ", percent) : words.npos;
   if (colon != words.npos) words[colon] = ' ';
@@ -303,7 +305,7 @@ std::string WithoutTerminalCodes(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c == 0x1B && i + 1 < text.size() && text[i + 1] == '[') {
-      i += 2;  // "\x1b[1;32m": up to a letter.
+      i += 2;  // Skips "\x1b[1;32m" up to its letter.
       while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x40) ++i;
       continue;
     }

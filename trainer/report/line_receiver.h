@@ -22,48 +22,50 @@ struct AttemptKey {
   }
 };
 
-// A line as the shim numbers it.
+// A line with the number that the shim gave it.
 struct RelayedLine {
   AttemptKey attempt;
   std::int64_t number = 0;
   std::string text;
-  // END: the task has ended and `number` is its last line; `text` is how, of an attached process.
+  // True for END: the task has ended after line `number`; `text` says how, if the process is
+  // attached.
   bool is_end = false;
 };
 
-// A process that runs already asks for a trial (docs/report-channel.md).
+// A running process requests a trial for itself (docs/report-channel.md).
 struct AttachRequest {
-  std::string nonce;  // The same again: the same trial.
+  std::string nonce;  // The same nonce gets the same trial.
   std::int64_t pid = 0;
   std::string request;  // A JSON object.
 };
 
-// Takes the lines that a Relay brings. On the loop's thread; may block for the disk.
+// Receives the lines of a Relay. Called on the loop's thread; may block for the disk.
 class LineReceiver {
  public:
   virtual ~LineReceiver() = default;
-  // The attempt with this nonce. PermissionDenied if no attempt has it (any more).
+  // Returns the attempt with this nonce. PermissionDenied if no attempt has it, or has it any more.
   virtual absl::StatusOr<AttemptKey> Greet(std::string_view nonce) = 0;
-  // The attempt of the trial that an attached process has asked for. InvalidArgument: the request;
-  // other errors as for Greet(), and of the disk.
+  // Returns the attempt of the trial that an attached process requests. InvalidArgument if the
+  // request is invalid; other errors as for Greet(), and errors of the disk.
   virtual absl::StatusOr<AttemptKey> Attach(const AttachRequest&) {
     return absl::UnimplementedError("no process can be attached here");
   }
-  // The attempt has a connection now, or not any more.
+  // The attempt's connection was opened or closed.
   virtual void OnConnection(const AttemptKey&, bool /*is_open*/) {}
-  // The attempt has said that its program lives (runtime::kAlive).
+  // The attempt has reported that its program is alive (runtime::kAlive).
   virtual void OnAlive(const AttemptKey&) {}
-  // Sets the function that tells an attempt that its trial has ended, though its process goes on.
+  // Sets the function that tells an attempt that its trial has ended although its process
+  // continues.
   virtual void OnOver(std::function<void(const AttemptKey&, const std::string& why)>) {}
-  // Takes lines that arrived together, in their order, in one transaction. An answer for each of
-  // them: empty for an acknowledgement without one. With an error the line counts as never
-  // received: the connection is refused, and the shim sends it again. Unavailable: it is held back;
-  // so are those behind it of the same attempt, and all are brought again, in their order, once
-  // the receiver calls for them.
+  // Takes lines that arrived together, in order, in one transaction. Returns one answer for each
+  // line; an empty one is a plain acknowledgement. Unavailable means that the line is held back, as
+  // are all later lines of its attempt; once the receiver asks for them, they are delivered again
+  // in order. After any other error the line counts as not received: the connection is refused, and
+  // the shim sends the line again.
   virtual std::vector<absl::StatusOr<std::string>> Receive(
       const std::vector<RelayedLine>& lines) = 0;
-  // Sets the function that is called when the lines of an attempt that were held back are wanted.
-  // Never called inside of Receive(), and perhaps when no lines are held back (any more).
+  // Sets the function that is called when the held-back lines of an attempt are wanted. It is never
+  // called inside Receive(), but may be called when no lines are held back.
   virtual void OnWanted(std::function<void(const AttemptKey&)> wanted) = 0;
 };
 

@@ -10,19 +10,19 @@
 
 namespace trainer {
 
-// A comparison of a metric with a number, such as "loss>10" or "eval/accuracy <= 0.1". The last
-// comparison sign counts, so that the name of the metric may hold any character.
+// A comparison of a metric with a number, such as "loss>10" or "eval/accuracy <= 0.1". The text is
+// split at the last comparison sign, so a metric's name may contain any character.
 class MetricRule {
  public:
-  static constexpr std::size_t kLongest = 300;  // Bytes of its text.
+  static constexpr std::size_t kLongest = 300;  // Longest text, in bytes.
 
-  // InvalidArgument says what is wrong, and how a rule looks.
+  // InvalidArgument names the fault and shows the syntax of a rule.
   static absl::StatusOr<MetricRule> Parse(std::string_view text);
   static absl::StatusOr<std::vector<MetricRule>> ParseAll(const std::vector<std::string>& texts);
 
   const std::string& metric() const { return metric_; }
-  const std::string& text() const { return text_; }  // As written, without blanks at its ends.
-  // False for NaN.
+  const std::string& text() const { return text_; }  // As written, trimmed.
+  // Returns false for NaN.
   bool IsMetBy(double value) const;
 
  private:

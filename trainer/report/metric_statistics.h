@@ -13,22 +13,23 @@
 
 namespace trainer {
 
-// Running statistics of each number that a trial's reports have, by its flattened name, in the
-// order of appearance: count, last, smallest, largest, mean, mean of the last 5 and 10. One thread.
+// Running statistics of each number in a trial's reports, by flattened name and in order of first
+// appearance: count, last, smallest, largest, mean, and the means of the last 5 and 10. Not
+// thread-safe.
 //
-// Re-imagines the `metric_analysis` of Ray Tune's trials. Different: NaN is no value. It is shown
-// as the last one, and else left out, so that one NaN does not turn every later figure into NaN; a
-// metric that never had a value has count 0 and NaN for all. Infinite values are values: a mean
-// over both infinities is NaN. Truth values count as 0 and 1, as there. The fields that are filled
-// in automatically have none.
+// Corresponds to the `metric_analysis` of Ray Tune's trials. It differs for NaN, which is shown as
+// the last value but otherwise ignored, so that one NaN does not turn all later figures into NaN. A
+// metric without any other value has count 0, and all its figures are NaN. Infinite values count; a
+// mean over both infinities is NaN. Booleans count as 0 and 1, as in Ray. Automatic fields have no
+// statistics.
 class MetricStatistics {
  public:
-  // More names are not counted.
+  // Further names are ignored.
   static constexpr std::size_t kMaxMetrics = 1000;
 
-  // Adds the row after rows(). A row whose metrics cannot be read counts as a row without metrics.
+  // Adds row rows() + 1. A row whose metrics cannot be parsed counts as a row without metrics.
   void Add(const ResultRow& row);
-  // The last row that was added; 0: none.
+  // Returns the number of the last row added; 0 if none was.
   std::int64_t rows() const { return rows_; }
   std::vector<msg::MetricStatisticsT> Messages() const;
 
@@ -47,7 +48,7 @@ class MetricStatistics {
 
   std::int64_t rows_ = 0;
   std::vector<Metric> metrics_;
-  std::unordered_map<std::string, std::size_t> places_;  // In metrics_.
+  std::unordered_map<std::string, std::size_t> places_;  // Name to index in metrics_.
 };
 
 }  // namespace trainer

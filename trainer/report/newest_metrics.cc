@@ -9,7 +9,7 @@ namespace {
 
 using runtime::JsonValue;
 
-// The end of the string that begins at `at`.
+// Returns the end of the string that begins at `at`.
 std::size_t EndOfString(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     if (text[at] == '\\') ++at;
@@ -17,7 +17,7 @@ std::size_t EndOfString(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-// The end of the value that begins at `at` and is no object.
+// Returns the end of the non-object value that begins at `at`.
 std::size_t EndOfValue(std::string_view text, std::size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -34,7 +34,7 @@ std::size_t EndOfValue(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Appends a member's name and value to an object that is not closed yet.
+// Appends a member to an object that is not closed yet.
 void AppendMember(std::string_view name, std::string_view value, std::string& object) {
   if (object.size() > 1) object += ',';
   object += runtime::Quote(name);

@@ -7,18 +7,20 @@
 
 namespace trainer {
 
-// The newest value of each metric of a trial whose reports do not all have the same ones: a loss in
-// most of them, an accuracy in every hundredth. Metrics are compact JSON objects, as a report is
-// stored. Pure functions; any thread.
+// The newest value of each metric of a trial whose reports have different metrics: most have a
+// loss, every hundredth an accuracy. Metrics are compact JSON objects, as stored with reports. Pure
+// functions; any thread.
 
-// Whether two reports have the same names, in the same order, also of what is nested.
+// Returns true if two reports have the same names in the same order, nested names included.
 bool HaveSameNames(std::string_view a, std::string_view b);
 
-// Limit of the metrics kept of earlier reports, in bytes: a program may report any number of names.
+// Limit, in bytes, of the metrics kept from earlier reports: a program may report any number of
+// names.
 inline constexpr std::size_t kMostEarlierMetrics = 64 << 10;
 
-// The metrics of `newer`, and behind them those that `older` alone has, nested metrics likewise.
-// `newer` alone if either is empty, or no object, or `older` is larger than that.
+// Returns the metrics of `newer` followed by those that only `older` has, also within nested
+// objects. Returns only `newer` if either is empty or not an object, or if `older` is larger than
+// kMostEarlierMetrics.
 std::string MergedMetrics(std::string_view older, std::string_view newer);
 
 }  // namespace trainer

@@ -60,7 +60,7 @@ std::optional<std::string> OutputFormat::MetricsIn(std::string_view line) const 
     line = TrimmedSpaces(line);
     if (line.substr(0, tag_.size()) != tag_) return std::nullopt;
     line.remove_prefix(tag_.size());
-    // Not of a longer word.
+    // The tag must not be the start of a longer word.
     if (line.empty() || !IsIn(" \t:{", line.front())) return std::nullopt;
     if (line.front() == ':') line.remove_prefix(1);
   }

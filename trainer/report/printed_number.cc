@@ -27,7 +27,7 @@ std::optional<std::string> NumberIn(std::string_view text) {
   if (text == "false" || text == "False") return "false";
   const auto json = runtime::ParseJson(text);
   if (json.ok() && json->IsNumber()) return std::string(text);
-  // strtod() would also take "0x10" and white space.
+  // strtod() would also accept "0x10" and white space.
   for (const char c : text) {
     if (!IsLetter(c) && !IsIn("0123456789+-.", c)) return std::nullopt;
     if (IsIn("xXpP", c)) return std::nullopt;

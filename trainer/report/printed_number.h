@@ -7,7 +7,7 @@
 
 namespace trainer {
 
-// Words in what programs print. Pure; any thread.
+// Helpers to parse the output of programs. Pure; any thread.
 
 inline constexpr std::string_view kPrintedSpaces = " \t";
 
@@ -23,8 +23,8 @@ inline bool IsOfName(char c) {
 
 std::string_view TrimmedSpaces(std::string_view text);
 
-// A number or a truth value as JSON: digit by digit if it is that already, else (".5", "+1", "nan",
-// "True") what it means. Nothing if it is anything else, or has over 64 characters.
+// Returns a number or boolean as JSON: unchanged if it is JSON already, otherwise (".5", "+1",
+// "nan", "True") converted. Nullopt for other text, and for more than 64 characters.
 std::optional<std::string> NumberIn(std::string_view text);
 
 }  // namespace trainer

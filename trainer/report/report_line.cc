@@ -52,10 +52,10 @@ std::optional<std::int64_t> CountOf(const JsonValue* value) {
   return is_count ? std::optional(value->integer) : std::nullopt;
 }
 
-// A few long names of nested objects would be as many times longer when they are flattened.
+// Limits the total size: flattening repeats a few long names of nested objects many times.
 constexpr std::size_t kMaxNameBytes = 4 * runtime::kMaxReportLine;
 
-// Bytes of all flattened names below an object.
+// Returns the bytes of all flattened names below an object.
 std::size_t NameBytes(std::size_t prefix, const JsonValue& object) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : object.members) {
@@ -190,14 +190,14 @@ void AppendLeaves(const std::string& prefix, const JsonValue& object, std::vecto
   }
 }
 
-// Without an object inside another no path is there twice.
+// Without nested objects, no two leaves have the same path.
 bool HasObjects(const JsonValue& object) {
   return std::any_of(object.members.begin(), object.members.end(), [](const auto& member) {
     return member.second.kind == JsonValue::Kind::kObject;
   });
 }
 
-// {"a":{"b":1},"a/b":2}: the last one counts.
+// In {"a":{"b":1},"a/b":2} the last one wins.
 void KeepLastOfEachName(std::vector<Metric>& leaves) {
   std::unordered_map<std::string_view, std::size_t> last;
   for (std::size_t i = 0; i < leaves.size(); ++i) last[leaves[i].name] = i;

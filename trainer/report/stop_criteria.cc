@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxResults = 1000;
 constexpr std::int64_t kMaxGrace = 1'000'000'000;
 constexpr std::size_t kNamesInAnError = 20;
 constexpr std::size_t kLongestNameInAnError = 100;
-// Longer ones are never used up, and fit no duration of whole microseconds.
+// Longer budgets are never used up, and exceed a duration in whole microseconds.
 constexpr std::uint64_t kLongestBudgetMs = 1'000'000'000'000;
 
 absl::Status Wrong(std::string_view what) {
@@ -52,7 +52,7 @@ const Metric* Find(const std::vector<Metric>& result, std::string_view name) {
   return nullptr;
 }
 
-// A list of a program's own names, of which there may be any number, of any length.
+// Lists a program's own metric names. Truncated, because names may be many and long.
 std::string NamesOf(const std::vector<Metric>& result) {
   std::string names;
   for (std::size_t i = 0; i < result.size() && i < kNamesInAnError; ++i) {
@@ -272,7 +272,7 @@ std::optional<std::string> StopCriteria::JudgePlateau(const Report& report) cons
         plateau_->smaller_is_better ? last <= *plateau_->threshold : last >= *plateau_->threshold;
     if (!beyond) return std::nullopt;
   }
-  // False for NaN.
+  // The comparison is false for NaN.
   if (!(DeviationOf(report.window) < plateau_->std)) return std::nullopt;
   return absl::StrCat(plateau_->metric,
                       " has reached a plateau: the standard deviation of its last ",

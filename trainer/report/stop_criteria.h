@@ -18,52 +18,53 @@
 
 namespace trainer {
 
-// When a trial ends by itself, and what each of its reports must have. Pure; one thread.
+// The conditions that end a trial, and what each of its reports must contain. Pure; not
+// thread-safe.
 //
-// Re-imagines Ray Tune's `stop` dictionary, its TrialPlateauStopper and its check of metrics:
+// Corresponds to Ray Tune's `stop` dictionary, its TrialPlateauStopper and its check of metrics:
 // - `stop`: {"training_iteration": 10, "eval/loss": "<0.02"}; a number is reached at >=, and a text
-//   begins with <, <=, > or >=; several of one metric are an array. A report without one of them is
-//   not judged by that. A nested object is refused, saying how to write it.
-// - `plateau`: ends once the last `num_results` values of `metric` differ by a standard deviation
-//   (of the population) under `std`, after `grace_period` reports, and with `metric_threshold` only
-//   while the last value is at least (mode "max") or at most ("min") that. A report without the
-//   metric counts for nothing, and one with NaN is no plateau. It sees all reports of a trial, over
-//   its attempts.
-// - `required_metrics`: a report without one is an error, which names it and what there is; but not
-//   one that says only `done`.
-// - `time_budget_ms`: is kept here, and no matter of reports: a program that says nothing uses it
-//   up, too.
-// Different: a threshold of 0 counts (there it is taken for none), unknown names are refused; a
-// report may lack what a criterion is about (there it is an error); other comparisons than >=.
+//   begins with <, <=, > or >=; an array holds several bounds of one metric. A bound ignores
+//   reports without its metric. A nested object is refused, with a hint how to write it.
+// - `plateau`: ends the trial once the population standard deviation of the last `num_results`
+//   values of `metric` is under `std`, after `grace_period` reports and, with `metric_threshold`,
+//   only while the last value is at least (mode "max") or at most ("min") the threshold. Reports
+//   without the metric are ignored, and a NaN among the values prevents a plateau. It covers all
+//   reports of a trial, over its attempts.
+// - `required_metrics`: a report that lacks one is an error, which names it and lists the metrics
+//   of the report; a report with nothing but `done` is exempt.
+// - `time_budget_ms`: only stored here; it does not depend on reports, so a silent program uses it
+//   up too.
+// Differences: a threshold of 0 counts (Ray takes it for none), unknown names are refused, a report
+// may lack the metric of a criterion (an error in Ray), and there are comparisons other than >=.
 class StopCriteria {
  public:
-  // Never ends it, asks for nothing.
+  // Never ends the trial and requires nothing.
   StopCriteria() = default;
-  // InvalidArgument names the option, what is wrong and what it may be.
+  // InvalidArgument names the option, the fault and the valid values.
   static absl::StatusOr<StopCriteria> From(const msg::TrialOptionsT& options);
 
   // True if no report needs to be judged.
   bool empty() const { return bounds_.empty() && !plateau_ && required_.empty(); }
-  // Limit of the time in which attempts run, together.
+  // Limit of the running time of all attempts together.
   std::optional<absl::Duration> time_budget() const { return time_budget_; }
-  // Why a trial ended that has used it up.
+  // Returns the reason of a trial that ended because its budget was used up.
   std::string TimeBudgetWords() const;
 
-  // The last values of the plateau's metric, oldest first; NaN where it was no number.
+  // Last values of the plateau's metric, oldest first; NaN for a value that is not a number.
   using Window = std::deque<double>;
-  // How many are needed; 0 without a plateau.
+  // Returns how many values a plateau needs; 0 without a plateau.
   std::size_t window_size() const { return plateau_ ? plateau_->num_results : 0; }
   void Remember(const std::vector<Metric>& result, Window& window) const;
 
   struct Report {
-    std::int64_t number = 0;     // Counts the trial's reports from 1.
+    std::int64_t number = 0;     // Number of the report in the trial, from 1.
     std::vector<Metric> result;  // Reported and automatic fields.
-    bool done = false;           // As the program said.
+    bool done = false;           // As the program reported it.
     bool says_only_done = false;
-    Window window;  // With this report's value.
+    Window window;  // Includes this report's value.
   };
-  // The criterion that the report meets, in words, or nothing. FailedPrecondition: it lacks
-  // something.
+  // Returns the criterion that the report meets, as text; nullopt if it meets none.
+  // FailedPrecondition if the report lacks a required metric.
   absl::StatusOr<std::optional<std::string>> Judge(const Report& report) const;
 
  private:
