@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kChunk = 256 << 10;
 
-// Fills `buffer` from there; less at the end of the file.
+// Fills `buffer` from `offset`; shrinks it at the end of the file.
 absl::Status ReadAt(int fd, std::string& buffer, off_t offset) {
   std::size_t size = 0;
   while (size < buffer.size()) {

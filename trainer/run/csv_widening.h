@@ -9,13 +9,13 @@
 
 namespace trainer {
 
-// Appends to the file `to` what the table in the file `from` becomes with another header and
-// `more` empty cells at the end of each row. Byte for byte what rendering its rows with the wider
-// header gives, without parsing one of them. Line ends inside quotes are no ends of rows. Ray Tune
-// has nothing like it: its CSV logger drops columns that come later.
+// Appends the table in file `from` to file `to`, with another header and with `more` empty cells at
+// the end of each row. The result equals, byte for byte, its rows rendered with the wider header,
+// but no row is parsed. Newlines inside quotes do not end a row. Ray Tune has no equivalent: its
+// CSV logger drops columns that appear later.
 //
-// DataLoss if the table does not begin with `old_header` (a line with its end) or its last row has
-// no end; ResourceExhausted if the disk is full. Blocks for the disk; reads with pread.
+// DataLoss if the table does not begin with `old_header` (a line with its newline) or its last row
+// is incomplete; ResourceExhausted if the disk is full. Blocks for the disk; reads with pread().
 absl::Status CopyWidened(int from, int to, std::string_view old_header, std::string_view header,
                          std::size_t more);
 

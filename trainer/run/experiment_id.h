@@ -5,9 +5,9 @@
 
 namespace trainer {
 
-// A new one: 32 random hexadecimal digits, as Ray Tune's, of which the first is a letter. It stands
-// in tables whose readers guess types, and to them "98e4..." would be a number (pandas gives a
-// wrong one, or dies of its exponent). Any thread.
+// Returns a new id: 32 random hexadecimal digits, as Ray Tune's, but the first is a letter. The id
+// appears in tables whose readers guess types, and they would take "98e4..." for a number (pandas
+// returns a wrong one, or fails on its exponent). Any thread.
 std::string NewExperimentId();
 
 }  // namespace trainer

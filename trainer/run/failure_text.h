@@ -7,22 +7,22 @@
 
 namespace trainer {
 
-// How an attempt of a trial failed.
+// One failed attempt of a trial.
 struct AttemptFailure {
   int attempt = 0;
-  std::int64_t number = 0;  // Counts the trial's failures from 1.
+  std::int64_t number = 0;  // Number of the failure in the trial, from 1.
   std::int64_t time_us = 0;
   std::int64_t utc_offset_s = 0;  // Local time minus UTC at that time.
   std::string reason;
-  std::vector<std::string> error_lines;  // The last ones of its standard error, else of its output.
+  std::vector<std::string> error_lines;  // Last lines of stderr, or else of stdout.
 };
 
-// How many of its last failures a trial's error.txt has.
+// How many of the last failures error.txt lists.
 inline constexpr int kFailuresInErrorFile = 100;
 
-// The content of error.txt. Pure: the file is derived from stored failures and may be written again
-// at any time. Ray Tune's layout: "Failure # N (occurred at DATE)", what happened, and here also
-// these lines. Ray appends for ever; this has the last failures it is given.
+// Renders error.txt. Pure: the file is derived from stored failures and may be rewritten at any
+// time. Uses Ray Tune's layout, "Failure # N (occurred at DATE)" and the reason, followed by the
+// error lines. Ray appends without limit; this function renders only the failures that it is given.
 std::string RenderFailures(const std::vector<AttemptFailure>& failures);
 
 }  // namespace trainer

@@ -9,9 +9,9 @@
 
 namespace trainer {
 
-// Makes outcome.json in a run's directory say how its trial has ended; nothing: the trial goes on,
-// and has no such file. Writes nothing if the file says so already, or there is no directory.
-// Blocks for the disk. ResourceExhausted: the disk is full; it may be tried again.
+// Makes outcome.json in a run's directory match how its trial ended; nullopt means that the trial
+// continues, and removes the file. Does nothing if the file matches already or the directory is
+// missing. Blocks for the disk. ResourceExhausted if the disk is full; a retry may succeed.
 absl::Status BringOutcomeUpToDate(const std::string& run_directory,
                                   const std::optional<bus::RunOutcome>& outcome);
 

@@ -20,14 +20,14 @@ namespace {
 using runtime::Absl;
 using runtime::JsonValue;
 
-// A field that is filled in. Written where it is needed, so that none of them is a string.
+// An automatic field. Rendered directly into the output, so that no field needs a string.
 struct AutoField {
   enum class Kind { kInteger, kMicroseconds, kBool, kString, kNegated, kNull };
 
   std::string_view name;
   Kind kind = Kind::kInteger;
   std::int64_t number = 0;     // For the first three kinds; kMicroseconds is written as seconds.
-  std::string_view text = {};  // kString: as it is; kNegated: digits, written with the other sign.
+  std::string_view text = {};  // kString: verbatim; kNegated: digits, written with a changed sign.
 
   void AppendJson(std::string& out) const {
     if (kind == Kind::kNull) {
@@ -40,7 +40,7 @@ struct AutoField {
       AppendNumber(out);
     }
   }
-  // As it stands in a table.
+  // Appends the field as table text.
   void AppendText(std::string& out) const {
     if (kind == Kind::kBool) {
       out += number != 0 ? "True" : "False";
@@ -78,8 +78,8 @@ struct AutoField {
   }
 };
 
-// The last one is kept: reports of one second have the same. Valid until the next one of the
-// thread.
+// Returns the formatted date. Caches the last one, because all reports of one second share it.
+// Valid until the thread's next call.
 std::string_view DateOf(std::int64_t second, std::int64_t utc_offset_s) {
   struct Last {
     std::int64_t second = 0, offset = 0;
@@ -98,10 +98,11 @@ AutoField TotalOrNull(std::string_view name, std::int64_t total) {
   return {name, total < 0 ? AutoField::Kind::kNull : AutoField::Kind::kInteger, total};
 }
 
-// Also: its numbers in the event file are whole. False for rows of earlier versions.
+// Returns true for rows with a step, whose event file records are also written in full precision.
+// False for rows of earlier versions.
 bool HasStep(const ResultRow& row) { return row.monotonic_us >= 0; }
 
-// Views into the arguments. Valid until the next ones of the thread.
+// Returns views into the arguments, valid until the thread's next call.
 std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
                                   const std::vector<Metric>& leaves) {
   using Kind = AutoField::Kind;
@@ -134,7 +135,7 @@ std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
   return fields;
 }
 
-// `text` is that of the metrics, compact; empty if they were damaged.
+// `text` holds the metrics as compact JSON; empty if they were damaged.
 std::string ResultLine(std::string_view text, const JsonValue& metrics,
                        const std::vector<AutoField>& fields) {
   constexpr std::size_t kUsualFields = 512;
@@ -143,7 +144,7 @@ std::string ResultLine(std::string_view text, const JsonValue& metrics,
   line += text.empty() ? "{" : text.substr(0, text.size() - 1);
   for (const AutoField& field : fields) {
     if (metrics.Find(field.name) != nullptr) continue;
-    // (Their names need no escapes.)
+    // (The names need no escaping.)
     line += line.size() > 1 ? ",\"" : "\"";
     line += field.name;
     line += "\":";
@@ -169,14 +170,14 @@ void AppendCsvCell(std::string_view text, std::string& line) {
   line += '"';
 }
 
-// Python's csv module writes numbers as Python prints them.
+// Python's csv module writes numbers in Python's own format.
 std::string_view CsvNumber(std::string_view text) {
   if (text == "NaN") return "nan";
   if (text == "Infinity") return "inf";
   return text == "-Infinity" ? "-inf" : text;
 }
 
-// A cell of a row for the table: either `leaf` or `field` is set.
+// A cell of a table row: either `leaf` or `field` is set.
 struct Cell {
   std::string_view name;
   const Metric* leaf = nullptr;
@@ -197,7 +198,7 @@ struct Cell {
   }
 };
 
-// The reported metrics, and behind them the fields that were not reported. Views into both.
+// Returns the metrics, followed by the fields that were not reported. Holds views into both.
 std::vector<Cell> CellsOf(const std::vector<Metric>& leaves, const std::vector<AutoField>& fields) {
   std::vector<Cell> cells;
   cells.reserve(leaves.size() + fields.size());
@@ -214,11 +215,11 @@ std::vector<Cell> CellsOf(const std::vector<Metric>& leaves, const std::vector<A
   return cells;
 }
 
-// Finds the cells of a row by their names. Callers mostly ask in the order of the cells.
+// Finds the cells of a row by name. Fastest when asked in the order of the cells.
 class CellFinder {
  public:
   explicit CellFinder(const std::vector<Cell>& cells) : cells_(cells) {}
-  // Null: it has none.
+  // Returns null if no cell has that name.
   const Cell* Find(std::string_view name) {
     if (next_ < cells_.size() && cells_[next_].name == name) return &cells_[next_++];
     if (places_.empty()) {
@@ -289,7 +290,7 @@ void ResultFiles::SetColumns(std::vector<std::string> first_columns,
   known_ = {columns_.begin(), columns_.end()};
 }
 
-// Views into the row and its metrics.
+// Holds views into the row and its metrics.
 struct ResultFiles::Parsed {
   Parsed(const RunIdentity& run, const ResultRow& row, const RowMetrics& row_metrics)
       : metrics(row_metrics),

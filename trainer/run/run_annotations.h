@@ -9,18 +9,18 @@
 
 namespace trainer {
 
-// Annotations of a trial are kept with its options; the file in its run's directory
-// (bus/json/annotations.h) is a copy for readers of the run. A trial that nobody has annotated
-// since it was started has no such file: its labels are in provenance.json.
+// A trial's annotations are stored with its options; the file in the run's directory
+// (bus/json/annotations.h) is a copy for readers of the run. A trial that was not annotated after
+// its start has no such file: its labels are in provenance.json.
 
 bus::Annotations AnnotationsOf(const msg::TrialOptionsT& options);
-// From then on it has the file.
+// Sets the annotations; from then on the trial has the file.
 void SetAnnotations(bus::Annotations annotations, msg::TrialOptionsT* options);
-// Also whether it has the file, and the priority.
+// Copies the annotations, the priority, and whether the trial has the file.
 void CopyAnnotations(const msg::TrialOptionsT& from, msg::TrialOptionsT* to);
 
-// Writes the file, if the trial is to have one, it does not say so already, and there is a
-// directory. Blocks for the disk.
+// Writes the file if the trial should have one, its content differs, and the directory exists.
+// Blocks for the disk.
 absl::Status BringAnnotationsUpToDate(const std::string& run_directory,
                                       const msg::TrialOptionsT& options);
 

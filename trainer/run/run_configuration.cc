@@ -22,7 +22,8 @@ absl::Status CheckSize(std::string_view text) {
       absl::StrCat("config has ", text.size(), " bytes, more than ", kMaxConfiguration));
 }
 
-// Makes numbers that are not finite text, as JSON has none. Returns whether there was one.
+// Replaces numbers that are not finite by strings, because JSON has no such numbers. Returns true
+// if there was one.
 bool MakeFinite(JsonValue& value) {
   if (value.kind == JsonValue::Kind::kDouble && !std::isfinite(value.number)) {
     value.raw = std::isnan(value.number) ? "\"NaN\""
@@ -80,7 +81,7 @@ absl::StatusOr<std::string> UpdatedConfiguration(std::string_view before, std::s
   }
   object += '}';
   if (auto status = CheckSize(object); !status.ok()) return status;
-  // Each of the two may have as many values as are allowed.
+  // Each of the two may have had the greatest number of values.
   if (auto whole = ParseObject(object); !whole.ok()) return whole.status();
   return object;
 }

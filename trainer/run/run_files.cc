@@ -20,7 +20,7 @@ namespace trainer {
 namespace {
 
 constexpr ResultFile kAllFiles[] = {kResultJson, kProgressCsv, kEventFile};
-// With all columns there are.
+// Stands for the newest columns.
 constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
 
 absl::Status WriteAt(int fd, std::string_view text, std::int64_t offset) {
@@ -50,7 +50,7 @@ std::vector<std::string> RunFiles::Place(const FileEnds& before, const RowMetric
     row.ends[file] = before[file] + static_cast<std::int64_t>(texts[file].size());
   }
   if (!added.empty()) {
-    // A wider header, and an empty cell a column in each row before.
+    // The header grows, and each earlier row gets an empty cell for each new column.
     row.ends[kProgressCsv] += static_cast<std::int64_t>(files_.CsvHeader(row.row).size() -
                                                         files_.CsvHeader(row.row - 1).size()) +
                               (row.row - 1) * static_cast<std::int64_t>(added.size());
@@ -118,7 +118,7 @@ absl::StatusOr<bool> RunFiles::IsOurs(ResultFile file, std::int64_t size, Rows& 
   return *found == text;
 }
 
-// The rows that are in it may be ones that a loss of power has cost the store.
+// The file may hold rows that the store lost in a power failure.
 absl::StatusOr<bool> RunFiles::BeginsAsOurs(ResultFile file, std::int64_t size, Rows& rows) {
   constexpr std::int64_t kMostOfALine = 1 << 20;
   auto found = Read(file, 0, std::min(size, kMostOfALine));
@@ -129,7 +129,7 @@ absl::StatusOr<bool> RunFiles::BeginsAsOurs(ResultFile file, std::int64_t size, 
   if (file == kProgressCsv && !first->empty()) expected = files_.CsvHeader(kNewest);
   if (file == kResultJson && !first->empty()) expected = files_.Render(first->front(), 1)[file];
   if (expected.empty()) return found->find(options_.run.trial_id) != found->npos;
-  // As the table was before its last columns came, or torn; or with columns of rows that are lost.
+  // The table may lack its last columns, be torn, or have columns of lost rows.
   if (file == kProgressCsv) expected.pop_back();
   const std::string_view begins =
       file == kProgressCsv ? std::string_view(*found).substr(0, found->find('\n')) : *found;
@@ -138,7 +138,7 @@ absl::StatusOr<bool> RunFiles::BeginsAsOurs(ResultFile file, std::int64_t size, 
 }
 
 absl::Status RunFiles::PutAside(ResultFile file) {
-  // No name that a reader takes for one of an event file.
+  // Avoids a name that a reader would take for an event file.
   const std::string name = file == kEventFile ? "event_file" : files_.Name(file);
   const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
   std::string aside = absl::StrCat(name, ".put_aside");
@@ -168,7 +168,7 @@ absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
   auto last = LastWritten(file, about.st_size, rows);
   if (!last.ok()) return last.status();
   if (last->row == 0 && file == kProgressCsv && about.st_size > 0) {
-    // Its readers see the old table until the new one is whole.
+    // Readers see the old table until the new one is complete.
     if (auto status = OpenNewTable(); !status.ok()) return status;
     std::swap(fds_[file], new_table_);
     if (auto status = AppendAfter(file, 0, 0, rows); !status.ok()) return status;
@@ -189,8 +189,8 @@ absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
 absl::StatusOr<ResultRow> RunFiles::LastWritten(ResultFile file, std::int64_t size, Rows& rows) {
   auto last = rows.LastThatFits(file, size);
   if (!last.ok() || file != kProgressCsv || last->row == 0) return last;
-  // The ends of rows before the last widening are those of a file that should be no more; and one
-  // that is must not be taken for the wider one.
+  // The ends of rows before the last widening refer to the old file, which should be gone; if it is
+  // still there, it must not be taken for the wider one.
   const std::string header = files_.CsvHeader(kNewest);
   std::string found(header.size(), '\0');
   const ssize_t count = pread(fds_[file].get(), found.data(), found.size(), 0);
@@ -226,7 +226,7 @@ absl::Status RunFiles::Append(std::span<const ResultRow> rows) {
   }
   behind_ = true;
   while (!rows.empty()) {
-    // Up to the next one that makes the table another file.
+    // Takes rows up to the next one that widens the table.
     std::size_t count = 1;
     while (count < rows.size() && files_.AddedAt(rows[count].row) == 0) ++count;
     if (files_.AddedAt(rows.front().row) > 0) {
@@ -281,7 +281,7 @@ absl::Status RunFiles::WidenTable(const ResultRow& row) {
 
 absl::Status RunFiles::OpenNewTable() {
   const std::string path = NewTablePath();
-  // Removes a file that a killed trainer left; also if it is a symbolic link.
+  // Removes a file, or a symbolic link, left by a killed trainer.
   unlink(path.c_str());
   const auto mode = runtime::FileMode::OfFileIn(options_.directory);
   new_table_ = runtime::UniqueFd(

@@ -6,8 +6,8 @@
 
 namespace trainer {
 
-// The mode of a run's directory: it lets in those whom the umask of its caller lets in. Files that
-// are made in there later let in those whom the directory lets in at that time.
+// Returns the mode of a run's directory, from its caller's umask. Files that are created in the
+// directory later inherit the directory's permissions at that time.
 inline runtime::FileMode RunDirectoryMode(const msg::TrialOptionsT& options) {
   if (options.caller == nullptr) return 0755;
   return runtime::FileMode::Exactly(0700 | (0777 & ~options.caller->umask));

@@ -24,7 +24,7 @@ absl::Status TooLong(std::string_view field, std::size_t size, std::size_t limit
       absl::StrCat(runtime::Absl(field), " has ", size, " bytes, more than ", limit));
 }
 
-// JSON: what the run is in this yard.
+// Returns the members that describe the run in this yard, as JSON.
 std::string OwnMembers(const std::string& trial, const msg::TrialOptionsT& options) {
   std::string labels;
   for (const std::string& label : options.labels) {
@@ -36,21 +36,21 @@ std::string OwnMembers(const std::string& trial, const msg::TrialOptionsT& optio
   return text + "}";
 }
 
-// Text: the name of the run whose difference is this one's, too; empty: it names none.
+// Returns the name of the run whose diff this run shares; empty if it names none.
 std::string DiffOf(const runtime::JsonValue& provenance) {
   const auto* const git = provenance.Find("git");
   const auto* const other = git == nullptr ? nullptr : git->Find("diff_of");
   return other == nullptr ? "" : runtime::StringOf(*other);
 }
 
-// So that it is the name of a directory beside the run's.
+// Returns true if `name` is a plain directory name in the run's parent directory.
 bool IsRunName(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.find('/') == name.npos &&
          name.find('\0') == name.npos;
 }
 
-// Gives the run the file of the run beside it under a name of its own: it is on the disk once, and
-// there as long as one of them is. Where a file cannot have two names it is copied.
+// Hard-links the diff of the other run into this one, so that it exists once and lasts as long as
+// either run. Copies it where the file system has no hard links.
 absl::Status ShareDiffOf(const std::string& other, const std::string& run_directory,
                          runtime::FileMode mode) {
   if (!IsRunName(other)) return absl::OkStatus();

@@ -22,11 +22,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 constexpr std::size_t kPiece = 1 << 20;
-// No measurement is as long.
+// No measurement is this long.
 constexpr std::uint64_t kMaxPayload = kPiece / 2;
 
-// Behind the last sound record of the file; -1, with errno: it cannot be read. A damaged record
-// between sound ones stays: a reader leaves it out by itself.
+// Returns the end of the last valid record; -1, with errno, if the file cannot be read. A damaged
+// record between valid ones is kept: readers skip it.
 std::int64_t SoundSize(int fd) {
   std::string bytes;
   std::int64_t begin = 0, sound = 0;  // Place of `bytes`; end of the last sound record.
@@ -97,7 +97,7 @@ absl::Status SystemFile::RepairOpened(int fd, std::int64_t size, bool* is_put_as
   if (sound < 0) return Error("read", errno);
   std::string begin(std::min(header_.size(), static_cast<std::size_t>(size)), '\0');
   if (pread(fd, begin.data(), begin.size(), 0) < 0) return Error("read", errno);
-  // (A header of ours, which may be torn.)
+  // (Our header may be torn.)
   if (sound == 0 && size > 0 && !header_.starts_with(begin)) {
     *is_put_aside = true;
     return PutAside();
@@ -108,7 +108,7 @@ absl::Status SystemFile::RepairOpened(int fd, std::int64_t size, bool* is_put_as
 }
 
 absl::Status SystemFile::PutAside() {
-  // No name that a reader takes for one of an event file.
+  // Avoids a name that a reader would take for an event file.
   std::string aside = "system_file.put_aside";
   struct stat about {};
   for (int i = 2; lstat(absl::StrCat(directory_, "/", aside).c_str(), &about) == 0; ++i) {
@@ -144,7 +144,7 @@ absl::Status SystemFile::Append(double wall_time, std::int64_t step,
   bytes += eventlog::RenderScalars(wall_time, step, scalars, eventlog::ScalarWidth::kDouble);
   if (!WriteAll(fd.get(), bytes, size_)) {
     const int error = errno;
-    // (A rest that cannot be cut off now is before the next record.)
+    // (If the rest cannot be truncated now, that happens before the next record.)
     const bool is_cut = ftruncate(fd.get(), size_) == 0;
     if (!is_cut) size_ = -1;
     return Error("append to", error);
