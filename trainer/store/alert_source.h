@@ -11,16 +11,16 @@ namespace trainer {
 
 struct StoreBatch;
 
-// Says which alerts follow from what the store writes, so that both are stored in one transaction:
-// a trainer that is killed at any instant has raised an alert if and only if its condition stands.
-// On the store's thread; it calls no method of the store.
+// Decides which alerts follow from a batch of the store, so that both are stored in one
+// transaction: if a trainer is killed at any instant, an alert exists if and only if its cause is
+// stored. Called on the store's thread; must not call the store.
 class AlertSource {
  public:
   virtual ~AlertSource() = default;
-  // A trial that has not ended is there from now on: it is new, or was read at the start.
+  // A trial that has not ended exists from now on: it is new, or was loaded at the start.
   virtual void Know(const TrialRecord& trial) = 0;
   virtual std::vector<bus::NewAlert> AlertsOf(const StoreBatch& batch) = 0;
-  // The batch is stored, and with it these alerts, none of which was there before.
+  // Called when the batch is stored together with these alerts, all of which are new.
   virtual void Stored(const StoreBatch& batch, const std::vector<msg::AlertT>& alerts) = 0;
 };
 

@@ -12,15 +12,15 @@
 namespace trainer {
 namespace {
 
-// The columns of `reports`, in its order.
+// Columns of `reports`, in table order.
 constexpr absl::string_view kColumns =
     "trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step, time_this_iter_us, "
     "time_total_us, done, metrics, result_json_end, progress_csv_end, event_file_end, "
     "iterations_since_restore, time_since_restore_us, timesteps_since_restore, timesteps_total, "
     "episodes_total, pid, monotonic_us";
 
-// Up to a row of `recent`, or all: those sorted as the tables are, so that each of their pages is
-// written once. To sort a few costs more than it saves.
+// SQL that moves the rows up to a row of `recent`, or all rows. The latter are sorted in table
+// order, so that each page is written once; for a few rows sorting costs more than it saves.
 std::string SettleFewRows() {
   return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
                       " FROM recent WHERE row IS NOT NULL AND rowid <= ?");
@@ -29,8 +29,8 @@ std::string SettleAllRows() {
   return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
                       " FROM recent WHERE row IS NOT NULL ORDER BY trial, row");
 }
-// Moves the lines that may come again. (A join with the newest of each attempt is quadratic in the
-// attempts.)
+// Moves the lines that may be sent again. (A join with the newest line of each attempt would be
+// quadratic in the attempts.)
 constexpr char kSettleLines[] = R"sql(
   INSERT OR IGNORE INTO main.lines
     SELECT trial, attempt, line, answer FROM
@@ -42,7 +42,7 @@ constexpr char kSettleLine[] =
     "WHERE rowid = ?";
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 
-// Go before the tables of the same names.
+// Temporary views, which take precedence over tables of the same names.
 std::string Views() {
   return absl::StrCat(
       "CREATE TEMP VIEW reports AS SELECT ", kColumns, " FROM main.reports UNION ALL SELECT ",
@@ -222,7 +222,7 @@ void RecentReports::ForgetLines(std::int64_t trial, const Mark& mark) {
   forget_lines_.exec();
 }
 
-// Moves no line of a trial that reports often: newer ones wait here.
+// Skips lines of trials that report often: newer lines of theirs wait here.
 void RecentReports::SettleLines(std::size_t count) {
   std::set<std::int64_t> trials;
   for (std::size_t i = 0; i < count; ++i) {

@@ -16,22 +16,21 @@
 
 namespace trainer {
 
-// The part of the store that takes reports and answers in the order in which they come, whatever
-// trial they are of. A transaction that appends to the one table `recent` writes a page or two; one
-// that writes to `reports` and `lines`, in which each trial has a place of its own, writes two a
-// trial, and pays with the time of every report. So what is new waits in `recent`, and is moved to
-// its places: all of it by Settle(), before anybody reads it and before anything else is done with
-// its trials; the oldest of it by SettleOldest(), a few rows at a time, so that nobody's answer
-// waits for long, when there is much. At a start Settle() is the first thing to do.
+// The part of the store that appends reports and answers in order of arrival, whatever their trial.
+// A transaction that appends to the single table `recent` writes one or two pages. In `reports` and
+// `lines` each trial has a place of its own, so writing there costs two pages for each trial, which
+// every report would wait for. New entries therefore wait in `recent` and are moved later: all of
+// them by Settle(), before anybody reads them or changes their trials in another way; the oldest
+// ones by SettleOldest(), a few rows at a time, so that a long backlog delays no answer for long.
+// Call Settle() first after a start.
 //
-// `recent` has no key. That no row and no line is there twice is seen here: both have rising
-// numbers, and the last ones of each trial that writes are known. (The tables behind have their
-// keys.)
+// `recent` has no key, so this class prevents duplicate rows and lines: both have rising numbers,
+// and it knows the last ones of each trial that writes. (The tables behind it have keys.)
 //
 // Part of TrialStore, whose thread, transactions and exceptions (SQLite::Exception) these are.
 class RecentReports {
  public:
-  // The SQL that makes the table.
+  // SQL that creates the table.
   static constexpr char kSchema[] = R"sql(
     CREATE TABLE recent (
       trial INTEGER NOT NULL, attempt INTEGER NOT NULL, line INTEGER, answer TEXT, row INTEGER,
@@ -42,22 +41,22 @@ class RecentReports {
       timesteps_since_restore INTEGER, timesteps_total INTEGER, episodes_total INTEGER,
       pid INTEGER);
   )sql";
-  // The columns that its next version adds.
+  // The column that the next schema version adds.
   static constexpr char kColumnsSince5[] =
       "ALTER TABLE recent ADD COLUMN monotonic_us INTEGER DEFAULT -1;";
-  // Answers that are kept for each attempt.
+  // Number of answers that are kept for each attempt.
   static constexpr std::int64_t kAnswersKept = 256;
 
   struct Limits {
-    // So many rows wait at most. More than the answers kept of several trials, so that few of those
+    // Most rows that may wait. More than the answers kept for several trials, so that few answers
     // are moved.
     std::size_t most_rows = 3072;
-    // So many at least are moved at a time, if there are. Each time costs a page or two of every
+    // Fewest rows moved at a time, if that many wait. Each move writes one or two pages for every
     // trial among them.
     std::size_t few_rows = 64;
   };
-  // Neither is owned, both outlive it; the database has the table. Entries left by an earlier
-  // process wait.
+  // Neither pointer is owned; both outlive this, and the database has the table. Entries that an
+  // earlier process left count as waiting.
   RecentReports(SQLite::Database& database, runtime::PreparedTransaction* transaction,
                 Limits limits);
 
@@ -69,30 +68,31 @@ class RecentReports {
     std::int64_t line = 0;  // 0: none.
     const std::string* answer = nullptr;
   };
-  // A transaction begins, which adds entries: AlreadyExists for a row or line that is there, and it
-  // is not to be committed. Committed() once they stand.
+  // Begin() starts a transaction and Add() adds its entries. After AlreadyExists, for a row or line
+  // that exists, the transaction must not be committed. Call Committed() after the commit.
   void Begin();
   absl::Status Add(const Entry& entry);
   void Committed();
 
-  // So much waits that it is time to settle.
+  // Returns true if so much waits that it is time to settle.
   bool is_full() const { return waiting_.size() >= limits_.most_rows || bytes_ >= kMostBytes; }
-  // Before rows or lines of this trial (or of any) are read or removed.
+  // Returns true if entries of this trial (or of any) wait: settle before reading or removing its
+  // rows or lines.
   bool Has(std::int64_t trial) const { return left_over_ || marks_.count(trial) != 0; }
   bool empty() const { return !left_over_ && marks_.empty(); }
-  // In a transaction of its own. It stops everything for a moment: some 2 us a row.
+  // Moves all entries, in its own transaction. Blocks the store for about 2 us for each row.
   void Settle();
-  // The same for those that have waited longest: so many that nothing is full any more, and a few.
+  // Moves only the oldest entries, enough that is_full() becomes false, and a few more.
   void SettleOldest();
-  // Where there is no room for that: until it is done, `reports` and `lines` are, for all who read
-  // them, views that have what waits, too.
+  // For a full disk, where settling fails: until Settle() succeeds, views named `reports` and
+  // `lines` show the waiting entries too.
   void ShowAll();
   bool shows_all() const { return shows_all_; }
 
  private:
   static constexpr std::size_t kMostBytes = 4 << 20;
 
-  // The last row and line of a trial that has something here.
+  // Last row and line of a trial that has entries here.
   struct Mark {
     std::int64_t row = 0;
     int attempt = 0;
@@ -110,11 +110,11 @@ class RecentReports {
   };
 
   Mark& MarkOf(std::int64_t trial);
-  // AlreadyExists, or the entry's numbers are the last ones.
+  // Returns AlreadyExists, or makes the entry's numbers the last ones.
   absl::Status Note(const Entry& entry);
   void BindRow(const ResultRow& row);
   std::size_t CountOldest() const;
-  // Moves those answers of the first `count` that may be asked for again.
+  // Moves those of the first `count` answers that may be requested again.
   void SettleLines(std::size_t count);
   void ForgetLines(std::int64_t trial, const Mark& mark);
 
@@ -124,12 +124,12 @@ class RecentReports {
   SQLite::Statement insert_, last_row_, last_line_;
   SQLite::Statement settle_rows_, settle_few_rows_, settle_lines_, settle_line_, forget_lines_,
       clear_;
-  bool left_over_ = true;  // An earlier process may have left something.
+  bool left_over_ = true;  // An earlier process may have left entries.
   bool shows_all_ = false;
   Marks marks_;
-  std::deque<Waiting> waiting_;  // In their order. Not those of an earlier process.
+  std::deque<Waiting> waiting_;  // In order. Excludes those of an earlier process.
   std::size_t bytes_ = 0;
-  // With what is being added.
+  // The same, including the open transaction.
   Marks draft_;
   std::vector<Waiting> draft_waiting_;
 };

@@ -12,10 +12,10 @@
 
 namespace trainer {
 
-// Rows of trainer.db as structs: the columns of a query, and what reads a row of its result. They
-// throw as SQLiteCpp does.
+// Rows of trainer.db as structs: the columns of each query, and the functions that read a result
+// row. They throw as SQLiteCpp does.
 
-// In the order in which ReadTrial() reads them.
+// Columns in the order in which ReadTrial() reads them.
 inline constexpr char kTrialColumns[] =
     "number, id, request_id, experiment_id, hostname, created_us, event_file, "
     "name, argv, environment, working_directory, run_directory, config, max_restarts, "
@@ -38,9 +38,9 @@ TrialRecord ReadTrial(SQLite::Statement& statement);
 ResultRow ReadRow(SQLite::Statement& statement);
 CheckpointRow ReadCheckpoint(SQLite::Statement& statement);
 
-// The options of a trial as a message, which is verified when it is read.
+// Encodes a trial's options as a message, which is verified when it is decoded.
 std::string PackOptions(const msg::TrialOptionsT& options);
-// None of a trial that is older than they are, and none of bytes that are damaged.
+// Returns default options for a trial that is older than they are, and for damaged bytes.
 msg::TrialOptionsT UnpackOptions(const std::string& bytes);
 
 }  // namespace trainer

@@ -8,7 +8,8 @@
 namespace trainer {
 namespace {
 
-// The tables that version 3 adds. A delivered event has the attempt and the line it went with.
+// Tables added by version 3. A delivered event records the attempt and the line that it was sent
+// with.
 constexpr char kTablesSince3[] = R"sql(
   CREATE TABLE events (
     trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,
@@ -19,8 +20,8 @@ constexpr char kTablesSince3[] = R"sql(
     request_id TEXT NOT NULL UNIQUE, run_directory TEXT NOT NULL, moved INTEGER NOT NULL);
 )sql";
 
-// `reports` and `lines` are clustered by their key: the rows of a trial lie together, and a row
-// that is there cannot be written twice. New rows come to them by way of `recent`.
+// `reports` and `lines` are clustered by their keys: the rows of a trial are adjacent, and no row
+// can be written twice. New rows reach them through `recent`.
 constexpr char kSchema[] = R"sql(
   CREATE TABLE trials (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, request_id TEXT NOT NULL UNIQUE,
@@ -75,12 +76,11 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;
 )sql";
 
-// The SQL that each earlier version lacks, by its number less one. 2: trials.trace. 3:
-// trials.options, trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by
-// itself; counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
-// 5: monotonic times; to which report a checkpoint belongs;
-// trials.earlier_metrics. 6: sweeps (kSweepTables). 7: values of further metrics in their events.
-// 8: alerts (bus/alert/alert_rows.h).
+// SQL that upgrades each version to the next. To 2: trials.trace. To 3: trials.options,
+// trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by itself;
+// counters of reports; csv_columns; failures; events; removals (kTablesSince3). To 4: recent. To 5:
+// monotonic times; the report of a checkpoint; trials.earlier_metrics. To 6: sweeps (kSweepTables).
+// To 7: values of further metrics in their events. To 8: alerts (bus/alert/alert_rows.h).
 constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
@@ -111,7 +111,7 @@ constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;"
     "UPDATE trials SET failures = attempt - 1;",
     RecentReports::kSchema,
-    // The time of the clock on the wall, which it was, is of no use there.
+    // The old values are wall-clock times, which are useless in this column.
     "ALTER TABLE trials RENAME COLUMN attempt_started_us TO attempt_began_us;"
     "UPDATE trials SET attempt_began_us = -1;"
     "ALTER TABLE trials ADD COLUMN earlier_metrics TEXT NOT NULL DEFAULT '';"

@@ -5,7 +5,7 @@
 
 namespace trainer {
 
-// The tables of trainer.db, and how those of each earlier version become them.
+// Returns the tables of trainer.db and the migrations from each earlier version.
 runtime::DatabaseSchema NewestSchema();
 
 }  // namespace trainer

@@ -12,28 +12,28 @@
 
 namespace trainer {
 
-// Makes what was stored survive a loss of power within a second, on a disk that syncs in half of
-// one: a sync begins half a second after the first of all that it is for, or, if the one before
-// takes longer, right after that. (Ray Tune syncs nothing.) An error is logged. On the loop's
-// thread.
+// Makes stored data survive a power failure within a second, on a disk that syncs in half a second:
+// a sync starts half a second after the first write that it covers or, if the previous sync takes
+// longer, right after that. (Ray Tune never syncs.) Errors are logged. Use it on the loop's thread.
 class StoreSync {
  public:
   static constexpr absl::Duration kInterval = absl::Milliseconds(500);
 
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Neither is owned; both outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor is the clock; both outlive this.
     runtime::Clock* clock = nullptr;
     std::string path;  // Path of the store.
-    // Does `work` on another thread, at once, then `done` on the loop's, unless this has gone by
-    // then. Unset: it is done on the loop's thread.
+    // Runs `work` on another thread without delay, then `done` on the loop's thread unless this
+    // object was destroyed meanwhile. If unset, work runs on the loop's thread.
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
-    std::function<void(const std::string& path)> sync;  // Any thread.
+    // Syncs the store at `path`; called on any thread.
+    std::function<void(const std::string& path)> sync;
   };
   explicit StoreSync(Options options);
   StoreSync(const StoreSync&) = delete;
   StoreSync& operator=(const StoreSync&) = delete;
 
-  // Something was stored. A write that is stored while a sync is under way gets a sync of its own.
+  // Schedules a sync after a write. A write during a running sync gets a sync of its own.
   void Soon();
 
  private:

@@ -29,7 +29,7 @@ std::string Pack(const Message& message) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The default of bytes that are damaged.
+// Leaves `message` at its default if the bytes are damaged.
 template <typename Table, typename Message>
 void Unpack(const std::string& bytes, Message& message) {
   const auto received = bus::Receive(
@@ -149,7 +149,7 @@ const char kInsertSweepEvent[] =
     "INSERT INTO sweep_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 void InsertSweepEvent(SQLite::Statement& insert, const SweepEventRow& event) {
-  insert.clearBindings();  // (A value that is null is not bound.)
+  insert.clearBindings();  // (Null values are left unbound.)
   std::optional<double> value;
   if (!std::isnan(event.value)) value = event.value;
   runtime::Binder(insert) << event.sweep << event.seq << event.kind << event.trial << event.number

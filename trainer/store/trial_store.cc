@@ -29,14 +29,13 @@
 #include "trainer/store/sweep_rows.h"
 
 // Always true:
-// - Everything that one turn of the trainer decides is one transaction (Write): after a kill all of
-//   it is there, or nothing.
-// - Rows of a trial refer to it by its number, and go in the transaction in which it is removed.
-//   After that the number may be another trial's.
-// - A batch that is `durable` or has a checkpoint is on disk, with all before it, when Write()
-//   returns; others survive a kill at once, and a loss of power after the next Sync().
-// - Every error of the disk for want of room is ResourceExhausted, and leaves the database as it
-//   was.
+// - Everything that one turn of the trainer decides is one transaction (Write()): after a kill
+//   either all of it is stored or nothing.
+// - Rows refer to their trial by its number, and are deleted in the transaction that removes the
+//   trial. After that the number may be reused.
+// - A batch that is `durable` or has a checkpoint is on disk, with all earlier ones, when Write()
+//   returns. Other batches survive a kill at once, and a power failure after the next Sync().
+// - Every disk error for lack of room is ResourceExhausted, and leaves the database unchanged.
 
 namespace trainer {
 namespace {
@@ -44,18 +43,18 @@ namespace {
 constexpr std::size_t kMetricsPerRead = 256 << 10;
 constexpr std::size_t kLogTextPerRead = 1 << 20;
 
-// The tables that have rows of trials, in their column `trial`.
+// Tables with rows of trials, whose number is in their column `trial`.
 constexpr const char* kTablesOfTrials[] = {"reports",     "lines",       "logs",    "events",
                                            "checkpoints", "csv_columns", "failures"};
 
-// Delivered events kept for each trial, and removals: so long a call that is repeated is known.
+// How many delivered events of a trial, and removals, are kept to recognise repeated calls.
 constexpr std::int64_t kEventsKept = 1000;
 constexpr std::int64_t kRemovalsKept = 1000;
 
-// How many of its last `log` lines a trial keeps, at least.
+// How many of its last log lines a trial keeps, at least.
 constexpr std::int64_t kLogsKept = 1000;
-// Old ones are forgotten at each so many lines of all trials: a prime, so that trials that take
-// turns all have theirs.
+// Old log lines are deleted once every so many lines of all trials. A prime, so that trials that
+// take turns are all cleaned up.
 constexpr int kLogsBetween = 997;
 
 constexpr const char* kEndColumns[kResultFiles] = {"result_json_end", "progress_csv_end",
@@ -67,7 +66,7 @@ runtime::DatabaseSchema SchemaOf(const TrialStore::Options& options) {
   return schema;
 }
 
-// While one lives, transactions are synced, and with them those before.
+// While an instance lives, transactions are synced, together with all earlier ones.
 class FullSync {
  public:
   FullSync(SQLite::Database& database, bool wanted) : database_(database), wanted_(wanted) {
@@ -87,7 +86,7 @@ class FullSync {
 class SqliteStore : public TrialStore {
  public:
   SqliteStore(const std::string& path, const Options& options)
-      // One thread has it, so that it needs no locks of its own.
+      // Only one thread uses it, so SQLite needs no locks.
       : path_(path),
         options_(options),
         log_copier_(path),
@@ -102,10 +101,9 @@ class SqliteStore : public TrialStore {
         return status;
       if (auto status = TakeOver(); !status.ok()) return status;
       database_.exec("PRAGMA temp_store=MEMORY");
-      // An environment may have secrets.
+      // An environment may contain secrets.
       database_.exec("PRAGMA secure_delete=ON");
-      // The cache is small: the pages that are read and soon written again are those of the running
-      // trials.
+      // A small cache suffices: only the pages of running trials are read and soon rewritten.
       database_.exec("PRAGMA cache_size=-512");
       log_copier_.Serve(database_);
       PrepareStatements();
@@ -155,7 +153,7 @@ class SqliteStore : public TrialStore {
     auto status = Try(absl::StrCat("add trial ", trial.id()), [&] {
       const Query insert(
           this,
-          // A relay may still know the number of a trial that was removed.
+          // A relay may still hold the number of a removed trial, so numbers are not reused.
           absl::StrCat(
               "INSERT INTO trials (", kTrialColumns,
               ") VALUES ((SELECT max(number) + 1 FROM (SELECT 0 AS number UNION ALL SELECT "
@@ -426,7 +424,7 @@ class SqliteStore : public TrialStore {
 
   absl::Status Annotate(std::int64_t trial, const msg::TrialOptionsT& annotations) override {
     return Try("annotate a trial", [&] {
-      // The trial at hand has not all of its options any more.
+      // The trial in memory no longer has all of its options.
       std::optional<msg::TrialOptionsT> options;
       {
         SQLite::Statement select(database_, "SELECT options FROM trials WHERE number = ?");
@@ -569,7 +567,7 @@ class SqliteStore : public TrialStore {
   }
 
  private:
-  // If a back-up was put here: runs are where they are now.
+  // If a back-up was restored here, updates the paths of runs to their current places.
   absl::Status TakeOver() {
     return runtime::ApplyRestored(database_, [&](const runtime::RestoredState& restored) {
       for (const auto& [table, column] :
@@ -636,7 +634,7 @@ class SqliteStore : public TrialStore {
     return removals;
   }
 
-  // One by one: a page that is damaged costs those that lie in it.
+  // Reads trials one by one, so that a damaged page costs only the trials on it.
   absl::Status ForEachTrialBehind(std::int64_t last,
                                   const std::function<absl::Status(TrialRecord)>& take) {
     std::int64_t newest = 0;
@@ -678,7 +676,7 @@ class SqliteStore : public TrialStore {
     forget.exec();
   }
 
-  // SQLiteCpp throws; nothing above this class sees an exception.
+  // Converts the exceptions of SQLiteCpp to statuses; none passes this class.
   template <typename Body>
   absl::Status Try(const std::string& what, Body body) {
     return runtime::TryDatabase(database_, what, std::move(body));
@@ -731,7 +729,7 @@ class SqliteStore : public TrialStore {
     InsertSweepEvent(*insert, event);
   }
 
-  // A report and its answer go together: both are in the order of the lines.
+  // Writes each report together with its answer; both are in the order of the lines.
   absl::Status WriteReports(const StoreBatch& batch) {
     recent_->Begin();
     auto row = batch.rows.begin();
@@ -751,11 +749,11 @@ class SqliteStore : public TrialStore {
     return absl::OkStatus();
   }
 
-  // Before the reports or lines of a trial are removed.
+  // Call it before deleting reports or lines of a trial.
   void SettleBefore(std::int64_t trial) {
     if (recent_->Has(trial)) recent_->Settle();
   }
-  // Before they are read. A full disk hides nothing.
+  // Call it before reading them. Waiting entries are visible even if the disk is full.
   void SettleBeforeReading(std::int64_t trial) {
     if (recent_->Has(trial)) SettleToRead();
   }
@@ -807,7 +805,7 @@ class SqliteStore : public TrialStore {
     forget.exec();
   }
 
-  // Newest first; a negative limit is none.
+  // Newest first; a negative limit means no limit.
   absl::StatusOr<std::vector<CheckpointRow>> ReadCheckpoints(std::int64_t trial, int limit) {
     std::vector<CheckpointRow> rows;
     auto status = Try("read checkpoints", [&] {
@@ -837,8 +835,8 @@ class SqliteStore : public TrialStore {
     return row;
   }
 
-  // A statement that is asked for each trial: compiled once. Ready again when the query goes; one
-  // that is left half-read would keep the log of the database from being emptied.
+  // A prepared statement, compiled once and reused. The destructor resets it, because a statement
+  // that is left unfinished prevents the WAL from being emptied.
   class Query {
    public:
     Query(SqliteStore* store, const std::string& sql)
@@ -858,7 +856,7 @@ class SqliteStore : public TrialStore {
   runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<std::string, SQLite::Statement> queries_;
-  // Made once there are tables.
+  // Created once the tables exist.
   std::optional<runtime::PreparedTransaction> transaction_;
   std::optional<RecentReports> recent_;
   std::optional<SQLite::Statement> update_trial_;

@@ -21,12 +21,12 @@
 
 namespace trainer {
 
-// A line of an attempt and the answer it got.
+// A line of an attempt and its answer.
 struct AnsweredLine {
   std::int64_t trial = 0;  // TrialRecord::number.
   int attempt = 0;
   std::int64_t number = 0;
-  std::string answer;  // Empty: acknowledged without one.
+  std::string answer;  // Empty for a plain acknowledgement.
 };
 
 // Everything that one transaction writes.
@@ -40,17 +40,17 @@ struct StoreBatch {
     std::int64_t wall_time_us = 0;
     std::string text;
   };
-  // Events `first` to `last` went with the answer to that line.
+  // Events `first` to `last` were sent with the answer to that line.
   struct Delivery {
     std::int64_t trial = 0;
     std::int64_t first = 0, last = 0;
     int attempt = 0;
     std::int64_t line = 0;
   };
-  std::vector<TrialRecord> trials;  // Known ones, changed; not what they were asked for with.
+  std::vector<TrialRecord> trials;  // Changed records of known trials; their specs are not written.
   struct Configuration {
     std::int64_t trial = 0;
-    std::string config;  // TrialSpec::config from now on.
+    std::string config;  // The new TrialSpec::config.
   };
   std::vector<Configuration> configurations;
   struct Widening {
@@ -61,24 +61,24 @@ struct StoreBatch {
   std::vector<Widening> widenings;
   std::vector<AnsweredLine> lines;
   std::vector<Log> logs;
-  // Each replaces the checkpoint of the same number or name.
+  // Each one replaces the checkpoint of the same number or name.
   std::vector<CheckpointRow> checkpoints;
   std::vector<CheckpointRow> forgotten_checkpoints;  // By trial and number.
   std::vector<Delivery> deliveries;
-  std::vector<SweepRecord> sweeps;  // Known ones, changed (UpdateSweep()).
+  std::vector<SweepRecord> sweeps;  // Changed records of known sweeps (UpdateSweep()).
   std::vector<SweepEventRow> sweep_events;
-  bool durable = false;  // Survives a loss of power once it is written.
+  bool durable = false;  // Written durably: survives a power failure.
 };
 
-// Something for a running program to read. Counts from 1 for each trial.
+// An event for a running program to read. Numbered from 1 in each trial.
 struct StoredEvent {
   std::int64_t trial = 0;
   std::int64_t number = 0;
   std::string text;        // A JSON value.
-  std::string request_id;  // Unique; of the call that told it.
+  std::string request_id;  // Unique; request id of the call that sent it.
 };
 
-// A trial that was removed, and where its directory is to go from.
+// A removed trial, and where its directory must be moved from.
 struct Removal {
   std::int64_t number = 0;
   std::string id, name;
@@ -94,12 +94,12 @@ struct Removal {
 class TrialStore {
  public:
   struct Options {
-    // Limits of the entries that are not in their places yet (recent_reports.h): the store is
-    // untidy with `most_recent` lines, and Tidy() moves at least `fewest_moved` of them. Smaller
-    // values make a test of that short.
+    // Limits of the entries that wait in `recent` (recent_reports.h): the store is untidy with
+    // `most_recent` lines, and Tidy() moves at least `fewest_moved` of them. Tests use smaller
+    // values.
     std::size_t most_recent = 3072;
     std::size_t fewest_moved = 64;
-    // Returns the trace of use of a file that is there already (DatabaseSchema).
+    // Returns evidence that an existing file was in use (DatabaseSchema).
     std::function<std::string()> trace_of_use = {};
   };
   // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
@@ -110,81 +110,83 @@ class TrialStore {
                                                           const Options& options);
   virtual ~TrialStore() = default;
   virtual const std::string& path() const = 0;
-  // Asks it from now on which alerts follow from what is written, and stores them with that. Not
-  // owned; it outlives the store, or is set to null before it goes.
+  // Sets the source of the alerts that are stored with each batch. Not owned; it outlives the store
+  // or is reset to null before.
   virtual void SetAlertSource(AlertSource* source) = 0;
 
-  // Makes all that was written until now to the store of that path survive a loss of power. Any
-  // thread; blocks for the disk, but no other method.
+  // Makes all earlier writes to the store at `path` survive a power failure. Any thread; blocks for
+  // the disk, but blocks no other method.
   static absl::Status Sync(const std::string& path);
 
-  // Calls `take` with all trials, oldest first, until an error. `take` may read the store
-  // meanwhile. Trials lost to damaged pages are logged and left out.
+  // Calls `take` with all trials, oldest first, until an error. `take` may read the store. Logs and
+  // skips trials that are lost to damaged pages.
   virtual absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) = 0;
-  // NotFound.
+  // NotFound if no trial has that number.
   virtual absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) = 0;
-  // Returns its number. AlreadyExists if the id or the request id is taken.
+  // Returns the trial's number. AlreadyExists if its id or request id is taken.
   virtual absl::StatusOr<std::int64_t> Insert(const TrialRecord& trial) = 0;
-  // All or nothing. AlreadyExists for a row or line that is there (those of a trial come in the
-  // order of their numbers); ResourceExhausted: disk full. (That goes for every method that writes.
-  // Its log is then emptied as far as there is room for that.)
+  // Writes the batch atomically. AlreadyExists for an existing row or line (those of a trial must
+  // come in order of their numbers). ResourceExhausted if the disk is full; that goes for every
+  // writing method, and the WAL is then emptied as far as room allows.
   virtual absl::Status Write(const StoreBatch& batch) = 0;
-  // A sweep with its first events; returns its number. AlreadyExists if the id or the request id is
-  // taken.
+  // Inserts a sweep with its first events and returns its number. AlreadyExists if its id or
+  // request id is taken.
   virtual absl::StatusOr<std::int64_t> InsertSweep(const SweepRecord& sweep,
                                                    std::vector<SweepEventRow> first) = 0;
-  // Oldest first, until an error; they may read the store meanwhile.
+  // Call `take` oldest first, until an error; `take` may read the store.
   virtual absl::Status ForEachSweep(const std::function<absl::Status(SweepRecord)>& take) = 0;
   virtual absl::Status ForEachSweepEvent(
       std::int64_t sweep, const std::function<absl::Status(SweepEventRow)>& take) = 0;
   virtual absl::Status DeleteSweep(std::int64_t sweep) = 0;
-  // It is time to Tidy(), when nobody waits for an answer: to put what was written in its places
-  // (recent_reports.h).
+  // Returns true when it is time for Tidy(), which moves written entries to their tables
+  // (recent_reports.h). Call it when nobody waits for an answer.
   virtual bool IsUntidy() const = 0;
   virtual absl::Status Tidy() = 0;
 
-  // Its options have these annotations and this priority (CopyAnnotations()) from now on; all else
-  // in them stays. NotFound.
+  // Replaces the annotations and the priority in the trial's options (CopyAnnotations()) and keeps
+  // its other options. NotFound if no trial has that number.
   virtual absl::Status Annotate(std::int64_t trial, const msg::TrialOptionsT& annotations) = 0;
 
-  // Row 0 if the trial has none.
+  // Returns row 0 if the trial has no rows.
   virtual absl::StatusOr<ResultRow> LastRow(std::int64_t trial) = 0;
   virtual absl::StatusOr<ResultRow> LastRowThatFits(std::int64_t trial, ResultFile file,
                                                     std::int64_t size) = 0;
-  // Rows after `row`, oldest first; at most `limit`, and no more after 256 KiB of metrics.
+  // Returns the rows after `row`, oldest first: at most `limit`, and no more after 256 KiB of
+  // metrics.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(std::int64_t trial, std::int64_t row,
                                                            int limit) = 0;
-  // Columns of progress.csv that came after those of the first row, in their order.
+  // Returns the columns that progress.csv got after the first row, in order.
   virtual absl::StatusOr<std::vector<CsvWidening>> Widenings(std::int64_t trial) = 0;
-  // Gives it the next number of the trial's failures; nothing changes if the attempt has one.
+  // Stores a failure under the trial's next failure number; does nothing if the attempt has one.
   virtual absl::Status AddFailure(std::int64_t trial, const AttemptFailure& failure) = 0;
-  // The last `limit` ones, oldest first.
+  // Returns the last `limit` failures, oldest first.
   virtual absl::StatusOr<std::vector<AttemptFailure>> Failures(std::int64_t trial, int limit) = 0;
-  // The last `limit` ones, oldest first; no more than 1,000, and no more after 1 MiB of text.
+  // Returns the last `limit` logs, oldest first: at most 1,000, and no more after 1 MiB of text.
   virtual absl::StatusOr<std::vector<StoreBatch::Log>> LastLogs(std::int64_t trial,
                                                                 std::int64_t limit) = 0;
-  // 0 without a line.
+  // Returns 0 if the attempt has no line.
   virtual absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) = 0;
-  // So that a line that is sent again gets the same one. Nothing if it is not known (any more): the
-  // last 256 of each attempt are. (The shim has at most 64 lines under way.)
+  // Returns the stored answer, so that a line that is sent again gets the same one. Nullopt if it
+  // is unknown: only the last 256 answers of each attempt are kept. (A shim has at most 64 lines in
+  // flight.)
   virtual absl::StatusOr<std::optional<std::string>> AnswerTo(std::int64_t trial, int attempt,
                                                               std::int64_t number) = 0;
-  // Newest first.
+  // Returns the checkpoints, newest first.
   virtual absl::StatusOr<std::vector<CheckpointRow>> Checkpoints(std::int64_t trial) = 0;
-  // Number 0 if the trial has none.
+  // Returns number 0 if the trial has no checkpoint.
   virtual absl::StatusOr<CheckpointRow> NewestCheckpoint(std::int64_t trial) = 0;
-  // Forgets the lines of trials that ended before that moment (microseconds since 1970), and of
-  // attempts that are over.
+  // Deletes the lines of attempts that are over, and of trials that ended before `ended_before_us`
+  // (microseconds since 1970).
   virtual absl::Status ForgetOldLines(std::int64_t ended_before_us) = 0;
 
-  // The environment a trial was asked for with. NotFound.
+  // Returns the environment that the trial was requested with. NotFound if the trial is unknown.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(std::int64_t trial) = 0;
 
   // AlreadyExists if its number or its request id is taken.
   virtual absl::Status InsertEvent(const StoredEvent& event) = 0;
-  // Nothing if no event (that is still kept) was told with this request id.
+  // Returns the event with this request id; nullopt if none that is still kept has it.
   virtual absl::StatusOr<std::optional<StoredEvent>> EventWith(const std::string& request_id) = 0;
-  // Those after event `number`, oldest first: one, and more up to `max_bytes` of text.
+  // Returns events after `number`, oldest first: at least one if any, up to `max_bytes` of text.
   virtual absl::StatusOr<std::vector<StoredEvent>> EventsAfter(std::int64_t trial,
                                                                std::int64_t number,
                                                                std::size_t max_bytes) = 0;
@@ -193,14 +195,14 @@ class TrialStore {
   };
   virtual absl::StatusOr<EventMarks> EventMarksOf(std::int64_t trial) = 0;
 
-  // Forgets a trial and all its rows, and notes that its directory is to be moved.
+  // Deletes a trial and all its rows, and records that its directory must be moved.
   virtual absl::Status Remove(const Removal& removal) = 0;
-  // Nothing if no trial was removed with this request id (or too many were since then).
+  // Returns the removal with this request id; nullopt if it is unknown or too old.
   virtual absl::StatusOr<std::optional<Removal>> RemovalWith(const std::string& request_id) = 0;
-  // The removals whose directory was not seen moved.
+  // Returns the removals whose directory may not have been moved yet.
   virtual absl::StatusOr<std::vector<Removal>> UnfinishedRemovals() = 0;
   virtual absl::Status FinishRemoval(std::int64_t trial) = 0;
-  // Forgets trials and all their rows.
+  // Deletes trials and all their rows.
   virtual absl::Status Forget(const std::vector<std::int64_t>& trials) = 0;
 };
 
