@@ -25,9 +25,9 @@ using Kind = Conversation::Answer::Kind;
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
 constexpr absl::Duration kGrace = absl::Seconds(5);
-// A program's output is cut off there.
+// A program's log is truncated at this size.
 constexpr std::uint64_t kLogLimit = 64 << 20;
-constexpr std::size_t kMostSaid = 500;  // Bytes of its own words in a reason.
+constexpr std::size_t kMostSaid = 500;  // Most bytes of the program's own text in a reason.
 
 bool MayTryAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
@@ -47,7 +47,7 @@ class OptimiserImpl : public Optimiser,
       : options_(std::move(options)), started_(options_.started_before) {}
   ~OptimiserImpl() override { options_.lines->Forget(nonce_); }
 
-  // The same request is the same job.
+  // Requests the earlier job again, which returns that job, and stops it.
   void EndEarlier() override {
     const tuning::Engine* const engine = options_.engine();
     if (engine == nullptr || started_ == 0 || std::exchange(has_ended_earlier_, true)) return;
@@ -80,7 +80,7 @@ class OptimiserImpl : public Optimiser,
                                  : absl::StrCat("its optimiser starts again: ", last_failure_);
   }
 
-  // A line is answered once, and in order; the shim may bring it again.
+  // Answers each line once and in order; the shim may send a line again.
   absl::StatusOr<std::string> TakeLine(const RelayedLine& line) override {
     const auto keep = shared_from_this();
     if (line.is_end) {
@@ -122,7 +122,7 @@ class OptimiserImpl : public Optimiser,
   }
 
  private:
-  // The next line that it hears; Unavailable: it has to wait for that.
+  // Returns the next line for the program; Unavailable if it has to wait.
   absl::StatusOr<std::string> Reply() {
     if (is_over_ || runner_ == nullptr) return R"({"t":"stop"})";
     if (reply_) return *reply_;
@@ -229,7 +229,7 @@ class OptimiserImpl : public Optimiser,
              [this, alive = weak_from_this(), number, on_launched](const auto& job) {
                const auto self = alive.lock();
                on_launched(job);
-               // Nothing else follows.
+               // No other callback follows a refusal.
                if (self != nullptr && !job.ok()) runners_.erase(number);
              },
          .on_ended =
@@ -252,7 +252,7 @@ class OptimiserImpl : public Optimiser,
 
   void TakeRefusal(const absl::Status& status) {
     if (!MayTryAgain(status)) return Fail(std::string(status.message()));
-    // The launcher has no room now. (It may have started the job.)
+    // The launcher has no room now. (It may have started the job all the same.)
     Drop();
     has_ended_earlier_ = false;
     StartLater();
@@ -269,7 +269,7 @@ class OptimiserImpl : public Optimiser,
     Fail(why);
   }
 
-  // Its program is not ours any more.
+  // Detaches from the current program.
   void Drop() {
     timer_.Cancel();
     options_.lines->Forget(nonce_);
@@ -288,7 +288,7 @@ class OptimiserImpl : public Optimiser,
     LOG(WARNING) << "sweep " << options_.sweep_id << ", its optimiser: " << runtime::Printable(why);
     last_failure_ = why;
     const bool is_given_up = ++failures_ >= kMostFailures;
-    // (This may be in the midst of what the relay brings.)
+    // (The caller may be inside the relay's delivery of lines.)
     options_.loop->Post([weak = weak_from_this(), is_given_up, why] {
       const auto self = weak.lock();
       if (self == nullptr || self->is_over_) return;
@@ -304,16 +304,16 @@ class OptimiserImpl : public Optimiser,
   std::int64_t started_;
   bool has_ended_earlier_ = false;
   bool is_over_ = false;
-  int failures_ = 0;  // Since it last suggested something.
+  int failures_ = 0;  // Since its last suggestion.
   std::string last_failure_;
   std::map<std::int64_t, std::shared_ptr<ProgramRunner>> runners_;  // Until they have ended.
   runtime::Timer retry_timer_;
 
-  // The program that is talked to.
-  std::shared_ptr<ProgramRunner> runner_;  // Null: none runs.
+  // State of the current program.
+  std::shared_ptr<ProgramRunner> runner_;  // Null if no program runs.
   std::string nonce_;
   Conversation conversation_;
-  std::uint64_t changes_ = 0;  // Engine::changes() at its start.
+  std::uint64_t changes_ = 0;  // Engine::changes() when it started.
   bool has_greeted_ = false, is_ready_ = false;
   bool is_held_ = false;              // Its last line waits for an answer.
   std::int64_t taken_ = 0;            // The last line.

@@ -15,25 +15,25 @@
 
 namespace trainer {
 
-// Keeps the lines of external optimisers and of trials apart: both come through one Relay. On the
-// loop's thread.
+// Separates the lines of external optimisers from those of trials: both arrive through one Relay.
+// Use it on the loop's thread.
 class OptimiserLines : public LineReceiver {
  public:
-  // One optimiser's program.
+  // The program of one optimiser.
   class Program {
    public:
     virtual ~Program() = default;
-    // As an answer of LineReceiver::Receive().
+    // Returns an answer as LineReceiver::Receive() does.
     virtual absl::StatusOr<std::string> TakeLine(const RelayedLine& line) = 0;
   };
 
-  // Not owned; outlives this. Null: there are no trials yet.
+  // `trials` is not owned and outlives this. Null while there are no trials.
   void SetTrials(LineReceiver* trials);
-  // `program` is not owned, and is there until Forget().
+  // `program` is not owned, and must live until Forget().
   void Add(const std::string& nonce, Program* program);
-  // Its lines are answered with "stop" from now on.
+  // From now on the program's lines are answered with "stop".
   void Forget(const std::string& nonce);
-  // It has an answer for the line that was held back. Not inside of Receive().
+  // Call it when there is an answer for the held-back line, but not from inside Receive().
   void Want(const std::string& nonce);
 
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override;
@@ -52,11 +52,11 @@ class OptimiserLines : public LineReceiver {
   LineReceiver* trials_ = nullptr;
   std::function<void(const AttemptKey&)> wanted_;
   std::function<void(const AttemptKey&, const std::string&)> over_;
-  // Trials count from 1, so these do from -1 downwards.
+  // Trials have positive numbers, so optimisers get -1, -2 and so on.
   std::int64_t last_ = 0;
-  std::map<std::string, AttemptKey, std::less<>> keys_;  // By nonce; those that have gone, too.
+  std::map<std::string, AttemptKey, std::less<>> keys_;  // By nonce; includes forgotten programs.
   std::map<std::int64_t, Program*> programs_;            // By AttemptKey::trial.
-  std::deque<std::string> gone_;                         // Nonces, oldest first.
+  std::deque<std::string> gone_;                         // Forgotten nonces, oldest first.
 };
 
 }  // namespace trainer

@@ -98,7 +98,7 @@ void Sweep::Note(const SweepEventRow& row, const Engine::Outcome& outcome) {
   const bool is_stale = kind == Kind::kChange || kind == Kind::kResume ||
                         (kind == Kind::kSuggested && notice_is_of_change_);
   if (is_stale) notice_.clear();
-  // These may change trials that no action names.
+  // These events may change trials that no action names.
   const bool changes_many = kind == Kind::kChange || kind == Kind::kStop || kind == Kind::kResume ||
                             kind == Kind::kFail || kind == Kind::kPause;
   if (changes_many) {

@@ -17,26 +17,26 @@
 
 namespace trainer {
 
-// One sweep at hand: its engine, and what the engine does not know of its trials. Events that are
-// applied go into a batch. If the batch cannot be written, the sweep is ahead of the store, and has
-// to be loaded again. On the loop's thread.
+// One loaded sweep: its engine, and the facts about its trials that the engine does not track.
+// Applied events are added to a batch. If the batch cannot be written, the sweep is ahead of the
+// store and must be loaded again. Use it on the loop's thread.
 class Sweep {
  public:
-  // The facts of a trial that the engine does not know.
+  // Facts about a trial that the engine does not track.
   struct TrialFacts {
-    std::string id;  // Empty: it was never started.
+    std::string id;  // Empty if it was never started.
     std::int64_t started_us = 0, ended_us = 0;
-    std::int64_t changed = 0;  // By the event of this seq.
+    std::int64_t changed = 0;  // The seq of the last event that changed it.
   };
 
-  // A new one, with the events that it begins with (not stored yet).
+  // Begins a new sweep; `events` receives its first events, which are not stored yet.
   static absl::StatusOr<std::unique_ptr<Sweep>> Begin(const SweepRecord& record,
                                                       std::int64_t now_us,
                                                       std::vector<SweepEventRow>& events);
   // From its stored events.
   static absl::StatusOr<std::unique_ptr<Sweep>> Load(const SweepRecord& record, TrialStore& store);
 
-  // The event is in `batch` if it changed something. `plan_json`: of kChange.
+  // Adds the event to `batch` if it changed anything. `plan_json` is set for kChange.
   tuning::Engine::Outcome Apply(tuning::EngineEvent event, std::int64_t now_us, StoreBatch& batch,
                                 const std::string& plan_json = "",
                                 const std::string& request_id = "");
@@ -45,13 +45,13 @@ class Sweep {
   const TrialFacts& facts(std::uint64_t trial) const { return facts_[trial]; }
   std::int64_t events() const { return events_; }
   const std::string& method() const { return method_; }
-  // As it was asked for last.
+  // The plan of the latest request.
   const std::string& plan_json() const { return plan_json_; }
   const std::string& source() const { return source_; }
-  // A call with that id has done its work.
+  // Returns true if a call with that request id was applied.
   bool HasRequest(const std::string& request_id) const { return requests_.contains(request_id); }
-  // The engine's last notice, as long as it holds: the result of a change until the next
-  // suggestion, others until the sweep is changed or resumed. Empty: none.
+  // Returns the engine's last notice while it is valid: the result of a change until the next
+  // suggestion, other notices until the sweep is changed or resumed. Empty without a valid notice.
   const std::string& notice() const { return notice_; }
 
  private:

@@ -25,7 +25,7 @@ static_assert(static_cast<int>(Kind::kBegin) == 0 && static_cast<int>(Kind::kRep
 static_assert(static_cast<int>(tuning::End::kFailed) == 3);
 static_assert(static_cast<int>(tuning::TrialDecision::kPause) == 2);
 
-// A JSON list: null for what is not there, and a text for what JSON has no number of.
+// Renders a JSON list: null for a missing value, and a string for a number that JSON lacks.
 std::string OthersText(const std::vector<std::optional<double>>& others) {
   if (others.empty()) return "";
   nlohmann::json list = nlohmann::json::array();

@@ -9,10 +9,10 @@
 
 namespace trainer {
 
-// An event of a sweep as it is stored; `plan` is the JSON text of event.plan. Sweep, seq, request
-// id and time are left to the caller.
+// Converts an event of a sweep to its stored form; `plan` is the JSON text of event.plan. The
+// caller fills in sweep, seq, request id and time.
 SweepEventRow RowOf(const tuning::EngineEvent& event, std::string plan = "");
-// The reverse. DataLoss: it is none that this version knows.
+// The reverse. DataLoss if this version does not know the event.
 absl::StatusOr<tuning::EngineEvent> EventOf(const SweepEventRow& row);
 
 }  // namespace trainer

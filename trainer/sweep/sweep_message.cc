@@ -19,7 +19,7 @@ namespace {
 
 using tuning::Engine;
 
-// Below it importances say nothing.
+// With fewer results, importances are meaningless.
 constexpr std::size_t kFewestResults = 10;
 
 msg::SweepState StateOf(Engine::State state) {
@@ -61,7 +61,7 @@ msg::SweepStage StageOf(Engine::Stage stage) {
   return msg::SweepStage::Waiting;
 }
 
-// Trials that have ended with a value that can be compared; smaller is better.
+// Returns the ended trials that have a comparable value; smaller is better.
 std::vector<tuning::ScoredPoint> ResultsOf(const Engine& engine) {
   std::vector<tuning::ScoredPoint> results;
   for (const Engine::Trial& trial : engine.trials()) {

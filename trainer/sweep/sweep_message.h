@@ -20,13 +20,13 @@ inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
 msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep);
 msg::SweepTrialT SweepTrialMessage(const SweepRecord& record, const Sweep& sweep,
                                    std::uint64_t trial);
-// Trials that an event after `seq` has changed, in the order of their numbers.
+// Returns the trials that an event after `seq` has changed, in the order of their numbers.
 std::vector<std::unique_ptr<msg::SweepTrialT>> TrialsChangedAfter(const SweepRecord& record,
                                                                   const Sweep& sweep,
                                                                   std::int64_t seq);
 msg::SweepDetailsReplyT SweepDetailsMessage(const SweepRecord& record, const Sweep& sweep);
 
-// The name of trial `number` of a sweep of that name: NAME-0007.
+// Returns the name of trial `number` of the sweep: NAME-0007.
 std::string NameOfSweepTrial(const std::string& sweep, std::uint64_t number);
 
 }  // namespace trainer

@@ -14,21 +14,21 @@
 
 namespace trainer {
 
-// A plan with what a request has beside it.
+// A plan with the other parts of its request.
 struct SweepPlan {
   std::shared_ptr<const tuning::Plan> plan;
-  std::vector<tuning::Config> enqueue = {};  // To be tried first.
+  std::vector<tuning::Config> enqueue = {};  // Configurations to be tried first.
   std::vector<tuning::KnownResult> known = {};
 };
 
-// Reads the JSON object of a RunSweepRequest. InvalidArgument names every key that is wrong.
+// Parses the JSON object of a RunSweepRequest. InvalidArgument names every invalid key.
 absl::StatusOr<SweepPlan> ReadSweepPlan(std::string_view json);
 
-// The word of its method; empty: it has none.
+// Returns the name of the plan's method; empty if it names none.
 std::string MethodOf(std::string_view json);
 
-// The same plan, saying how many trials run at once if it did not. InvalidArgument: it is no JSON
-// object.
+// Returns the plan with `parallel`, the number of trials at once, unless it has one.
+// InvalidArgument if `json` is no JSON object.
 absl::StatusOr<std::string> WithParallel(std::string_view json, std::size_t parallel);
 
 }  // namespace trainer

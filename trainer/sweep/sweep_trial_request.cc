@@ -11,7 +11,7 @@
 namespace trainer {
 namespace {
 
-// The provenance of a run whose difference is that of another one.
+// Returns the provenance of a run that shares another run's diff.
 std::string WithDiffOf(std::string provenance, const std::string& other) {
   auto json = nlohmann::ordered_json::parse(provenance, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("git") || !json["git"].is_object()) return provenance;

@@ -11,11 +11,11 @@
 
 namespace trainer {
 
-// The request for trial `number` of the sweep is the sweep's template, with a name, a
-// configuration and a command of its own. The difference of its source to the commit is with the
-// first trial alone, which the others name, unless that one was removed. `from`: the id of the
-// trial whose newest checkpoint it starts from; empty: none. `logdir`: the trainer's.
-// InvalidArgument: the configuration cannot be written into the command.
+// Returns the request for trial `number`: the sweep's template with the trial's name, configuration
+// and command. Only the first trial carries the diff of the source against the commit; the others
+// refer to the first, unless it was removed (`first_is_gone`). `from` is the id of the trial whose
+// newest checkpoint it starts from; empty: none. `logdir` is the trainer's. InvalidArgument if the
+// configuration cannot be written into the command.
 absl::StatusOr<msg::RunTrialRequestT> SweepTrialRequest(
     const SweepRecord& sweep, std::uint64_t number, const tuning::Config& config,
     const std::string& from, const std::string& logdir, bool first_is_gone);

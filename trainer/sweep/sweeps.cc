@@ -31,9 +31,9 @@
 #include "tuning/engine/plan.h"
 #include "tuning/engine/question.h"
 
-// Always true between two callbacks, for a sweep that has not ended:
-// - what its engine knows is what the store has, but for reports between Judge() and Committed();
-//   after an error of the store it has no engine, until a timer has loaded it again.
+// Invariants between two callbacks, for a sweep that has not ended:
+// - its engine's state equals the stored events, except for reports between Judge() and
+//   Committed(); after an error of the store it has no engine until a timer has loaded it again.
 // - each action that its engine has ordered is done, or in `todo`, or its question is being
 //   answered (`questions_`).
 
@@ -47,7 +47,7 @@ using Stage = tuning::Engine::Stage;
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
 constexpr int kRemovedPerTurn = 8;
-// Retries of removals are answered for so many.
+// How many finished removals are kept, to answer retries of the call.
 constexpr std::size_t kRemovalsKept = 100;
 
 bool MayTryAgain(const absl::Status& status) {
@@ -259,7 +259,7 @@ class SweepsImpl : public Sweeps {
     Entry* const entry = EntryOf(trial.spec.options.sweep);
     if (entry == nullptr) return {};
     if (entry->sweep == nullptr && entry->record.ended_us == 0) {
-      // (If the report can be stored, the sweep can be read; the timer takes it up.)
+      // (If the report can be stored, the sweep can be loaded; the timer then takes it over.)
       LoadEngine(*entry);
       entry->is_lost = true;
     }
@@ -313,9 +313,9 @@ class SweepsImpl : public Sweeps {
  private:
   struct Entry {
     SweepRecord record;
-    // A sweep that has ended has none; null after an error of the store.
+    // Null if the sweep has ended, and after an error of the store.
     std::shared_ptr<Sweep> sweep;
-    bool is_lost = false;  // It has to be taken up, once it is at hand.
+    bool is_lost = false;  // It must be taken over once it is loaded.
     std::deque<Action> todo;
     std::vector<Action> drafted;           // Ordered by reports that are not stored yet.
     bool acts = false;                     // Act() is at work, or will be soon.
@@ -363,7 +363,7 @@ class SweepsImpl : public Sweeps {
     return shown;
   }
 
-  // An ended sweep is loaded for the caller alone.
+  // Returns the loaded sweep; loads an ended one for this caller only.
   absl::StatusOr<std::shared_ptr<Sweep>> AtHand(const Entry& entry) {
     if (entry.sweep != nullptr) return entry.sweep;
     auto loaded = Sweep::Load(entry.record, *options_.store);
@@ -377,7 +377,7 @@ class SweepsImpl : public Sweeps {
     entry.sweep = loaded.ok() ? std::shared_ptr<Sweep>(*std::move(loaded)) : nullptr;
   }
 
-  // The request for the first trial can be made, and its directory is free.
+  // Checks that the request for the first trial is valid and its directory is free.
   absl::Status CheckTemplate(const SweepRecord& record, const Engine& engine) const {
     tuning::Config config;
     if (!engine.trials().empty()) {
@@ -394,7 +394,7 @@ class SweepsImpl : public Sweeps {
 
   // ---- What has to be done.
 
-  // After its engine is loaded.
+  // Call it after the sweep's engine was loaded.
   void TakeUp(Entry& entry) {
     entry.is_lost = false;
     entry.todo.clear();
@@ -413,13 +413,13 @@ class SweepsImpl : public Sweeps {
     Order(entry, entry.sweep->engine().Open());
   }
 
-  // The store has not taken what its engine knows.
+  // Call it when the store failed to write what the engine has applied.
   void Lose(Entry& entry) {
     if (entry.record.ended_us != 0) return;
     entry.sweep = nullptr;
     entry.todo.clear();
     entry.drafted.clear();
-    // (It may have heard more than is stored.)
+    // (The optimiser may have received events that are not stored.)
     EndOptimiser(entry);
     RetryLater(entry);
   }
@@ -435,7 +435,7 @@ class SweepsImpl : public Sweeps {
     });
   }
 
-  // Not in the midst of what the trials are doing.
+  // Schedules the actions for later: the caller may be inside a callback of the trials.
   void Order(Entry& entry, const std::vector<Action>& actions) {
     entry.todo.insert(entry.todo.end(), actions.begin(), actions.end());
     if (entry.todo.empty() || std::exchange(entry.acts, true)) return;
@@ -447,8 +447,8 @@ class SweepsImpl : public Sweeps {
     });
   }
 
-  // Takes what happened, and adds what it orders. If the store does not take it, it is seen again
-  // when the sweep is loaded again.
+  // Applies an event and queues the resulting actions. If the store fails to write it, the event is
+  // found again when the sweep is reloaded.
   void Take(Entry& entry, Event event) {
     StoreBatch batch;
     const Engine::Outcome outcome = entry.sweep->Apply(std::move(event), NowMicros(), batch);
@@ -479,7 +479,7 @@ class SweepsImpl : public Sweeps {
     entry.acts = false;
   }
 
-  // An error: it is to be done again, later. Actions that it leads to stand behind it in `todo`.
+  // Executes an action. On error it is retried later. New actions are appended to `todo`.
   absl::Status Do(Entry& entry, const Action& action) {
     const bool is_known = action.trial < entry.sweep->engine().trials().size();
     switch (action.kind) {
@@ -540,7 +540,7 @@ class SweepsImpl : public Sweeps {
                  .trial = action.trial,
                  .number = action.number,
                  .text = started->id});
-    // It may have ended already, when it was started by an earlier trainer.
+    // It may have ended already if an earlier trainer started it.
     if (entry.sweep != nullptr) LookAt(entry, action.trial);
     return absl::OkStatus();
   }
@@ -549,7 +549,7 @@ class SweepsImpl : public Sweeps {
     const Engine::Trial& trial = entry.sweep->engine().trials()[action.trial];
     if (trial.stage != Stage::kRunning || trial.is_started) return absl::OkStatus();
     const auto resumed = trials_->ResumeTrial(entry.sweep->facts(action.trial).id);
-    // It is about to pause: it can go on after that.
+    // The trial is about to pause; it can be resumed after that.
     if (absl::IsFailedPrecondition(resumed.status()) && IsPausing(entry, action.trial)) {
       return resumed.status();
     }
@@ -578,7 +578,7 @@ class SweepsImpl : public Sweeps {
     return absl::OkStatus();
   }
 
-  // Tells its engine what the trial has become meanwhile.
+  // Reports the trial's current state to its engine.
   void LookAt(Entry& entry, std::uint64_t number) {
     const Engine::Trial& trial = entry.sweep->engine().trials()[number];
     const std::string& id = entry.sweep->facts(number).id;
@@ -678,8 +678,8 @@ class SweepsImpl : public Sweeps {
     return options;
   }
 
-  // Whether the report has spent the budget. (If the store does not take it, the sweep is loaded
-  // again, and all are counted anew.)
+  // Returns true if this report has used up the budget. (If the store fails to write it, the sweep
+  // is reloaded and all reports are counted again.)
   bool CountEpoch(Entry& entry, StoreBatch& batch) {
     const std::uint64_t most = entry.sweep->engine().plan().max_epochs;
     if (most == 0 || ++entry.epochs < most) return false;
@@ -699,7 +699,7 @@ class SweepsImpl : public Sweeps {
     }
   }
 
-  // In the midst of what the relay brings: what it orders is done later.
+  // Called inside the relay's delivery of lines, so resulting actions run later.
   void TakeAnswer(const std::string& id, const tuning::Conversation::Answer& answer) {
     Entry* const entry = EntryOf(id);
     if (entry == nullptr || entry->sweep == nullptr) return;

@@ -21,77 +21,82 @@
 
 namespace trainer {
 
-// Every sweep the trainer knows: hosts the engines (tuning/engine/engine.h), carries out what they
-// order, and answers for them.
+// Most trials of a sweep in one bus message, which has a limited number of tables.
+inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
+
+// All sweeps of the trainer: hosts their engines (tuning/engine/engine.h), executes the engines'
+// actions, and answers calls about sweeps.
 //
 //   Running <-> Paused          -> Stopping -> Done | Stopped | Failed
 //      ^------- (resumed) ------------------------'
 //
-// An event is stored before its actions are carried out; all actions can be carried out twice. So a
-// trainer killed at any instant goes on where the last one was: it applies the stored events, does
-// again what may not have been done, and looks at what its trials have become. The verdict on a
-// report is stored with the report (ReportJudge). Suggestions are computed in the background, one
-// at a time for each sweep, or come from a program that the launcher runs (optimiser.h).
+// An event is stored before its actions run, and all actions are idempotent. So after a kill at any
+// instant the next trainer continues: it applies the stored events, repeats actions that may not
+// have run, and checks the states of its trials. The verdict on a report is stored with the report
+// (ReportJudge). Suggestions are computed in the background, one at a time for each sweep, or come
+// from a program that the launcher runs (optimiser.h).
 //
-// A trial of a sweep is a trial as any other: it is NAME-0007, in the group of the sweep's id, and
-// labelled sweep=NAME. Somebody may stop, pause and resume it.
+// A sweep's trial is an ordinary trial: it is called NAME-0007, belongs to the group of the sweep's
+// id, and has the label sweep=NAME. Users may stop, pause and resume it.
 //
 // Without room on the disk a sweep waits, and goes on when there is some. On the loop's thread;
 // blocks for the disk.
 class Sweeps : public ReportJudge {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the two below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the two below; all outlive this.
     runtime::Clock* clock = runtime::Clock::Real();
     TrialStore* store = nullptr;
     // For external optimisers. Neither is owned; both outlive it. Null: sweeps with one fail.
     bus::JobControl* jobs = nullptr;
     OptimiserLines* lines = nullptr;
-    std::string logdir;  // As in Trials::Options, as the next.
+    std::string logdir;  // As in Trials::Options, like the next.
     std::string relay = {};
-    // Runs work that takes long on another thread. Unset: at once, on the loop's thread.
+    // Runs long work on another thread. If unset, work runs at once on the loop's thread.
     std::function<void(std::function<void()> work)> background = {};
-    // A sweep has changed: as it is, with those of its trials that have. Optional.
+    // Called when a sweep has changed, with the sweep and its changed trials. Optional.
     std::function<void(msg::SweepEventT)> on_event = {};
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
   };
   // Loads the state. Starts nothing yet.
   static absl::StatusOr<std::unique_ptr<Sweeps>> Open(Options options);
 
-  // Takes up what an earlier trainer left. After Trials::Resume(), in the same turn of the loop.
-  // `trials` is not owned and outlives it.
+  // Takes over the sweeps of an earlier trainer. Call it after Trials::Resume(), in the same turn
+  // of the loop. `trials` is not owned and outlives this.
   virtual void Resume(Trials* trials) = 0;
 
-  // Stores a new sweep; it starts by itself. The same request id again answers with the same sweep.
-  // InvalidArgument: the plan, or the template of its trials; AlreadyExists: the name is another
-  // sweep's, or a directory that it needs holds results.
+  // Stores a new sweep, which then starts by itself. A repeated request id returns the same sweep.
+  // InvalidArgument for the plan or the trial template; AlreadyExists if another sweep has the
+  // name, or a directory that it needs contains results.
   virtual absl::StatusOr<msg::SweepT> Run(const std::string& request_id,
                                           const msg::RunSweepRequestT& request,
                                           const std::string& trace) = 0;
-  // Names a sweep as Trials::Find() does a trial.
+  // Returns the id of the sweep that `name` denotes, by the rules of Trials::Find().
   virtual absl::StatusOr<std::string> Find(std::string_view name) const = 0;
-  // By its exact id; NotFound.
+  // Returns a sweep by its exact id, or NotFound.
   virtual absl::StatusOr<msg::SweepT> Get(const std::string& id) const = 0;
   virtual std::vector<msg::SweepT> List(bool live_only) const = 0;  // Oldest first.
-  // By its exact id; NotFound. Reads the events of a sweep that has ended.
+  // Returns details by exact id, or NotFound. Reads the events of an ended sweep.
   virtual absl::StatusOr<msg::SweepDetailsReplyT> Details(const std::string& id) = 0;
-  // The sweep, and its trials that have changed after its event `event`.
+  // Returns the sweep, and those of its trials that changed after its event number `event`.
   virtual absl::StatusOr<msg::FollowSweepReplyT> Since(const std::string& id,
                                                        std::uint64_t event) = 0;
 
-  // Stops, pauses, resumes, changes it, or says what it tries next; all but Remove. The same
-  // request id again changes nothing. InvalidArgument, FailedPrecondition say what does not fit.
+  // Executes any order but Remove: stops, pauses, resumes or changes the sweep, or sets what it
+  // tries next. A repeated request id changes nothing. InvalidArgument and FailedPrecondition name
+  // the conflict.
   virtual absl::StatusOr<msg::SweepT> Change(const std::string& id,
                                              const msg::ChangeSweepRequestT& request,
                                              const std::string& request_id,
                                              const std::string& trace) = 0;
-  // Removes its trials, a few at a time, and then the sweep, as it was. FailedPrecondition: it has
-  // not ended, or one of its trials cannot be removed; those before it are gone then. `done` may be
-  // called later, on the loop's thread; not at all once this has gone.
+  // Removes the sweep's trials, a few at a time, and then the sweep; returns its last state.
+  // FailedPrecondition if it has not ended, or one of its trials cannot be removed; the trials
+  // before that one are removed then. `done` may be called later, on the loop's thread, but not
+  // after this object is destroyed.
   virtual void Remove(const std::string& id, const std::string& request_id,
                       std::function<void(absl::StatusOr<msg::SweepT>)> done) = 0;
 
-  // Calls `changed` after every change of a sweep until Forget().
+  // Calls `changed` after every change of the sweep until Forget().
   using ObserverId = std::uint64_t;
   virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
   virtual void Forget(ObserverId observer) = 0;
