@@ -20,8 +20,8 @@
 namespace trainer {
 namespace {
 
-// An attempt that is silent is stopped after so long at the latest, whether it says where it is or
-// not; bytes of what it says.
+// Longest time to take the stacks of a silent attempt before it is stopped without them, and their
+// greatest size in bytes.
 constexpr absl::Duration kStacksTime = absl::Seconds(4);
 constexpr std::size_t kMostStacks = 64 << 10;
 
@@ -47,14 +47,14 @@ void AttemptGuard::End(Trial& trial) {
   trial.asks_for_node = trial.node_was_away = false;
 }
 
-// Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
-// either can be the next time.
+// Ends a trial whose time budget is used up and an attempt that is silent; otherwise schedules the
+// next check.
 void AttemptGuard::Watch(Trial& trial) {
   trial.watch_timer.Cancel();
   const TrialRecord& record = trial.record;
   if (IsToLeave(trial) || WaitsForResources(record)) return;
   const absl::Duration now = options_.clock->Monotonic();
-  // It waits for us, and is not silent.
+  // The program waits for an answer of ours, so it is not silent.
   const bool is_held = trial.reports->saves() || !options_.room_waits->WhyOf(record.number).empty();
   if (is_held) trial.last_heard = now;
   const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
@@ -75,7 +75,8 @@ void AttemptGuard::Watch(Trial& trial) {
   const std::int64_t number = record.number;
   trial.watch_timer.Start(options_.loop, wait, [this, number, due = now + wait] {
     Trial& watched = options_.table->At(number);
-    // If this process itself was held up, so are the lines that tell of life: count anew.
+    // If this process was held up, lines from the program were delayed too: restart the heartbeat
+    // time.
     const absl::Duration then = options_.clock->Monotonic();
     const absl::Duration held_up = then - due;
     const auto& options = watched.record.spec.options;
@@ -96,7 +97,7 @@ void AttemptGuard::OnSilence(Trial& trial) {
   });
 }
 
-// `heard`: when it was heard of last before the question.
+// `heard` is when the attempt was last heard of before the question.
 void AttemptGuard::OnUsage(Trial& trial, absl::Duration heard,
                            const absl::StatusOr<msg::UsageReplyT>& usage) {
   const std::string reporter =
@@ -111,7 +112,7 @@ void AttemptGuard::OnUsage(Trial& trial, absl::Duration heard,
   Watch(trial);
 }
 
-// The launcher ends an attempt that runs for too long, at once: what it does is said before that.
+// The launcher kills an attempt that runs for too long, so its stacks are taken shortly before.
 void AttemptGuard::WatchRunTime(Trial& trial) {
   trial.stacks_timer.Cancel();
   const auto limit =
@@ -132,7 +133,7 @@ void AttemptGuard::WatchRunTime(Trial& trial) {
       });
 }
 
-// Passes on where the processes of its attempt are, if that goes on then.
+// Passes the stacks of the attempt's processes to `done`, if the attempt is still the current one.
 void AttemptGuard::TakeStacks(const Trial& trial,
                               std::function<void(Trial&, const std::string&)> done) {
   const AttemptKey attempt{trial.record.number, trial.record.attempt};
@@ -148,7 +149,7 @@ void AttemptGuard::TakeStacks(const Trial& trial,
       });
 }
 
-// Puts into its log where its processes are, and stops it after that: within kStacksTime.
+// Logs the stacks of the attempt's processes, then stops it; within kStacksTime.
 void AttemptGuard::TakeStacksAndStop(Trial& trial) {
   if (!options_.background || trial.leaders.empty())
     return options_.happened(trial, event::StopDue{});

@@ -20,21 +20,21 @@
 
 namespace trainer {
 
-// Watches the attempts that run: their time budget, their heartbeat, and the run time after which
-// the launcher ends them. An attempt that is silent or out of time says first where it is: the
-// stacks of its processes go to its log. An attempt on a node that does not answer, as one that is
-// suspended or cut off, is not silent: its heartbeat time begins anew when the node answers. On the
-// loop's thread.
+// Watches running attempts: their time budget, their heartbeat, and the run time after which the
+// launcher ends them. Before a silent or late attempt is stopped, the stacks of its processes are
+// written to its log. While a node does not answer, for example because it is suspended or cut off,
+// its attempts do not count as silent: their heartbeat time restarts when the node answers. Use it
+// on the loop's thread.
 class AttemptGuard {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the four below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the four below; all outlive this.
     const runtime::Clock* clock = nullptr;
     TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     const RoomWaits* room_waits = nullptr;
-    // Runs `work` on another thread and then `done` on the loop's, unless the trials have gone.
-    // Unset: no stacks are taken.
+    // Runs `work` on another thread and then `done` on the loop's thread, unless the trials are
+    // gone. If unset, no stacks are taken.
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
     // BudgetUsedUp, Silent or StopDue has happened to the trial.
     std::function<void(Trial&, const LifeEvent&)> happened;
@@ -47,7 +47,7 @@ class AttemptGuard {
   AttemptGuard(const AttemptGuard&) = delete;
   AttemptGuard& operator=(const AttemptGuard&) = delete;
 
-  // From now on, until End().
+  // Watches the trial's attempt until End().
   void Begin(Trial& trial);
   void End(Trial& trial);
   // A line of the trial has come. A trial that is not watched costs no look at the clock.

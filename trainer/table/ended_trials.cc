@@ -13,7 +13,7 @@
 namespace trainer {
 namespace {
 
-// As a message, which is verified when it is read.
+// Encodes the trial as a bus message, which is verified when it is decoded.
 bus::Frame Pack(msg::TrialT trial) {
   msg::TrialEventT event;
   event.trial = std::make_unique<msg::TrialT>(std::move(trial));

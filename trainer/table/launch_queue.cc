@@ -14,13 +14,13 @@ namespace trainer {
 
 void LaunchQueue::StartNext() {
   std::uint64_t running = 0;
-  Trial* next = nullptr;       // The next one that needs a slot of this host.
-  Trial* elsewhere = nullptr;  // The next one with a pool, which has its own slots.
-  std::vector<std::pair<std::int64_t, std::string>> failed;  // They waited in vain.
+  Trial* next = nullptr;       // The next one for a slot of this host.
+  Trial* elsewhere = nullptr;  // The next one for a slot of its pool.
+  std::vector<std::pair<std::int64_t, std::string>> failed;  // Their order can never be met.
   const AwaitedResources awaited = options_.view->Awaited();
   for (auto& [number, trial] : options_.table->at_hand()) {
     if (IsAttached(trial.record)) continue;
-    // A trial whose start is still being read has its slot already.
+    // A trial whose start checkpoint is still being read holds a slot already.
     const bool is_elsewhere = !trial.record.spec.options.pool.empty();
     if (!is_elsewhere && (trial.runner != nullptr || trial.reports->waits_for_start())) ++running;
     if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;

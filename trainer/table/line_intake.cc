@@ -12,10 +12,10 @@
 #include "trainer/trial/trial_output.h"
 #include "trainer/trial/trial_state.h"
 
-// Always true between two calls:
-// - a line was answered only if it is stored, and its rows are in the files or about to be.
-// - the records of trials have what the stored lines say of their end.
-// - a trial of which a line was held back for want of room is in room_waits.
+// Invariants between two calls:
+// - a line is answered only after it is stored; its rows are then in the files or about to be.
+// - the records of trials contain what the stored lines say about their end.
+// - a trial with a line that is held back for lack of room is in room_waits.
 
 namespace trainer {
 namespace {
@@ -62,7 +62,7 @@ std::vector<absl::StatusOr<std::string>> LineIntake::Receive(
   return answers;
 }
 
-// A line for which there is no room is held back, and called for again.
+// Holds a line back that lacks room on the disk; it is requested again later.
 void LineIntake::HoldForRoom(const AttemptKey& attempt, bool is_stored,
                              absl::StatusOr<std::string>& answer) {
   Trial* const found = options_.table->AtHand(attempt.trial);
@@ -91,7 +91,7 @@ absl::StatusOr<std::string> LineIntake::Take(const RelayedLine& line,
                                              std::set<std::int64_t>& touched) {
   const auto found = options_.table->ByNumber(line.attempt.trial);
   if (absl::IsUnavailable(found.status())) {
-    // It comes again, as that for which there is no room does.
+    // The line is requested again, like a line that lacks room.
     options_.room_waits->Add(line.attempt, std::string(found.status().message()));
     return found.status();
   }
@@ -99,16 +99,16 @@ absl::StatusOr<std::string> LineIntake::Take(const RelayedLine& line,
   if (trial == nullptr || trial->record.attempt != line.attempt.attempt) {
     return absl::PermissionDeniedError("this attempt is over");
   }
-  // A launched program is let finish what it says; an attached process may go on for days.
+  // A launched program may finish its reports; an attached process might go on for days.
   const bool is_over = IsAttached(trial->record) && HasEnded(trial->record);
   if (is_over && !line.is_end) return absl::PermissionDeniedError(WhyOver(trial->record));
   touched.insert(trial->record.number);
-  // Its word may come before the launcher's.
+  // The program's first line may arrive before the launcher's notice.
   if (WaitsForResources(trial->record))
     options_.happened(*trial, event::ResourcesGranted{absl::ToUnixMicros(options_.clock->Now())});
   options_.guard->OnLine(*trial);
   auto answer = trial->reports->Take(line, trial->record, now, batch);
-  // Nobody would call for it again.
+  // Unavailable would hold the line back, but nobody would request it again.
   if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {
     return absl::InternalError(answer.status().message());
   }
@@ -159,7 +159,7 @@ void LineIntake::TidyLater() {
 void LineIntake::FollowOutput(Trial& trial) {
   if (!ReportsByOutput(trial.record)) return;
   auto format = OutputFormat::From(trial.record.spec.options.output_reports);
-  if (!format.ok()) return;  // Never: it was checked when the trial was made.
+  if (!format.ok()) return;  // Impossible: it was checked when the trial was made.
   const AttemptKey attempt{trial.record.number, trial.record.attempt};
   trial.output = std::make_unique<OutputReader>(OutputReader::Options{
       .loop = options_.loop,
@@ -175,7 +175,7 @@ bool LineIntake::TakeOutput(const AttemptKey& attempt,
   const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
   if (reports.empty()) return true;
   const auto answers = Receive(reports);
-  // An error of the line itself, or of the run's directory, does not pass by waiting.
+  // Waiting does not cure an error of the line itself or of the run's directory.
   for (const auto& answer : answers) {
     LOG_IF(ERROR, !answer.ok() && !IsHeldBack(answer.status()))
         << "trial number " << attempt.trial << ", a report in its output: " << answer.status();
@@ -184,7 +184,7 @@ bool LineIntake::TakeOutput(const AttemptKey& attempt,
                       [](const auto& answer) { return IsHeldBack(answer.status()); });
 }
 
-// Applies what the stored lines say of the trial's end.
+// Applies what the stored lines say about the trial's end.
 void LineIntake::TakeVerdict(Trial& trial) {
   const TrialReports::Progress& progress = trial.reports->progress();
   const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
@@ -195,7 +195,7 @@ void LineIntake::TakeVerdict(Trial& trial) {
   const bool is_news = trial.record.is_to_end() != was_to_end ||
                        progress.done != trial.attempt.done_was_known ||
                        progress.verdict.kind != Verdict::Kind::kContinue;
-  // (Most lines are none, and come often: nothing is copied for them.)
+  // (Most lines change nothing, and lines are frequent, so this avoids copies for them.)
   if (is_news) options_.happened(trial, event::LinesStored{was_to_end, progress.verdict});
 }
 

@@ -30,9 +30,10 @@
 
 namespace trainer {
 
-// Takes the lines of attempts, of their channels and of their output: those that come together are
-// stored in one transaction, then they are in the files and are answered. A line for which there is
-// no room is held back and called for again. On the loop's thread, which it blocks for the disk.
+// Takes the lines of attempts, from their channels and their output. Lines that arrive together are
+// stored in one transaction; then they are passed on to the files and answered. A line that lacks
+// room on the disk is held back and requested again later. Use it on the loop's thread, which it
+// blocks for the disk.
 class LineIntake {
  public:
   struct Options {
@@ -49,7 +50,7 @@ class LineIntake {
     std::function<void(Trial&, const LifeEvent&)> happened;
     // The attempt's last line was taken; `how` its program ended, if it was attached.
     std::function<void(const AttemptKey&, const std::string& how)> complete;
-    std::function<void()> on_stored;  // It is to survive a loss of power soon.
+    std::function<void()> on_stored;  // A write needs a sync soon.
     std::function<void()> on_store_error;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
   };
@@ -58,14 +59,14 @@ class LineIntake {
   LineIntake(const LineIntake&) = delete;
   LineIntake& operator=(const LineIntake&) = delete;
 
-  // As LineReceiver::Receive().
+  // See LineReceiver::Receive().
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines);
-  // Reads the output of the trial's attempt, if it reports by that.
+  // Starts reading the output of the trial's attempt, if the trial reports by its output.
   void FollowOutput(Trial& trial);
-  // The trial waits for room on the disk of its run, or on the store's (`is_stored` false). True if
-  // it did not wait before.
+  // Makes the trial wait for room on the disk of its run, or of the store if `is_stored` is false.
+  // Returns true if it was not waiting before.
   bool WaitForRoom(const Trial& trial, bool is_stored);
-  std::uint64_t reports() const { return reports_; }  // Reports that were taken; any thread.
+  std::uint64_t reports() const { return reports_; }  // Number of reports taken; any thread.
 
  private:
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialReports::TimeOfLine& now,
@@ -79,7 +80,7 @@ class LineIntake {
   void Fault(std::string_view point);
 
   const Options options_;
-  bool tidies_ = false;  // Soon.
+  bool tidies_ = false;  // Tidying is scheduled.
   std::atomic<std::uint64_t> reports_{0};
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -18,7 +18,7 @@
 namespace trainer {
 namespace {
 
-// Trials whose names differ in the number at their end alone.
+// Most trials whose names differ only in the number at the end.
 constexpr int kMostSameNames = 10'000;
 
 }  // namespace
@@ -52,7 +52,7 @@ std::string NewTrials::WhyItsGroupIsPaused(const TrialRecord& record) const {
   return "";
 }
 
-// The trials that it starts after, by their ids.
+// Replaces the names of the trials that this one starts after by their ids.
 absl::Status NewTrials::FindOthers(TrialSpec& spec) const {
   for (const auto& after : spec.options.after) {
     auto other = options_.table->IdOf(after->trial);
@@ -62,7 +62,7 @@ absl::Status NewTrials::FindOthers(TrialSpec& spec) const {
   return absl::OkStatus();
 }
 
-// Under the first name that is free, where any will do.
+// Chooses the first free name if the request allows any.
 absl::StatusOr<TrialSpec> NewTrials::NewSpec(const msg::RunTrialRequestT& request,
                                              const std::string& id) const {
   auto spec = SpecFrom(request, id, options_.logdir);
@@ -90,8 +90,8 @@ absl::Status NewTrials::CheckNameIsFree(const TrialSpec& spec) const {
   return CheckDirectoryIsFree(spec.run_directory);
 }
 
-// The start's source must be there when the trial is asked for. The spec names a source trial by
-// its id.
+// Checks that the source of the start exists at the time of the request. Replaces the name of a
+// source trial in the spec by its id.
 absl::Status NewTrials::CheckStart(TrialSpec& spec) const {
   if (!spec.options.restore.empty()) {
     return FindCheckpointDirectory(spec.options.restore).status();

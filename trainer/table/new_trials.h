@@ -15,24 +15,25 @@
 
 namespace trainer {
 
-// Makes the records of new trials: checks what is asked for, chooses the name, and finds the trials
-// that are named. Stores nothing and makes no directory. On the loop's thread; blocks for the disk.
+// Makes the records of new trials: checks the request, chooses the name, and resolves references to
+// other trials. Stores nothing and creates no directory. Use it on the loop's thread; blocks for
+// the disk.
 class NewTrials {
  public:
   struct Options {
-    const TrialTable* table = nullptr;  // Not owned, as the clock; both outlive it.
+    const TrialTable* table = nullptr;  // Not owned, nor is the clock; both outlive this.
     const runtime::Clock* clock = nullptr;
-    std::string logdir;  // As in Trials::Options, as the next.
+    std::string logdir;  // As in Trials::Options, like the next.
     std::string hostname;
-    // As Trials::Get().
+    // See Trials::Get().
     std::function<absl::StatusOr<msg::TrialT>(const std::string& id)> get;
   };
   explicit NewTrials(Options options) : options_(std::move(options)) {}
 
-  // As Trials::Run().
+  // See Trials::Run() for the errors.
   absl::StatusOr<TrialRecord> FromRequest(const std::string& request_id,
                                           const msg::RunTrialRequestT& request) const;
-  // For a process that has attached itself: as LineReceiver::Attach().
+  // For a process that attached itself; see LineReceiver::Attach() for the errors.
   absl::StatusOr<TrialRecord> FromAttached(const AttachRequest& attach) const;
 
  private:
@@ -41,7 +42,7 @@ class NewTrials {
   absl::Status CheckNameIsFree(const TrialSpec& spec) const;
   absl::Status FindOthers(TrialSpec& spec) const;
   absl::Status CheckStart(TrialSpec& spec) const;
-  // Empty unless a trial of its group has failed, fast.
+  // Returns the reason if a trial of its group with fail_fast has failed; otherwise empty.
   std::string WhyItsGroupIsPaused(const TrialRecord& record) const;
   TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) const;
 

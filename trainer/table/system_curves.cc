@@ -26,7 +26,7 @@ bool Runs(const Trial& trial) {
 // "j-abcde" of "j-abcde/worker-0".
 std::string_view JobOf(std::string_view task) { return task.substr(0, task.find('/')); }
 
-// Names of system metrics that the program itself has reported.
+// Adds the names of system metrics that the program itself reports.
 void AddReportedNames(const std::string& metrics, std::set<std::string>* names) {
   if (metrics.find("\"sys") == std::string::npos) return;
   const auto json = runtime::ParseJson(metrics);
@@ -90,7 +90,7 @@ void SystemCurves::TakeOf(const Trial& trial, const msg::UsageReplyT& usage,
   const absl::Duration now = options_.clock->Monotonic();
   if (now < curves.due) return;
   const absl::Duration age = options_.clock->Now() - absl::FromUnixMicros(trial.record.started_us);
-  // (Half of one earlier, as no timer is exact.)
+  // (Minus half an interval, because no timer is exact.)
   curves.due = now + std::clamp(age / 1000, kEvery, kSeldom) - kEvery / 2;
   const auto& progress = trial.reports->progress();
   std::set<std::string> reported;

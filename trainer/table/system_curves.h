@@ -20,27 +20,27 @@
 
 namespace trainer {
 
-// Asks the launcher, every few seconds while a trial runs, what the tasks of all trials use, and
-// appends that to the runs' system files. The step of a point is that of the trial's newest report
-// (0 before there is one), its time that of the measurement. A metric that the program itself
-// reports under such a name is the program's.
+// While trials run, asks the launcher every few seconds what the tasks of all trials use, and
+// appends the measurements to the runs' system files. The step of a point is the step of the
+// trial's newest report (0 before the first), its time is that of the measurement. If the program
+// itself reports a metric of the same name, the measured one is left out.
 //
-// Nothing of it keeps a report waiting for the launcher, and nothing of it fails a trial: what
-// cannot be measured or written is left out, and logged once a trial. On the loop's thread; blocks
-// for the disk of the runs.
+// A report never waits for these measurements, and they never fail a trial: values that cannot be
+// measured or written are dropped, and logged once for each trial. Use it on the loop's thread;
+// blocks for the disk of the runs.
 class SystemCurves {
  public:
-  // A young run has a point so often, an older one each thousandth of its age, at least one a
-  // minute: 20 MB a month at most.
+  // Intervals between two points: kEvery for a young run, later a thousandth of its age, at most
+  // kSeldom. That is at most 20 MB a month.
   static constexpr absl::Duration kEvery = absl::Seconds(5);
   static constexpr absl::Duration kSeldom = absl::Minutes(1);
 
   using Usage = std::function<void(absl::StatusOr<msg::UsageReplyT>)>;
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the next two; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the next two; all outlive this.
     runtime::Clock* clock = nullptr;
     TrialTable* table = nullptr;
-    // Asks; `done` is called on the loop's thread, once. Unset: nothing is measured.
+    // Measures; calls `done` once, on the loop's thread. If unset, nothing is measured.
     std::function<void(Usage done)> ask = {};
   };
   explicit SystemCurves(Options options) : options_(std::move(options)) {}
@@ -48,9 +48,9 @@ class SystemCurves {
   SystemCurves(const SystemCurves&) = delete;
   SystemCurves& operator=(const SystemCurves&) = delete;
 
-  // A trial runs from now on.
+  // Call it when a trial starts to run.
   void Watch();
-  // Repairs what an earlier trainer has left of the trial's file.
+  // Repairs the trial's file after an earlier trainer.
   void Repair(const Trial& trial);
 
  private:

@@ -22,7 +22,7 @@ absl::StatusOr<bool> TrialAnnotations::Change(Trial& trial, const msg::AnnotateR
   return true;
 }
 
-// Annotations are stored and written to the directory; if one of the two fails, neither is kept.
+// Writes annotations to the store and to the directory; if either fails, keeps neither.
 absl::Status TrialAnnotations::Keep(Trial& trial, const msg::TrialOptionsT& after) {
   msg::TrialOptionsT& options = trial.record.spec.options;
   msg::TrialOptionsT before;

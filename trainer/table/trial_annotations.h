@@ -13,8 +13,8 @@
 
 namespace trainer {
 
-// Changes what people say of a trial, and its priority: in the store, in its directory and in its
-// record. On the loop's thread, which it blocks for the disk.
+// Changes a trial's annotations and priority in the store, in its directory and in its record. Use
+// it on the loop's thread, which it blocks for the disk.
 class TrialAnnotations {
  public:
   struct Options {
@@ -25,7 +25,7 @@ class TrialAnnotations {
   };
   explicit TrialAnnotations(Options options) : options_(std::move(options)) {}
 
-  // True if anything has changed. InvalidArgument: what would come of it is refused.
+  // Returns true if anything has changed. InvalidArgument if the result would be invalid.
   absl::StatusOr<bool> Change(Trial& trial, const msg::AnnotateRequestT& request);
 
  private:

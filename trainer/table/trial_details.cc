@@ -22,7 +22,7 @@ void TrialDetails::Gather(const std::string& id, Done done) {
   Finish(id, std::move(statistics), std::move(done));
 }
 
-// Adds what the statistics lack. Between two pieces others have their turn.
+// Adds the missing rows to the statistics. Lets other work run between two parts.
 void TrialDetails::Finish(const std::string& id, std::shared_ptr<MetricStatistics> statistics,
                           Done done) {
   const auto number = options_.table->NumberOf(id);
@@ -46,7 +46,7 @@ absl::StatusOr<msg::TrialDetailsReplyT> TrialDetails::DetailsOf(
   if (!checkpoints.ok()) return checkpoints.status();
   auto details = DetailsMessage(trial.record, options_.view->Whole(trial), statistics, *checkpoints,
                                 trial.reports->events().waiting());
-  // Once it is in the run's directory, the record does not have it any more.
+  // The record drops the diff once it is in the run's directory.
   if (details.options != nullptr && details.options->provenance_diff.empty()) {
     details.options->provenance_diff = ReadUncommittedDiff(trial.record.spec.run_directory);
   }

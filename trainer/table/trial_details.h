@@ -17,9 +17,9 @@
 
 namespace trainer {
 
-// Gathers everything that is known of a trial. The statistics of its metrics are kept while it
-// lives, so only rows that are new are read. On the loop's thread, which it blocks for the disk, a
-// piece at a time.
+// Gathers all details of a trial. Keeps the statistics of a live trial's metrics, so that only new
+// rows are read. Use it on the loop's thread, which it blocks for the disk: it reads the rows in
+// parts, between which other work runs.
 class TrialDetails {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class TrialDetails {
   TrialDetails(const TrialDetails&) = delete;
   TrialDetails& operator=(const TrialDetails&) = delete;
 
-  // As Trials::Details().
+  // See Trials::Details().
   void Gather(const std::string& id, Done done);
 
  private:

@@ -14,16 +14,15 @@
 #include "trainer/run/run_provenance.h"
 #include "trainer/trial/trial_message.h"
 
-// Always true between two callbacks:
-// - the files of a trial that has ended agree with the store, but for those in late_, for which
-//   there was no room, and those in unchecked_, at which nobody has looked since this trainer
-//   began.
+// Invariants between two callbacks:
+// - the files of an ended trial match the store, except for the trials in late_, whose files lack
+//   room, and those in unchecked_, whose files this trainer has not checked yet.
 // - a failure that is not in the store is in unsaved_failures_, and its trial in late_.
 
 namespace trainer {
 namespace {
 
-// After a loss of power there may be thousands: others have their turn between them.
+// After a power failure there may be thousands, so other work runs between batches.
 constexpr int kLateFilesPerTurn = 16;
 constexpr int kFilesCheckedPerTurn = 16;
 
@@ -124,7 +123,7 @@ void TrialFiles::FinishFilesOf(std::set<std::int64_t> late) {
     if (absl::IsUnavailable(found.status())) WriteLate(number);
     if (!found.ok()) continue;
     Trial& trial = **found;
-    trial.config_behind = true;  // (Maybe: one that was loaded anew does not know.)
+    trial.config_behind = true;  // (A reloaded trial does not know, so assume it.)
     BringUpToDate(trial);
     if (trial.record.launching || trial.record.attempt > 1) WriteErrorFile(trial.record);
     WriteOutcome(trial.record);
@@ -144,7 +143,7 @@ void TrialFiles::CheckEnded() {
     if (!lives) Check(number);
   }
   if (unchecked_.empty()) {
-    (void)malloc_trim(0);  // Frees what was read, and the list.
+    (void)malloc_trim(0);  // Frees the memory of what was read.
     return;
   }
   options_.loop->Post([this, alive = alive_] {
@@ -154,8 +153,8 @@ void TrialFiles::CheckEnded() {
 
 void TrialFiles::Check(std::int64_t number) {
   const auto record = options_.store->LoadTrial(number);
-  if (absl::IsNotFound(record.status())) return;  // It was forgotten meanwhile.
-  // (Or may be, as the store cannot be read now.)
+  if (absl::IsNotFound(record.status())) return;  // The trial was forgotten meanwhile.
+  // (If the store cannot be read now, assume that the files are short.)
   if (!record.ok() || HasShortFiles(*record)) WriteLate(number);
   if (!record.ok()) return;
   const absl::Status written =

@@ -23,28 +23,28 @@
 
 namespace trainer {
 
-// Writes what a trial was asked for into its directory: its configuration, provenance and
-// annotations. A file that agrees with the record stays as it is.
+// Writes the parts of a trial's request that belong in its directory: configuration, provenance and
+// annotations. Leaves files that match the record unchanged.
 absl::Status WriteConfiguration(const TrialRecord& record);
-// The annotations alone, with a log line for an error: a trainer may have been killed between the
-// store and the file.
+// Writes only the annotations, and logs an error. An earlier trainer may have been killed between
+// the write to the store and the write to the file.
 void RepairAnnotations(const TrialRecord& record);
 
-// Puts the files of a trial right before nobody looks at them again: at the end of its attempts,
-// and, for one that ended while the disk was full, before a loss of power, or just before the last
-// trainer was killed, later. An error that is not a full disk is logged and stands. (Ray Tune's
-// loggers close their files and leave it at that.) On the loop's thread; blocks for the disk.
+// Completes the files of a trial before it is left alone: at the end of its attempts; later, if it
+// ended while the disk was full, before a power failure, or just before the last trainer was
+// killed. An error other than a full disk is logged and not retried. (Ray Tune's loggers just close
+// their files.) Use it on the loop's thread; blocks for the disk.
 class TrialFiles {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the four below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the four below; all outlive this.
     const runtime::Clock* clock = nullptr;
     TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     TrialNews* news = nullptr;
-    // True while the store does not have the trial's record.
+    // Returns true while the trial's record is not stored.
     std::function<bool(std::int64_t trial)> is_unsaved;
-    std::function<void()> finish_later;  // FinishLate() is to be called after a while.
+    std::function<void()> finish_later;  // FinishLate() must be called after a while.
     std::function<void()> on_store_error;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
   };
@@ -53,28 +53,28 @@ class TrialFiles {
   TrialFiles(const TrialFiles&) = delete;
   TrialFiles& operator=(const TrialFiles&) = delete;
 
-  // Rows and configuration.
+  // Updates rows and configuration.
   void BringUpToDate(Trial& trial);
-  // The configuration alone. ResourceExhausted: its lines wait while there is no room. Any other
-  // error passes by the next attempt's start.
+  // Updates only the configuration. ResourceExhausted: there is no room, and the trial's lines
+  // wait. Any other error is logged, and the next attempt's start writes the file again.
   absl::Status WriteChangedConfiguration(Trial& trial);
-  // Stores why an attempt has failed, and writes error.txt. Before its end is stored: done again by
-  // a trainer that finds it not stored.
+  // Stores why an attempt has failed, and writes error.txt. Call it before its end is stored; a
+  // trainer that finds the end not stored calls it again, which changes nothing.
   void RecordFailure(const TrialRecord& record, const action::RecordFailure& failed);
   void WriteErrorFile(const TrialRecord& record);
-  // After the state is stored, so that the file never says what the store does not.
+  // Call it once the state is stored, so that the file is never ahead of the store.
   void WriteOutcome(const TrialRecord& record);
 
-  // Writes the failures and files for which there was no room before.
+  // Writes the failures and files that lacked room before.
   void FinishLate();
   bool IsLate(std::int64_t trial) const { return late_.contains(trial); }
-  // The trial is forgotten.
+  // Call it when the trial is forgotten.
   void Drop(std::int64_t trial) { late_.erase(trial); }
 
-  // For an ended trial of an earlier trainer: CheckEnded() looks at its files.
+  // Adds an ended trial of an earlier trainer, whose files CheckEnded() checks.
   void AddUnchecked(std::int64_t trial) { unchecked_.push_back(trial); }
-  // Puts right the files of those that were added and have not gone on: some now, the others in
-  // later turns of the loop.
+  // Repairs the files of the added trials unless they live again: some now, the others in later
+  // turns of the loop.
   void CheckEnded();
 
  private:
@@ -86,7 +86,7 @@ class TrialFiles {
 
   const Options options_;
   std::deque<std::int64_t> unchecked_;
-  // Writes for which there was no room: failures, and files of trials that nobody looks at again.
+  // Pending writes that lacked room: failures, and files of ended trials.
   std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
   std::set<std::int64_t> late_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

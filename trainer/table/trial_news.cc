@@ -38,7 +38,7 @@ void TrialNews::AnnounceRows(const Trial& trial, const std::vector<ResultRow>& r
   }
 }
 
-// A callback may forget any of them.
+// Copies them, because a callback may remove any observer.
 std::vector<TrialNews::Changed> TrialNews::ObserversOf(const Trial& trial) const {
   std::vector<Changed> callbacks;
   for (const auto& [observer, entry] : observers_) {
@@ -51,7 +51,7 @@ absl::Status TrialNews::SpreadSoon(Trial& trial) {
   if (!trial.reports->has_fresh()) return absl::OkStatus();
   const absl::Duration now = options_.clock->Monotonic();
   const bool often = now - std::exchange(trial.reported_at, now) < options_.spread_every;
-  // (Late reports of a trial that has ended are not waited for.)
+  // (Late reports of a trial without a runner are not delayed.)
   if (!often || trial.runner == nullptr || trial.reports->has_much_fresh()) {
     return Spread(trial);
   }
@@ -63,7 +63,7 @@ absl::Status TrialNews::SpreadSoon(Trial& trial) {
   return absl::OkStatus();
 }
 
-// One in a turn of the loop, so that no answer waits for all of them.
+// One trial in each turn of the loop, so that no answer waits for all of them.
 void TrialNews::SpreadOneByOne(std::deque<std::int64_t> due) {
   while (!due.empty() && due_.erase(due.front()) == 0) due.pop_front();
   if (due.empty()) return;

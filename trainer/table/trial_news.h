@@ -24,38 +24,38 @@
 
 namespace trainer {
 
-// Passes on the reports of trials and their changes of state once they are stored: into the files
-// of the run, to the service's topics, and to the observers of the trial. Rows are told in their
-// order, and before a change of state that came after them. On the loop's thread; blocks for the
-// disk of the runs.
+// Passes on reports and changes of state once they are stored: to the files of the run, to the
+// service's topics, and to the trial's observers. Rows are announced in order, and before any later
+// change of state. Use it on the loop's thread; blocks for the disk of the runs.
 class TrialNews {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the three below; all outlive this.
     runtime::Clock* clock = nullptr;
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;
-    // As in Trials::Options, as the next.
+    // As in Trials::Options, like the next.
     absl::Duration spread_every;
     std::function<void(msg::TrialEventT)> on_event;
-    std::function<void(const TrialRecord& record)> on_changed = {};  // A change of state, to one.
+    std::function<void(const TrialRecord& record)> on_changed = {};  // Called on a change of state.
   };
   explicit TrialNews(Options options) : options_(std::move(options)) {}
-  // Writes the rows that are not in the files yet; nobody is told.
+  // Writes the rows that the files lack, without announcing them.
   ~TrialNews();
   TrialNews(const TrialNews&) = delete;
   TrialNews& operator=(const TrialNews&) = delete;
 
-  // That its state has changed: now, to all.
+  // Announces the trial's change of state to everybody, at once.
   void Announce(Trial& trial);
-  // Its fresh rows. An error is logged: the files are repaired before the next line is answered.
+  // Writes and announces its fresh rows. An error is logged: the files are repaired before the next
+  // line is answered.
   absl::Status Spread(Trial& trial);
-  // At once, unless it reports often. (Then no answer waits for that.)
+  // Does so at once unless the trial reports often; in that case no answer waits for it.
   absl::Status SpreadSoon(Trial& trial);
-  // It is not at hand any more; its fresh rows are not told.
+  // The trial is put aside or removed; its fresh rows are not announced.
   void Drop(std::int64_t trial) { due_.erase(trial); }
 
-  // As Trials::Observe() and Trials::Forget().
+  // See Trials::Observe() and Trials::Forget().
   using Changed = std::function<void(const ResultRow* row)>;
   std::uint64_t Observe(const std::string& id, Changed changed);
   void Forget(std::uint64_t observer) { observers_.erase(observer); }

@@ -13,7 +13,7 @@
 namespace trainer {
 namespace {
 
-// The log directory that the run is in.
+// Returns the log directory that contains the run.
 std::string RootOf(const Removal& removal) {
   const std::string& directory = removal.run_directory;
   if (absl::EndsWith(directory, "/" + removal.name)) {

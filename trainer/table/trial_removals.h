@@ -19,37 +19,38 @@
 
 namespace trainer {
 
-// Removes ended trials: a trial that somebody removes goes with its directory, and the oldest of
-// too many are only forgotten. A trial from which another is still to start does not go. Each
-// removal is stored before it is done. On the loop's thread, which it may block for the disk.
+// Removes ended trials. A trial that a user removes goes with its directory; the oldest trials
+// beyond the limit are only forgotten. A trial that another one is still to start from is kept.
+// Each removal is stored before it is executed. Use it on the loop's thread, which it may block for
+// the disk.
 class TrialRemovals {
  public:
   struct Options {
     TrialStore* store = nullptr;  // Not owned, as the two below; all outlive it.
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;
-    // The store does not know the trial any more: nothing of it is to stay in memory, the table
-    // included.
+    // The store no longer has the trial: drops it from memory, including the table.
     std::function<void(std::int64_t number)> drop;
-    // Something was stored, which is to survive a loss of power soon.
+    // Something was stored that needs a sync soon.
     std::function<void()> on_stored;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
     const runtime::Clock* clock = runtime::Clock::Real();    // Outlives it, too.
   };
   explicit TrialRemovals(Options options) : options_(std::move(options)) {}
 
-  // As Trials::RemoveTrial().
+  // See Trials::RemoveTrial().
   absl::StatusOr<msg::TrialT> Remove(std::string_view name, const std::string& request_id);
-  // Finishes the removals that an earlier trainer has begun. A directory that is another trial's by
-  // now stays.
+  // Finishes the removals that an earlier trainer has begun. Keeps a directory that now belongs to
+  // another trial.
   absl::Status FinishEarlier();
-  // Forgets those of the `count` oldest trials put aside from which no other is still to start.
+  // Forgets, of the `count` oldest trials put aside, those that no other trial is still to start
+  // from.
   absl::Status ForgetOldest(std::size_t count);
 
  private:
-  // FailedPrecondition says what keeps it from being removed.
+  // FailedPrecondition says what prevents the removal.
   absl::Status Check(const Trial& trial) const;
-  // Where its directory is then.
+  // Moves the directory; returns its new path.
   absl::StatusOr<std::string> Finish(const Removal& removal);
   void Fault(std::string_view point);
 

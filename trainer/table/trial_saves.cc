@@ -14,7 +14,7 @@ absl::Status TrialSaves::Save(Keep how, Trial& trial, TrialRecord changed,
   return absl::OkStatus();
 }
 
-// The change stands once it is stored.
+// The change takes effect only if it is stored.
 absl::Status TrialSaves::SaveNow(Trial& trial, TrialRecord changed,
                                  const std::vector<AnsweredLine>& lines) {
   StoreBatch batch;
@@ -30,7 +30,7 @@ absl::Status TrialSaves::SaveNow(Trial& trial, TrialRecord changed,
   return status;
 }
 
-// The same, but a full disk stops nobody from stopping: it is stored later.
+// Does the same, but if the disk is full the order takes effect at once and is stored later.
 absl::Status TrialSaves::SaveOrder(Trial& trial, TrialRecord changed) {
   const absl::Status status = SaveNow(trial, changed, {});
   if (!absl::IsResourceExhausted(status)) return status;

@@ -16,31 +16,31 @@
 
 namespace trainer {
 
-// Stores the records of trials as they change. A record in memory is what the store has, but for
-// those that are unsaved, after an error of the disk. On the loop's thread, which it blocks for the
+// Stores the records of trials as they change. A record in memory equals the stored one, except for
+// unsaved records after an error of the disk. Use it on the loop's thread, which it blocks for the
 // disk.
 class TrialSaves {
  public:
   struct Options {
     TrialStore* store = nullptr;  // Not owned, as the table; both outlive it.
     TrialTable* table = nullptr;
-    std::function<void()> on_stored;  // It is to survive a loss of power soon.
+    std::function<void()> on_stored;  // A write needs a sync soon.
     std::function<void()> on_store_error;
-    std::function<void()> retry_later;  // Retry() is to be called after a while.
+    std::function<void()> retry_later;  // Retry() must be called after a while.
   };
   explicit TrialSaves(Options options) : options_(std::move(options)) {}
 
-  // The trial's record is `changed` from now on, unless an error is returned; only Keep::kSomeTime
-  // returns none. `lines` are stored together with a record of Keep::kNow.
+  // Stores `changed` and makes it the trial's record, unless it returns an error. Keep::kSomeTime
+  // never returns an error. With Keep::kNow, `lines` are stored in the same transaction.
   absl::Status Save(Keep how, Trial& trial, TrialRecord changed,
                     const std::vector<AnsweredLine>& lines = {});
-  // The record was changed in memory: the next Save() of another trial stores it, too.
+  // The record was changed in memory: the next Save() of another trial stores it too.
   void Mark(std::int64_t trial) { unsaved_.insert(trial); }
   void Retry();
 
   bool IsUnsaved(std::int64_t trial) const { return unsaved_.contains(trial); }
   bool empty() const { return unsaved_.empty(); }
-  // The trial is forgotten.
+  // Call it when the trial is forgotten.
   void Drop(std::int64_t trial) { unsaved_.erase(trial); }
 
  private:

@@ -15,7 +15,7 @@
 namespace trainer {
 namespace {
 
-// So many are not worth the time of giving their memory back.
+// Up to this many trials at hand, returning memory is not worth its time.
 constexpr std::size_t kFewAtHand = 64;
 
 absl::Status NoTrial(std::string_view id) {
@@ -162,7 +162,7 @@ absl::StatusOr<Trial*> TrialTable::Add(TrialRecord record) {
   trial.reports = *std::move(reports);
   starts_.Add(number, trial.record.spec);
   if (HasEnded(trial.record)) trial.record.spec.environment.clear();
-  // It is in the run's directory, and may be large.
+  // The diff is in the run's directory by now, and may be large.
   if (trial.record.started_us > 0) trial.record.spec.options.provenance_diff.clear();
   Count();
   return &trial;

@@ -25,73 +25,74 @@
 
 namespace trainer {
 
-// All trials, and the keys by which each is found. Every trial is either at hand, whole, or, if it
-// has ended, put aside (ended_trials.h); a caller that needs more of one than its message recalls
-// it from the store. Changes nothing in the store. On the loop's thread, which it may block for the
-// disk.
+// All trials, and the keys that find them. Each trial is either at hand, with all its parts, or, if
+// it has ended, put aside (ended_trials.h); code that needs more than the message of a trial
+// recalls it from the store. Changes nothing in the store. Use it on the loop's thread, which it
+// may block for the disk.
 class TrialTable {
  public:
   struct Options {
     TrialStore* store = nullptr;  // Not owned; outlives it.
     // Makes what takes the reports of a trial that comes to hand.
     std::function<absl::StatusOr<std::unique_ptr<TrialReports>>(const TrialRecord&)> load_reports;
-    // A trial that has ended is at hand again, and to be put aside some time.
+    // An ended trial is at hand again and should be put aside after a while.
     std::function<void()> on_recalled;
   };
   explicit TrialTable(Options options) : options_(std::move(options)) {}
 
-  // Oldest first, by TrialRecord::number. Only the table adds and removes.
+  // The trials at hand by TrialRecord::number, oldest first. Only the table adds and removes them.
   std::map<std::int64_t, Trial>& at_hand() { return at_hand_; }
   const std::map<std::int64_t, Trial>& at_hand() const { return at_hand_; }
   const EndedTrials& ended() const { return ended_; }
-  std::uint64_t count() const { return count_; }  // Trials of both kinds; any thread.
+  std::uint64_t count() const { return count_; }  // All trials; any thread.
 
-  // It is at hand.
+  // Precondition: the trial is at hand.
   Trial& At(std::int64_t number) { return at_hand_.at(number); }
-  // Null if the trial is not at hand. Valid until it is put aside or removed.
+  // Return null if the trial is not at hand. The pointer is valid until it is put aside or removed.
   Trial* AtHand(std::int64_t number);
   Trial* AtHand(std::string_view id);
   const Trial* AtHand(std::string_view id) const;
   const Trial* WithRequest(const std::string& request_id) const;
 
-  // Recalls a trial that is put aside. NotFound: no trial has that key. Unavailable: it has ended,
-  // and cannot be read now.
+  // Return the trial, recalled if it was put aside. NotFound if no trial has that key; Unavailable
+  // if it was put aside and cannot be read now.
   absl::StatusOr<Trial*> ById(std::string_view id);
   absl::StatusOr<Trial*> ByNumber(std::int64_t number);
-  // Wherever it is; NotFound.
+  // Returns the number of a trial, at hand or put aside; NotFound.
   absl::StatusOr<std::int64_t> NumberOf(std::string_view id) const;
-  // The id of the trial that a name means; as Trials::Find().
+  // Returns the id of the trial that `name` denotes; see Trials::Find().
   absl::StatusOr<std::string> IdOf(std::string_view name) const;
-  // As Trials::VisitNames().
+  // See Trials::VisitNames().
   void VisitNames(const std::function<void(std::string_view id, std::string_view name,
                                            msg::TrialState state)>& visit) const;
-  // The numbers of those that ended last, wherever they are; `count` zero: of all that have ended.
+  // Returns the numbers of the `count` trials that ended last, at hand or put aside; 0 means all
+  // ended trials.
   std::set<std::int64_t> LastEnded(std::size_t count) const;
-  // The trial to which a directory belongs. Unset: it belongs to no trial.
+  // The trial that a directory belongs to. HolderOf() returns nullopt if no trial has it.
   struct Holder {
     std::string id;
     msg::TrialState state = msg::TrialState::Pending;
   };
   std::optional<Holder> HolderOf(std::string_view run_directory) const;
   std::string FreeId() const;
-  // A trial that waits, or is paused, and needs that one (by its id), or what lies in that
-  // directory, to start from. Null if no trial does.
+  // Return a waiting or paused trial that still needs the trial `id`, or something in `directory`,
+  // to start from. Null if no trial does.
   const Trial* StartingFrom(std::string_view id) const;
   const Trial* Restoring(const std::string& directory) const;
 
-  // As in its message, also of a large one, which is not kept.
+  // Returns the trial's message; reads a large one, which is not kept in memory, from the store.
   absl::StatusOr<msg::TrialT> MessageOf(const EndedTrial& ended) const;
 
-  // Adds a trial that is not here yet, at hand. An error: its reports cannot be read.
+  // Adds a new trial, at hand. Fails if its reports cannot be read.
   absl::StatusOr<Trial*> Add(TrialRecord record);
-  // Adds a trial that has ended, put aside.
+  // Adds an ended trial, put aside.
   absl::Status AddEnded(const TrialRecord& record);
-  // Puts an ended trial aside: only `message`, as which it is shown, stays.
+  // Puts an ended trial aside: only its keys and `message` stay in memory.
   void PutAside(std::int64_t number, const msg::TrialT& message);
-  // Wherever it is.
+  // Removes a trial, at hand or put aside.
   void Remove(std::int64_t number);
-  // The memory of a long queue lies in pieces between memory that stays in use: this gives it back
-  // to the system a few times while the queue gets shorter.
+  // The memory of a long queue is fragmented among memory that stays in use. Call this as the queue
+  // shrinks: it returns memory to the system a few times.
   void ReturnMemory();
 
  private:
@@ -103,11 +104,11 @@ class TrialTable {
 
   const Options options_;
   std::map<std::int64_t, Trial> at_hand_;
-  std::map<std::string, std::int64_t, std::less<>> ids_;  // Ids of the trials at hand.
-  std::map<std::string, std::int64_t> requests_;          // Likewise.
-  TrialStarts starts_;                                    // Likewise.
+  std::map<std::string, std::int64_t, std::less<>> ids_;  // Trials at hand, by id.
+  std::map<std::string, std::int64_t> requests_;          // Likewise, by request id.
+  TrialStarts starts_;                                    // Likewise, by what they start from.
   EndedTrials ended_;
-  std::size_t most_at_hand_ = 0;  // Since memory was given back.
+  std::size_t most_at_hand_ = 0;  // Since ReturnMemory() last freed any.
   std::atomic<std::uint64_t> count_{0};
 };
 

@@ -81,7 +81,7 @@ std::vector<msg::TrialT> TrialView::List(bool live_only, std::size_t newest_ende
   }
   for (const std::int64_t number : wanted) {
     const EndedTrial* const trial = table.ended().ByNumber(number);
-    if (trial == nullptr) continue;  // It is one of those above.
+    if (trial == nullptr) continue;  // It is at hand, so it is in the list already.
     auto message = table.MessageOf(*trial);
     LOG_IF(ERROR, !message.ok()) << "trial " << trial->id() << ": " << message.status();
     if (message.ok()) list[number] = *std::move(message);

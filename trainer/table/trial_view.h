@@ -18,34 +18,34 @@
 
 namespace trainer {
 
-// Makes the messages as which trials are shown, with why each waits: for room on a disk, for
-// its time, for resources behind another trial, or for a slot. Changes nothing. On the loop's
+// Makes the messages that show trials, with the reason why each one waits: for room on a disk, its
+// start time, resources behind another trial, or a slot. Changes nothing. Use it on the loop's
 // thread.
 class TrialView {
  public:
   struct Options {
-    const TrialTable* table = nullptr;  // Not owned, as the next two; all outlive it.
+    const TrialTable* table = nullptr;  // Not owned, nor are the next two; all outlive this.
     const RoomWaits* room_waits = nullptr;
     const StartHolds* holds = nullptr;
     std::function<std::size_t()> slots;
     std::function<std::size_t()> used_slots;
-    // Why a trial waits for others, which must come first; empty: it waits for none. Optional.
+    // Returns why a trial waits for trials that must come first; empty if it does not. Optional.
     std::function<std::string(const Trial&)> why_after = {};
   };
   explicit TrialView(Options options) : options_(std::move(options)) {}
 
-  // But for why it waits for its turn.
+  // Everything except why it waits for its turn.
   msg::TrialT Whole(const Trial& trial) const;
-  // Without what may be large.
+  // Without the parts that may be large.
   msg::TrialT Brief(const Trial& trial) const;
   msg::TrialT Shown(const Trial& trial) const;
-  // As Trials::List().
+  // See Trials::List().
   std::vector<msg::TrialT> List(bool live_only, std::size_t newest_ended) const;
 
   AwaitedResources Awaited() const;
 
  private:
-  // How many start before each of those that wait for their turn.
+  // Number of trials that start before each waiting trial.
   using Places = std::map<std::int64_t, std::size_t>;
 
   msg::TrialT WithRoom(const Trial& trial, msg::TrialT message) const;

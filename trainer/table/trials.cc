@@ -43,12 +43,12 @@
 #include "trainer/trial/trial_reports.h"
 #include "trainer/trial/trial_state.h"
 
-// Always true between two callbacks:
-// - `record` in memory is what the store has, but for the records that saves_ has not stored yet
-//   after an error of the disk; a timer writes them again.
-// - Decide() (trial/life.h) alone says what an event makes of a trial. CarryOut() stores that and
-//   does it, in the order of the actions: an action before the storing may be done twice,
-//   everything else comes behind it.
+// Invariants between two callbacks:
+// - `record` in memory equals the stored record, except for records that saves_ could not store
+//   after an error of the disk; a timer retries them.
+// - only Decide() (trial/life.h) determines how an event changes a trial. CarryOut() stores the new
+//   record and performs the actions in order: an action before the Store action may run twice;
+//   all others come after it.
 // - a trial has a runner exactly while its AttemptStatus says so.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
@@ -66,7 +66,7 @@ bool MayTryAgain(const absl::Status& status) {
          status.code() == absl::StatusCode::kUnavailable;
 }
 
-using runtime::Printable;  // For the log, whose reader's terminal nobody else must drive.
+using runtime::Printable;  // For log lines: no text may control the reader's terminal.
 
 std::string TraceWords(const TrialRecord& trial) {
   return trial.trace.empty() ? "" : absl::StrCat(" (trace ", Printable(trial.trace), ")");
@@ -168,7 +168,7 @@ class TrialsImpl : public Trials {
     aging_.ForgetOldest();
     const absl::Status forgotten = options_.store->ForgetOldLines(
         absl::ToUnixMicros(options_.clock->Now() - AttemptNonces::kLateReports));
-    // Without room for that the reports of those that run may wait, but this start must not.
+    // On a full disk the reports of running trials may wait, but this start must not.
     if (!absl::IsResourceExhausted(forgotten)) return forgotten;
     LOG(ERROR) << forgotten;
     return absl::OkStatus();
@@ -410,7 +410,7 @@ class TrialsImpl : public Trials {
   }
 
  private:
-  // ---- What is known of trials.
+  // ---- Loading trials.
 
   absl::StatusOr<std::unique_ptr<TrialReports>> LoadReports(const TrialRecord& record) {
     TrialReports::Options options = {
@@ -419,7 +419,7 @@ class TrialsImpl : public Trials {
       const Trial* const ready = table_.AtHand(number);
       if (ready == nullptr) return;
       Want({number, ready->record.attempt});
-      // The line that it is for is taken first.
+      // The line that needs it is taken first.
       options_.loop->Post([this, number, alive = alive_] {
         if (*alive) programs_.OnCheckpointRead(number);
       });
@@ -441,14 +441,14 @@ class TrialsImpl : public Trials {
     return TrialReports::Load(record, std::move(options));
   }
 
-  // By a trial that is to start from it.
+  // Returns true if a trial that is to start from `checkpoint` is copying it.
   bool IsBeingCopied(const std::string& checkpoint) const {
     return std::any_of(table_.at_hand().begin(), table_.at_hand().end(), [&](const auto& entry) {
       return entry.second.reports->MayCopy(checkpoint);
     });
   }
 
-  // A live one.
+  // Adds a live trial of an earlier trainer.
   absl::Status Adopt(TrialRecord record) {
     const auto added = table_.Add(std::move(record));
     if (!added.ok()) return added.status();
@@ -458,10 +458,11 @@ class TrialsImpl : public Trials {
     ++live_;
     const bool rests = trial.record.state == TrialState::Paused;
     if (!rests && trial.record.launching) {
-      // Else its directory is made when it starts, and its files are repaired before a late report.
+      // The directory of another trial is created at its start, and its files are repaired before a
+      // late report.
       const absl::Status repaired = trial.reports->RepairFiles();
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
-      // The trainer before may have been killed before it wrote a change.
+      // The previous trainer may have been killed before it wrote a change.
       trial.config_behind = true;
       (void)files_.WriteChangedConfiguration(trial);
     }
@@ -492,7 +493,7 @@ class TrialsImpl : public Trials {
 
   // ---- Keeping it.
 
-  // A line of its program asks for it.
+  // Called for a line of the trial's own program.
   absl::Status AnnotateByItself(std::int64_t number, const msg::AnnotateRequestT& request) {
     Trial* const trial = table_.AtHand(number);
     if (trial == nullptr) return absl::InternalError("the trial was put aside");
@@ -517,7 +518,7 @@ class TrialsImpl : public Trials {
   }
 
   using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
-  // A function that runs work by `run`, which is one of the options, and `done` on the loop.
+  // Returns a function that runs work by `run`, one of the options, and then `done` on the loop.
   static Background BackgroundOf(TrialsImpl* self,
                                  const std::function<void(std::function<void()>)>& run) {
     if (!run) return {};
@@ -554,7 +555,7 @@ class TrialsImpl : public Trials {
     trial.runner->ReportsComplete(how);
   }
 
-  // ---- Life: Decide() says what becomes of a trial; here it is stored, and then done.
+  // ---- Life: Decide() determines what an event changes; this class stores it and then acts.
 
   AttemptFacts FactsOf(const Trial& trial) const {
     const TrialReports::Progress& progress = trial.reports->progress();
@@ -691,8 +692,7 @@ class TrialsImpl : public Trials {
   // ---- The queue.
 
   void Start(Trial& trial) {
-    // A launch that is in doubt has its directory, and perhaps a job that a failure here would
-    // lose.
+    // A launch in doubt has its directory, and perhaps a job, which a failure here would lose.
     TrialRecord changed = trial.record;
     const absl::Status prepared =
         trial.record.launching ? absl::OkStatus() : Prepare(trial, changed);
@@ -700,7 +700,7 @@ class TrialsImpl : public Trials {
     if (MayTryAgain(prepared)) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
       if (absl::IsResourceExhausted(prepared)) {
-        // Those behind it may need less.
+        // Later trials in the queue may need less room.
         intake_.WaitForRoom(trial, true);
         queue_.SkipForRoom(trial.record.number);
         StartNextLater();
@@ -728,7 +728,7 @@ class TrialsImpl : public Trials {
     if (!trial.record.spec.options.from.empty()) aging_.Soon();
   }
 
-  // Its directory, and where it starts.
+  // Prepares the directory, and chooses where the attempt starts.
   absl::Status Prepare(Trial& trial, TrialRecord& changed) {
     if (!trial.reports->is_choosing_start()) {
       if (auto status = PrepareDirectory(trial); !status.ok()) return status;
@@ -760,7 +760,7 @@ class TrialsImpl : public Trials {
     }
   }
 
-  // Drops the parts that only a live trial needs. Its nonce stays, for a report that is late.
+  // Drops the parts that only a live trial needs. Keeps its nonce, for a late report.
   void Forget(Trial& trial) {
     WaitNoMoreForRoom(trial);
     trial.stop_timer.Cancel();
@@ -801,7 +801,7 @@ class TrialsImpl : public Trials {
 
   // ---- Forgetting.
 
-  // An ended trial leaves nothing in memory.
+  // Removes all traces of an ended trial from memory.
   void Drop(std::int64_t number) {
     if (const Trial* const trial = table_.AtHand(number)) nonces_.Forget(trial->record.nonce);
     saves_.Drop(number);

@@ -26,163 +26,167 @@
 
 namespace trainer {
 
-// Every trial the trainer knows, and the life of each:
+// All trials of the trainer, and the life of each:
 //
 //   Pending -> Running -> Done | Stopped | Failed
 //      ^          |  `-> Stopping -> Stopped
 //      |----------'  (a new attempt, while restarts are left)
 //      `-> Paused    (from Pending or Running; from there, Stopped and Failed it may go on)
 //
-// What is to be done is stored before it is done, so a trainer killed at any instant goes on where
-// the last one was: a launch is asked for again under its old request id, a running job is followed
-// again. Trials start in the order of trial_queue.h, one at a time, at most `slots` at once; one
-// that is held back (start_holds.h) lets those behind it go first. While the launcher has no room
-// the first of them waits, with the reason, and so do all after it. After an attempt that failed
-// within 10 s of its start the next one is held back, without a slot: not the first time, then 100
-// ms, doubling to 30 s; a longer attempt, or a new trainer, begins the count anew.
+// Every action is stored before it is taken, so after a kill at any instant the next trainer
+// continues: it repeats a launch under the same request id, and follows a running job again. Trials
+// start in the order of trial_queue.h, one at a time, at most `slots` at once; later ones overtake
+// a trial that is held back (start_holds.h). While the launcher has no room, the first trial waits,
+// with the reason, and so do all after it. If an attempt fails within 10 s of its start, the next
+// attempt is delayed and holds no slot: no delay the first time, then 100 ms, doubling up to 30 s.
+// A longer attempt or a new trainer resets the count.
 //
-// A trial of an attached process runs from its beginning, has no job, and takes no slot. It is told
-// to stop by the answers to its reports alone: after its grace time it is Stopped, and its process
-// hears that it is over. It cannot be paused or go on, as nobody could start it.
+// A trial of an attached process runs from its creation, has no job, and takes no slot. It is
+// stopped only through the answers to its reports: after its grace time it is Stopped, and its
+// process is told that the trial is over. It cannot be paused or resumed, because nobody could
+// start its process.
 //
-// Without room on the disk of the store, or of its run, a trial's lines are held back, so its
-// program waits; its `reason` says so. They are taken as soon as there is room. A stop or a pause
-// is then carried out at once, and stored later; all other calls that have to store something are
-// ResourceExhausted. On the loop's thread; blocks for the disk.
+// While the disk of the store or of a run is full, the trial's lines are held back, so its program
+// waits, and its `reason` says so. The lines are taken as soon as there is room. A stop or a pause
+// takes effect at once and is stored later; all other calls that must store something return
+// ResourceExhausted. Use it on the loop's thread; blocks for the disk.
 class Trials : public LineReceiver {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the three below; all outlive this.
     runtime::Clock* clock = runtime::Clock::Real();
     TrialStore* store = nullptr;
     bus::JobControl* jobs = nullptr;
-    std::string logdir;  // Absolute; where runs are unless a request says otherwise.
+    std::string logdir;  // Absolute; parent of the runs unless a request names another.
     std::string relay;   // Path of the report channel's socket.
     std::string hostname;
     int slots = 1;
-    MinFree min_free = {};        // Room that an attempt leaves on its disk when it begins.
+    MinFree min_free = {};        // Room that must be free on its disk when an attempt starts.
     std::string executable = {};  // This program, which runs its functions as trials.
-    // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories,
-    // and not one from which another trial is still to start.
+    // Most ended trials that are kept; beyond that the oldest are forgotten, but not their
+    // directories, and not a trial that another one is still to start from.
     std::size_t keep_trials = 10'000;
-    // Runs work that waits long for the disk on another thread; it touches nothing that the loop's
-    // thread does but files. Unset: done at once, on the loop's thread.
+    // Runs work that waits for the disk on another thread; it accesses only files. If unset, work
+    // runs at once on the loop's thread.
     std::function<void(std::function<void()> work)> background = {};
-    // The same for the syncs of the store, one at a time, which must not wait for such work: a loss
-    // of power costs what they have not come to. Unset: as above.
+    // Runs the syncs of the store, one at a time. Separate, because a sync must not queue behind
+    // other work: a power failure loses unsynced data. If unset, as above.
     std::function<void(std::function<void()> work)> sync_background = {};
-    // The first report is written to the files and published at once; the reports within this time
-    // after it are written and published together at its end, so that a program that reports often
-    // costs little. Zero: each at once.
+    // The first report is written to the files and published at once. Further reports within this
+    // time are written and published together at its end, so that a program that reports often
+    // costs little. Zero: each report at once.
     absl::Duration spread_every = absl::ZeroDuration();
-    // For so long an attached process may have no connection, before it counts as lost.
+    // How long an attached process may be without a connection before it counts as lost.
     absl::Duration attached_patience = absl::Seconds(30);
-    // Asks the launcher what the tasks of all trials use (system_curves.h). Unset: nobody asks.
+    // Asks the launcher what the tasks of all trials use (system_curves.h). If unset, nothing is
+    // measured.
     std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};
-    // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
-    // rows, always with the trial. Optional.
+    // Called with each acknowledged report, which RowsAfter() can already read, and each change of
+    // state; in the order of rows, and always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};
-    ReportJudge* judge = nullptr;  // It judges the trials that belong to a sweep; it outlives this.
-    // Called at each named point between two durable steps: a test kills itself there.
+    ReportJudge* judge = nullptr;  // Judges the trials of sweeps; outlives this.
+    // Called at each named point between two durable steps, where a test may kill the process.
     std::function<void(std::string_view point)> fault = {};
   };
   // Loads the state and repairs the files of trials that have not ended. Starts nothing yet.
   static absl::StatusOr<std::unique_ptr<Trials>> Open(Options options);
 
-  // Takes up what an earlier trainer left, and starts what waits. Call it once reports can arrive.
+  // Takes over the trials of an earlier trainer and starts waiting trials. Call it once reports can
+  // arrive.
   virtual void Resume() = 0;
 
-  // Stores a new trial; it starts by itself. The same request id again answers with the same trial.
-  // `trace` is logged with its starts and its end, and goes with what the launcher is asked for it.
-  // InvalidArgument: the request; AlreadyExists: the name is another trial's, or its directory
-  // holds results.
+  // Stores a new trial, which then starts by itself. A repeated request id returns the same trial.
+  // `trace` is logged with its starts and its end, and passed on with its requests to the launcher.
+  // InvalidArgument if the request is invalid; AlreadyExists if another trial has the name, or the
+  // directory contains results.
   virtual absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
                                           const msg::RunTrialRequestT& request,
                                           const std::string& trace) = 0;
-  // A trial is named by its id, its name (the live one, else the newest), or a unique prefix of
-  // its id. NotFound, or FailedPrecondition listing the trials an ambiguous prefix stands for.
+  // Returns the id of the trial that `name` denotes: an id, a name (the live trial of that name, or
+  // else the newest), or a unique prefix of an id. NotFound, or FailedPrecondition, which lists the
+  // trials that an ambiguous prefix matches.
   virtual absl::StatusOr<std::string> Find(std::string_view name) const = 0;
-  // By its exact id; NotFound.
+  // Returns a trial by its exact id, or NotFound.
   virtual absl::StatusOr<msg::TrialT> Get(const std::string& id) const = 0;
   struct ListOptions {
     bool live_only = false;
-    std::size_t newest_ended = 0;  // How many of those that ended last; 0: all.
+    std::size_t newest_ended = 0;  // How many of the trials that ended last; 0: all.
   };
-  // Oldest first; without metrics over 4 KiB.
+  // Returns the trials, oldest first, without metrics over 4 KiB.
   virtual std::vector<msg::TrialT> List(const ListOptions& options) const = 0;
-  // Visits the names of all trials: those of this trainer first, then the ended ones, newest first.
+  // Visits the names of all trials: those at hand, then those put aside, each newest first.
   virtual void VisitNames(const std::function<void(std::string_view id, std::string_view name,
                                                    msg::TrialState state)>& visit) const = 0;
-  // Asks it to stop: its next report is answered so; after `grace` (zero: its own) it is stopped
-  // from outside. At once if it waits, or has not said anything. An ended trial stays as it is.
-  // `trace` goes with the order to the launcher (a later trainer, which took the stop over, uses
-  // the trial's own).
+  // Stops a trial: the answer to its next report says so, and after `grace` (zero: its own grace
+  // time) it is stopped from outside. A trial that waits, or whose program has sent nothing, is
+  // stopped at once. An ended trial is unchanged. `trace` is passed on with the stop to the
+  // launcher (a later trainer that takes the stop over uses the trial's own trace).
   virtual absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                            const std::string& trace) = 0;
-  // The same for a reason of the caller's.
+  // Does the same with the reason `why`.
   virtual absl::StatusOr<msg::TrialT> StopBecause(const std::string& id, const std::string& why,
                                                   const std::string& trace) = 0;
-  // Takes it off its slot, or out of the queue, until ResumeTrial(): its next report is answered
-  // so, it may save, and is stopped from outside after its grace time. That counts as no failure.
-  // A paused one stays as it is. FailedPrecondition: it has ended, or stops.
+  // Removes it from its slot, or from the queue, until ResumeTrial(): the answer to its next report
+  // says so, the program may save, and after its grace time it is stopped from outside. A pause is
+  // not a failure. A paused trial is unchanged. FailedPrecondition if it has ended or is stopping.
   virtual absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id,
                                                  const std::string& trace) = 0;
-  // Lets a paused, stopped or failed trial go on: a new attempt, in its place of the queue, with
-  // all its restarts. Any other trial that has not ended stays as it is. FailedPrecondition: it is
-  // done, or about to pause or stop.
+  // Resumes a paused, stopped or failed trial with a new attempt, in its old place of the queue,
+  // and with all its restarts. Any other live trial is unchanged. FailedPrecondition if it is done,
+  // or is about to pause or stop.
   virtual absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) = 0;
   // Forgets an ended trial, by any of its names, and moves its directory to .trash/ID beside it;
-  // after a crash in between, or an error, the next trainer does. The same request id again is
-  // answered the same. FailedPrecondition: it has not ended, or another trial, which waits or is
-  // paused, is to start from it or from a checkpoint in its directory.
+  // after a crash or an error the next trainer finishes this. A repeated request id returns the
+  // same answer. FailedPrecondition if it has not ended, or if a waiting or paused trial is to
+  // start from it or from a checkpoint in its directory.
   virtual absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
                                                   const std::string& request_id) = 0;
-  // Removes all checkpoints of an ended trial, by its exact id, for good. FailedPrecondition: it
-  // has not ended, or another trial is to start from one of them.
+  // Permanently removes all checkpoints of an ended trial, by its exact id. FailedPrecondition if
+  // it has not ended, or another trial is to start from one of them.
   virtual absl::Status RemoveCheckpoints(const std::string& id) = 0;
-  // Stores an event for the program (trial_events.h) and returns its number. FailedPrecondition:
+  // Stores an event for the program (trial_events.h) and returns its number. FailedPrecondition if
   // the trial has ended.
   virtual absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                             const std::string& request_id) = 0;
 
-  // Changes what people say of a trial, also of one that has ended, and the priority of one that
-  // has not, by its exact id: all of what is asked for, or nothing. NotFound. InvalidArgument: what
-  // would come of it is refused. FailedPrecondition: its directory takes no files, or a trial that
-  // has ended is to have a priority.
+  // Changes the annotations of a live or ended trial, and the priority of a live one, by exact id:
+  // either everything that is requested, or nothing. NotFound; InvalidArgument if the result would
+  // be invalid; FailedPrecondition if its directory accepts no files, or an ended trial is to get a
+  // priority.
   virtual absl::StatusOr<msg::TrialT> Annotate(const std::string& id,
                                                const msg::AnnotateRequestT& request) = 0;
 
-  // Everything that is known of a trial by its exact id; NotFound. Reads its reports, a piece at a
-  // time: `done` may be called later, on the loop's thread; not at all once this has gone.
+  // Gathers all details of a trial by its exact id; NotFound. Reads its reports in parts: `done`
+  // may be called later, on the loop's thread, but not after this object is destroyed.
   virtual void Details(const std::string& id,
                        std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) = 0;
 
-  // The environment that a trial was asked for with, by its exact id: "NAME=value" each, secrets
-  // and all. NotFound.
+  // Returns the environment that a trial was requested with, by exact id: "NAME=value" each,
+  // including secrets. NotFound.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
 
   // The newest `lines` of what its program said to its log, as TrialStore::LastLogs(). NotFound.
   virtual absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
                                                              std::int64_t lines) const = 0;
 
-  // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
+  // Returns a bounded number of acknowledged reports after `row`, oldest first; empty at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                            std::int64_t row) = 0;
-  // The extent of every trial, by id.
+  // The extent of each trial, by id.
   struct Extent {
-    std::int64_t reports = 0;  // Acknowledged ones: rows 1 to this one are to be read.
-    // Its state did not change later; of a live trial not before this trainer's start.
+    std::int64_t reports = 0;  // Acknowledged reports: rows 1 to this one can be read.
+    // No change of state is later than this; for a live trial, at least this trainer's start.
     std::int64_t changed_us = 0;
   };
   virtual std::map<std::string, Extent> Extents() const = 0;
-  // Calls `changed` after every report, with its row, and every change of state of a trial, with
-  // null, until Forget(). The rows come in their order.
+  // Calls `changed` with the row after every report of a trial, and with null after every change of
+  // its state, until Forget(). Rows come in order.
   using ObserverId = std::uint64_t;
   virtual ObserverId Observe(const std::string& id,
                              std::function<void(const ResultRow* row)> changed) = 0;
   virtual void Forget(ObserverId observer) = 0;
 
-  // So many trials run at once from now on, until this one goes; those that run already go on.
+  // Sets how many trials run at once until this object is destroyed. Running trials continue.
   virtual void SetSlots(int slots) = 0;
   virtual int slots() const = 0;
 
