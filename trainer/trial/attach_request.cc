@@ -17,7 +17,7 @@ using Kind = runtime::JsonValue::Kind;
 
 constexpr int kMostNames = 10'000;
 
-// Reads the members of the request that are there, and keeps the first error.
+// Reads those members of the request that exist, and keeps the first error.
 class Members {
  public:
   explicit Members(const runtime::JsonValue& object) : object_(object) {}

@@ -10,14 +10,14 @@
 
 namespace trainer {
 
-// The request for a trial that an attached process has made (docs/report-channel.md): its JSON has
+// Parses the request of an attached process for its trial (docs/report-channel.md): JSON with
 // `name`, `config`, `labels`, `note`, `display_name`, `argv`, `working_directory`, `umask` and
-// `provenance`, all optional. InvalidArgument names the member that is wrong; SpecFrom() judges the
-// rest.
+// `provenance`, all optional. InvalidArgument names the invalid member; SpecFrom() checks the rest.
 absl::StatusOr<msg::RunTrialRequestT> RequestOf(const AttachRequest& attach);
 
-// `name` if it is free, else the first of NAME-2, NAME-3, ... that is; so a cell of a notebook may
-// be run again. `name` itself if none is.
+// Returns `name` if it is free, or else the first free one of NAME-2, NAME-3, ..., so that a
+// notebook cell can be run again. If the search, which ends at NAME-9999, finds none, returns
+// `name`.
 std::string FreeName(const std::string& name,
                      const std::function<bool(const std::string& name)>& is_free);
 

@@ -12,9 +12,9 @@
 // - what stands before StoreTrial may be done twice; everything else stands behind it.
 // - a record that has ended changes only by ResumeAsked.
 // - has_runner is true exactly while the trial is Running or Stopping, or Pending and being
-//   launched, or Pending with a job, which waits for its resources.
-// - each attempt has one request id for all tries to launch it, so it has one job at most; the next
-//   one is made only by the end of the one before.
+//   launched, or Pending with a job that waits for its resources.
+// - an attempt uses one request id for all tries to launch it, so it has at most one job; only the
+//   end of an attempt makes the next one.
 
 namespace trainer {
 namespace {
@@ -32,7 +32,7 @@ struct Outcome {
 
 Outcome AfterAttempt(const TrialRecord& record, bool said_done, ProgramEnd end) {
   if (!record.failure.empty()) {
-    // How one ended that was told to end says nothing.
+    // The way in which an expelled attempt ended carries no information.
     const bool says_nothing = end.success || record.expelled;
     end.reason =
         says_nothing ? record.failure : absl::StrCat(record.failure, " (", end.reason, ")");
@@ -132,7 +132,7 @@ class Decider {
     }
     if (!rests) return;
     const std::string nonce = record().nonce;
-    // An attempt that waited only was never begun.
+    // An attempt that only waited was never started.
     const bool was_begun =
         record().launching || !record().job.empty() || record().state == TrialState::Failed;
     if (was_begun) MakeNextAttempt();
@@ -173,7 +173,7 @@ class Decider {
   }
 
   void operator()(const event::CannotStart& cannot) {
-    // A launch that is in doubt may have a job, which this would lose.
+    // A launch in doubt may have a job, which this would lose.
     const bool waits = record().state == TrialState::Pending && !record().launching;
     const bool attaches = record().state == TrialState::Pending && IsAttached(record());
     if (waits || attaches) End(TrialState::Failed, {false, cannot.why, {}});
@@ -201,7 +201,7 @@ class Decider {
       return EndAttempt({false, refused.words, {}});
     }
     attempt().has_runner = false;
-    // While in doubt it may have a job, which a stop has to reach.
+    // While the launch is in doubt there may be a job, which a stop must reach.
     record().launching = attempt().launch_in_doubt;
     const std::string reason = absl::StrCat("the launcher cannot start it yet: ", refused.words);
     const bool is_news = reason != std::exchange(record().reason, reason);
@@ -224,8 +224,8 @@ class Decider {
   void operator()(const event::ResourcesGranted& granted) {
     const bool attaches = IsAttached(record()) && record().launching;
     if (record().state != TrialState::Pending || (record().job.empty() && !attaches)) return;
-    // It is said by the clock on the wall, which may have been set meanwhile: it does not run for
-    // longer than its job is there.
+    // The launcher's time is wall-clock time, and that clock may have been set meanwhile. The
+    // result is limited to the time since the launch.
     const std::int64_t now_us = absl::ToInt64Microseconds(now_.monotonic);
     const std::int64_t launched_us = std::clamp<std::int64_t>(record().attempt_began_us, 0, now_us);
     record().attempt_began_us =
@@ -237,14 +237,14 @@ class Decider {
   void operator()(const event::LinesStored& lines) {
     const bool is_done = facts_.done && !std::exchange(attempt().done_was_known, facts_.done);
     const bool is_judged = MarkAsJudged(record(), lines.verdict);
-    // A late report of one that is paused stops nothing.
+    // A late report of a paused trial stops nothing.
     if (!attempt().has_runner) return;
     if ((!lines.was_to_end && record().is_to_end()) || is_done || is_judged) BeginStop();
     if (is_judged) Do(action::Announce{});
   }
 
   void operator()(const event::ReporterEnded&) {
-    // The others of a cluster do not hear of a stop by themselves.
+    // The other tasks of a cluster have no channel that tells them of a stop.
     if (!attempt().has_runner || record().spec.options.tasks.empty() || !IsToLeave()) return;
     Do(action::CancelTrialTimer{TrialTimer::kStop});
     SendStop();
@@ -314,10 +314,10 @@ class Decider {
     Do(action::Announce{});
   }
 
-  // Its program hears of it with the answer to a report. A program that has not spoken may not know
-  // the channel, and one whose reports there is no room for gets no answers; it is told by a
-  // signal. So are the tasks of a cluster whose reporter has ended. An attached process is never
-  // told from outside: that ends its trial.
+  // The program learns of the stop from the answer to a report. A program that has sent nothing may
+  // not know the channel, and a program whose reports are held back gets no answers, so these are
+  // stopped by a signal at once, and so are the tasks of a cluster whose reporter has ended. An
+  // attached process gets no signal: when its grace time is over, its trial ends.
   void BeginStop() {
     const bool nobody_hears = attempt().has_runner && facts_.nobody_reports;
     const bool is_told_at_once = nobody_hears || !facts_.has_spoken || facts_.is_held;
@@ -340,7 +340,7 @@ class Decider {
     End(outcome.state, std::move(outcome.end));
   }
 
-  // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
+  // The attempt has ended because of a pause. Its nonce is kept, for a late report.
   void Park() {
     Do(action::UpdateFiles{});
     CountAttempt();
@@ -417,7 +417,7 @@ class Decider {
     trainer::CountAttempt(record(), absl::ToInt64Microseconds(now_.monotonic));
   }
 
-  // A new nonce and a new launch; of the one before nothing stays.
+  // Makes a new nonce and launch request, and clears the previous attempt's state.
   void MakeNextAttempt() {
     ++record().attempt;
     record().nonce = now_.new_id();
@@ -433,7 +433,7 @@ class Decider {
     Do(action::BeginAttempt{});
   }
 
-  // With all its restarts, and no order.
+  // Makes the trial Pending again, with all its restarts and without a stop or pause.
   void GoOn() {
     record().state = TrialState::Pending;
     record().stop_requested = record().pause_requested = false;
@@ -444,8 +444,8 @@ class Decider {
     record().reason.clear();
   }
 
-  // How long the attempt after one that failed now is held back. (A new trainer begins with no
-  // delay: it knows of no failures.)
+  // Returns the delay after the attempt that failed now. (A new trainer starts without a delay,
+  // because it knows no earlier failures.)
   absl::Duration HoldBack() {
     const auto since = std::exchange(attempt().running_since, std::nullopt);
     const bool was_long = since && now_.monotonic - *since >= kLongAttempt;

@@ -18,23 +18,24 @@
 
 namespace trainer {
 
-// The life of a trial: a pure function decides what an event makes of it, as launcher/job/
-// supervisor.h does for jobs. No clock, no randomness, no files: the same inputs give the same
-// actions. The states are drawn in table/trials.h. (Ray Tune's are in its trial runner;
-// docs/trainer_deviations.md has what differs.) Any thread. Times are in microseconds since 1970
-// or, where it is said, monotonic.
+// The life of a trial: a pure function decides how an event changes it, as
+// launcher/job/supervisor.h does for jobs. It uses no clock, no randomness and no files, so equal
+// inputs give equal actions. table/trials.h shows the states. (Ray Tune's are in its trial runner;
+// docs/trainer_deviations.md lists the differences.) Any thread. Times are in microseconds since
+// 1970, or monotonic where noted.
 
-// Facts of the current attempt that are not in the record. They are not stored: a new trainer
-// begins with none of them.
+// Facts about the current attempt that are not in the record. They are not stored: a new trainer
+// starts with the defaults.
 struct AttemptStatus {
-  // A launch is under way, or the program runs or waits for its resources: the trial holds a slot.
+  // A launch is in progress, or the program runs or waits for its resources: the trial holds a
+  // slot.
   bool has_runner = false;
-  // The launcher may have started the job without our hearing of it.
+  // The launcher may have started the job although its answer was lost.
   bool launch_in_doubt = false;
-  bool held_back = false;       // Its restart timer is set.
-  bool done_was_known = false;  // Its program has said that it is done; it has its grace time.
-  int quick_failures = 0;       // In a row.
-  std::optional<absl::Duration> running_since;  // Monotonic; once it is launched.
+  bool held_back = false;                       // Its restart timer is set.
+  bool done_was_known = false;                  // Its program reported done; it has its grace time.
+  int quick_failures = 0;                       // Consecutive.
+  std::optional<absl::Duration> running_since;  // Monotonic; set once launched.
 
   bool operator==(const AttemptStatus&) const = default;
 };
@@ -44,19 +45,19 @@ struct AttemptFacts {
   bool done = false;             // The program has said that it is done.
   bool has_spoken = false;       // It has sent a line over its channel, where answers go.
   bool is_held = false;          // Its lines wait for room on a disk and get no answers.
-  bool nobody_reports = false;   // All its lines have come.
-  bool has_checkpoint = false;   // The trial has one.
+  bool nobody_reports = false;   // All its lines have arrived.
+  bool has_checkpoint = false;   // The trial has a checkpoint.
   std::int64_t lost_output = 0;  // Bytes of its output that were not stored.
 };
 
 struct Moment {
   std::int64_t wall_us = 0;
   absl::Duration monotonic;
-  std::function<std::string()> new_id = {};  // A fresh nonce, or request id.
+  std::function<std::string()> new_id = {};  // Returns a fresh nonce or request id.
 };
 
 namespace event {
-// A new trainer has found it, not ended.
+// A new trainer has taken over this live trial.
 struct TakenUp {};
 // Zero: the trial's own grace time. `why` empty: a caller asked for it.
 struct TrialStopAsked {
@@ -67,8 +68,8 @@ struct PauseAsked {
   std::string why;
 };
 struct ResumeAsked {};
-// It has its turn and its directory; the record says where the attempt starts. An attached
-// process runs already.
+// It is its turn, its directory exists, and the record says where the attempt starts. The process
+// of an attached trial is running already.
 struct LaunchDue {};
 // It waits, and can never start.
 struct CannotStart {
@@ -77,7 +78,7 @@ struct CannotStart {
 struct LaunchAnswered {
   std::string job;
 };
-// For the moment. `in_doubt`: an earlier try may have started the job.
+// The launcher refuses for now. `in_doubt`: an earlier try may have started the job.
 struct LaunchRefused {
   std::string words;
   bool in_doubt = false;
@@ -89,24 +90,24 @@ struct JobWaits {
 struct ResourcesGranted {
   std::int64_t started_us = 0;
 };
-// Lines are stored; the record has what they say of its end.
+// Lines were stored; the record contains what they say about its end.
 struct LinesStored {
-  bool was_to_end = false;  // It was to end before them already.
+  bool was_to_end = false;  // It was to end even before these lines.
   Verdict verdict = {};
 };
-// No more lines will come from the task that reports.
+// No more lines will arrive from the reporting task.
 struct ReporterEnded {};
-// Its time budget is used up; in words.
+// Its time budget is used up; `words` say so.
 struct BudgetUsedUp {
   std::string words;
 };
-// It gave no sign of life for its heartbeat time.
+// It sent no line for its heartbeat time.
 struct Silent {};
-// Its grace time is over, or what it does was taken down: it is to be stopped from outside.
+// Its grace time is over, or its stacks were taken: it is to be stopped from outside.
 struct StopDue {};
-// It is not held back any more.
+// Its restart delay is over.
 struct RestartDue {};
-// All its lines are taken. If it may have failed, `end` has the last lines of its standard error.
+// All its lines are taken. If it may have failed, `end` has the last lines of its stderr.
 struct AttemptEnded {
   ProgramEnd end;
 };
@@ -118,11 +119,11 @@ using LifeEvent =
                  event::BudgetUsedUp, event::Silent, event::StopDue, event::RestartDue,
                  event::AttemptEnded>;
 
-// How soon the record has to be stored.
+// How soon the record must be stored.
 enum class Keep {
-  kNow,       // Else nothing of it stands, and the caller gets the error.
-  kAtOnce,    // The same, but a full disk keeps nobody from stopping: then some time.
-  kSomeTime,  // It has happened already: tried at once, and again until it is stored.
+  kNow,       // If that fails, nothing takes effect, and the caller gets the error.
+  kAtOnce,    // The same, but if the disk is full a stop takes effect anyway: kSomeTime.
+  kSomeTime,  // It has happened already: tried at once, then retried until it is stored.
 };
 
 enum class TrialTimer {
@@ -139,8 +140,7 @@ struct StoreTrial {
   std::string_view point = {};
   bool operator==(const StoreTrial&) const = default;
 };
-// Its files agree with the store: nobody looks at them again soon. Done twice it is the same, as
-// the next two.
+// Makes its files match the store before it is left alone. Idempotent, like the next two.
 struct UpdateFiles {
   bool operator==(const UpdateFiles&) const = default;
 };
@@ -149,29 +149,29 @@ struct RecordFailure {
   std::vector<std::string> error_lines;
   bool operator==(const RecordFailure&) const = default;
 };
-// The others of its group are asked to pause, and stored together with it.
+// Asks the other trials of its group to pause, and stores them together with it.
 struct PauseGroup {
   bool operator==(const PauseGroup&) const = default;
 };
-// outcome.json says how it has ended; a trial that goes on has no such file.
+// Writes to outcome.json how it has ended, or removes the file of a trial that continues.
 struct WriteOutcome {
   bool operator==(const WriteOutcome&) const = default;
 };
-// The launcher is asked for a job, under the record's request id.
+// Asks the launcher for a job, with the record's request id.
 struct Launch {
   bool operator==(const Launch&) const = default;
 };
-// The record's job, or the attached process, is followed.
+// Follows the record's job, or the attached process.
 struct Follow {
   bool operator==(const Follow&) const = default;
 };
-// The program is asked to end, from outside; the launcher kills it after `grace`.
+// Asks the launcher to stop the program, which is killed after `grace`.
 struct SendStop {
   absl::Duration grace;
   std::string why;
   bool operator==(const SendStop&) const = default;
 };
-// The stacks of its processes go to its log; StopDue follows, soon.
+// Writes the stacks of its processes to its log; StopDue follows soon.
 struct TakeStacks {
   bool operator==(const TakeStacks&) const = default;
 };
@@ -184,53 +184,53 @@ struct CancelTrialTimer {
   TrialTimer timer = TrialTimer::kStop;
   bool operator==(const CancelTrialTimer&) const = default;
 };
-// For its time budget, its heartbeat and its run time.
+// Starts to watch its time budget, heartbeat and run time.
 struct Watch {
   bool operator==(const Watch&) const = default;
 };
 struct EndWatch {
   bool operator==(const EndWatch&) const = default;
 };
-// The record overrules what reports say of its end.
+// Makes the record override what reports say about its end.
 struct OverruleReports {
   bool operator==(const OverruleReports&) const = default;
 };
-// The attempt has no program any more.
+// The attempt no longer has a program.
 struct FreeSlot {
   bool operator==(const FreeSlot&) const = default;
 };
-// The attempt's files are closed; its lines that wait for room are tried once more.
+// Closes the attempt's files, and tries its lines that wait for room once more.
 struct CloseFiles {
   bool operator==(const CloseFiles&) const = default;
 };
-// It waits no more for room, or for the checkpoint that it starts from.
+// Stops waiting for room, and for the checkpoint that it starts from.
 struct LeaveQueue {
   bool operator==(const LeaveQueue&) const = default;
 };
-// The record's nonce counts instead of that one.
+// Replaces the nonce `old` by the record's nonce.
 struct ChangeNonce {
   std::string old;
   bool operator==(const ChangeNonce&) const = default;
 };
-// Reports are those of a new attempt; lines of the one before are refused.
+// Starts a new attempt for reports; lines of the previous one are refused.
 struct BeginAttempt {
   bool operator==(const BeginAttempt&) const = default;
 };
-// It has ended: everything goes that only a live trial needs.
+// It has ended: releases everything that only a live trial needs.
 struct Retire {
   bool operator==(const Retire&) const = default;
 };
-// It had ended, and lives again.
+// It had ended and is live again.
 struct Revive {
   bool operator==(const Revive&) const = default;
 };
-// Behind "trial ID".
+// Logs "trial ID" followed by `words`.
 struct Log {
   std::string words;
   bool is_warning = false;
   bool operator==(const Log&) const = default;
 };
-// Everybody who follows it is told.
+// Notifies everybody who follows it.
 struct Announce {
   bool operator==(const Announce&) const = default;
 };
@@ -258,11 +258,11 @@ struct LifeDecision {
 LifeDecision Decide(TrialRecord record, const AttemptStatus& attempt, const AttemptFacts& facts,
                     const LifeEvent& event, const Moment& now);
 
-// An attempt that ran for so long was no quick failure.
+// An attempt that ran for at least this long is no quick failure.
 constexpr absl::Duration kLongAttempt = absl::Seconds(10);
-// How long the attempt after so many quick failures in a row is held back: not the first time, then
-// 100 ms, doubling to 30 s. A program that fails at once must not keep the launcher busy for as
-// long as restarts are left. (Ray Tune waits 2 s each time.)
+// Returns the delay before the next attempt after this many consecutive quick failures: none the
+// first time, then 100 ms, doubling up to 30 s. Otherwise a program that fails at once would keep
+// the launcher busy as long as restarts are left. (Ray Tune waits 2 s each time.)
 absl::Duration RestartDelay(int quick_failures);
 
 }  // namespace trainer

@@ -11,30 +11,30 @@
 
 namespace trainer {
 
-// Whether a trial goes on after a report.
+// Whether a trial continues after a report.
 struct Verdict {
   enum class Kind { kContinue, kStop, kPause };
   Kind kind = Kind::kContinue;
   std::string reason = {};
 };
 
-// A judge has started trials (it is a sweep), and says of each of their reports whether the trial
-// goes on.
-// On the loop's thread.
+// Decides after each report of a trial whether the trial continues. Implemented by sweeps, for the
+// trials that they have started. Called on the loop's thread.
+//
 class ReportJudge {
  public:
   virtual ~ReportJudge() = default;
 
-  // The trial has options.sweep. The report counts once `batch` is stored, and so does what the
-  // judge adds to it. `fields` are the report's metrics and the automatic ones; `saves`: the trial
-  // has a checkpoint.
+  // Judges a report of a trial with options.sweep. The report counts once `batch` is stored,
+  // together with what the judge adds to the batch. `fields` are the report's metrics and the
+  // automatic fields; `saves` is true if the trial has a checkpoint.
   virtual Verdict Judge(const TrialRecord& trial, const ResultRow& row,
                         const std::vector<Metric>& fields, bool saves, StoreBatch& batch) = 0;
-  // The batches since the last call are stored, or none of them is.
+  // Committed(): all batches since the last call are stored. Abandon(): none of them is.
   virtual void Committed() = 0;
   virtual void Abandon() = 0;
-  // A trial that has options.sweep has changed its state. Called in the midst of that: the judge
-  // looks at it, and acts, later.
+  // A trial with options.sweep has changed its state. The caller is in the middle of that change,
+  // so the judge must only note it and act later.
   virtual void Changed(const TrialRecord& trial) = 0;
 };
 

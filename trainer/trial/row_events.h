@@ -8,12 +8,12 @@
 
 namespace trainer {
 
-// A row as a message.
+// Converts a row to a message.
 msg::ResultRowT RowMessage(const ResultRow& row);
 
-// The events of new results, in their order, with what is known of their trial. Rows that come
-// together share an event, as long as their metrics have at most 64 KiB: a message for each row
-// would cost its carriers and its receivers more than the reports cost the trainer.
+// Returns the events of new results in order, each with the trial's state. Rows that arrive
+// together share an event, as long as their metrics have at most 64 KiB: one message for each row
+// would cost senders and receivers more than the reports cost the trainer.
 std::vector<msg::TrialEventT> RowEvents(const msg::TrialT& trial,
                                         const std::vector<ResultRow>& rows);
 

@@ -17,20 +17,20 @@
 #include "trainer/checkpoint/file_tree.h"
 #include "trainer/report/report_line.h"
 
-// Always true:
-// - A checkpoint's directory has its last name, and all of it is on disk, before its row is stored;
-//   its row is stored before the program hears that it is saved. A directory without a row is a
-//   commit that was cut off, and is found by attempt and line in its metadata.
-// - A directory that a trial starts from, or that another one is to start from, is never removed.
-// - A row goes only after its directory has gone.
+// Invariants:
+// - A checkpoint's directory has its final name and is on disk before its row is stored; its row is
+//   stored before the program is told that it is saved. A directory without a row is an interrupted
+//   commit, and is found by the attempt and line in its metadata.
+// - A directory that a trial started from, or that another one is to start from, is never removed.
+// - A row is deleted only after its directory.
 
 namespace trainer {
 namespace {
 
-// A program that begins checkpoints and never ends them must not fill the disk with directories.
+// Limit of uncommitted checkpoints, so that a program that never ends them does not fill the disk.
 constexpr int kMaxOpenTemporaries = 16;
 
-// Names of the entries of a directory; none if it is missing.
+// Returns the names of a directory's entries; empty if it is missing.
 absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -122,7 +122,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::End(const std::string& path, con
   }
   const bool tried = metadata.attempt == moment.attempt && metadata.line == moment.line;
   if (is_missing || (!tried && metadata.line != 0)) {
-    // It was renamed already, or has changed places with what had its name.
+    // The directory was renamed already, or exchanged with the old one of its final name.
     auto before = Committed(moment);
     if (!before.ok()) return before.status();
     if (before->has_value() && !is_missing) (void)RemoveCheckpoint(*directory);
@@ -145,7 +145,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, s
                                                       const Moment& moment, const StoreBatch& batch,
                                                       const PreparedCheckpoint& prepared) const {
   auto directory = DirectoryBelow(run_directory_, path);
-  // It is not there any more if this line has committed it before.
+  // The directory is gone if this line has committed it before.
   const bool is_start = directory.ok() && LiesIn(moment.start, *directory);
   if (IsTemporaryName(LastSegment(path)) && !is_start) return End(path, moment, prepared);
   if (!directory.ok()) return directory.status();
@@ -155,7 +155,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, s
   if (known->has_value()) return **known;
   if (step < 0) step = moment.iteration;
   if (auto before = CommittedAs(CheckpointName(step), moment)) return *before;
-  // A copy that was prepared is its owner's, who may try again.
+  // The caller owns a prepared copy, and may retry with it.
   if (!prepared.copy.empty()) return Commit(prepared.copy, step, moment, prepared);
   auto copy = CopyInCheckpoint(*directory, run_directory_);
   if (!copy.ok()) return copy.status();
@@ -209,7 +209,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& tempor
   metadata.step = step;
   metadata.attempt = moment.attempt;
   metadata.line = moment.line;
-  // Values of a function, which it is given as such again.
+  // Values that a function saved are returned to it as values.
   metadata.saved_as_dict = ReadMetadata(temporary).value_or(CheckpointMetadata()).saved_as_dict;
   CheckpointRow row{trial_,
                     moment.number,
@@ -385,7 +385,7 @@ absl::StatusOr<std::optional<CheckpointRow>> TrialCheckpoints::FirstWhole(
   for (const CheckpointRow& row : rows) {
     const absl::Status verified = VerifyCheckpoint(absl::StrCat(run_directory, "/", row.name));
     if (verified.ok()) return row;
-    // These say nothing of the checkpoint.
+    // These errors say nothing about the checkpoint.
     if (absl::IsResourceExhausted(verified) || absl::IsUnavailable(verified)) return verified;
     LOG(WARNING) << "trial " << id_ << ": " << verified
                  << "; the checkpoint before that one is used";

@@ -10,7 +10,7 @@
 namespace trainer {
 namespace {
 
-// NaN, Infinity and -Infinity: not every program's JSON has them.
+// True if JSON contains NaN, Infinity or -Infinity, which not every program's parser accepts.
 bool HasWordForNumber(const runtime::JsonValue& value) {
   if (value.IsNumber()) {
     return value.raw.find('N') != value.raw.npos || value.raw.find('I') != value.raw.npos;

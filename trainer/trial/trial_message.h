@@ -14,16 +14,16 @@
 
 namespace trainer {
 
-// A trial as it is shown: its record, its last report (row 0: none) and its newest checkpoint
-// (number 0: none). Pure.
+// Returns a trial's message from its record, its last report (row 0: none) and its newest
+// checkpoint (number 0: none). Pure.
 msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
                          const CheckpointRow& newest);
-// Without what may be large: argv, metrics, lines of errors, labels.
+// The same without parts that may be large: argv, metrics, error lines, labels.
 msg::TrialT BriefMessage(const TrialRecord& record, const ResultRow& last,
                          const CheckpointRow& newest);
-// How it has ended; nothing while it has not.
+// Returns how the trial ended; nullopt while it has not.
 std::optional<bus::RunOutcome> OutcomeOf(const TrialRecord& record);
-// All that is known of it; `shown` is its message.
+// Returns all details of the trial; `shown` is its message.
 msg::TrialDetailsReplyT DetailsMessage(const TrialRecord& record, msg::TrialT shown,
                                        const MetricStatistics& statistics,
                                        std::span<const CheckpointRow> checkpoints,

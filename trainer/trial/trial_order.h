@@ -10,30 +10,30 @@
 
 namespace trainer {
 
-// How the trials stand that a trial starts after (TrialOptions.after). Pure.
+// The state of the trials that a trial starts after (TrialOptions.after). Pure.
 
-// Trials that one waits for at most.
+// Most trials that one trial may wait for.
 inline constexpr std::size_t kMostAwaited = 100;
 
-// Another trial, as far as that matters here.
+// The facts about another trial that matter here.
 struct AwaitedTrial {
   std::string name;
   msg::TrialState state = msg::TrialState::Pending;
   bool has_begun = false;
   std::string reason = {};  // Why it has ended, if it has.
 };
-// By its id; nothing: the trial is forgotten.
+// Finds a trial by its id; nullopt if it was forgotten.
 using FindAwaited = std::function<std::optional<AwaitedTrial>(const std::string& id)>;
 
 struct TrialOrder {
   enum class State { kCame, kWaits, kFailed };
   State state = State::kCame;
-  // kWaits: "waits for trial base (t-abcde) to be done"; kFailed: why it never will be.
+  // kWaits: "waits for trial base (t-abcde) to be done"; kFailed: why that is impossible.
   std::string words = {};
 };
 TrialOrder OrderOf(const msg::TrialOptionsT& options, const FindAwaited& find);
 
-// InvalidArgument: too many, an unknown milestone, or a trial without a name.
+// InvalidArgument for too many trials, an unknown milestone, or a trial without a name.
 absl::Status CheckAfter(const msg::TrialOptionsT& options);
 
 }  // namespace trainer

@@ -11,7 +11,7 @@
 namespace trainer {
 namespace {
 
-// 0 without output.
+// Returns the size of the trial's output in bytes; 0 without output.
 std::int64_t SizeOfOutput(const TrialRecord& trial) {
   std::error_code missing;
   const auto size = std::filesystem::file_size(OutputPathOf(trial), missing);

@@ -12,19 +12,19 @@
 
 namespace trainer {
 
-// A trial whose reports are read from its output (output_reader.h): its lines are numbered by their
-// ends' offsets in the file that all its attempts write to. Any thread.
+// Functions for trials whose reports are read from their output (output_reader.h). Lines are
+// numbered by the offsets of their ends in the file that all attempts write to. Any thread.
 
 bool ReportsByOutput(const TrialRecord& trial);
-// Where the output of the next attempt begins, as a line of that attempt; none if that is the
-// beginning of the file, or `last_line`.
+// Returns the start of the next attempt's output as an already answered line of that attempt; empty
+// if it is the start of the file, or `last_line`.
 std::vector<AnsweredLine> OutputBefore(const TrialRecord& trial, std::int64_t last_line);
-// The bytes behind `last_line`.
+// Returns the number of bytes after `last_line`.
 std::int64_t OutputBehind(const TrialRecord& trial, std::int64_t last_line);
-// The lines that were read, as a program that knows the channel would have sent them.
+// Converts lines that were read to lines as a program with a report channel would send them.
 std::vector<RelayedLine> AsRelayed(const AttemptKey& attempt,
                                    const std::vector<OutputReader::Line>& lines);
-// `reason`, and that so many bytes of the output were not stored.
+// Appends to `reason` that so many bytes of the output were not stored.
 std::string WithLostOutput(std::string reason, std::int64_t bytes);
 
 }  // namespace trainer

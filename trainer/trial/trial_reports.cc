@@ -18,26 +18,26 @@
 #include "trainer/run/run_mode.h"
 #include "trainer/trial/trial_state.h"
 
-// Always true between two calls:
-// - progress_ is what the store has, but for what Decide() has said. draft_, draft_rows_ and the
-//   rest of the draft hold what lines add to it; they exist only from Take() to the next
+// Invariants between two calls:
+// - progress_ equals the stored state, except for what Decide() has set. draft_, draft_rows_ and
+//   the other draft members hold what lines add to it; they exist only from Take() to the next
 //   Committed() or Abandon().
-// - the next line of the channel is last_line + 1 of the draft; a line up to that gets its stored
-//   answer again. In output any later line may be the next.
-// - fresh_ holds the committed rows that nobody was told of, oldest first; the first fresh_written_
-//   of them are in the files, unless files_.behind(), and then no line is taken before
-//   RepairFiles().
-// - preparation_ is of the line that is taken next: until its checkpoint is read no line behind it
-//   is taken.
+// - the next line of the channel is last_line + 1 of the draft; earlier lines get their stored
+//   answers again. In output any later line may be the next.
+// - fresh_ holds the committed rows that were not announced yet, oldest first; the first
+//   fresh_written_ of them are in the files, unless files_.behind(), and then no line is taken
+//   before RepairFiles().
+// - preparation_ belongs to the line that is taken next: until its checkpoint is read, no later
+//   line is taken.
 
 namespace trainer {
 namespace {
 
 constexpr int kRowsPerRead = 512;
 constexpr std::size_t kMaxFailure = 4096;
-constexpr double kLongestIteration = 1e9;  // Seconds; a longer one is not believed.
+constexpr double kLongestIteration = 1e9;  // Seconds; a longer time is ignored.
 
-// The rows of one trial in the store, for the repair of its files.
+// The stored rows of one trial, for the repair of its files.
 class StoredRows : public RunFiles::Rows {
  public:
   StoredRows(TrialStore* store, std::int64_t trial) : store_(store), trial_(trial) {}
@@ -56,7 +56,7 @@ class StoredRows : public RunFiles::Rows {
   const std::int64_t trial_;
 };
 
-// The rows of a trial without rows: the store need not be asked for each file.
+// Source for a trial without rows: avoids asking the store for each file.
 class NoRows : public RunFiles::Rows {
  public:
   absl::StatusOr<ResultRow> LastThatFits(ResultFile, std::int64_t) override { return ResultRow(); }
@@ -68,19 +68,19 @@ class NoRows : public RunFiles::Rows {
   }
 };
 
-// Adds durations, neither of which is negative. A program may say anything of its iterations, as
-// often as it likes, so the sum stops at the largest.
+// Adds two non-negative durations. Saturates, because a program may report any durations, as often
+// as it likes.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   return b > kLargest - a ? kLargest : a + b;
 }
 
-// -1: nothing was said of it yet.
+// Returns the new total; -1 if nothing was reported yet.
 std::int64_t Total(std::int64_t before, std::optional<std::int64_t> more) {
   return more ? Sum(std::max<std::int64_t>(before, 0), *more) : before;
 }
 
-// The last one is kept: reports of one second have the same.
+// Caches the last result, because reports of one second share it.
 std::int64_t UtcOffset(absl::Time time) {
   static thread_local std::pair<std::int64_t, std::int64_t> last = {-1,
                                                                     0};  // A second, its offset.
@@ -99,7 +99,7 @@ bool MustStop(const TrialRecord& trial, bool is_to_end) {
   return !HasEnded(trial) && (trial.stop_requested || is_to_end || IsToPause(trial));
 }
 
-// No answer: the line is taken again.
+// Returns true if the line gets no answer now and is taken again later.
 bool MustWait(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
@@ -111,7 +111,7 @@ std::string StopAnswer(const ReportLine& line, const TrialRecord& trial, bool is
   return StopLine(line.seq, pause ? "pause" : "stop", grace_ms / 1000);
 }
 
-// The fields that a criterion can name: also the step, wherever the program has said it.
+// Returns the fields that a criterion can name, including the step even if only the line has it.
 std::vector<Metric> JudgedFields(const RunIdentity& run, const ResultRow& row,
                                  const RowMetrics& metrics) {
   std::vector<Metric> fields = ResultFields(run, row, metrics);
@@ -143,7 +143,7 @@ TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options
       trial_(trial.number),
       run_(IdentityOf(trial)),
       run_directory_(trial.spec.run_directory),
-      // They were checked when the trial was made.
+      // The options were checked when the trial was made.
       criteria_(StopCriteria::From(trial.spec.options).value_or(StopCriteria())),
       checkpoints_(trial, {options_.store, options_.fault, options_.is_referenced}),
       files_({.directory = trial.spec.run_directory,
@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialReco
 
 absl::Status TrialReports::LoadWindow() {
   progress_.window.clear();
-  // Not every row may have the metric: of that many values, as many rows further back.
+  // Not every row may have the metric: of that many values, read as many rows further back.
   const std::int64_t end = progress_.last_row.row;
   auto rows_back = static_cast<std::int64_t>(criteria_.window_size());
   while (rows_back > 0) {
@@ -240,7 +240,7 @@ absl::StatusOr<TrialCheckpoints::Start> TrialReports::ChooseStart(const TrialRec
       candidates->their_directory = from->run_directory_;
     }
     start_candidates_ = *std::move(candidates);
-    // A start with nothing to read need not wait behind starts that read.
+    // A start with nothing to read need not queue behind others that read.
     start_ = std::make_unique<Preparation<TrialCheckpoints::Choice>>(
         trial.attempt, 0, checkpoints_.LongPartOfStart(start_candidates_),
         start_candidates_.empty() ? CheckpointPreparation::Background() : options_.background,
@@ -275,7 +275,7 @@ void TrialReports::StartFrom(const TrialRecord& trial) {
   progress_.time_total_us = trial.start_time_total_us;
   if (HasEnded(trial)) return;
   const TrialCheckpoints::Counted counted = TrialCheckpoints::CountedUntil(trial.start_checkpoint);
-  // (A checkpoint that was copied from elsewhere may say anything.)
+  // (A checkpoint copied from elsewhere may contain any number.)
   progress_.timesteps_total = std::max<std::int64_t>(-1, counted.timesteps_total.value_or(-1));
   progress_.episodes_total = std::max<std::int64_t>(-1, counted.episodes_total.value_or(-1));
 }
@@ -384,7 +384,7 @@ absl::StatusOr<std::string> TrialReports::TakeFromOutput(const RelayedLine& line
   if (!answer.ok()) return answer;
   Draft().last_line = line.number;
   batch.durable = batch.durable || trial.spec.options.durable;
-  // Nobody asks for its answer; how far the output was read is kept once a transaction.
+  // No one asks for its answer again; only the last offset of a transaction is stored.
   AnsweredLine* const before = batch.lines.empty() ? nullptr : &batch.lines.back();
   if (before != nullptr && before->trial == trial.number) {
     before->number = line.number;
@@ -467,7 +467,7 @@ absl::StatusOr<std::string> TrialReports::TakeConfig(const ReportLine& line,
   return OkLine(line.seq);
 }
 
-// Stored before the line itself: a trainer that is killed in between does it once more.
+// Stored before the line itself: a trainer killed in between repeats it.
 absl::StatusOr<std::string> TrialReports::TakeAnnotate(const ReportLine& line) {
   msg::AnnotateRequestT request;
   request.run = run_.trial_id;
@@ -497,7 +497,7 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
   if (judges) {
     const absl::Status verdict = Judge(report, row, metrics);
     if (!verdict.ok() && !trial.spec.options.output_reports.empty()) {
-      // Such a line was printed for somebody else.
+      // The line was not meant as a report.
       draft.failure.clear();
       draft.expelled = false;
       return ErrorLine(report.seq, verdict);
@@ -548,7 +548,7 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
   const bool stops = MustStop(*told, is_to_end);
   draft.stop_told = draft.stop_told || stops;
   if (stops) return StopAnswer(report, *told, is_to_end);
-  // Events that are told after the end are for a later attempt.
+  // Events that arrive after the end are kept for a later attempt.
   if (HasEnded(trial)) return OkLine(report.seq, {}, path);
   return OkLine(report.seq, events_.TakeFor(trial.attempt, number, batch), path);
 }
@@ -664,13 +664,13 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   auto row = is_report ? checkpoints_.Named(report.checkpoint, draft.last_row.step, moment, batch,
                                             *prepared)
                        : checkpoints_.End(report.checkpoint, moment, *prepared);
-  // The prepared checkpoint stays while there is no room, so that it need not be read again.
+  // If room is lacking, the prepared checkpoint is kept, so that it need not be read again.
   if (!absl::IsResourceExhausted(row.status())) preparation_.reset();
   if (!row.ok()) return row.status();
   const bool is_new = row->number == moment.number;
   if (is_report && !is_new) {
-    // A checkpoint that was saved since the report before belongs to this one; an older checkpoint
-    // only gets its score.
+    // A checkpoint saved since the previous report belongs to this one; an older one only gets its
+    // score.
     const bool is_fresh =
         row->attempt == trial.attempt &&
         (row->pending || (row->report != 0 && row->report + 1 == draft.last_row.row));
@@ -697,8 +697,8 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   return checkpoints_.DirectoryOf(*row);
 }
 
-// A program may save before it reports, as one of Ray's does, or after it. The step of the
-// checkpoint decides, and whether the attempt saved before its first report.
+// A program may save before it reports, as Ray's functions do, or after. The checkpoint's step
+// decides, and whether the attempt saved before its first report.
 bool TrialReports::MayBelongToNext(const CheckpointRow& checkpoint, const TrialRecord& trial) {
   Progress& draft = Draft();
   const bool reported = draft.last_row.row != 0 && draft.last_row.attempt == trial.attempt;
@@ -836,7 +836,7 @@ void TrialReports::Abandon() {
   draft_saves_ = false;
   draft_settled_.clear();
   draft_error_ = absl::OkStatus();
-  // The lines will come again, and be given others.
+  // The lines will be sent again, and get new directories.
   for (const std::string& directory : std::exchange(draft_directories_, {})) {
     (void)RemoveCheckpoint(directory);
   }

@@ -28,17 +28,17 @@
 
 namespace trainer {
 
-// The reports of one trial: which lines count, what each is answered, and their way into the files.
-// On the loop's thread.
+// The reports of one trial: which lines count, what the answers are, and how rows get into the
+// files. Use it on the loop's thread.
 //
-// Lines are taken into a draft, which the caller stores in one transaction with those of other
-// trials. Then either Committed() or Abandon(): nothing is answered, or written to a file, before
-// the store has it. Committed rows are fresh until the caller has written them to the files
-// (WriteFiles()) and has told them (TakeFresh()), soon: many rows together cost little more than
+// Take() adds lines to a draft, which the caller stores in one transaction with those of other
+// trials, and then calls Committed() or Abandon(): nothing is answered, or written to a file,
+// before it is stored. Committed rows are fresh until the caller has written them to the files
+// (WriteFiles()) and announced them (TakeFresh()), soon: many rows together cost little more than
 // one.
 class TrialReports {
  public:
-  // When a line came.
+  // Time at which a line arrived.
   struct TimeOfLine {
     absl::Time wall;
     absl::Duration monotonic;
@@ -46,117 +46,119 @@ class TrialReports {
   struct Options {
     TrialStore* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
-    ReportJudge* judge = nullptr;  // It judges trials that belong to a sweep; not owned.
-    // For what takes long; unset: here and now.
+    ReportJudge* judge = nullptr;  // Judges the trials of sweeps; not owned.
+    // Runs slow work in the background; if unset, work runs at once.
     CheckpointPreparation::Background background = {};
-    // Annotates the trial; what is asked for again changes nothing. Unset: no line may.
+    // Annotates the trial; a repeated request changes nothing. If unset, lines may not annotate.
     std::function<absl::Status(const msg::AnnotateRequestT& request)> annotate = {};
     // See TrialCheckpoints.
     std::function<bool(const std::string& directory)> is_referenced = {};
-    // A line that was Unavailable may be taken now. Never called inside of Take().
+    // A line that was Unavailable can be taken now. Never called inside Take().
     std::function<void()> on_ready = {};
-    // ChooseStart() may be called again.
+    // ChooseStart() can be called again.
     std::function<void()> on_start = {};
-    // The run's directory was gone, and has been made anew: what else was in it is to be written.
+    // The run's directory was missing and was created anew: rewrite its other files.
     std::function<void()> on_made_directory = {};
   };
-  // The state of the trial after its lines so far.
+  // State of the trial after its lines so far.
   struct Progress {
     std::int64_t last_line = 0;           // Last line of the current attempt.
     ResultRow last_row;                   // Last row of any attempt; row 0: none yet.
-    std::int64_t training_iteration = 0;  // In the current attempt, as the two below.
+    std::int64_t training_iteration = 0;  // In the current attempt, like the two below.
     std::int64_t time_total_us = 0;
-    std::int64_t last_report_us = -1;  // Monotonic; -1: none yet, or not known.
-    bool done = false;                 // The program has said so.
-    std::string failure;               // See TrialRecord, as the three below.
+    std::int64_t last_report_us = -1;  // Monotonic; -1: none yet, or unknown.
+    bool done = false;                 // The program has reported done.
+    std::string failure;               // See TrialRecord, also for the three below.
     bool expelled = false;
     std::string criterion;
     std::string earlier_metrics;
-    std::int64_t timesteps_total = -1;  // As in ResultRow, of the current attempt.
+    std::int64_t timesteps_total = -1;  // As in ResultRow, for the current attempt.
     std::int64_t episodes_total = -1;
     std::int64_t pid = 0;
-    StopCriteria::Window window;      // Over the trial's last reports.
+    StopCriteria::Window window;      // Values from the trial's last reports.
     CheckpointRow newest_checkpoint;  // Newest of any attempt; number 0: none.
-    // Checkpoints of the current attempt (as the two below) that were saved since its last report;
-    // the next report decides to which of the two reports each belongs.
+    // Checkpoints of the current attempt (like the two below) saved since its last report; the next
+    // report decides which of the two reports each one belongs to.
     std::vector<CheckpointRow> pending;
     bool saves_first = false;  // It has saved before its first report.
-    bool step_said = false;    // The last report said its step.
-    // The judge's word on the attempt's reports.
+    bool step_said = false;    // The last report contained its step.
+    // The judge's verdict on the attempt's reports.
     Verdict verdict;
-    // The attempt was told to stop; after that it may save once.
+    // The attempt was told to stop; after that it may save once more.
     bool stop_told = false;
     bool saved_after_stop = false;
   };
 
-  // Reads what is stored, and touches no file; but of an attempt that has reported nothing yet the
-  // counters of the checkpoint that it starts from.
+  // Reads the stored state. Touches no file, except that for an attempt without reports it reads
+  // the counters of the checkpoint that the attempt starts from.
   static absl::StatusOr<std::unique_ptr<TrialReports>> Load(const TrialRecord& trial,
                                                             Options options);
 
   const Progress& progress() const { return progress_; }
-  // The events that the program is told; the answers to its reports carry them.
+  // Events for the program; the answers to its reports carry them.
   TrialEvents& events() { return events_; }
   const StopCriteria& criteria() const { return criteria_; }
-  // A new attempt, of which nothing was heard yet.
+  // A new attempt has begun, from which nothing has arrived yet.
   void BeginAttempt();
-  // Where the trial's next attempt starts: its newest checkpoint that is whole; else a copy of that
-  // of `from`, or of the path, that it was asked to start from; else nothing. Removes what earlier
-  // attempts left half-done. Unavailable while that is under way, until on_start: ask again. Any
-  // other error but ResourceExhausted stands for good.
+  // Chooses where the trial's next attempt starts: its newest complete checkpoint; or else a copy
+  // of a checkpoint of `from`, or of the path, that it was asked to start from; or else afresh.
+  // Removes incomplete leftovers of earlier attempts. Unavailable while that work runs; call again
+  // after on_start. Any other error except ResourceExhausted is permanent.
   absl::StatusOr<TrialCheckpoints::Start> ChooseStart(const TrialRecord& trial, TrialReports* from);
-  // That is under way, or done and not asked for again.
+  // Returns true while that work runs, or its result was not fetched yet.
   bool is_choosing_start() const { return start_ != nullptr; }
   bool waits_for_start() const { return start_ != nullptr && start_->result() == nullptr; }
   void CancelStart() { start_.reset(); }
-  // Its start may be a copy of that checkpoint, which is being made.
+  // Returns true if its start may be a copy of that checkpoint, which is being made.
   bool MayCopy(const std::string& directory) const;
-  // The attempt starts where the record says; its counters go on from there.
+  // The attempt starts where the record says; its counters continue from there.
   void StartFrom(const TrialRecord& trial);
-  // The output of its program up to that offset belongs to attempts before this one.
+  // Output up to that offset belongs to earlier attempts.
   void SkipTo(std::int64_t offset) { progress_.last_line = offset; }
-  // After the end of its program.
+  // Call it after the end of its program.
   absl::Status RemoveTemporaryCheckpoints();
-  // After the end of the trial, for good.
+  // Removes them permanently; call it after the end of the trial.
   absl::Status RemoveCheckpoints();
-  // Directory of the newest checkpoint; empty without a checkpoint.
+  // Returns the directory of the newest checkpoint; empty if there is no checkpoint.
   std::string NewestCheckpoint() const;
-  // Whether the attempt or the trial is to end, and why, was decided by something else than a line.
+  // Takes over from the record whether and why the attempt or trial is to end, if it was decided by
+  // something other than a line.
   void Decide(const TrialRecord& trial);
 
-  // Makes the files agree with the store. Makes them if they are missing.
+  // Makes the files match the store. Creates missing files.
   absl::Status RepairFiles();
-  // Writes the fresh rows that are not in the files. An error means that the files are behind, and
-  // RepairFiles() is due before anything else is answered.
+  // Writes the fresh rows that the files lack. After an error the files are behind, and
+  // RepairFiles() must be called before anything else is answered.
   absl::Status WriteFiles();
   void CloseFiles() { files_.Close(); }
   bool files_behind() const { return files_.behind(); }
-  // Somebody may have changed or removed them since; then they are behind.
+  // Checks whether another program has changed or removed the files; then they are behind.
   void LookAtFiles();
   bool has_fresh() const { return !fresh_.empty(); }
-  // So many, or large, fresh rows that they should not wait.
+  // Returns true if fresh rows are so many, or so large, that they should not wait.
   bool has_much_fresh() const { return fresh_.size() >= kMuch || fresh_bytes_ >= kMuchBytes; }
-  // After WriteFiles(); oldest first.
+  // Call it after WriteFiles(). Returns the fresh rows, oldest first.
   std::vector<ResultRow> TakeFresh();
 
-  // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
-  // gets the same answer and counts no second time. FailedPrecondition: a line before it is
+  // Adds a line to the draft and to `batch`, and returns its answer. A line that was answered
+  // before gets the same answer and does not count again. FailedPrecondition: an earlier line is
   // missing. The lines of a trial that reports by its output are numbered by their offsets there,
   // so other output may be between them; once a line is deferred, all later lines are deferred too.
-  // Unavailable: the line waits for its checkpoint, until on_ready, while saves();
+  // Unavailable: the line waits for its checkpoint, until on_ready, while saves() is true.
   // ResourceExhausted: the line waits for room on the disk of the run. Neither error changes
-  // anything; take the line again before those behind it.
+  // anything; take the line again before later ones.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
                                    const TimeOfLine& now, StoreBatch& batch);
-  // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.
+  // The draft was stored: it becomes the current state, and its rows are fresh. Returns their
+  // number.
   std::size_t Committed();
-  // The trial's configuration, if a line that was committed since the last call has changed it.
+  // Returns the new configuration, if a line committed since the last call has changed it.
   std::optional<std::string> TakeConfiguration() {
     return std::exchange(configuration_, std::nullopt);
   }
-  // A line waits for its checkpoint.
+  // Returns true while a line waits for its checkpoint.
   bool saves() const { return preparation_ != nullptr && preparation_->result() == nullptr; }
-  // The store did not take the draft.
+  // Discards the draft, which the store did not accept.
   void Abandon();
 
  private:
@@ -168,7 +170,7 @@ class TrialReports {
   absl::Status RefreshNewestCheckpoint();
   absl::StatusOr<std::string> BeginCheckpoint(const struct ReportLine& line,
                                               const TrialRecord& trial);
-  // Commits what a ckpt_end, or a report, names; its directory.
+  // Commits the checkpoint that a ckpt_end or a report names; returns its directory.
   absl::StatusOr<std::string> SaveCheckpoint(const struct ReportLine& report, std::int64_t number,
                                              const TrialRecord& trial, const TimeOfLine& now,
                                              StoreBatch& batch);
@@ -176,14 +178,13 @@ class TrialReports {
                                           const TimeOfLine& now, StoreBatch& batch);
   absl::StatusOr<std::string> TakeFromOutput(const RelayedLine& line, const TrialRecord& trial,
                                              const TimeOfLine& now, StoreBatch& batch);
-  // Whether a checkpoint that is saved now may belong to the next report.
+  // Returns true if a checkpoint that is saved now may belong to the next report.
   bool MayBelongToNext(const CheckpointRow& checkpoint, const TrialRecord& trial);
-  // The report decides about those that are pending.
+  // Assigns the pending checkpoints to this report or to the previous one.
   void SettlePending(const ResultRow& row, StoreBatch& batch);
-  // No report will; the last one before them counts.
+  // Assigns the pending checkpoints to the last report, because no other will follow.
   void SettleAtEnd();
-  // Returns the checkpoint that was read for the report. Unavailable while the reading is under
-  // way.
+  // Returns the checkpoint that was read for the report. Unavailable while it is being read.
   absl::StatusOr<PreparedCheckpoint> Prepare(const struct ReportLine& report,
                                              const TrialCheckpoints::Moment& moment,
                                              const StoreBatch& batch);
@@ -197,7 +198,7 @@ class TrialReports {
   absl::StatusOr<std::string> TakeSave(const struct ReportLine& report, std::int64_t number,
                                        const TrialRecord& trial, const TimeOfLine& now,
                                        StoreBatch& batch);
-  // Told by the program, or decided here.
+  // Returns true if the program reported its end, or the trainer decided it.
   static bool IsToEnd(const Progress& progress);
   static void Count(const ResultRow& row, Progress& draft);
   absl::StatusOr<std::string> TakeReport(const struct ReportLine& report, std::int64_t number,
@@ -205,22 +206,23 @@ class TrialReports {
                                          StoreBatch& batch);
   // Writes the notices about the run's directory to the trial's log.
   void Tell(const std::vector<std::string>& notices);
-  // Not placed in the files yet.
+  // Returns the row, which has no place in the files yet.
   ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial,
                     const TimeOfLine& now);
-  // Keeps the metrics that the last row has and this one may lack. True if they are to be stored.
+  // Keeps the metrics that the last row has and this one may lack. Returns true if they must be
+  // stored.
   bool KeepEarlierMetrics(const ResultRow& row);
-  // Whether the trial goes on after this row; says so in the draft. An error: the report does not
-  // count.
+  // Applies the criteria to this row, and records the result in the draft. An error means that the
+  // report does not count.
   absl::Status Judge(const struct ReportLine& report, const ResultRow& row,
                      const RowMetrics& metrics);
-  // The same of the judge's word, and stores it.
+  // Does the same with the judge's verdict, and adds that to the batch.
   void AskJudge(const ResultRow& row, const RowMetrics& metrics, const TrialRecord& trial,
                 StoreBatch& batch);
   absl::Status LoadWindow();
-  // The trial as the draft has it.
+  // Adds the trial's record, as changed by the draft, to the batch.
   void AddTrial(const TrialRecord& trial, StoreBatch& batch);
-  // The trial as it is once the draft is stored.
+  // Returns the trial's record as it is once the draft is stored.
   TrialRecord Drafted(const TrialRecord& trial);
 
   const Options options_;
@@ -230,28 +232,28 @@ class TrialReports {
   const StopCriteria criteria_;
   const TrialCheckpoints checkpoints_;
   RunFiles files_;
-  std::string start_checkpoint_;  // Start of the current attempt.
+  std::string start_checkpoint_;  // Where the current attempt started.
   std::unique_ptr<Preparation<TrialCheckpoints::Choice>> start_;
-  TrialCheckpoints::Candidates start_candidates_;  // Candidates for start_.
+  TrialCheckpoints::Candidates start_candidates_;  // The candidates for start_.
   TrialEvents events_;
   bool window_loaded_ = false;
   Progress progress_;
   std::optional<Progress> draft_;
   bool draft_saves_ = false;
   std::optional<std::string> draft_configuration_;  // Changed by a line.
-  std::optional<std::string> configuration_;        // Committed, and not taken yet.
+  std::optional<std::string> configuration_;        // Committed, not taken yet.
   struct Settled {
     CheckpointRow checkpoint;
     ResultRow report;
   };
   std::vector<Settled> draft_settled_;                  // Their counters are to be written.
-  std::unique_ptr<CheckpointPreparation> preparation_;  // For the line that is to commit one.
+  std::unique_ptr<CheckpointPreparation> preparation_;  // For the line that commits it.
   absl::Status draft_error_;                            // Error of a line of the output.
-  std::vector<std::string> draft_directories_;          // Made for it.
+  std::vector<std::string> draft_directories_;          // Created for it.
   std::vector<ResultRow> draft_rows_;
   std::vector<ResultRow> fresh_;
-  std::size_t fresh_bytes_ = 0;    // Bytes of their metrics.
-  std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
+  std::size_t fresh_bytes_ = 0;    // Bytes of the metrics in fresh_.
+  std::size_t fresh_written_ = 0;  // How many of fresh_, from the first, are in the files.
 };
 
 }  // namespace trainer

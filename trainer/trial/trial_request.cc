@@ -78,7 +78,7 @@ absl::Status CheckAlerts(const msg::TrialOptionsT& options) {
   return absl::OkStatus();
 }
 
-// A program, or a function of this one.
+// Checks that the request has a program, or a function of this program.
 absl::Status CheckWhatRuns(const msg::RunTrialRequestT& request) {
   const std::string function = request.options == nullptr ? "" : request.options->function;
   if (function.empty()) {
@@ -103,7 +103,7 @@ absl::Status CheckRunName(std::string_view name) {
   std::string_view problem;
   if (name.empty() || name.size() > 200) problem = "it must have 1 to 200 bytes";
   if (!name.empty() && name[0] == '.') problem = "it must not begin with a dot";
-  // (For every program its directory would be a flag.)
+  // (Every program would take its directory for a flag.)
   if (!name.empty() && name[0] == '-') problem = "it must not begin with a -";
   for (const char c : name) {
     if (c == '/') problem = "it must not hold a slash";

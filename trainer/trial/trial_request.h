@@ -11,17 +11,17 @@
 
 namespace trainer {
 
-// The specification a request asks for. `id` is the trial's name if the request has none, `logdir`
-// where its directory is unless the request says otherwise. It is of no attached process, whatever
-// the request says. InvalidArgument names the field.
+// Returns the specification for a request. `id` becomes the trial's name if the request has none;
+// `logdir` is the parent of its directory unless the request says otherwise. The result never has
+// an attached process, whatever the request says. InvalidArgument names the field.
 absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,
                                    const std::string& logdir);
 
-// OK if `name` can be a directory's name: 1 to 200 bytes, no slash, no control character, no dot
-// and no "-" in front. InvalidArgument says what is wrong.
+// Returns OK if `name` can name a directory: 1 to 200 bytes, no slash, no control character, and no
+// dot or "-" in front. InvalidArgument names the fault.
 absl::Status CheckRunName(std::string_view name);
 
-// AlreadyExists if the directory holds files of a run.
+// Returns AlreadyExists if the directory contains files of a run.
 absl::Status CheckDirectoryIsFree(const std::string& directory);
 
 }  // namespace trainer

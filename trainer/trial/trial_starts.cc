@@ -10,7 +10,7 @@
 namespace trainer {
 namespace {
 
-// The same for every path that leads there.
+// Returns the same text for all paths that lead to one place.
 std::string PlaceOf(const std::string& path) {
   std::error_code error;
   std::string place = std::filesystem::weakly_canonical(path, error);
@@ -25,7 +25,7 @@ void TrialStarts::Add(std::int64_t number, const TrialSpec& spec) {
   const msg::TrialOptionsT& options = spec.options;
   if (options.from.empty() && options.restore.empty()) return;
   ByText* const texts = options.from.empty() ? &directories_ : &trials_;
-  // All of the checkpoint that it lies in is copied.
+  // A restore copies the whole checkpoint that contains the path.
   const std::string text =
       options.from.empty()
           ? PlaceOf(FindCheckpointDirectory(options.restore).value_or(options.restore))

@@ -13,20 +13,20 @@
 
 namespace trainer {
 
-// Knows the sources from which trials were asked to start: `from` another trial, or to `restore` a
-// directory. A source stays until those trials have started: code that would remove it asks here,
-// which costs no more for many trials. On the loop's thread.
+// Tracks the sources that trials were asked to start from: another trial (`from`) or a directory
+// (`restore`). A source must be kept until those trials have started, so code that would remove it
+// asks here. The cost does not grow with the number of trials. Use it on the loop's thread.
 class TrialStarts {
  public:
-  // A trial that does neither is not kept. A path is taken for what it leads to now.
+  // Adds a trial, unless it has neither source. Resolves a path to its current target.
   void Add(std::int64_t number, const TrialSpec& spec);
   void Remove(std::int64_t number);
 
-  // The first trial for which it is true.
+  // Selects trials; the first one for which it returns true is returned.
   using Predicate = std::function<bool(std::int64_t number)>;
-  // Searches the trials that start from that trial.
+  // Searches the trials that start from trial `id`.
   std::optional<std::int64_t> FromTrial(const std::string& id, const Predicate& is_meant) const;
-  // Searches the trials that restore that directory, or a path below it.
+  // Searches the trials that restore that directory or a path below it.
   std::optional<std::int64_t> FromDirectory(const std::string& path,
                                             const Predicate& is_meant) const;
 
@@ -34,7 +34,7 @@ class TrialStarts {
   using ByText = std::set<std::pair<std::string, std::int64_t>>;
 
   ByText trials_, directories_;
-  std::map<std::int64_t, std::pair<ByText*, std::string>> texts_;  // Where each is.
+  std::map<std::int64_t, std::pair<ByText*, std::string>> texts_;  // Place of each trial.
 };
 
 }  // namespace trainer

@@ -11,38 +11,39 @@
 
 namespace trainer {
 
-// The state of a trial as its record has it, and the orders to stop or pause that it holds: pure
-// functions, on which the decisions of life.h stand. Any thread.
+// The state of a trial according to its record, including pending stops and pauses: pure functions,
+// on which the decisions of life.h are built. Any thread.
 
-// True if the trial waits, and the launcher was not asked to start it.
+// Returns true if the trial waits and the launcher was not asked to start it yet.
 bool Waits(const TrialRecord& record);
 bool IsToPause(const TrialRecord& record);
-// True if its program is to end, whatever the program wants. `said_done`: the program has said that
-// it is done, and no failure.
+// Returns true if its program is to end regardless of its own plans. `said_done`: the program has
+// reported done, and no failure.
 bool IsToLeave(const TrialRecord& record, bool said_done);
-// "has ended (Done)", "runs".
+// Returns "has ended (Done)", "runs".
 std::string StateWords(const TrialRecord& record);
-// "trial t-abcde has ended (Stopped): it was asked to stop".
+// Returns "trial t-abcde has ended (Stopped): it was asked to stop".
 std::string WhyOver(const TrialRecord& record);
 
-// The time it has to end by itself.
+// Returns the time that the program has to end by itself.
 absl::Duration GraceOf(const TrialRecord& record);
-// Why its program is stopped from outside.
+// Returns why its program is stopped from outside.
 std::string WhyItIsStopped(const TrialRecord& record, bool said_done);
 
-// Marks the record as asked to stop; true if that has ended the trial, as it only waited or was
-// paused. `grace` zero: the trial's own; `why` empty: a caller asked for it. `now_us`: since 1970.
+// Marks the record as asked to stop. Returns true if that ended the trial, because it only waited
+// or was paused. `grace` zero: the trial's own; `why` empty: a caller asked for it; `now_us`: since
+// 1970.
 bool MarkStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us,
               const std::string& why);
-// Marks the record as asked to pause; a trial that waits is paused by that.
+// Marks the record as asked to pause; a waiting trial is then paused.
 void MarkPause(TrialRecord& record, const std::string& why);
-// Marks the record of a running trial as the verdict on a report says; true if it was not to stop
-// or pause already.
+// Applies the verdict on a report to the record of a running trial. Returns true unless the trial
+// was to stop or pause already.
 bool MarkAsJudged(TrialRecord& record, const Verdict& verdict);
 
-// Both were started by one command, as a group.
+// Returns true if one command started both, as a group.
 bool IsOfGroup(const TrialRecord& record, const TrialRecord& other);
-// "paused: t-abcde of its group has failed".
+// Returns "paused: t-abcde of its group has failed".
 std::string WhyAGroupIsPaused(const std::string& failed);
 
 }  // namespace trainer
