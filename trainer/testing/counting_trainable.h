@@ -20,8 +20,8 @@
 
 namespace trainer {
 
-// A trainable without a thread, as a class of Ray Tune's: its state is a number, which it counts up
-// to `last`. Drivers of trainables are tested with it.
+// A trainable without a thread, like a class of Ray Tune's: its state is a number that it counts up
+// to `last`. Serves to test drivers of trainables.
 class CountingTrainable : public Trainable {
  public:
   CountingTrainable(std::string directory, int last)

@@ -1,12 +1,12 @@
 // A trainer with one sweep, without a bus, that kills itself with SIGKILL:
 //   crashing_sweep DIRECTORY POINT COUNT PLAN
-// the COUNT-th time it comes to POINT (COUNT 0: never). PLAN is the sweep's, with a parameter x.
-// The programs of its trials run in here, and outlive it in DIRECTORY/jobs: each reports six times,
-// and ends, or ends after it was told to. Programs of a population save before each report. One
-// program goes on at a time, when nothing is under way in the trainer, so that what happens has one
-// order. An external optimiser runs in here, too; its suggestions follow from all that it has
-// heard. Once the sweep has ended it prints each event of it, without what differs from run to run,
-// and what became of each trial, with the number of its checkpoints on the disk.
+// when it reaches POINT for the COUNT-th time (COUNT 0: never). PLAN is the sweep's plan, with a
+// parameter x. The programs of its trials run in this process and, in DIRECTORY/jobs, outlive it:
+// each reports six times and then ends, or ends after it was told to. Programs of a population save
+// before each report. Only one program advances at a time, when the trainer is idle, so that events
+// have one order. An external optimiser runs in this process too; its suggestions follow from all
+// that it was told. After the sweep's end, prints each of its events, without what differs between
+// runs, and the end of each trial with the number of its checkpoints on disk.
 
 #include <signal.h>
 #include <unistd.h>
@@ -48,9 +48,9 @@ namespace {
 constexpr int kSteps = 6;
 constexpr int kSlots = 3;
 
-// A launcher, and the programs that it has started: both outlive trainers, in a file of lines
-// "launched JOB X NONCE" (of an optimiser X is "-"), "line JOB" (a line was answered), "told JOB"
-// (to stop or pause), "ended JOB".
+// A launcher with the programs that it has started. Both outlive trainers in a file with lines
+// "launched JOB X NONCE" (X is "-" for an optimiser), "line JOB" (a line was answered), "told JOB"
+// (to stop or pause) and "ended JOB".
 class Programs : public bus::JobControl {
  public:
   Programs(runtime::EventLoop* loop, const std::string& directory, bool saves)
@@ -81,7 +81,7 @@ class Programs : public bus::JobControl {
     TellOfTheEnd(job);
   }
 
-  // Programs of trials that have not ended.
+  // Returns the number of trial programs that have not ended.
   std::uint64_t Live() const {
     std::uint64_t live = 0;
     for (const auto& [job, program] : programs_) {
@@ -89,7 +89,8 @@ class Programs : public bus::JobControl {
     }
     return live;
   }
-  // A program that was told to leaves: others may wait for its slot. True if there was one.
+  // Ends a program that was told to end, because others may wait for its slot. True if there was
+  // one.
   bool Leave(trainer::LineReceiver& lines) {
     for (const auto& [job, program] : programs_) {
       if (program.ended || !program.told || !program.follower) continue;
@@ -98,7 +99,7 @@ class Programs : public bus::JobControl {
     }
     return false;
   }
-  // The program that has said least goes on by a line.
+  // Advances the program with the fewest lines by one line.
   void Step(trainer::LineReceiver& lines) {
     std::string least;
     for (const auto& [job, program] : programs_) {
@@ -108,7 +109,7 @@ class Programs : public bus::JobControl {
     }
     if (!least.empty()) StepOne(least, lines);
   }
-  // Each optimiser goes on by a line, if it can.
+  // Advances each optimiser by one line, if it can.
   void Talk(trainer::LineReceiver& lines) {
     for (auto& [job, program] : programs_) {
       if (!program.ended && program.is_optimiser && program.follower) TalkOne(program, lines);
@@ -120,9 +121,9 @@ class Programs : public bus::JobControl {
     double x = 0;
     std::string nonce;
     std::int64_t lines = 0;
-    std::size_t launched = 0;  // How many were launched before.
+    std::size_t launched = 0;  // How many programs were launched before.
     bool told = false, ended = false, is_optimiser = false;
-    // An optimiser says `line` next, and has heard `heard`.
+    // An optimiser sends `line` next; `heard` is a hash of what it received.
     std::string line = R"({"t":"hello"})";
     std::uint32_t heard = 1;
     std::function<void(absl::StatusOr<msg::JobT>)> follower = {};
@@ -151,7 +152,7 @@ class Programs : public bus::JobControl {
     const auto key = lines.Greet(program.nonce);
     if (!key.ok()) return;
     const auto answer = lines.Receive({{*key, program.lines + 1, program.line, false}}).front();
-    if (!answer.ok()) return;  // Nothing is asked.
+    if (!answer.ok()) return;  // There is no question.
     ++program.lines;
     for (const char c : *answer) program.heard = program.heard * 31 + static_cast<unsigned char>(c);
     const bool asks = absl::StrContains(*answer, R"("t":"ask")");
@@ -161,7 +162,7 @@ class Programs : public bus::JobControl {
         : absl::StrContains(*answer, R"("t":"start")") ? R"({"t":"ready"})"
                                                        : R"({"t":"ok"})";
   }
-  // Whether the line that comes next is no report, but saves.
+  // Returns true if the next line is no report but saves a checkpoint.
   bool Save(const std::string& job, const trainer::AttemptKey& attempt,
             trainer::LineReceiver& lines) {
     const std::int64_t said = programs_.at(job).lines;
@@ -214,7 +215,7 @@ class Programs : public bus::JobControl {
       end.state = msg::TaskState::Exited;
       end.tasks.push_back(std::make_unique<msg::TaskT>());
       auto last = std::make_unique<msg::AttemptT>();
-      last->shim_lost = true;  // So nobody waits for more reports.
+      last->shim_lost = true;  // Nobody waits for more reports then.
       end.tasks.back()->attempts.push_back(std::move(last));
       ended(std::move(end));
     });
@@ -238,7 +239,7 @@ int CheckpointsIn(const std::string& run) {
 void Print(trainer::TrialStore& store, trainer::Sweeps& sweeps, const std::string& id,
            const std::string& logdir) {
   const absl::Status read = store.ForEachSweepEvent(1, [](const trainer::SweepEventRow& row) {
-    // (The text of a start is the trial's id.)
+    // (The text of a start event is the trial's id.)
     std::printf("%d %d %d %d %g %.17g %d %d %s %s\n", static_cast<int>(row.seq),
                 static_cast<int>(row.kind), static_cast<int>(row.trial),
                 static_cast<int>(row.number), row.resource, row.value,

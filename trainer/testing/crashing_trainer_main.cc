@@ -1,13 +1,14 @@
-// A trainer, without a bus, that kills itself with SIGKILL:
+// A trainer without a bus that kills itself with SIGKILL:
 //   crashing_trainer DIRECTORY TRIALS POINT COUNT [MODE]
-// the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect.
-// MODE:
-//   remove   it removes a trial of its own, "removed", before
-//   spread   files are written some time after the answers
-//   tidy     what is stored is put in its places a few lines at a time, often
-//   launch   it exits once all trials run
-//   fail     each job fails, and each trial may be tried once more; exits once all have failed
-//   pause    pauses all trials, and exits once they are
+// when it reaches POINT for the COUNT-th time (COUNT 0: never). Prints "ready" once shims may
+// connect. MODE:
+//   remove   first removes a trial of its own, "removed"
+//   spread   writes files some time after the answers
+//   tidy     often moves stored entries to their tables, a few at a time
+//   launch   exits once all trials run
+//   fail     each job fails and each trial is retried once; exits once all have failed
+//   pause    pauses all trials, and exits once they are paused
+//   resume   resumes all trials, and exits once they run
 //   resume   lets all trials go on, and exits once they run
 
 #include <signal.h>
@@ -40,8 +41,8 @@
 
 namespace {
 
-// A launcher that outlives trainers: DIRECTORY/jobs has a line for each job that it has started,
-// and for each that has ended. Jobs run until they are stopped, or fail at once.
+// A launcher that outlives trainers: DIRECTORY/jobs has a line for each job that was started, and
+// for each that has ended. Jobs run until they are stopped, or fail at once.
 class StoredJobs : public bus::JobControl {
  public:
   StoredJobs(runtime::EventLoop* loop, const std::string& directory, bool all_fail)
@@ -86,7 +87,7 @@ class StoredJobs : public bus::JobControl {
       end.tasks.push_back(std::make_unique<msg::TaskT>());
       auto attempt = std::make_unique<msg::AttemptT>();
       attempt->exit_code = 3;
-      attempt->shim_lost = true;  // So nobody waits for more reports.
+      attempt->shim_lost = true;  // Nobody waits for more reports then.
       end.tasks.back()->attempts.push_back(std::move(attempt));
       ended(std::move(end));
     });
@@ -98,7 +99,7 @@ class StoredJobs : public bus::JobControl {
   std::map<std::string, std::function<void(absl::StatusOr<msg::JobT>)>> followers_;
 };
 
-// It never starts: there is no slot for it.
+// The trial never starts: there is no slot for it.
 void RemoveOne(trainer::Trials* trials) {
   msg::RunTrialRequestT request;
   request.name = "removed";
@@ -111,7 +112,7 @@ void RemoveOne(trainer::Trials* trials) {
   CHECK(removed.ok()) << removed.status();
 }
 
-// The state that all trials have in the end.
+// Returns the state that all trials reach in the end.
 std::optional<msg::TrialState> GoalOf(std::string_view mode) {
   if (mode == "launch" || mode == "resume") return msg::TrialState::Running;
   if (mode == "fail") return msg::TrialState::Failed;

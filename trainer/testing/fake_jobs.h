@@ -20,8 +20,8 @@
 
 namespace trainer {
 
-// A launcher that outlives trainers: it keeps jobs by request id, and ends one when told to. On the
-// loop's thread of the trainer that uses it now.
+// A fake launcher that outlives trainers: keeps jobs by request id, and ends one when a test says
+// so. Use it on the loop's thread of the current trainer.
 class FakeJobs : public bus::JobControl {
  public:
   struct Job {
@@ -39,11 +39,11 @@ class FakeJobs : public bus::JobControl {
   };
   std::map<std::string, Job> jobs;  // By id: "j-1", "j-2", ...
   std::set<std::string> requests;   // Request ids of launches.
-  int launches = 0;                 // Also refused ones.
+  int launches = 0;                 // Includes refused ones.
   absl::Status refusal;             // Answer to every launch, unless OK.
-  bool holds_refusals = false;      // True: until Refuse().
-  bool answers = true;              // False: launches, but its answers are lost.
-  // New jobs that ask for resources wait, with these words; empty: they get them at once.
+  bool holds_refusals = false;      // If true, refusals wait for Refuse().
+  bool answers = true;              // If false, launches succeed but their answers are lost.
+  // If set, new jobs that ask for resources wait with this reason; if empty, they get them at once.
   std::string none_left;
 
   void SetLoop(runtime::EventLoop* loop) { loop_ = loop; }
@@ -97,29 +97,29 @@ class FakeJobs : public bus::JobControl {
     Finish(id, exit_code == 0 ? "" : absl::StrCat("exit code ", exit_code), exit_code, stderr_path,
            false);
   }
-  // It waits for something else now.
+  // Changes what the job waits for.
   void WaitFor(const std::string& id, const std::string& words) {
     jobs[id].waits_for = words;
     TellOfNow(id);
   }
-  // Its tasks get what they wait for, and are started.
+  // Grants the resources that its tasks wait for, and starts them.
   void Grant(const std::string& id, std::int64_t started_us = 0) {
     jobs[id].waits_for.clear();
     jobs[id].started_us = started_us;
     TellOfNow(id);
   }
-  // Ends without having run.
+  // Ends a job that never ran.
   void EndWaiting(const std::string& id) {
     msg::JobT job = Now(id);
     job.state = job.tasks.front()->state = msg::TaskState::Exited;
     job.reason = "stopped: asked to";
     EndAs(id, std::move(job));
   }
-  // It is like that now, and goes on.
+  // Reports this state of a job that continues.
   void Change(const std::string& id, const msg::JobT& job) {
     if (jobs[id].watcher) jobs[id].watcher(job);
   }
-  // As it is told, for a job of several tasks.
+  // Ends a job of several tasks with the given state.
   void EndAs(const std::string& id, msg::JobT job) {
     jobs[id].ended = std::move(job);
     Tell(id);
@@ -144,7 +144,7 @@ class FakeJobs : public bus::JobControl {
     jobs[id].ended = std::move(job);
     Tell(id);
   }
-  // A job that has not ended.
+  // Returns the message of a job that has not ended.
   msg::JobT Now(const std::string& id) {
     const bool waits = !jobs[id].waits_for.empty();
     msg::JobT job;

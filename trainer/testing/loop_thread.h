@@ -12,7 +12,7 @@
 
 namespace trainer {
 
-// An event loop on a thread of its own, for tests.
+// An event loop on its own thread, for tests.
 class LoopThread {
  public:
   explicit LoopThread(runtime::Clock* clock)
@@ -29,7 +29,7 @@ class LoopThread {
     });
     done.get_future().wait();
   }
-  // Lets functions that post functions come to rest.
+  // Waits until functions that post further functions have run.
   void Settle() {
     for (int i = 0; i < 8; ++i) Call([] {});
   }

@@ -20,7 +20,7 @@
 namespace trainer {
 namespace {
 
-// A store that was killed copies its log on a thread of its own, which may sync at any moment.
+// A killed store copies its WAL on its own thread, which may sync at any moment.
 runtime::Mutex mutex;
 Platter* followed ABSL_GUARDED_BY(mutex) = nullptr;
 
@@ -96,7 +96,7 @@ Platter::Content Platter::Read(int fd) {
   while (const dirent* const entry = readdir(directory)) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    // A directory is told from a file by what it holds, when it is written.
+    // Whether an entry is a directory follows from its own content, when it is written.
     content.entries[name] = entry->d_ino;
   }
   closedir(directory);
@@ -152,7 +152,7 @@ void Platter::Write(const Disk& disk, Inode inode, bool is_directory, const std:
 
 }  // namespace trainer
 
-// In the place of the C library's, for every library of this process.
+// Replace the C library's functions for every library of this process.
 extern "C" int fsync(int fd) {
   const int result = static_cast<int>(syscall(SYS_fsync, fd));
   if (result == 0) trainer::Platter::Synced(fd);

@@ -9,34 +9,34 @@
 
 namespace trainer {
 
-// The content of a disk when the power goes. A program that links this file has every fsync() and
-// fdatasync() of its own and of its libraries pass through here: what a file or a directory held
-// then is what it holds after a loss of power, unless the kernel happened to write more. As
-// leveldb's Env that drops unsynced bytes, but below everything that uses a file, SQLite too.
-// Thread safe: any thread may sync.
+// Simulates the content of a disk after a power failure. In a program that links this file, every
+// fsync() and fdatasync(), also of its libraries, passes through here: what a file or directory
+// held at its last sync is what remains, unless the kernel happened to write more. Like leveldb's
+// Env that drops unsynced bytes, but below everything that uses files, including SQLite.
+// Thread-safe: any thread may sync.
 //
-// It is as strict as POSIX: a file is there only if a directory that says so was synced, and that
-// directory's parent. Names and contents are followed by inode, so a rename is one entry of a
-// directory.
+// As strict as POSIX: a file exists only if the directory that lists it was synced, and that
+// directory's parent. Names and contents are tracked by inode, so a rename changes one directory
+// entry.
 class Platter {
  public:
-  // Follows what lies below `root`, which is taken to be on the disk itself. One at a time.
+  // Tracks everything below `root`, which counts as being on the disk. Only one instance at a time.
   explicit Platter(const std::string& root);
   ~Platter();
   Platter(const Platter&) = delete;
   Platter& operator=(const Platter&) = delete;
 
-  // Whether the kernel has written back by itself what the file, or the directory, at that path
-  // below the root holds now.
+  // Returns whether the kernel has written back, by itself, the current content of the file or
+  // directory at that path below the root.
   using WrittenBack = std::function<bool(const std::string& path, bool is_directory)>;
-  // Writes what is left after a loss of power now to `target`, which is made.
+  // Writes what a power failure now would leave to `target`, which is created.
   void Recover(const std::string& target, const WrittenBack& written_back);
 
-  // Called after each sync of something below the root, on the thread that synced.
+  // Sets a function that is called after each sync below the root, on the syncing thread.
   void OnSync(std::function<void()> synced);
   int syncs() const;
 
-  // The interposed functions call it.
+  // Called by the interposed functions.
   static void Synced(int fd);
 
  private:
@@ -45,14 +45,14 @@ class Platter {
     std::string bytes;
     std::map<std::string, Inode> entries;  // Set for a directory.
     bool is_directory = false;
-    int keeps_inode = -1;  // A descriptor, so that its number is not given to another file.
+    int keeps_inode = -1;  // A descriptor, which keeps the inode number from being reused.
   };
-  // The two states of the disk from which a recovery takes each file.
+  // The two disk states from which a recovery takes each file.
   struct Disk {
     std::map<Inode, Content> synced, now;
   };
   static Content Read(int fd);
-  // The root, and all that is below it now.
+  // Visits the root and everything below it.
   void ForEach(const std::function<void(int fd)>& visit) const;
   void Note(int fd);
   static void Write(const Disk& disk, Inode inode, bool is_directory, const std::string& below,

@@ -25,7 +25,7 @@ namespace {
 
 constexpr absl::Duration kGrace = absl::Seconds(10);
 
-// The trainer's end of the channel of one program.
+// The trainer's end of one program's channel.
 class Conversation {
  public:
   Conversation(const NamedValues& config, Reporter& reporter)
@@ -54,7 +54,7 @@ class Conversation {
     return absl::OkStatus();
   }
 
-  // Until the program ends. Throws what the reporter throws.
+  // Serves the channel until the program ends. Rethrows exceptions of the reporter.
   absl::Status Hold() {
     for (;;) {
       auto text = channel_->Receive();

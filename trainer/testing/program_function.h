@@ -8,12 +8,13 @@
 
 namespace trainer {
 
-// A program that speaks the report channel as a function, so that a FunctionRunner makes a
-// trainable of it: the function starts the program with the channel as its fd 3, and is the trainer
-// at the other end. While the function is parked in its report, so is the program. For tests: in a
-// yard the launcher starts programs, and the service answers.
+// Wraps a program that uses the report channel as a function, so that a FunctionRunner makes a
+// trainable of it: the function starts the program with the channel as its fd 3, and plays the
+// trainer. While the function is parked in its report, so is the program. For tests: in a yard the
+// launcher starts programs and the service answers.
 //
-// argv[0] is a path. The function's failure is how the program ended, or the error it has said.
+// argv[0] is a path. The function fails with the program's exit or with the error that the program
+// reported.
 TrainableFunction MakeProgramFunction(std::string name, std::vector<std::string> argv);
 
 }  // namespace trainer

@@ -14,7 +14,7 @@
 
 namespace trainer {
 
-// The shim's end of the report channel, for tests: blocks, 20 s at most.
+// The shim's end of the report channel, for tests. Its calls block for 20 s at most.
 class RelayClient {
  public:
   explicit RelayClient(const std::string& path)
@@ -30,7 +30,7 @@ class RelayClient {
 
   bool connected() const { return connected_; }
   int fd() const { return fd_.get(); }
-  // False if the other end has gone.
+  // Returns false if the connection is closed.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t count = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -39,8 +39,8 @@ class RelayClient {
     }
     return true;
   }
-  // The next line without its newline; nothing at the end of the connection, which drops half a
-  // line.
+  // Returns the next line without its newline; nullopt at the end of the connection, where an
+  // incomplete line is dropped.
   std::optional<std::string> Line() {
     for (;;) {
       const std::size_t newline = in_.find('\n');

@@ -18,7 +18,7 @@ TrialsFixture::TrialsFixture() {
   options_.slots = 2;
 }
 
-// (A derived one that has something beside the trials kills them itself.)
+// (A derived fixture with more than trials kills them itself.)
 TrialsFixture::~TrialsFixture() {
   if (loop_ != nullptr) Kill();
   killed_.clear();

@@ -21,62 +21,62 @@
 
 namespace trainer {
 
-// The fixture of tests of Trials: a trainer in a directory of its own, with a launcher and a clock
-// that behave. It may be killed, and the next one takes up what it left. The test's thread calls
-// all methods; code that touches the trials goes through On().
+// Fixture for tests of Trials: a trainer in its own directory, with a fake launcher and clock. A
+// test may kill the trainer, and the next one takes over its state. All methods are called on the
+// test's thread; code that uses the trials runs through On().
 class TrialsFixture : public testing::Test {
  protected:
   TrialsFixture();
   ~TrialsFixture() override;
 
-  // A trainer with options_, on what the last one left in state_.
+  // Starts a trainer with options_ on the state in state_.
   void Start();
-  // As by SIGKILL: nothing is said to anybody.
+  // Ends the trainer as SIGKILL would: without any notification.
   void Kill();
   void Restart();
-  // A derived fixture may have something beside the trials. The first is called once the store is
-  // open and the options are filled in, the second on the loop's thread in the turn in which the
-  // trials have been resumed, the last after they have gone.
+  // Hooks for a derived fixture with more than trials: BeforeOpen() runs once the store is open and
+  // the options are filled in; AfterResume() runs on the loop's thread, in the turn that resumed
+  // the trials; AfterKill() runs after the trials are destroyed.
   virtual void BeforeOpen(Trials::Options&) {}
   virtual void AfterResume() {}
   virtual void AfterKill() {}
-  // Runs `body` on the loop's thread, and what it has posted.
+  // Runs `body`, and then everything that it posted, on the loop's thread.
   void On(const std::function<void()>& body);
   void Advance(absl::Duration step);
 
-  // A program without arguments, with options to fill in.
+  // Returns a request for a program without arguments, to be filled in.
   static msg::RunTrialRequestT Request(const std::string& name = "");
-  // Empty: a request id of its own.
+  // Starts a trial; an empty `request_id` is replaced by a fresh one.
   absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request,
                                      std::string request_id = "");
-  // Its id.
+  // Starts a trial and returns its id.
   std::string Run(const msg::RunTrialRequestT& request = Request());
   std::string Run(const std::string& name) { return Run(Request(name)); }
   msg::TrialT Get(const std::string& id);
   void Stop(const std::string& id, absl::Duration grace = absl::ZeroDuration());
   std::vector<ResultRow> Rows(const std::string& id);
 
-  // The key of a job's attempt; of none once the attempt is over.
+  // Returns the key of a job's attempt; a default key once the attempt is over.
   AttemptKey KeyOf(const std::string& job);
-  // Passes on lines of a job as the relay does; returns an answer for each, or for all the error
-  // with which its greeting is refused.
+  // Delivers lines of a job as the relay does. Returns an answer for each line, or the error that
+  // refused its greeting.
   std::vector<absl::StatusOr<std::string>> Relay(const std::string& job,
                                                  std::vector<RelayedLine> lines);
-  // An answer, or "ERR " and the error.
+  // Returns the answer, or "ERR " and the error.
   static std::string TextOf(const absl::StatusOr<std::string>& answer);
-  // Says `line` as line `number` of the job.
+  // Sends `line` as line `number` of the job.
   std::string Say(const std::string& job, std::int64_t number, const std::string& line);
   std::string SayEnd(const std::string& job, std::int64_t number);
 
   std::string directory_;  // Removed at the end.
-  std::string state_;      // Where the database is: directory_.
+  std::string state_;      // Directory of the database; directory_ by default.
   runtime::FakeClock clock_;
   FakeJobs jobs_;
   // Options of the next trainer; Start() fills in the loop, the clock, the store and the jobs. Runs
   // are in directory_/runs, two at a time.
   Trials::Options options_;
-  std::function<void(const AttemptKey&)> on_wanted_;  // For Trials::OnWanted(), if it is set.
-  // Closing a store would empty its log, and sync it.
+  std::function<void(const AttemptKey&)> on_wanted_;  // Passed to Trials::OnWanted() if set.
+  // Closing a store would empty its WAL and sync it, so killed stores stay open.
   bool keeps_stores_open_ = false;
   int requests_ = 0;
   std::string trace_;  // Trace id of the next request.
