@@ -26,8 +26,8 @@ struct TrialSpec {
   msg::TrialOptionsT options;
 };
 
-// One trial, as stored. The store writes a changed record as a whole, except for its spec; times
-// are in microseconds since 1970 unless a field says that it is monotonic.
+// One trial, as stored. The store writes a changed record as a whole, except for its spec. Points
+// in time are in microseconds since 1970 unless a field says that it is monotonic.
 struct TrialRecord {
   std::int64_t number = 0;  // Numbers trials from 1; its rows refer to it.
   RunIdentity run;          // Includes the trial's id and creation time.
