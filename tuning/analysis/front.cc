@@ -15,7 +15,7 @@ std::vector<std::size_t> Front(std::span<const Pair> results) {
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return results[a] < results[b]; });
-  // From the best of the first objective on, each that is better in the second than all before it.
+  // In order of the first objective, takes each result that improves on the second.
   std::vector<std::size_t> front;
   for (const std::size_t i : order) {
     if (front.empty() || results[i][1] < results[front.back()][1]) front.push_back(i);

@@ -8,14 +8,14 @@
 
 namespace tuning {
 
-// A result of two objectives; smaller is better in both.
+// A result with two objectives; smaller is better in both.
 using Pair = std::array<double, 2>;
 
-// The indices of those `results` that no other one is better than, by the first objective. The
-// first // of equal ones is there. A result that has a NaN is not.
+// Returns the indices of the `results` that no other result dominates, ordered by the first
+// objective. Among equal results the first one is included. A result with a NaN is excluded.
 std::vector<std::size_t> Front(std::span<const Pair> results);
 
-// The area of what the results are better than, up to `worst`.
+// Returns the area that the results dominate, up to `worst`.
 double Hypervolume(std::span<const Pair> results, const Pair& worst);
 
 }  // namespace tuning

@@ -1,6 +1,6 @@
-// Each parameter's values are counted on a grid of at most 50 places. Two densities are laid over
-// it, of the best results and of all, and the importance is the Pearson divergence of the first
-// from the second.
+// Counts each parameter's values on a grid of at most 50 places and estimates two densities on it,
+// of the best results and of all. The importance is the Pearson divergence of the first from the
+// second.
 
 #include "tuning/analysis/importance.h"
 
@@ -17,7 +17,7 @@ namespace tuning {
 namespace {
 
 constexpr double kMostPlaces = 50;
-constexpr double kLeastDensity = 1e-12;  // So that nothing is divided by 0.
+constexpr double kLeastDensity = 1e-12;  // Avoids a division by 0.
 
 using Counts = std::vector<double>;
 
@@ -26,7 +26,7 @@ bool IsLog(const Parameter& parameter) {
          parameter.distribution == Distribution::kInverseLogUniform;
 }
 
-// Where a number lies on its grid: from 0 to places - 1, both bounds being places.
+// Returns where a number lies on its grid: from 0 to places - 1, and both bounds are places.
 double Place(const Parameter& parameter, double value, double places) {
   const bool bounded = parameter.distribution != Distribution::kNormal &&
                        parameter.distribution != Distribution::kLogNormal;
@@ -35,7 +35,7 @@ double Place(const Parameter& parameter, double value, double places) {
     const auto scale = [&](double x) { return IsLog(parameter) ? std::log(x) : x; };
     unit = (scale(value) - scale(parameter.low)) / (scale(parameter.high) - scale(parameter.low));
   }
-  // The nearest place; the lower one of two.
+  // Rounds to the nearest place; ties round down.
   return std::clamp(std::ceil(unit * (places - 1) - 0.5), 0.0, places - 1);
 }
 
@@ -51,7 +51,7 @@ struct Kernel {
   double center, width, weight;
 };
 
-// The width is Scott's, of the counted values, and at least half a place.
+// Returns the kernel width by Scott's rule for the counted values, but at least half a place.
 double Width(const Counts& counts, double total) {
   double mean = 0, variance = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) mean += static_cast<double>(i) * counts[i];
@@ -84,8 +84,8 @@ double Width(const Counts& counts, double total) {
   return std::max(1.059 * std::min(quartiles / 1.34, sigma) * std::pow(total, -0.2), 0.5 / 1.64);
 }
 
-// The probability of each place: a kernel for each count, and one that covers all, of the weight of
-// one.
+// Returns the probability of each place: one kernel for each count, and one of weight 1 that covers
+// all.
 Counts NumberDensity(const Counts& counts) {
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   const double places = static_cast<double>(counts.size());
@@ -122,7 +122,7 @@ Counts CategoryDensity(const Counts& counts) {
   return density;
 }
 
-// How far the best results are spread otherwise than all; `best` says which of them are.
+// Returns how much the distribution of the results up to `best` differs from that of all results.
 double Divergence(const Parameter& parameter, std::size_t index,
                   std::span<const ScoredPoint> results, double best) {
   const double places = Places(parameter);

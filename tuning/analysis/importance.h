@@ -13,14 +13,14 @@ struct ScoredPoint {
   double value = 0;  // Smaller is better; finite.
 };
 
-// The importances say what has to be right to be among the best: for each parameter of `space`, in
-// its order, how differently the best `share` of the results and all of them are spread over its
-// values. The numbers sum to 1 (they are 0 if no parameter matters, or there are fewer than two
-// results). This is PED-ANOVA (Watanabe et al. 2023), as Optuna's PedAnovaImportanceEvaluator
-// computes it. It does not say how much a parameter moves the value: one that has been right in
-// nearly all trials is of little importance here.
+// Measures which parameters must be right for a result to be among the best: for each parameter of
+// `space`, in order, how much the distribution of its values among the best `share` of the results
+// differs from that among all. The numbers sum to 1 (all are 0 if no parameter matters, or with
+// fewer than two results). This is PED-ANOVA (Watanabe et al. 2023), as in Optuna's
+// PedAnovaImportanceEvaluator. It does not measure how much a parameter moves the value: a
+// parameter that was right in nearly all trials has little importance here.
 //
-// Results in which a parameter is not active do not count for it.
+// For each parameter, results in which it is inactive are ignored.
 std::vector<double> Importances(const Space& space, std::span<const ScoredPoint> results,
                                 double share = 0.1);
 

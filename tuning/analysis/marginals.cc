@@ -12,7 +12,7 @@
 namespace tuning {
 namespace {
 
-using Pair = std::pair<double, double>;  // A value of the parameter, and the result.
+using Pair = std::pair<double, double>;  // A parameter's value and the result.
 
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -22,7 +22,7 @@ double Median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + above) / 2;
 }
 
-// The pairs are sorted by the parameter.
+// `pairs` are sorted by the parameter.
 Bin BinOf(std::span<const Pair> pairs) {
   std::vector<double> values;
   for (const Pair& pair : pairs) values.push_back(pair.second);
@@ -33,7 +33,7 @@ Bin BinOf(std::span<const Pair> pairs) {
           .median = Median(values)};
 }
 
-// The first pair behind `begin` whose value of the parameter is another one.
+// Returns the end of the pairs with the same value as the pair at `begin`.
 std::size_t EndOfEqual(std::span<const Pair> pairs, std::size_t begin) {
   std::size_t end = begin + 1;
   while (end < pairs.size() && pairs[end].first == pairs[begin].first) ++end;
@@ -47,7 +47,7 @@ std::vector<Bin> BinsOf(std::span<const Pair> pairs, bool is_category) {
   std::vector<Bin> bins;
   for (std::size_t begin = 0; begin < pairs.size();) {
     std::size_t end = EndOfEqual(pairs, begin);
-    // (So many results are left for so many bins.)
+    // (The remaining results are spread over the remaining bins.)
     const std::size_t left = is_each ? 1 : kMostBins - bins.size();
     const std::size_t wanted = is_each ? 1 : (pairs.size() - begin + left - 1) / left;
     while (end < pairs.size() && end - begin < wanted) end = EndOfEqual(pairs, end);

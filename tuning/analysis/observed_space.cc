@@ -13,12 +13,12 @@
 namespace tuning {
 namespace {
 
-// A choice of more values says nothing, and takes long.
+// A choice of more values is meaningless and slow.
 constexpr std::size_t kMostChoices = 1'000;
-// Numbers that are spread over less are taken as uniform.
+// Numbers with a smaller ratio of largest to smallest count as uniform.
 constexpr double kLeastRatioOfLog = 10;
 
-// One parameter: the configurations that have it, with its values.
+// One parameter: the configurations that have it, and its values in them.
 struct Column {
   std::vector<std::size_t> rows = {};
   std::vector<std::string> texts = {};
@@ -31,7 +31,7 @@ std::optional<double> NumberOf(const std::string& text) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-// Empty: not all of them are numbers.
+// Returns the numbers; empty if not all values are numbers.
 std::vector<double> NumbersOf(const Column& column) {
   std::vector<double> numbers;
   for (const std::string& text : column.texts) {
@@ -42,7 +42,7 @@ std::vector<double> NumbersOf(const Column& column) {
   return numbers;
 }
 
-// Whether the middle one is nearer to the middle of the logarithms.
+// Returns true if the median is nearer to the middle of the logarithms than to that of the values.
 bool IsLog(std::vector<double> numbers, double low, double high) {
   if (!(low > 0) || high / low < kLeastRatioOfLog) return false;
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
@@ -52,7 +52,8 @@ bool IsLog(std::vector<double> numbers, double low, double high) {
   return std::abs(of_logs - 0.5) < std::abs(of_values - 0.5);
 }
 
-// Nothing: it is left out. `values`: of the configurations that have it.
+// Returns nullopt if the parameter is omitted. `values` receives one value for each row of
+// `column`.
 std::optional<Parameter> ParameterOf(const std::string& name, const Column& column,
                                      std::vector<double>& values) {
   Parameter parameter = {.name = name};
@@ -62,7 +63,7 @@ std::optional<Parameter> ParameterOf(const std::string& name, const Column& colu
     if (*low == *high || !std::isfinite(*high - *low)) return std::nullopt;
     parameter.low = *low;
     parameter.high = *high;
-    constexpr double kMostCounted = 1e15;  // As far as doubles are integers.
+    constexpr double kMostCounted = 1e15;  // Up to here doubles represent integers.
     const bool is_int = std::all_of(values.begin(), values.end(), [](double value) {
       return value == std::floor(value) && std::abs(value) < kMostCounted;
     });
@@ -101,7 +102,7 @@ ObservedSpace SpaceOf(std::span<const Config> configs) {
     std::vector<double> values;
     auto parameter = ParameterOf(name, column, values);
     if (!parameter) continue;
-    // (Space refuses what is no parameter, such as an empty name.)
+    // (Space rejects invalid parameters, such as one with an empty name.)
     if (!Space::Create({*parameter}).ok()) continue;
     for (Point& point : observed.points) point.push_back(std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -10,13 +10,13 @@
 
 namespace tuning {
 
-// The space that configurations lie in which nobody has searched for: numbers from the least to the
-// greatest of them, logarithmic if they are spread so; all else is a choice. A parameter is left
-// out if it has one value only, or is no number and has another value in more than half of its
-// configurations, as a path has: it names the run.
+// Builds the space of configurations that no sweep has searched: a number ranges from its smallest
+// to its largest value, on a logarithmic scale if the values are spread so; all else is a choice.
+// Omits a parameter with a single value, and one that is no number and differs in more than half of
+// its configurations, such as a path: it identifies the run.
 struct ObservedSpace {
-  std::optional<Space> space;  // Nothing: no parameter is left.
-  std::vector<Point> points;   // Each configuration has one; NaN: it lacks the parameter.
+  std::optional<Space> space;  // Unset if no parameter is left.
+  std::vector<Point> points;   // One for each configuration; NaN: it lacks the parameter.
 };
 ObservedSpace SpaceOf(std::span<const Config> configs);
 
