@@ -18,8 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Meaning = Conversation::Answer::Kind;
 
-constexpr std::size_t kShown = 200;  // Bytes of a line in an error.
-// Quantile at which a distribution without bounds is cut off for optimisers that want some.
+constexpr std::size_t kShown = 200;  // Most bytes of a line in an error.
+// Quantile at which an unbounded distribution is cut off for optimisers that need bounds.
 constexpr double kTail = 0.001;
 
 std::string Line(const Json& json) {
@@ -114,7 +114,7 @@ Json ResultOf(const Engine::Told& told) {
   if (told.is_asked_for) json["id"] = told.trial;
   json["state"] = WordOf(told.state);
   json["values"] = Json::array();
-  // (JSON has no infinity.)
+  // (JSON cannot express infinity.)
   const auto finite = [](double value) { return std::clamp(value, -1e308, 1e308); };
   if (told.value) json["values"].push_back(finite(*told.value));
   if (told.second) json["values"].push_back(finite(*told.second));
@@ -153,7 +153,7 @@ std::optional<std::string> Conversation::Next(const Engine& engine) {
   }
   const bool has_result = told_ < engine.told().size();
   if (waits_ && !has_result && asked_ < engine.asked().size()) {
-    // It waits where it did not wait before.
+    // It waits where the previous program answered.
     waits_ = false;
     Differs(engine.asked()[asked_++]);
     return Next(engine);
@@ -221,7 +221,7 @@ Conversation::Answer Conversation::Take(const Engine& engine, std::string_view l
     return {};
   }
   const auto question = engine.AskedNow();
-  if (!question) return {};  // (It is not asked any more.)
+  if (!question) return {};  // (The question was withdrawn.)
   Answer answer = {.trial = question->first, .number = question->second};
   if (type == "end") {
     answer.kind = Meaning::kExhausted;

@@ -1,10 +1,10 @@
-// These are always true after Apply(): a running sweep has a trial that is active, or a question
-// that is open (else it has ended); no more trials are active than Plan::parallel allows, unless it
-// was lowered; what was ordered and not confirmed can be told from the state (Open()). A trial's
-// checkpoints are dropped (kDrop) only after it has ended, when no trial that is to begin with them
-// has still to report, and never those of the best trial.
+// Invariants after Apply(): a running sweep has an active trial or an open question (otherwise it
+// has ended); no more trials are active than Plan::parallel allows, unless it was lowered; and the
+// actions that were ordered but not confirmed follow from the state (Open()). A trial's checkpoints
+// are dropped (kDrop) only after it has ended, once every trial that starts from them has reported,
+// and never those of the best trial.
 //
-// Nothing here may depend on what did not change anything: such events are not stored.
+// Nothing here may depend on an event that changed nothing: such events are not stored.
 
 #include "tuning/engine/engine.h"
 
@@ -42,9 +42,9 @@ namespace {
 
 using Actions = std::vector<Action>;
 
-// So many suggestions in a row that cannot be tried end the sweep.
+// So many consecutive invalid suggestions end the sweep.
 constexpr std::uint64_t kMostRefused = 100;
-// A population looks so often for other values that constraints allow.
+// How often a population draws other values until the constraints allow them.
 constexpr std::uint64_t kMostExplored = 64;
 
 bool IsActive(const Engine::Trial& trial) { return trial.stage == Engine::Stage::kRunning; }
@@ -192,7 +192,7 @@ void Engine::TakeSuggested(const EngineEvent& event, Outcome& outcome) {
     config = PointOf(*plan_->space, *config).status();
   }
   if (!config.ok()) {
-    // Somebody else's suggestion; the question stays open.
+    // The suggestion came from elsewhere; the question stays open.
     outcome.actions.push_back(
         {.kind = Action::Kind::kNotice,
          .trial = event.trial,
@@ -218,7 +218,7 @@ void Engine::TakeRefused(const EngineEvent& event, Outcome& outcome) {
                                  " times in a row what cannot be tried, last: ", event.text),
                     outcome.actions);
   }
-  // It is asked anew.
+  // The question is asked again.
   question_->number = events_;
   outcome.actions.push_back(
       {.kind = Action::Kind::kAsk, .trial = question_->trial, .number = question_->number});
@@ -252,7 +252,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> Engine::AskedNow() const 
   return std::pair(question_->trial, question_->number);
 }
 
-// An external optimiser hears of a trial that is over.
+// Tells an external optimiser about a finished trial.
 void Engine::Tell(std::uint64_t number) {
   Trial& trial = trials_[number];
   if (plan_->method != Method::kExternal || !trial.point || trial.standings.empty()) return;
@@ -272,7 +272,7 @@ void Engine::Tell(std::uint64_t number) {
                    .excesses = trial.standings.back().excesses});
 }
 
-// The optimiser of another plan hears of all that is known.
+// Tells the optimiser of a changed plan everything that is known.
 void Engine::TellAgain() {
   ++changes_;
   refused_in_a_row_ = 0;
@@ -306,7 +306,7 @@ void Engine::TakeExhausted(const EngineEvent& event, Outcome& outcome) {
 void Engine::TakeStarted(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Trial& trial = trials_[event.trial];
-  // Somebody has resumed what was paused or has ended.
+  // A user has resumed a paused or ended trial.
   if (trial.stage != Stage::kRunning && event.number > trial.attempt && IsOpenEnded()) {
     std::erase(waiting_, event.trial);
     trial.stage = Stage::kRunning;
@@ -336,7 +336,7 @@ void Engine::TakeStarted(const EngineEvent& event, Outcome& outcome) {
                             "early, and not paused")});
 }
 
-// The member's newest trial that runs.
+// Returns the member's newest running trial.
 std::optional<std::uint64_t> Engine::DonorOf(std::uint64_t member) const {
   for (std::uint64_t number = trials_.size(); number-- > 0;) {
     const Trial& trial = trials_[number];
@@ -345,7 +345,7 @@ std::optional<std::uint64_t> Engine::DonorOf(std::uint64_t member) const {
   return std::nullopt;
 }
 
-// Other values near those of the donor, for the next trial. (If constraints allow none, its own.)
+// Returns values near the donor's for the next trial. (The donor's own if constraints allow none.)
 Config Engine::Explored(std::uint64_t donor) const {
   for (std::uint64_t i = 0; i < kMostExplored; ++i) {
     const Point point = Explore(*plan_->space, *trials_[donor].point, plan_->seed + i,
@@ -356,19 +356,20 @@ Config Engine::Explored(std::uint64_t donor) const {
   return ConfigOf(*plan_->space, *trials_[donor].point, plan_->constants);
 }
 
-// The configuration of the trial that takes over.
+// Returns the configuration of the trial that takes over.
 absl::StatusOr<Config> Engine::ConfigOfClone(const EngineEvent& event, std::uint64_t donor) const {
-  // (It has begun with this one, which was not stored.)
+  // (The trial started with these values, but the first version did not store them.)
   if (event.decided && event.number == 0) return Explored(donor);
-  // (As it will be read when it was stored: numbers are spelled another way then.)
+  // (In the form in which a stored one is read, where numbers are spelled differently.)
   return ParseConfig(event.decided ? event.text : ConfigText(Explored(donor)));
 }
 
-// A member of a population: whether the trial goes on; if not, its member goes on in a new trial.
+// For a member of a population: returns whether the trial continues. If not, a new trial continues
+// for its member.
 TrialDecision Engine::TakeOver(std::uint64_t number, const EngineEvent& event, double value,
                                Outcome& outcome) {
   const Trial& trial = trials_[number];
-  // (The trial that is asked for has its number already.)
+  // (The trial of an open question has its number already.)
   const bool has_room =
       !question_ && (plan_->max_trials == 0 || trials_.size() < plan_->max_trials);
   const bool has_no_donor = event.decided == TrialDecision::kStop && event.number == 0;
@@ -391,8 +392,8 @@ TrialDecision Engine::TakeOver(std::uint64_t number, const EngineEvent& event, d
   return GoOnIn(number, *donor, ConfigOfClone(event, *donor), outcome);
 }
 
-// Whether the trial goes on; if not, the next configuration of the schedule does, from its
-// checkpoint.
+// Returns whether the trial continues. If not, a trial with the schedule's next configuration
+// continues from its checkpoint.
 TrialDecision Engine::FollowSchedule(std::uint64_t number, const EngineEvent& event,
                                      Outcome& outcome) {
   const Trial& trial = trials_[number];
@@ -411,7 +412,7 @@ TrialDecision Engine::FollowSchedule(std::uint64_t number, const EngineEvent& ev
                 outcome);
 }
 
-// The trial is stopped, and goes on in another one of that configuration, from the donor's
+// Stops the trial, and continues with `config` in a new trial that starts from the donor's
 // checkpoint.
 TrialDecision Engine::GoOnIn(std::uint64_t number, std::uint64_t donor,
                              absl::StatusOr<Config> config, Outcome& outcome) {
@@ -419,7 +420,7 @@ TrialDecision Engine::GoOnIn(std::uint64_t number, std::uint64_t donor,
   outcome.donor = donor + 1;
   outcome.config = ConfigText(*config);
   const std::uint64_t member = trials_[number].member, generation = trials_[number].generation;
-  // (A donor that has not reported yet is where it began.)
+  // (A donor that has not reported yet is at the resource where it started.)
   const double from_resource = std::max(trials_[donor].resource, trials_[donor].from_resource);
   Add(*std::move(config));
   --founders_;
@@ -432,7 +433,7 @@ TrialDecision Engine::GoOnIn(std::uint64_t number, std::uint64_t donor,
   return TrialDecision::kStop;
 }
 
-// Whether somebody may still begin with a checkpoint of it.
+// Returns true if another trial may still start from its checkpoint.
 bool Engine::IsNeeded(std::uint64_t number) const {
   if (Best() == number) return true;
   return std::any_of(trials_.begin(), trials_.end(), [&](const Trial& other) {
@@ -442,7 +443,7 @@ bool Engine::IsNeeded(std::uint64_t number) const {
   });
 }
 
-// The checkpoints of trials that were taken over, but not those of the best one.
+// Drops the checkpoints of trials that were taken over, except those of the best trial.
 void Engine::Drop(Actions& actions) {
   for (auto place = left_.begin(); place != left_.end();) {
     const std::uint64_t number = *place;
@@ -471,7 +472,7 @@ Judgement Engine::Judge(Trial& trial, const EngineEvent& event, double value, Ou
     if (next >= plan_->schedule.size() || event.resource < plan_->schedule[next].from) {
       return judgement;
     }
-    // (A stored event has changed something.)
+    // (A stored event must have changed something.)
     if (!event.decided && !trial.saves && trial.waits_to_save) return judgement;
     judgement.changed = true;
     trial.resource = event.resource;
@@ -483,7 +484,7 @@ Judgement Engine::Judge(Trial& trial, const EngineEvent& event, double value, Ou
   return rule_->Report(event.trial, event.resource, value, event.decided);
 }
 
-// Whether it changes what is known of them.
+// Returns true if it changes the known values.
 bool Engine::TakeOthers(const EngineEvent& event, Trial& trial) {
   bool changed = false;
   trial.others.resize(std::max(trial.others.size(), event.others.size()));
@@ -492,7 +493,7 @@ bool Engine::TakeOthers(const EngineEvent& event, Trial& trial) {
     const double value = *event.others[i];
     std::optional<double>& known = trial.others[i];
     const bool keeps_best = i == 0 && plan_->second && !plan_->second->last;
-    // (Two that are NaN differ, which costs an event and no more.)
+    // (NaN never equals NaN: that costs an event, but is harmless.)
     const bool is_news =
         keeps_best ? !std::isnan(value) &&
                          (!known || (plan_->second->maximize ? value > *known : value < *known))
@@ -513,14 +514,14 @@ void Engine::TakeReported(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Action answer = {.kind = Action::Kind::kAnswer, .trial = event.trial};
   if (!IsActive(trials_[event.trial]) || state_ == State::kStopping) {
-    // (A trial of a sweep that has ended may be gone on with: it goes on alone.)
+    // (A trial of an ended sweep may be resumed: it then runs on its own.)
     if (IsActive(trials_[event.trial])) answer.answer = TrialDecision::kStop;
     if (IsActive(trials_[event.trial])) answer.text = reason_;
     outcome.decided = answer.answer;
     outcome.actions.push_back(std::move(answer));
     return;
   }
-  // A deque keeps its elements where they are when one is added behind them.
+  // The reference stays valid, because appending to a deque does not move its elements.
   Trial& trial = trials_[event.trial];
   const double value = Signed(event.value);
   const bool saves_first = HasChains() && event.whether && !trial.saves;
@@ -528,11 +529,11 @@ void Engine::TakeReported(const EngineEvent& event, Outcome& outcome) {
   const Judgement judgement = Judge(trial, event, value, outcome);
   outcome.changed = judgement.changed || saves_first;
   if (TakeOthers(event, trial)) outcome.changed = true;
-  // (A trial that has taken over needs the checkpoint of its donor until it has begun.)
+  // (A trial that has taken over needs its donor's checkpoint until it has started.)
   if (!std::exchange(trial.has_reported, true) && trial.from) outcome.changed = true;
   const bool is_better = !std::isnan(event.value) && (!trial.value || value < Signed(*trial.value));
   if (plan_->metric.last ? !trial.value || *trial.value != event.value : is_better) {
-    // (Two that are NaN differ, which costs an event and no more.)
+    // (NaN never equals NaN: that costs an event, but is harmless.)
     trial.value = event.value;
     outcome.changed = true;
   }
@@ -557,8 +558,8 @@ void Engine::TakeReported(const EngineEvent& event, Outcome& outcome) {
   CheckTarget(event.trial, outcome);
 }
 
-// Ends the sweep if the trial has reached the target and meets all constraints, whichever report
-// made it so.
+// Ends the sweep if the trial has reached the target and meets all constraints. Called after any
+// report that may have caused this.
 void Engine::CheckTarget(std::uint64_t number, Outcome& outcome) {
   const Trial& trial = trials_[number];
   const auto& target = plan_->metric.target;
@@ -601,7 +602,7 @@ void Engine::AddStanding(Trial& trial, TrialState state) {
   SetFurtherValues(trial);
 }
 
-// Sets what the last standing of the trial says by its further metrics.
+// Sets the values of further metrics in the trial's last standing.
 void Engine::SetFurtherValues(Trial& trial) const {
   Standing& standing = trial.standings.back();
   standing.second = SignedSecond(*plan_, trial.others);
@@ -616,7 +617,7 @@ void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Trial& trial = trials_[event.trial];
   if (trial.stage == Stage::kPaused && event.end != End::kPaused) {
-    // Somebody has stopped what was paused.
+    // A user has stopped a paused trial.
     outcome.changed = true;
     return DropPaused(event.trial, event.text, outcome.actions);
   }
@@ -647,7 +648,7 @@ void Engine::TakeEnded(const EngineEvent& event, Outcome& outcome) {
     // (The sweep was resumed before the trial had paused.)
     const bool is_late = !by_rule && trial.is_told_to_pause && state_ == State::kRunning;
     if (is_late) Meet(event.trial, true, outcome.actions);
-    // (It was told to pause before it was told to stop.)
+    // (The trial was told to pause before it was told to stop.)
     if (trial.answer == TrialDecision::kStop)
       DropPaused(event.trial, trial.reason, outcome.actions);
     if (trial.fate && trial.stage == Stage::kPaused) {
@@ -697,7 +698,7 @@ void Engine::Conclude(State state, std::string reason, Actions& actions) {
   question_.reset();
   for (const std::uint64_t number : waiting_) {
     Trial& trial = trials_[number];
-    // (A trial that was resumed keeps its checkpoint.)
+    // (A trial that was to be resumed keeps its checkpoint.)
     trial.stage = trial.attempt > 0 ? Stage::kPaused : Stage::kStopped;
     if (trial.attempt == 0) trial.reason = reason_;
   }
@@ -786,7 +787,7 @@ void Engine::TakeChange(const EngineEvent& event, Outcome& outcome) {
   const std::vector<std::string> before = OtherMetrics(*plan_), now = OtherMetrics(*event.plan);
   plan_ = event.plan;
   sampler_ = std::move(changed.sampler_);
-  // (The old rule's knowledge cannot be given to one with other levels; the same one keeps it.)
+  // (A rule with other levels cannot use the old rule's knowledge; the same rule keeps it.)
   if (!same_rule) rule_ = std::move(changed.rule_);
   exhausted_.clear();
   std::size_t fit = 0, ended = 0;
@@ -794,7 +795,7 @@ void Engine::TakeChange(const EngineEvent& event, Outcome& outcome) {
     const auto point = PointOf(*plan_->space, config);
     return point.ok() ? std::optional(*point) : std::nullopt;
   };
-  // Values of further metrics in the new order.
+  // Puts the values of further metrics into the new order.
   const auto arrange = [&](std::vector<std::optional<double>>& others) {
     std::vector<std::optional<double>> arranged(now.size());
     for (std::size_t i = 0; i < now.size(); ++i) {
@@ -823,7 +824,7 @@ void Engine::TakeChange(const EngineEvent& event, Outcome& outcome) {
   if (question_ && plan_->max_trials > 0 && question_->trial >= plan_->max_trials) {
     question_.reset();
   }
-  // An open question is asked anew, of the new space.
+  // An open question is asked again, for the new space.
   if (question_) {
     question_->number = events_;
     outcome.actions.push_back(
@@ -880,7 +881,7 @@ bool Engine::MoreCome() const {
 
 bool Engine::MayAsk() const {
   if (!plan_->fixed_order) return true;
-  // (Trial k waits for all up to k - parallel.)
+  // (Trial k waits for all trials up to k - parallel.)
   return trials_.size() < first_open_ + plan_->parallel;
 }
 
@@ -903,7 +904,7 @@ void Engine::Order(std::uint64_t number, Actions& actions) {
   actions.push_back(std::move(action));
 }
 
-// The rule's paused trials: those that go on wait for room, others are over.
+// Applies the rule to paused trials: those that continue wait for room, the others end.
 void Engine::FollowRule(Actions& actions) {
   if (rule_ == nullptr || state_ != State::kRunning) return;
   while (Active() + waiting_.size() < plan_->parallel) {
@@ -911,7 +912,7 @@ void Engine::FollowRule(Actions& actions) {
     if (!fate) return;
     Trial& trial = trials_[fate->trial];
     if (trial.stage == Stage::kRunning) {
-      trial.fate = fate->goes_on;  // It is on its way to its pause.
+      trial.fate = fate->goes_on;  // The trial is still pausing.
     } else if (trial.stage == Stage::kPaused) {
       Meet(fate->trial, fate->goes_on, actions);
     }
@@ -1023,7 +1024,7 @@ std::vector<Observation> Engine::History(std::uint64_t basis) const {
                        .second = SignedSecond(*plan_, known.others)});
     const auto excesses = Excesses(*plan_, known.config, Signed(known.value), known.others);
     for (const auto& excess : excesses) {
-      // (If one is not known, all are left out.)
+      // (If one excess is unknown, all are omitted.)
       if (excess) history.back().excesses.push_back(*excess);
     }
     if (history.back().excesses.size() < excesses.size()) history.back().excesses.clear();

@@ -26,14 +26,14 @@
 
 namespace tuning {
 
-// A sweep's life. Events come in, actions come out, and
-// the same events give the same actions: so whoever stores each event that changed something, and
-// applies them to a new engine after a restart, has the same sweep as before. Then it carries out
-// Open(): what may not have been done.
+// The state machine of a sweep: events come in, actions come out, and the same events give the same
+// actions. A caller that stores each event that changed something can therefore restore the sweep
+// after a restart by applying the stored events to a new engine. It then executes Open(), the
+// actions that may not have been done.
 //
-// A trial's number counts from 0, is its place among the suggestions, and is used once. One
-// question is open at a time, and none unless there is room for the trial. A trial takes its room
-// until its kEnded. A value: a copy is another sweep in the same state. One thread at a time.
+// A trial's number counts suggestions from 0 and is used once. At most one question is open at a
+// time, and only while there is room for its trial. A trial takes up room until its kEnded. A value
+// type: a copy is another sweep in the same state. Not thread-safe.
 class Engine {
  public:
   // InvalidArgument says what is wrong with the plan.
@@ -45,22 +45,23 @@ class Engine {
   ~Engine() = default;
 
   struct Outcome {
-    // Whether it has to be stored: without it later events would lead elsewhere.
+    // True if the event must be stored: without it later events would have other effects.
     bool changed = false;
     std::vector<Action> actions = {};
     // The answer to kReported, to be stored as EngineEvent::decided.
     std::optional<TrialDecision> decided = std::nullopt;
-    // Another trial takes over from the one that has reported: to be stored as EngineEvent::number
+    // Set if another trial takes over from the reporting one: to be stored as EngineEvent::number
     // and EngineEvent::text.
-    std::uint64_t donor = 0;  // 1 + its number; 0: none does.
+    std::uint64_t donor = 0;  // 1 + its number; 0: none.
     std::string config = {};
   };
-  // An event that cannot be, such as the end of a trial that does not run, changes nothing.
+  // Applies an event. An impossible one, such as the end of a trial that does not run, changes
+  // nothing.
   Outcome Apply(const EngineEvent& event);
-  // The actions that have been ordered and are not known to be done.
+  // Returns the ordered actions that are not known to be done.
   std::vector<Action> Open() const;
-  // The question of the last kAsk; nothing if it has been answered. Not of Method::kExternal: its
-  // program is asked in a Conversation.
+  // Returns the question of the last kAsk; nullopt if it was answered. Not for Method::kExternal,
+  // whose program is asked in a Conversation.
   std::optional<Question> OpenQuestion() const;
 
   enum class State { kNew, kRunning, kPaused, kStopping, kDone, kStopped, kFailed };
@@ -70,95 +71,96 @@ class Engine {
 
   enum class Stage {
     kWaiting,  // To be started, or resumed.
-    kRunning,  // Ordered to, at least.
-    kPaused,   // By the rule, by the sweep's pause, or by somebody.
+    kRunning,  // At least ordered to run.
+    kPaused,   // By the rule, by a pause of the sweep, or by a user.
     kDone,
     kStoppedEarly,  // By the rule.
-    kStopped,       // By somebody, or with the sweep.
+    kStopped,       // By a user, or with the sweep.
     kFailed,
   };
-  // How a trial stood since the event of this number.
+  // The state of a trial since the event of this number.
   struct Standing {
     std::uint64_t since = 0;
     TrialState state = TrialState::kRunning;
     double value = std::numeric_limits<double>::quiet_NaN();   // Smaller is better.
     double second = std::numeric_limits<double>::quiet_NaN();  // The same of the second objective.
     double resource = 0;
-    std::vector<double> excesses = {};  // As in an Observation.
+    std::vector<double> excesses = {};  // As in Observation.
   };
   struct Trial {
     Config config = {};
     Stage stage = Stage::kWaiting;
     std::uint64_t attempt = 0;
-    bool is_started = false;  // The attempt is known to have begun.
-    double resource = 0;      // Its last report that changed something was there.
-    std::optional<double> value = std::nullopt;  // Its best or last one, as it was reported.
-    // The same of OtherMetrics(), in its order.
+    bool is_started = false;  // The attempt is known to have started.
+    double resource = 0;      // Resource of its last report that changed something.
+    std::optional<double> value = std::nullopt;  // Its best or last value, as reported.
+    // The values of OtherMetrics(), in the same order.
     std::vector<std::optional<double>> others = {};
     TrialDecision answer = TrialDecision::kContinue;  // To its last report.
     std::string reason = {};
     std::vector<Standing> standings = {};
-    std::uint64_t suggested = 0;                // The event.
-    std::optional<Point> point = std::nullopt;  // In the space; nothing: it does not fit any more.
-    std::uint64_t member = 0;                   // A population has it under this number.
+    std::uint64_t suggested = 0;                // Number of its event.
+    std::optional<Point> point = std::nullopt;  // Unset if it no longer fits into the space.
+    std::uint64_t member = 0;                   // Its number in a population.
     std::uint64_t generation = 0;
     std::optional<std::uint64_t> from = std::nullopt;
-    double from_resource = 0;       // Where `from` was then.
-    bool saves = false;             // It has a checkpoint that another trial can begin with.
-    bool waits_to_save = false;     // The next of its schedule begins once it does. It was said.
-    bool has_reported = false;      // So it has begun, with whatever it was to begin with.
-    bool is_dropped = false;        // Its checkpoints are.
-    bool is_told_to_pause = false;  // With the sweep.
+    double from_resource = 0;       // Resource of `from` at that time.
+    bool saves = false;             // It has a checkpoint that another trial can start from.
+    bool waits_to_save = false;     // Its successor in the schedule waits for its checkpoint.
+    bool has_reported = false;      // It has started, so its starting checkpoint is loaded.
+    bool is_dropped = false;        // Its checkpoints were dropped.
+    bool is_told_to_pause = false;  // Because the sweep was paused.
     bool is_asked_for = false;      // An external optimiser waits for its result.
-    // The rule's word on it while it was on its way to its pause: whether it goes on.
+    // Decision of the rule while the trial was still pausing: whether it continues.
     std::optional<bool> fate = std::nullopt;
   };
   const std::deque<Trial>& trials() const { return trials_; }
-  // How many trials take room now, with the one that is asked for.
+  // Returns how many trials take up room now, including the one of the open question.
   std::size_t Active() const { return active_ + (question_ ? 1 : 0); }
   std::uint64_t failed() const { return failed_; }
-  // The best trial that has a value and meets the constraints of metrics, done or not; nothing:
-  // none does. With a second objective the first one of the front.
+  // Returns the best trial that has a value and meets the constraints on metrics, whether done or
+  // not; nullopt if none does. With a second objective, the first trial of the front.
   std::optional<std::uint64_t> Best() const;
-  // With a second objective: those such trials that no other one is better than in both, the best
-  // of the first objective first.
+  // With a second objective: returns those such trials that no other one dominates, in order of the
+  // first objective, best first.
   std::vector<std::uint64_t> Front() const;
-  // The constraints of metrics that the trial breaks, in words; empty: none that can be judged.
+  // Returns the metric constraints that the trial violates, as text; empty if none can be judged.
   std::string Breaks(const Trial& trial) const;
   std::vector<StoppingRule::Level> Levels() const;
-  // How trial `number` came to where it is: configurations, each from its resource on.
+  // Returns how trial `number` came about: configurations, each with the resource from which it
+  // applied.
   std::vector<std::pair<double, Config>> Schedule(std::uint64_t number) const;
-  // A question to an external optimiser, and what came of it, for a Conversation.
+  // A question to an external optimiser, and its outcome, for a Conversation.
   struct Asked {
     std::uint64_t trial = 0;
-    std::uint64_t number = 0;   // The question's: the event that it was asked at.
+    std::uint64_t number = 0;   // Number of the question: of its event.
     Config config = {};         // The suggestion.
-    std::string refused = {};   // Why it was not taken.
+    std::string refused = {};   // Why the suggestion was refused.
     bool is_exhausted = false;  // There was nothing more to suggest.
   };
   // A result.
   struct Told {
-    std::uint64_t since = 0;    // The event.
+    std::uint64_t since = 0;    // Number of the event.
     std::uint64_t trial = 0;    // Its number, if it was asked for.
-    bool is_asked_for = false;  // Else it was enqueued, or is known from somewhere else.
+    bool is_asked_for = false;  // Otherwise it was enqueued, or known before.
     Config config = {};
     TrialState state = TrialState::kDone;
-    std::optional<double> value = std::nullopt;  // As it was reported, as the next.
+    std::optional<double> value = std::nullopt;  // As reported, like the next.
     std::optional<double> second = std::nullopt;
     double resource = 0;
     std::vector<double> excesses = {};
   };
-  // Oldest first, since the plan was last changed.
+  // Since the plan was last changed, oldest first.
   const std::vector<Asked>& asked() const { return asked_; }
   const std::vector<Told>& told() const { return told_; }
-  // How often the plan was changed.
+  // Returns how often the plan was changed.
   std::uint64_t changes() const { return changes_; }
-  // The open question: its trial and its number.
+  // Returns the trial and the number of the open question.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> AskedNow() const;
-  // The whole configuration that a suggestion stands for. InvalidArgument says why it cannot be
-  // tried; AlreadyExists names the trial that has tried it.
+  // Returns the complete configuration for a suggestion. InvalidArgument says why it is invalid;
+  // AlreadyExists names the trial that has tried it.
   absl::StatusOr<Config> Check(std::string_view suggestion) const;
-  // The history that a sampler is told at event `basis`.
+  // Returns the history that a sampler receives for a question at event `basis`.
   std::vector<Observation> History(std::uint64_t basis) const;
 
  private:
@@ -193,7 +195,7 @@ class Engine {
   void TakeFail(const EngineEvent& event, Outcome& outcome);
   void TakeRefused(const EngineEvent& event, Outcome& outcome);
 
-  // Orders what there is room for, and ends what has nothing more to do.
+  // Orders trials while there is room, and ends the sweep when nothing is left to do.
   void Fill(std::vector<Action>& actions);
   bool OrderOne(std::vector<Action>& actions);
   void FollowRule(std::vector<Action>& actions);
@@ -233,11 +235,11 @@ class Engine {
   std::shared_ptr<const Sampler> sampler_;
   std::unique_ptr<StoppingRule> rule_;
   Members members_;
-  std::uint64_t founders_ = 0;  // Trials that have taken over from no other.
-  // Trials that were taken over and have ended, whose checkpoints may still be needed.
+  std::uint64_t founders_ = 0;  // Trials that took over from no other.
+  // Ended trials that were taken over, whose checkpoints may still be needed.
   std::set<std::uint64_t> left_;
 
-  std::uint64_t events_ = 0;  // That have changed something.
+  std::uint64_t events_ = 0;  // Number of events that changed something.
   State state_ = State::kNew;
   bool drains_ = false;        // A kPaused sweep waits for the end of its trials.
   State goal_ = State::kDone;  // The state after kStopping.
@@ -248,12 +250,12 @@ class Engine {
   std::deque<std::uint64_t> waiting_;  // Trials in kWaiting, next first.
   std::deque<Config> enqueued_;
   std::vector<Known> known_;
-  std::string exhausted_;  // Why nothing more is suggested.
+  std::string exhausted_;  // Why no more is suggested.
   std::uint64_t failed_ = 0;
-  std::uint64_t failed_before_ = 0;  // When it was last resumed: they count no more.
+  std::uint64_t failed_before_ = 0;  // At the last resume; no longer counted.
   std::uint64_t in_a_row_ = 0;
   std::optional<std::uint64_t> first_in_a_row_;
-  std::size_t first_open_ = 0;  // Trials before it have ended.
+  std::size_t first_open_ = 0;  // All earlier trials have ended.
   std::vector<Asked> asked_;
   std::vector<Told> told_;
   std::uint64_t changes_ = 0;

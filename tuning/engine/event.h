@@ -13,73 +13,72 @@
 
 namespace tuning {
 
+// How a trial ended.
 enum class End { kDone, kStopped, kPaused, kFailed };
 
-// Something that happened to a sweep. The fields that a kind uses stand behind it; other fields
-// have their defaults. Storing the fields is storing the event.
+// An event of a sweep. The comment of each kind lists the fields that it uses; other fields have
+// their defaults. Storing the fields stores the event.
 struct EngineEvent {
   enum class Kind {
-    kBegin,      // The first.
+    kBegin,      // The first event.
     kSuggested,  // trial, number (Action::number of the question), text (the configuration)
-    kExhausted,  // trial, number, text (why): there is nothing more to suggest.
-    kStarted,    // trial, number (the attempt), resource (what it goes on from; 0: from nothing)
-    // trial, resource, value, others, whether (it has a checkpoint that another can begin with).
-    // Once it is stored: decided; of a trial that is taken over also number (1 + the donor's; 0:
-    // the first version with populations stored it), text (the configuration of the trial that
-    // takes over).
+    kExhausted,  // trial, number, text (why): nothing more to suggest.
+    kStarted,    // trial, number (the attempt), resource (that it starts from; 0: afresh)
+    // trial, resource, value, others, whether (it has a checkpoint that another trial can start
+    // from). When stored also decided and, for a trial that is taken over, number (1 + the donor's;
+    // 0: stored by the first version with populations) and text (the configuration of the trial
+    // that takes over).
     kReported,
     kEnded,     // trial, end, text (why)
     kPause,     // whether
     kResume,    // whether
     kStop,      // text (why)
     kChange,    // plan
-    kEnqueue,   // text (a configuration that is tried next)
-    kLearn,     // text (a configuration), value, others: known from somewhere else
-    kSpent,     // text (what is spent): no more trials begin
-    kFail,      // text (why): it cannot go on
-    kRefused,   // trial, number, text (why): what an external optimiser suggests is not taken
+    kEnqueue,   // text (a configuration to try next)
+    kLearn,     // text (a configuration), value, others: a known result
+    kSpent,     // text (what is used up): no more trials start
+    kFail,      // text (why): the sweep cannot continue
+    kRefused,   // trial, number, text (why): an external suggestion was refused
     kMeasured,  // trial, others: a report without the metric
   };
   Kind kind = Kind::kBegin;
   std::uint64_t trial = 0;
   std::uint64_t number = 0;
   double resource = 0;
-  double value = std::numeric_limits<double>::quiet_NaN();  // As it was reported.
-  // Values of the metrics of OtherMetrics(), in its order; nothing: the report does not have it.
-  // Empty: the report has none of them.
+  double value = std::numeric_limits<double>::quiet_NaN();  // As reported.
+  // Values of the metrics of OtherMetrics(), in the same order; nullopt where the report lacks one.
+  // Empty if it lacks all.
   std::vector<std::optional<double>> others = {};
-  // With kPause, running trials go on to their end; with kResume, failed trials run again.
-  // kReported: as above.
+  // kPause: running trials continue to their end. kResume: failed trials run again. kReported: as
+  // above.
   bool whether = false;
   End end = End::kDone;
-  // The answer to the report. The trainer sets it, with what goes with it, from Outcome when it
-  // stores the event, so that what was said stays said in every later version.
+  // The answer to the report. The trainer copies it, and the fields that belong to it, from Outcome
+  // when it stores the event, so that every later version repeats the same answer.
   std::optional<TrialDecision> decided = std::nullopt;
   std::string text = {};
   std::shared_ptr<const Plan> plan = nullptr;
 };
 
-// An action has to be done. All but kAnswer can be done twice, and is done after the event is
-// stored.
+// An action to execute. All but kAnswer are idempotent, and run after the event is stored.
 struct Action {
   enum class Kind {
-    kAnswer,  // trial, answer, text (why it does not go on)
+    kAnswer,  // trial, answer, text (why it does not continue)
     kAsk,  // trial, number: Engine::OpenQuestion() has to be answered, by kSuggested or kExhausted
     kStart,   // trial, number (the attempt: 1), text (the configuration), from
     kResume,  // trial, number (the attempt)
-    kPause,   // trial: after its end its checkpoint is kept
-    kDrop,    // trial, which has ended: nobody needs its checkpoints any more
-    kStop,    // trial, text (why). It may be paused.
+    kPause,   // trial: its checkpoint is kept after its end
+    kDrop,    // trial, which has ended: its checkpoints are no longer needed
+    kStop,    // trial, text (why). The trial may be paused.
     kFinish,  // text (why)
-    kNotice,  // text: to be shown to whoever looks
+    kNotice,  // text: shown to users
   };
   Kind kind = Kind::kNotice;
   std::uint64_t trial = 0;
   std::uint64_t number = 0;
   TrialDecision answer = TrialDecision::kContinue;
   std::string text = {};
-  std::optional<std::uint64_t> from =
-      std::nullopt;  // It begins with this trial's newest checkpoint.
+  std::optional<std::uint64_t> from = std::nullopt;  // Starts from this trial's newest checkpoint.
 
   friend bool operator==(const Action&, const Action&) = default;
 };

@@ -8,8 +8,8 @@
 
 namespace tuning {
 
-// Says in words why the rule stops or pauses a trial: "stopped at 4: loss 0.9 is 3rd of 3, the best
-// 1 goes on". `has_value`: the trial has reported a number before.
+// Describes why the rule stops or pauses a trial: "stopped at 4: loss 0.9 is 3rd of 3, the best 1
+// goes on". `has_value`: the trial has reported a number before.
 std::string JudgementText(const Plan& plan, const Judgement& judgement, bool has_value);
 
 }  // namespace tuning

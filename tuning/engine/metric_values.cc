@@ -55,7 +55,7 @@ std::vector<std::optional<double>> Excesses(const Plan& plan, const Config& conf
         constraint.names().begin(), constraint.names().end(), [&](const std::string& name) {
           return std::find(unknown.begin(), unknown.end(), name) != unknown.end();
         });
-    // (It says nothing of parameters that are not active.)
+    // (A constraint with an inactive parameter does not apply, so its excess is 0.)
     excesses.push_back(is_known ? std::optional(constraint.Excess(config, metrics).value_or(0))
                                 : std::nullopt);
   }

@@ -1,9 +1,9 @@
 #ifndef TUNING_ENGINE_METRIC_VALUES_H_
 #define TUNING_ENGINE_METRIC_VALUES_H_
 
-// The values of a trial's metrics as a plan judges them: objectives and constraints. `value` is
-// that of Plan::metric, `others` are those of OtherMetrics(), in its order, both as they were
-// reported. All functions are pure.
+// The values of a trial's metrics as a plan judges them: objectives and constraints. `value`
+// belongs to Plan::metric, `others` to OtherMetrics(), in the same order; both as reported. All
+// functions are pure.
 
 #include <optional>
 #include <string>
@@ -14,16 +14,17 @@
 
 namespace tuning {
 
-// A value of the first objective, so that smaller is better; or back again.
+// Converts a value of the first objective so that smaller is better; the conversion is its own
+// inverse.
 double Signed(const Plan& plan, double value);
-// The value of the second objective, as it was reported; nothing: the plan or the report has none.
+// Returns the second objective's value, as reported; nullopt if the plan or the report has none.
 std::optional<double> SecondOf(const Plan& plan, const std::vector<std::optional<double>>& others);
-// The same, so that smaller is better; NaN: none.
+// Returns the same value converted so that smaller is better; NaN if there is no value.
 double SignedSecond(const Plan& plan, const std::vector<std::optional<double>>& others);
-// Says in words which objective a trial that is over has not reported; empty: it has reported all.
+// Names the objective that a finished trial has not reported; empty if it has reported all.
 std::string MissingObjective(const Plan& plan, std::optional<double> value,
                              const std::vector<std::optional<double>>& others);
-// By constraint of metrics how far it is from holding; nothing: a metric is not known.
+// Returns for each metric constraint how far it is from holding; nullopt if a metric is unknown.
 std::vector<std::optional<double>> Excesses(const Plan& plan, const Config& config,
                                             std::optional<double> value,
                                             const std::vector<std::optional<double>>& others);

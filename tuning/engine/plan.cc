@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<StoppingRule>> RuleOf(absl::StatusOr<Rule> rule) 
   return MakeRule(*std::move(rule));
 }
 
-// A sampler with the space that it looks at.
+// A sampler that keeps the space it uses alive.
 class WithSpace : public Sampler {
  public:
   WithSpace(std::shared_ptr<const Space> space, std::unique_ptr<Sampler> sampler)

@@ -28,65 +28,64 @@ enum class Method {
   kSobol,
   kTpe,
   kGp,
-  kBayes,  // The best of those that learn, by rule.
+  kBayes,  // Chooses the best learning sampler.
   kCmaes,
   kPbt,       // Trials of a population take over from each other.
-  kExternal,  // Somebody else suggests.
+  kExternal,  // An external program suggests.
   kReplay,    // One chain of trials follows a schedule.
 };
 
 struct PlanMetric {
   std::string name = {};
   bool maximize = false;
-  bool last = false;                            // The last value of a trial counts, else the best.
-  std::optional<double> target = std::nullopt;  // The search ends when a trial reports it.
+  bool last = false;                            // The last value of a trial counts, not its best.
+  std::optional<double> target = std::nullopt;  // A report of this value ends the search.
 };
 
 enum class Stopping { kNone, kAsha, kAshaPromotion, kMedian, kBands, kHyperband };
 
-// Population based training.
+// Population-based training.
 struct Population {
   std::size_t members = 8;
-  double interval = 1;     // A member is looked at when so much resource has passed since.
-  double burn_in = 0;      // Not before this resource.
-  double quantile = 0.25;  // So many of the worst take over from so many of the best.
-  double resample = 0.25;  // A parameter is drawn anew so often.
+  double interval = 1;     // Resource between two checks of a member.
+  double burn_in = 0;      // No check below this resource.
+  double quantile = 0.25;  // Share of worst members that take over from the best.
+  double resample = 0.25;  // Probability that a parameter is drawn anew.
 };
 
-// A configuration of a schedule, from a resource on.
+// A configuration of a schedule, and the resource from which it applies.
 struct ScheduleStep {
   double from = 0;
   Config config = {};
 };
 
-// A program that suggests (conversation.h).
+// A program that suggests configurations (conversation.h).
 struct External {
   std::vector<std::string> command = {};
-  std::string options = "{}";  // A JSON object, for the program alone.
-  double answer_seconds = 60;  // It has so long for each answer.
+  std::string options = "{}";  // A JSON object, passed to the program.
+  double answer_seconds = 60;  // Deadline of each answer, in seconds.
 
   friend bool operator==(const External&, const External&) = default;
 };
 
-// A plan is what is wanted of a sweep.
+// The request for a sweep: what to search, how, and for how long.
 struct Plan {
   std::shared_ptr<const Space> space;
-  Config constants = {};  // Given to each trial, and nothing to search for.
+  Config constants = {};  // Given to each trial, not searched.
   Method method = Method::kRandom;
   PlanMetric metric = {};
-  // A second objective: what is looked for is the front of both. Its last value counts, and so does
-  // that of `metric`, unless they say otherwise.
+  // A second objective: the search is then for the front of both. The last value counts for both
+  // metrics unless they say otherwise.
   std::optional<PlanMetric> second = std::nullopt;
   std::uint64_t seed = 0;
   std::uint64_t max_trials = 0;              // 0: no limit.
-  std::vector<Constraint> constraints = {};  // A trial meets all of them.
-  // Constraints that look at metrics: a trial may turn out to break one, and is never the best
-  // then.
+  std::vector<Constraint> constraints = {};  // Each trial meets all of them.
+  // Constraints on metrics: a trial may turn out to violate one, and is then never the best.
   std::vector<Constraint> metric_constraints = {};
-  // Metrics that only they name; the last value counts.
+  // Metrics that only those constraints name; the last value counts.
   std::vector<std::string> watched = {};
-  std::uint64_t max_epochs = 0;  // Reports of all trials together; 0: no limit.
-  std::size_t parallel = 1;      // Trials at once.
+  std::uint64_t max_epochs = 0;  // Limit of reports of all trials together; 0: no limit.
+  std::size_t parallel = 1;      // Most trials that run at once.
   Stopping stopping = Stopping::kNone;
   Asha::Options asha = {};
   MedianRule::Options median = {};
@@ -94,28 +93,29 @@ struct Plan {
   Hyperband::Options hyperband = {};
   Population population = {};
   External external = {};                   // Used by Method::kExternal.
-  std::vector<ScheduleStep> schedule = {};  // Used by Method::kReplay; from 0 on, in order.
-  std::uint64_t max_failures = 0;           // So many failed trials end it; 0: none do.
-  std::uint64_t max_failures_in_a_row = 0;  // The same of those with no other between them.
-  bool duplicates = false;                  // A configuration may be tried twice.
-  // Suggestions depend on the trials' numbers alone, not on which ended first; slots may idle.
+  std::vector<ScheduleStep> schedule = {};  // For Method::kReplay; from 0 on, in order.
+  std::uint64_t max_failures = 0;           // So many failed trials end the sweep; 0: no limit.
+  std::uint64_t max_failures_in_a_row = 0;  // The same for consecutive failures.
+  bool duplicates = false;                  // Whether a configuration may be tried twice.
+  // If true, suggestions depend only on trial numbers, not on the order in which trials end; slots
+  // may idle.
   bool fixed_order = false;
 };
 
-// The names of the metrics beside Plan::metric whose values matter: the second objective, then
-// those that constraints name. EngineEvent::others has values in this order.
+// Returns the names of the metrics that matter beside Plan::metric: the second objective, then
+// those that constraints name. EngineEvent::others has the values in this order.
 std::vector<std::string> OtherMetrics(const Plan& plan);
 
 // InvalidArgument says what is wrong with the plan's schedule.
 absl::Status CheckSchedule(const Plan& plan);
-// InvalidArgument says what of the plan does not go together.
+// InvalidArgument names the parts of the plan that conflict.
 absl::Status CheckPlan(const Plan& plan);
-// Whether both stop trials early by the same rule.
+// Returns true if both plans stop trials early by the same rule.
 bool HaveSameRule(const Plan& a, const Plan& b);
-// InvalidArgument says what cannot be. No rule: nothing is stopped early.
+// InvalidArgument names the invalid option. Returns null if nothing is stopped early.
 absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan);
-// The sampler of the plan's method: none of kExternal and kReplay; of kPbt, what the population
-// begins with. It keeps the space alive.
+// Returns the sampler of the plan's method: null for kExternal and kReplay; for kPbt, the sampler
+// of the population's first members. It keeps the space alive.
 absl::StatusOr<std::shared_ptr<const Sampler>> MakeSampler(const Plan& plan);
 
 }  // namespace tuning

@@ -26,12 +26,12 @@
 #include "tuning/space/space.h"
 #include "tuning/stop/stopping_rule.h"
 
-// Always true:
-// - A wrong key is noted with its place and leaves the plan's default, and reading goes on, so that
-//   one look shows all problems of a file. Only what needs the whole space (constraints, enqueue,
-//   schedule) is left out once there is a problem.
-// - Keys that a plan does not know are problems, never ignored; those in `notices` are W&B's own.
-// - A plan with problems is never used: ReadPlanResult::plan counts only without them.
+// Invariants:
+// - A wrong key is recorded with its place and leaves the plan's default, and reading continues, so
+//   that one pass finds all problems of a file. Only the parts that need the whole space
+//   (constraints, enqueue, schedule) are skipped once there is a problem.
+// - Unknown keys are problems and are never ignored; those in `notices` are W&B's own.
+// - A plan with problems is never used: ReadPlanResult::plan is valid only without them.
 
 namespace tuning {
 namespace {
@@ -59,17 +59,17 @@ bool IsWhole(const PlanNode& node) {
          node.json.find_first_of(".eE") == std::string::npos && NumberOf(node);
 }
 
-// Without the quotes; a word of a sweep file has nothing that JSON would escape.
+// Removes the quotes; a word of a sweep file contains nothing that JSON would escape.
 std::string WordOf(const PlanNode& node) {
   return node.kind == PlanNode::Kind::kText && node.json.size() >= 2
              ? node.json.substr(1, node.json.size() - 2)
              : node.json;
 }
 
-// Configurations that are drawn to see whether constraints allow any.
+// How many configurations are drawn to test whether the constraints allow any.
 constexpr std::uint64_t kMostDraws = 10'000;
 
-// The characters of a text, or a number as it is written.
+// Returns the characters of a string, or a number as written.
 std::string TextOf(const PlanNode& node) {
   const auto text = nlohmann::json::parse(node.json, nullptr, /*allow_exceptions=*/false);
   return text.is_string() ? text.get<std::string>() : node.json;
@@ -153,7 +153,7 @@ class Reader {
     Problem(*node, std::string(key), absl::StrCat(std::string(key), " ", std::string(why)));
   }
 
-  // The word at `key`, one of `words`; the first of them if the key is not there.
+  // Returns the word at `key`, one of `words`; the first of them if the key is missing.
   std::string Choice(const PlanNode& map, std::string_view path, std::string_view key,
                      const Words& words) {
     const PlanNode* const node = Find(map, key);
@@ -255,7 +255,7 @@ class Reader {
     }
   }
 
-  // `counts`: which value of a trial counts, if the file does not say so.
+  // `counts` says which value of a trial counts if the file does not.
   void ReadMetric(const PlanNode& node, const std::string& path, std::string_view counts,
                   PlanMetric& metric) {
     if (node.kind != PlanNode::Kind::kMap) return Problem(node, path, "has a name and a goal");
@@ -291,7 +291,7 @@ class Reader {
     Count(*failures, "failures", "max_in_a_row", plan_.max_failures_in_a_row);
   }
 
-  // (Its times are left to whoever runs trials.)
+  // (Time limits are left to the caller that runs trials.)
   void ReadBudget(const PlanNode& file) {
     const PlanNode* const budget = Find(file, "budget");
     if (budget != nullptr) Count(*budget, "budget", "epochs", plan_.max_epochs);
@@ -447,7 +447,7 @@ class Reader {
                                                       : ReadNumbers(node, path, parameter);
     if (!read) return;
     ReadCondition(node, path, parameter);
-    // (One at a time, so that each has its line.)
+    // (Checks parameters one at a time, so that each error has its line.)
     tuning::Parameter alone = parameter;
     alone.when.reset();
     if (const auto checked = Space::Create({alone}); !checked.ok()) {
@@ -473,8 +473,8 @@ class Reader {
     return true;
   }
 
-  // W&B's names: q_ puts on steps, inv_ turns over, and without _values the bounds of a logarithm
-  // are its exponents.
+  // W&B's names: q_ rounds to steps, inv_ takes the inverse, and without _values the bounds of a
+  // logarithm are exponents.
   bool ReadNumbers(const PlanNode& node, const std::string& path, tuning::Parameter& parameter) {
     const PlanNode *const min = Find(node, "min"), *const max = Find(node, "max");
     const bool whole = min != nullptr && max != nullptr && IsWhole(*min) && IsWhole(*max);
@@ -547,7 +547,7 @@ class Reader {
     parameter.when = std::move(condition);
   }
 
-  // Puts each parameter behind the one that it depends on.
+  // Moves each parameter after the one that it depends on.
   void SortByConditions(const PlanNode& parameters) {
     std::vector<tuning::Parameter> sorted;
     std::set<std::string> there;
@@ -605,7 +605,8 @@ class Reader {
             absl::StrCat("allow nothing: none of ", kMostDraws, " configurations meets them"));
   }
 
-  // Whether the name is no parameter's. (A name that looks like one is probably misspelled.)
+  // Returns true if the name is not a parameter. (A name similar to a parameter's is probably
+  // misspelled.)
   bool IsMetricOf(const PlanNode& item, const Constraint& constraint, const std::string& name) {
     Words names;
     for (const auto& [parameter, place] : lines_) names.push_back(parameter);
@@ -640,7 +641,7 @@ class Reader {
 
   void ReadEnqueue(const PlanNode& file) {
     const PlanNode* const enqueue = Find(file, "enqueue");
-    // (A schedule says all that is tried.)
+    // (A schedule determines all configurations.)
     if (enqueue == nullptr || plan_.method == Method::kReplay) return;
     if (enqueue->kind != PlanNode::Kind::kList) return Problem(*enqueue, "enqueue", "is no list");
     for (const PlanNode& item : enqueue->items) {
@@ -662,7 +663,7 @@ class Reader {
     }
   }
 
-  // Constants are those of the file, whatever the schedule says of them.
+  // Constants are taken from the file, whatever the schedule says about them.
   void ReadSchedule(const PlanNode& file) {
     const PlanNode* const schedule = Find(file, "schedule");
     const bool is_wanted = plan_.method == Method::kReplay;
@@ -728,8 +729,8 @@ class Reader {
     for (const PlanNode& item : results->items) ReadResult(item);
   }
 
-  // With one metric it has a value; with more, or with constraints of metrics, it may have values
-  // by their names.
+  // With one metric a result has `value`; with more, or with metric constraints, it may have
+  // `values` by name.
   void ReadResult(const PlanNode& item) {
     const PlanNode *const config = Find(item, "config"), *const value = Find(item, "value"),
                           *const values = Find(item, "values");

@@ -10,21 +10,22 @@
 
 namespace tuning {
 
-// A value of a sweep file, whichever language it is written in.
+// A value of a sweep file, independent of the file's language.
 struct PlanNode {
   enum class Kind { kNull, kBool, kNumber, kText, kList, kMap };
   Kind kind = Kind::kNull;
-  // The JSON text of what is no list and no map; integers and other numbers differ in it.
+  // JSON text of a scalar; integers and other numbers differ in it.
   std::string json = "null";
   std::vector<PlanNode> items = {};
-  std::vector<std::pair<std::string, PlanNode>> entries = {};  // In their order.
-  int line = 0;  // Where it begins in the file, from 1; 0: nowhere.
+  std::vector<std::pair<std::string, PlanNode>> entries = {};  // In file order.
+  int line = 0;  // Start in the file, from 1; 0: unknown.
   int column = 0;
 };
 
-// The node as JSON on one line: keys in their order, numbers as they were written.
+// Returns the node as JSON on one line: keys in order, numbers as written.
 std::string NodeJson(const PlanNode& node);
 
+// An error in a sweep file: the key, what is wrong with it, and its place.
 struct Problem {
   std::string key = {};  // Such as parameters.lr.min.
   std::string what = {};
@@ -32,30 +33,29 @@ struct Problem {
   int column = 0;
 };
 
-// A result that is known from somewhere else.
+// A result from an earlier search.
 struct KnownResult {
   Config config = {};
   double value = 0;
-  std::vector<std::optional<double>> others = {};  // As in an EngineEvent.
+  std::vector<std::optional<double>> others = {};  // As in EngineEvent.
 };
 
 struct ReadPlanResult {
-  Plan plan = {};                      // Only if there are no problems.
-  std::vector<Problem> problems = {};  // All of them, in the order of the file.
-  // Keys that are taken and mean nothing here, such as W&B's `project`.
+  Plan plan = {};                      // Valid only without problems.
+  std::vector<Problem> problems = {};  // All of them, in file order.
+  // Keys that are accepted but have no effect here, such as W&B's `project`.
   std::vector<Problem> notices = {};
-  std::vector<Config> enqueue = {};     // To be tried first.
+  std::vector<Config> enqueue = {};     // Tried first.
   std::vector<KnownResult> known = {};  // Results whose configurations are in the space.
-  // More of those: trials of these sweeps, and the runs that the query is true of.
+  // Sources of more known results: the trials of these sweeps, and the runs that the query matches.
   std::vector<std::string> warm_sweeps = {};
   std::string warm_runs = {};
 };
 
-// A W&B sweep file, and what it lacks: method, metric, metrics, run_cap, early_terminate,
-// parameters; seed, parallel, enqueue, failures, duplicates, order, population, external,
-// schedule, budget.epochs, warm_start, constraints.
-// The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
-// them.
+// Reads a W&B sweep file with extensions: method, metric, metrics, run_cap, early_terminate,
+// parameters; seed, parallel, enqueue, failures, duplicates, order, population, external, schedule,
+// budget.epochs, warm_start, constraints. Keys that say how trials run (program, command, trial,
+// ...) are left to the caller that runs them.
 ReadPlanResult ReadPlan(const PlanNode& file);
 
 }  // namespace tuning

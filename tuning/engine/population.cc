@@ -46,7 +46,7 @@ double Moved(const Parameter& parameter, double value, bool up) {
     moved = value + (up ? steps : -steps) * step;
   }
   if (!IsBounded(parameter)) return moved;
-  // (A value that is not whole steps from the least one is put there.)
+  // (A value off the steps is moved to one.)
   moved = std::clamp(moved, parameter.low, parameter.high);
   return step > 0 ? parameter.FromUnit(parameter.ToUnit(moved)) : moved;
 }
@@ -70,8 +70,8 @@ bool Members::IsBetter(const Member& one, const Member& other) {
 }
 
 std::vector<std::uint64_t> Members::Ranked() const {
-  // (Pairs are compared at different points, so that there need not be an order of all: the best
-  // is the one than which the fewest are better.)
+  // (Pairs are compared at different points, so there need not be a total order: the best is the
+  // member that the fewest others beat.)
   std::vector<std::pair<std::size_t, std::uint64_t>> order;
   for (const auto& one : members_) {
     if (one.second.is_new || std::isnan(one.second.values.rbegin()->second)) continue;
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> Members::Look(const Population& population, std::ui
                                            double resource, double value, Ranking ranking) {
   members_[member].values[resource] = value;
   members_[member].is_new = false;
-  // (A member whose value is NaN is none of the best, and takes over whenever there is one.)
+  // (A member with NaN is never among the best, and takes over as soon as there is a donor.)
   const std::vector<std::uint64_t> ranked =
       ranking == Ranking::kByLatestValues ? RankedByLatestValues() : Ranked();
   const std::size_t count = ranked.size();

@@ -21,13 +21,13 @@
 namespace tuning {
 namespace {
 
-constexpr int kTries = 64;  // Points are drawn anew so often, before all are looked through.
+constexpr int kTries = 64;  // Redraws before all points are searched.
 constexpr std::size_t kMostListed = 100'000;
-// Random points that are looked at for some that constraints allow, and how many of these.
+// Random points searched for some that constraints allow, and how many of those are enough.
 constexpr int kMostDraws = 20'000;
 constexpr int kNearest = 16;
 
-// A point with an order that NaN has, too.
+// A point as a key with a total order, including NaN.
 using Key = std::vector<std::uint64_t>;
 Key KeyOf(const Point& point) {
   Key key;
@@ -39,7 +39,7 @@ Key KeyOf(const Point& point) {
   return key;
 }
 
-// Between quantiles; a parameter that only one has counts as far as can be.
+// Distance between quantiles; a parameter that only one point has counts with the largest distance.
 double Distance(const Space& space, const Point& a, const Point& b) {
   double sum = 0;
   for (std::size_t i = 0; i < space.size(); ++i) {
@@ -59,8 +59,8 @@ bool Question::Allows(const Point& point) const {
   return constraints.empty() || Allow(constraints, ConfigOf(*space, point, constants));
 }
 
-// The nearest of the first few random ones; of a space that can be counted, if those find none,
-// any.
+// Returns the nearest of the first few allowed random points or, if none is allowed, any allowed
+// point of a countable space.
 std::optional<Point> Question::AllowedNear(
     const Point& point, const std::function<bool(const Point&)>& is_tried) const {
   Draws draws(seed, "allowed", trial);

@@ -14,8 +14,8 @@
 
 namespace tuning {
 
-// A question to a sampler, with all that the answer depends on: it can be answered anywhere, on
-// any thread, and the answer is the same each time.
+// A question to a sampler with everything that the answer depends on: it can be answered anywhere,
+// on any thread, and the answer is always the same.
 struct Question {
   std::shared_ptr<const Space> space;
   std::shared_ptr<const Sampler> sampler;
@@ -24,11 +24,12 @@ struct Question {
   std::uint64_t seed = 0;
   bool duplicates = false;
   std::uint64_t trial = 0;
-  std::uint64_t number = 0;  // The question's own number; the answer carries it.
+  std::uint64_t number = 0;  // Number of the question; the answer carries it.
   std::vector<Observation> history = {};
 
-  // Nothing: there is nothing left to try. Without Question::duplicates it is none of the history.
-  // A suggestion that a constraint forbids is replaced by an allowed point near it.
+  // Returns a suggestion, or nullopt if nothing is left to try. Without Question::duplicates it
+  // differs from the whole history. A suggestion that a constraint forbids is replaced by an
+  // allowed point near it.
   std::optional<Config> Answer() const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Python's repr() of a text: in single quotes, unless only double ones save an escape.
+// Returns Python's repr() of a string: single-quoted, unless double quotes avoid an escape.
 std::string PythonText(const std::string& text) {
   const bool has_single = text.find('\'') != std::string::npos;
   const char quote = has_single && text.find('"') == std::string::npos ? '"' : '\'';
@@ -55,7 +55,7 @@ std::string PythonRepr(const Json& value) {
   return value.is_object() ? absl::StrCat("{", items, "}") : absl::StrCat("[", items, "]");
 }
 
-// A parameter as a command spells it.
+// A parameter as spelled in a command.
 struct Argument {
   std::string name = {};
   std::string value = {};
@@ -74,7 +74,7 @@ absl::StatusOr<Argument> ArgumentOf(const std::string& name, const std::string& 
   if (value.is_string()) {
     argument.value = value.get<std::string>();
   } else if (value.is_number()) {
-    argument.value = text;  // As it was written.
+    argument.value = text;  // As written.
   } else {
     argument.value = python ? PythonRepr(value) : JsonText(value);
   }
@@ -116,7 +116,7 @@ bool IsConfigMacro(std::string_view word) {
   return std::find(macros.begin(), macros.end(), word) != macros.end();
 }
 
-// `word` with {NAME} replaced.
+// Returns `word` with {NAME} replaced.
 std::string Filled(std::string_view word, const std::vector<Argument>& config) {
   std::string filled;
   while (!word.empty()) {
