@@ -39,7 +39,7 @@ class BayesSampler : public Sampler {
 std::unique_ptr<Sampler> MakeBayesSampler(const Space* space, std::uint64_t seed) {
   auto tpe = MakeFrontSamplerByRank(MakeTpeSampler(space, {.seed = seed}));
   auto gp = MakeGpSampler(space, {.seed = seed});
-  // (It is refused where there is a condition.)
+  // (It is refused if a parameter has a condition.)
   if (!gp.ok() || space->size() > kMostGpParameters) return tpe;
   return std::make_unique<BayesSampler>(MakeFrontSamplerByWeights(*std::move(gp), seed),
                                         std::move(tpe));

@@ -1,4 +1,4 @@
-// Each suggestion builds the state from the history: the state is small, and nobody keeps it.
+// Each suggestion rebuilds the state from the history: the state is small, and nothing stores it.
 
 #include "tuning/sample/cmaes_sampler.h"
 
@@ -29,15 +29,15 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kFirstSigma = 1.0 / 6;
-constexpr double kLeastWidth = 1e-8;    // Less than this in all directions is a point.
-constexpr double kCategoryRate = 0.25;  // How fast shares of categories follow a generation.
+constexpr double kLeastWidth = 1e-8;    // Less in all directions counts as a point.
+constexpr double kCategoryRate = 0.25;  // Adaptation rate of the shares of categories.
 constexpr double kLeastEigenvalue = 1e-20;
 
-// Constants that follow from the number of dimensions.
+// Constants that depend only on the number of dimensions.
 struct Constants {
   std::size_t population = 4;
   std::size_t parents = 2;
-  VectorXd weights;  // One a trial of a generation, the best first.
+  VectorXd weights;  // One for each trial of a generation, best first.
   double mu_eff = 1, c1 = 0, c_mu = 0, c_sigma = 0, d_sigma = 1, c_c = 0, chi = 1;
 };
 
@@ -71,7 +71,7 @@ Constants ConstantsFor(double d) {
   return k;
 }
 
-// The distribution that numbers are drawn from.
+// The distribution of the numbers.
 class Normal {
  public:
   Normal(const Constants* constants, Index dimensions)
@@ -79,7 +79,7 @@ class Normal {
     Begin();
   }
 
-  // `generation`: places, the best first.
+  // `generation`: places, best first.
   void Update(const std::vector<VectorXd>& generation, Draws& elsewhere) {
     const Index d = middle_.size();
     std::vector<VectorXd> steps;
@@ -125,7 +125,7 @@ class Normal {
     }
     return place.cwiseMax(0.0).cwiseMin(1.0);
   }
-  // The standard deviation of a coordinate.
+  // Returns the standard deviation of a coordinate.
   double Deviation(Index i) const { return sigma_ * std::sqrt(covariance_(i, i)); }
 
  private:
@@ -147,8 +147,8 @@ class Normal {
   VectorXd Whitened(const VectorXd& step) const {
     return vectors_ * (vectors_.transpose() * step).cwiseQuotient(roots_);
   }
-  // A step from elsewhere (an earlier generation, another sweep) counts no more than one that could
-  // have been drawn (Hansen 2011).
+  // Limits a step from elsewhere (an earlier generation, another sweep) to the length of a step
+  // that could have been drawn (Hansen 2011).
   VectorXd Bounded(const VectorXd& step) const {
     const double d = static_cast<double>(step.size());
     const double most = std::sqrt(d) + 2 * d / (d + 2), length = Whitened(step).norm();
@@ -233,7 +233,7 @@ class CmaesSampler : public Sampler {
     Draws draws(seed_, "cmaes", number);
     Point point(space_->size());
     for (std::size_t c = 0; c < categories_.size(); ++c) {
-      // Each value keeps a chance of being in every other generation.
+      // Keeps a chance that each value appears in every other generation.
       const double least = 0.5 / static_cast<double>(constants_.population * shares[c].size());
       const VectorXd chances = shares[c].cwiseMax(least) / shares[c].cwiseMax(least).sum();
       double left = draws.Uniform();
@@ -250,8 +250,9 @@ class CmaesSampler : public Sampler {
     return point;
   }
 
-  // The value of a number there. A number with steps leaves its step now and then even where the
-  // distribution has become narrower than that (as CMA-ES with margin: Hamano et al. 2022).
+  // Returns the value of a number at `unit`. A number with steps sometimes leaves its step even
+  // where the distribution has become narrower than a step (as in CMA-ES with margin: Hamano et al.
+  // 2022).
   double ValueAt(std::size_t j, double unit, double deviation, Draws& draws) const {
     const Parameter& parameter = (*space_)[j];
     const double value = parameter.FromUnit(unit);

@@ -22,9 +22,9 @@ namespace tuning {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Within a front so many are chosen by the area that they add; samplers look at fewer.
+// How many results of a front are ordered by the area that they add; samplers look at fewer.
 constexpr std::size_t kMostChosen = 32;
-// Beyond the worst results of a front, in parts of its width, the area ends.
+// The area extends beyond the worst results of a front by this share of its width.
 constexpr double kBeyond = 0.1;
 constexpr double kOfSum = 0.05;
 
@@ -35,26 +35,26 @@ bool HasSecond(std::span<const Observation> history) {
                      [](const Observation& trial) { return !std::isnan(trial.second); });
 }
 
-// NaN as the worst there is.
+// Returns the values, with NaN replaced by the worst value.
 Values ValuesOf(const Observation& trial) {
   return {std::isnan(trial.value) ? kInfinity : trial.value,
           std::isnan(trial.second) ? kInfinity : trial.second};
 }
 
-// By result, in the order of `results`: how many fronts stand before its own.
+// Returns for each of `results` how many fronts precede its own.
 std::vector<std::size_t> FrontsOf(const std::vector<Values>& results) {
   std::vector<std::size_t> order(results.size()), fronts(results.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return results[a] < results[b]; });
-  // The newest result of each front: it has the least second value there. These values rise from
-  // front to front.
+  // The newest result of each front, which has the smallest second value there. These values
+  // increase from front to front.
   std::vector<Values> newest;
   for (const std::size_t i : order) {
     auto front =
         std::upper_bound(newest.begin(), newest.end(), results[i][1],
                          [](double second, const Values& last) { return second < last[1]; });
-    // (Equal results stand in the same front.)
+    // (Equal results belong to the same front.)
     if (front != newest.begin() && *std::prev(front) == results[i]) --front;
     fronts[i] = static_cast<std::size_t>(front - newest.begin());
     if (front == newest.end()) {
@@ -66,8 +66,8 @@ std::vector<std::size_t> FrontsOf(const std::vector<Values>& results) {
   return fronts;
 }
 
-// Moves those of `front` that add most to the area to its beginning, each beside those before it.
-// (A result that is not finite adds none.)
+// Moves the results that add most to the area to the beginning of `front`, each in addition to
+// those before it. (A result that is not finite adds nothing.)
 void ChooseByArea(const std::vector<Values>& results, std::vector<std::size_t>& front) {
   Values least = {kInfinity, kInfinity}, worst = {-kInfinity, -kInfinity};
   for (const std::size_t i : front) {
@@ -98,7 +98,7 @@ void ChooseByArea(const std::vector<Values>& results, std::vector<std::size_t>& 
   }
 }
 
-// The indices of those of `history` that have results.
+// Returns the indices of the trials in `history` that have results.
 std::vector<std::size_t> ResultsIn(std::span<const Observation> history) {
   std::vector<std::size_t> results;
   for (std::size_t i = 0; i < history.size(); ++i) {
@@ -126,11 +126,11 @@ std::vector<Observation> ByRank(std::span<const Observation> history) {
   return ranked;
 }
 
-// The least of each objective, and how much there is between it and what the front has.
+// The smallest value of each objective, and its range over the front.
 struct Scale {
   Values least, width;
 
-  // An infinitely good value is better than the least by one width.
+  // Limits an infinitely good value to one width better than the smallest.
   double Place(std::size_t k, double value) const {
     return std::max((value - least[k]) / width[k], -1.0);
   }
@@ -186,7 +186,7 @@ class FrontSampler : public Sampler {
 
  private:
   const std::unique_ptr<Sampler> sampler_;
-  const std::optional<std::uint64_t> seed_;  // The seed of the weights; nothing: by rank.
+  const std::optional<std::uint64_t> seed_;  // Seed of the weights; unset: by rank.
 };
 
 }  // namespace

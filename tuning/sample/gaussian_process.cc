@@ -23,7 +23,7 @@ using Eigen::VectorXd;
 constexpr double kLeastNoise = 1e-6;
 constexpr double kLeastVariance = 1e-12;
 constexpr double kStartNoise = 1e-2;
-constexpr double kFarthest = 25;  // A logarithm beyond this is no place to look at.
+constexpr double kFarthest = 25;  // Logarithms beyond this are not searched.
 constexpr double kLogRoot2Pi = 0.9189385332046727;
 constexpr double kRoot5 = 2.23606797749979;
 
@@ -42,21 +42,20 @@ double MaternSlope(double squared_distance) {
 struct Log {
   double value, slope;
 };
-// log h(z), h(z) = phi(z) + z Phi(z): the improvement that is expected in
-// standard deviations.
+// Returns log h(z) with h(z) = phi(z) + z Phi(z), the expected improvement in standard deviations.
 Log LogImprovementAt(double z) {
   if (z > -5) {
     const double density = std::exp(-0.5 * z * z - kLogRoot2Pi), below = NormalCdf(z);
     const double improvement = density + z * below;
     return {std::log(improvement), below / improvement};
   }
-  // For small h by the asymptotic series of Mills' ratio: h = phi(z) t (1 - 3t + 15t^2 - 105t^3), t
-  // = 1 / z^2.
+  // For small h, uses the asymptotic series of Mills' ratio: h = phi(z) t (1 - 3t + 15t^2 - 105t^3)
+  // with t = 1 / z^2.
   const double t = 1 / (z * z);
   const double series = t * (1 - 3 * t + 15 * t * t - 105 * t * t * t);
   return {-0.5 * z * z - kLogRoot2Pi + std::log(series), (1 - series) / -z / series};
 }
-// log Phi(z).
+// Returns log Phi(z).
 Log LogCdfAt(double z) {
   const double log_density = -0.5 * z * z - kLogRoot2Pi;
   if (z > -5) {
@@ -104,7 +103,7 @@ double GaussianProcess::NegativeLogPosterior(const VectorXd& logs, VectorXd& slo
   const Eigen::LLT<MatrixXd> factors(covariance);
   if (factors.info() != Eigen::Success) return std::numeric_limits<double>::infinity();
   const VectorXd weights = factors.solve(values_);
-  // Half of this is the derivative by the covariance.
+  // Half of this is the derivative with respect to the covariance.
   const MatrixXd by_covariance =
       factors.solve(MatrixXd::Identity(size(), size())) - weights * weights.transpose();
   const ArrayXXd by_squared = 0.5 * by_covariance.array() * (-5.0 / 6) * (1 + s) * decay;
@@ -119,7 +118,7 @@ double GaussianProcess::NegativeLogPosterior(const VectorXd& logs, VectorXd& slo
 }
 
 // The prior of the inverse squared length w is e^-(0.1 / w + 0.1 w), that of the scale Gamma(2, 1),
-// and that of the noise Gamma(1.1, 30).
+// that of the noise Gamma(1.1, 30).
 double GaussianProcess::AddPriors(const VectorXd& logs, VectorXd& slope) const {
   const Index d = dimensions();
   double loss = 0;

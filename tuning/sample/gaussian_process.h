@@ -8,34 +8,35 @@
 
 namespace tuning {
 
-// A Gaussian process over points of the unit cube, with a Matern 5/2 kernel of a length for each
-// dimension; two values of a category are at distance 0 or 1. Lengths, scale and noise are fitted
-// by the maximum of the posterior with the priors of Optuna 5.0's GPSampler, which decide how good
-// the first hundred trials are.
+// A Gaussian process over points of the unit cube, with a Matern 5/2 kernel and one length for each
+// dimension; two values of a category have distance 0 or 1. Lengths, scale and noise maximise the
+// posterior with the priors of Optuna 5.0's GPSampler, which determine the quality of the first
+// hundred trials.
 class GaussianProcess {
  public:
-  // `points`: one a row; `values`: of mean 0 and deviation 1; `categories`: by dimension.
+  // `points`: one in each row; `values`: standardised to mean 0 and deviation 1; `categories`: true
+  // for each dimension that is a category.
   GaussianProcess(Eigen::MatrixXd points, Eigen::VectorXd values, std::vector<bool> categories);
 
-  // Fits, from the same start each time, so that the result is a function of the data. If there are
-  // many points the last kMostFitted decide, since the time grows with the third power.
+  // Fits the parameters, always from the same start, so that the result is a function of the data.
+  // Fits to at most the last kMostFitted points, because the time grows with the third power.
   void Fit();
   static constexpr Eigen::Index kMostFitted = 150;
-  // Makes the fitted lengths shorter by this factor: what is known of a point is believed less far
-  // from it. The process is conditioned anew.
+  // Divides the fitted lengths by this factor, so that a point tells less about its surroundings,
+  // and conditions the process again.
   void Shorten(double factor);
-  // Adds points, with the values that are expected there; lengths, scale and noise stay. The least
+  // Adds points with their expected values; keeps lengths, scale and noise. Returns the smallest
   // value of all.
   double Believe(const Eigen::MatrixXd& points);
 
   double Mean(const Eigen::VectorXd& point) const;
-  // The same as below of many points, one a row, in a fraction of the time.
+  // The same as the next method for many points, one in each row, in a fraction of the time.
   Eigen::VectorXd LogExpectedImprovements(const Eigen::MatrixXd& points, double best) const;
-  // The logarithm of the improvement below `best` that is expected at `point`, and its slope if
-  // wanted (0 in the dimensions of categories).
+  // Returns the logarithm of the expected improvement below `best` at `point`. Sets `slope` to its
+  // gradient unless null (0 in the dimensions of categories).
   double LogExpectedImprovement(const Eigen::VectorXd& point, double best,
                                 Eigen::VectorXd* slope) const;
-  // The same two of the probability that the value is at most `limit`.
+  // The same two for the probability that the value is at most `limit`.
   Eigen::VectorXd LogProbabilitiesBelow(const Eigen::MatrixXd& points, double limit) const;
   double LogProbabilityBelow(const Eigen::VectorXd& point, double limit,
                              Eigen::VectorXd* slope) const;
@@ -46,7 +47,7 @@ class GaussianProcess {
     Eigen::VectorXd slope;  // By the squared distance.
   };
 
-  // The value that is expected at a point, how sure that is, and the slopes of both if wanted.
+  // Mean and standard deviation of the value at a point, and the gradients of both on request.
   struct Belief {
     double mean = 0, deviation = 0;
     Eigen::VectorXd mean_slope, deviation_slope;
@@ -65,9 +66,8 @@ class GaussianProcess {
   Eigen::MatrixXd points_;
   Eigen::VectorXd values_;
   std::vector<bool> categories_;
-  std::vector<Eigen::MatrixXd> differences_;  // By dimension, squared.
-  // Logarithms of the inverse squared lengths, of the scale, and of the noise beyond the least
-  // there is.
+  std::vector<Eigen::MatrixXd> differences_;  // Squared, by dimension.
+  // Logarithms of the inverse squared lengths, of the scale, and of the noise above its minimum.
   Eigen::VectorXd logs_;
   Eigen::LLT<Eigen::MatrixXd> covariance_;
   Eigen::VectorXd weights_;

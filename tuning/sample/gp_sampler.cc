@@ -1,6 +1,6 @@
-// Points are those of the unit cube; a category's coordinate is its index. A parameter that is
-// whole or has steps is put on the nearest value before a point is looked at, so that the compared
-// points are those that would be tried.
+// Points are in the unit cube; the coordinate of a category is its index. A parameter that is whole
+// or has steps is rounded to its nearest value before a point is evaluated, so that only points
+// that can be tried are compared.
 
 #include "tuning/sample/gp_sampler.h"
 
@@ -36,18 +36,18 @@ using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kExploresEach = 5;
-constexpr double kShorter = 4;           // By so much the lengths are, then.
-constexpr int kRounds = 3;               // Rounds of climbing, numbers and then values in turn.
-constexpr std::size_t kMostValues = 32;  // Values of a parameter that are tried one by one.
-constexpr double kNearest = 1e-3;        // The least reach of a candidate near the best point.
+constexpr double kShorter = 4;           // Divisor of the lengths in such a trial.
+constexpr int kRounds = 3;               // Rounds of climbing, alternately in numbers and values.
+constexpr std::size_t kMostValues = 32;  // Values of a parameter that are all tried.
+constexpr double kNearest = 1e-3;        // Smallest reach of a candidate near the best.
 
 struct Results {
   std::vector<const Point*> points;
   std::vector<double> values;      // Finite.
-  std::vector<double> violations;  // Infinite: it is not known that constraints hold.
+  std::vector<double> violations;  // Infinite: it is unknown whether constraints hold.
   std::vector<const Observation*> trials;
 
-  // Results that meet the constraints come first, then those that break them least.
+  // Results that meet the constraints rank first, then those that violate them least.
   bool IsBetter(std::size_t a, std::size_t b) const {
     return std::pair(violations[a], values[a]) < std::pair(violations[b], values[b]);
   }
@@ -59,7 +59,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// The results in the history: a value for each trial that has ended.
+// Returns the results in the history: a value for each trial that has ended.
 Results ResultsOf(std::span<const Observation> history) {
   std::vector<double> finite;
   for (const Observation& trial : history) {
@@ -87,7 +87,7 @@ Results ResultsOf(std::span<const Observation> history) {
   return results;
 }
 
-// The results that matter most, if there are more than `limit`: half of these are the best, the
+// Returns the most important results if there are more than `limit`: half of them are the best, the
 // others the newest.
 Results Thinned(const Results& results, std::size_t limit) {
   if (results.values.size() <= limit) return results;
@@ -113,9 +113,9 @@ Results Thinned(const Results& results, std::size_t limit) {
   return thinned;
 }
 
-// Values above the median get the place in a normal distribution that their rank says, and then all
-// are drawn together by a logarithm (as Vizier does: Song et al. 2022), so that a few huge ones
-// hide no difference between the good ones.
+// Replaces values above the median by the quantile of a normal distribution for their rank, and
+// then compresses all by a logarithm (as Vizier: Song et al. 2022), so that a few huge values do
+// not hide the differences between good ones.
 void DrawTogether(std::vector<double>& values) {
   const double middle = Median(values);
   double squares = 0, count = 0;
@@ -150,12 +150,12 @@ VectorXd Standardised(const std::vector<double>& values) {
   return standard / std::max(deviation, 1e-12);
 }
 
-// How worthwhile a place is: the logarithm of the improvement that is expected there, with the
-// probabilities that each constraint holds there.
+// The worth of a place: the logarithm of the expected improvement there, plus the log-probabilities
+// that the constraints hold there.
 class Gain {
  public:
-  // `least`: what is improved on; infinite: no trial meets the constraints, and to meet them is all
-  // that counts.
+  // `least` is the value to improve on. Infinite if no trial meets the constraints: then only
+  // meeting them counts.
   Gain(GaussianProcess process, double least) : process_(std::move(process)), least_(least) {}
   // The constraint holds where the value of `process` is at most `limit`.
   void AddConstraint(GaussianProcess process, double limit) {
@@ -170,7 +170,7 @@ class Gain {
     }
     return gains;
   }
-  // Sets the slope if it is wanted, which has its size already.
+  // Sets `slope` unless null; it must have its size already.
   double At(const VectorXd& place, VectorXd* slope) const {
     double gain = 0;
     if (slope != nullptr) slope->setZero();
@@ -217,15 +217,15 @@ class GpSampler : public Sampler {
     const VectorXd values = Standardised(results.values);
     GaussianProcess process(Rows(results.points), values, categories_);
     process.Fit();
-    // Now and then less is believed of places far from all points, so that the search leaves a
-    // valley that is not the deepest.
+    // Now and then reduces the confidence far from all points, so that the search leaves a valley
+    // that is not the deepest.
     if (number % kExploresEach == kExploresEach - 1) process.Shorten(kShorter);
     std::vector<const Point*> running;
     for (const Observation& trial : history) {
       if (trial.state == TrialState::kRunning) running.push_back(&trial.point);
     }
-    // A suggestion has to improve on the values that are believed of running trials, too: else all
-    // would go where one does.
+    // A suggestion must also improve on the expected values of running trials; otherwise all would
+    // go to the same place.
     const double least = process.Believe(Rows(running));
     const std::size_t best = BestOf(results);
     const bool is_met = results.violations[best] == 0;
@@ -248,7 +248,7 @@ class GpSampler : public Sampler {
     VectorXd place;
   };
 
-  // The best one that breaks no constraint, or breaks them least.
+  // Returns the best result that violates no constraint, or violates them least.
   static std::size_t BestOf(const Results& results) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < results.trials.size(); ++i) {
@@ -257,7 +257,7 @@ class GpSampler : public Sampler {
     return best;
   }
 
-  // A process for each constraint, of how far trials were from meeting it.
+  // Adds a process for each constraint, fitted to how far trials were from meeting it.
   void AddConstraints(const Results& results, const std::vector<const Point*>& running,
                       Gain& gain) const {
     for (std::size_t k = 0;; ++k) {
@@ -282,7 +282,7 @@ class GpSampler : public Sampler {
       gain.AddConstraint(std::move(process), -middle / deviation);
     }
   }
-  // Makes infinite ones as large as the largest of the others.
+  // Replaces infinite values by the largest finite one.
   static void Bound(std::vector<double>& excesses) {
     double least = 0, largest = 1e-9;
     for (const double one : excesses) {
@@ -311,7 +311,7 @@ class GpSampler : public Sampler {
     const double coordinate = place[static_cast<Index>(j)];
     return categories_[j] ? coordinate : (*space_)[j].FromUnit(coordinate);
   }
-  // Onto values that there are.
+  // Rounds to existing values.
   void Snap(VectorXd& place) const {
     for (std::size_t j = 0; j < space_->size(); ++j) {
       const Parameter& parameter = (*space_)[j];
@@ -328,7 +328,7 @@ class GpSampler : public Sampler {
     }
     return place;
   }
-  // Some coordinates moved by up to a reach between kNearest and 1.
+  // Moves some coordinates by up to a reach between kNearest and 1.
   VectorXd Near(const VectorXd& best, Draws& draws) const {
     VectorXd place = best;
     const double reach = std::pow(kNearest, draws.Uniform());
@@ -403,7 +403,7 @@ class GpSampler : public Sampler {
     if (there > candidate.gain) candidate = {there, whole};
   }
 
-  // Each parameter that is no free number in turn: all of its values, or some.
+  // For each parameter that is not continuous in turn: tries all of its values, or some.
   bool ClimbValues(const Gain& gain, Candidate& candidate, Draws& draws) const {
     bool has_values = false;
     for (std::size_t j = 0; j < space_->size(); ++j) {

@@ -10,21 +10,21 @@
 
 namespace tuning {
 
-// A Gaussian process and the improvement that it expects: the best there is for 20 to some hundred
-// trials of few parameters. By turns it looks at the values themselves and at values of which those
-// above the median are drawn together, since neither is good for all objectives. Running trials
-// count with the value that is expected of them, failed ones with the worst there is, and those
-// that were stopped early with no better one than the median of the others.
+// Bayesian optimisation with a Gaussian process and the expected improvement: the best sampler for
+// 20 to some hundred trials of few parameters. Alternates between the values themselves and values
+// of which those above the median are compressed, because neither suits all objectives. A running
+// trial counts with its expected value, a failed one with the worst value, and a trial that was
+// stopped early with a value no better than the median of the others.
 struct GpOptions {
   std::uint64_t seed = 0;
-  int startup = 10;  // So many trials have to be done; before that, a Latin hypercube.
+  int startup = 10;  // Trials that must be done first; until then a Latin hypercube.
   int candidates = 1024;
-  int climbs = 6;  // From the best candidates.
-  // With more results the best half of so many and the newest half are looked at.
+  int climbs = 6;  // Started from the best candidates.
+  // With more results, only the best half and the newest half of this number are used.
   int max_results = 400;
 };
 
-// `space` is not owned, and outlives the sampler. InvalidArgument: a parameter has a condition.
+// `space` is not owned and outlives the sampler. InvalidArgument if a parameter has a condition.
 absl::StatusOr<std::unique_ptr<Sampler>> MakeGpSampler(const Space* space, GpOptions options);
 
 }  // namespace tuning

@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<Sampler>> MakeGridSampler(const Space* space) {
             [&](std::size_t a, std::size_t b) { return (*space)[a].name < (*space)[b].name; });
   std::stable_sort(points->begin(), points->end(), [&](const Point& a, const Point& b) {
     for (const std::size_t i : by_name) {
-      // (A parameter that is not active comes first.)
+      // (An inactive parameter sorts first.)
       const double left = std::isnan(a[i]) ? -INFINITY : a[i];
       const double right = std::isnan(b[i]) ? -INFINITY : b[i];
       if (left != right) return left < right;

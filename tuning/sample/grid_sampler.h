@@ -10,9 +10,9 @@
 
 namespace tuning {
 
-// Every combination once: parameters in the order of their names, the last of them changes fastest.
-// The trial's number is the place in the grid, so nothing has to be remembered. `space` is not
-// owned, and outlives the sampler. InvalidArgument names a parameter whose values cannot be
+// Suggests every combination once, with parameters in the order of their names, the last one
+// changing fastest. The trial's number is its place in the grid, so no state is needed. `space` is
+// not owned and outlives the sampler. InvalidArgument names a parameter whose values cannot be
 // counted, or says that there are more than kMaxGrid combinations.
 absl::StatusOr<std::unique_ptr<Sampler>> MakeGridSampler(const Space* space);
 inline constexpr std::size_t kMaxGrid = 1'000'000;

@@ -12,7 +12,8 @@
 namespace tuning {
 namespace {
 
-// The part that a point of the block has: `place` in a random order of 0 to count - 1.
+// Returns the part for a point of the block: element `place` of a random permutation of 0 to count
+// - 1.
 std::uint64_t Part(Draws draws, std::uint64_t count, std::uint64_t place) {
   std::vector<std::uint64_t> order(count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});

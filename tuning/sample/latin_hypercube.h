@@ -7,10 +7,10 @@
 
 namespace tuning {
 
-// The point of trial `number` of a search that begins with `block` points: cut into `block` equally
-// likely parts, each parameter has one of the block's points in each part, so that few points see
-// the whole range of every parameter. Later blocks have other parts for the same trials. A
-// parameter that is not active is NaN.
+// Returns the point of trial `number` in a search that begins with `block` points. The range of
+// each parameter is divided into `block` equally likely parts, each of which contains one of the
+// block's points, so that few points cover the whole range of every parameter. Later blocks use
+// other permutations. An inactive parameter is NaN.
 Point LatinHypercubePoint(const Space& space, std::uint64_t seed, std::uint64_t number,
                           std::uint64_t block);
 

@@ -15,10 +15,10 @@ namespace {
 using Eigen::VectorXd;
 
 constexpr std::size_t kRemembered = 10;
-constexpr int kTries = 20;  // Tries of a step, each shorter than the one before.
+constexpr int kTries = 20;  // Tries of a step, each one shorter.
 constexpr double kShorter = 0.4;
-constexpr double kEnough = 1e-4;     // Share of the decrease that the slope promises (Armijo).
-constexpr double kLeastGain = 1e-9;  // Relative; less is taken for the end.
+constexpr double kEnough = 1e-4;     // Share of the decrease predicted by the slope (Armijo).
+constexpr double kLeastGain = 1e-9;  // Relative; a smaller gain ends the search.
 constexpr double kLeastCurvature = 1e-12;
 
 struct Step {
@@ -50,7 +50,7 @@ class Minimizer {
     if (options_.low.size() > 0) place = place.cwiseMax(options_.low).cwiseMin(options_.high);
   }
 
-  // The slope, 0 where it points out of the box.
+  // Returns the gradient, with 0 where it points out of the box.
   VectorXd Free(const VectorXd& place, const VectorXd& slope) const {
     VectorXd free = slope;
     if (options_.low.size() == 0) return free;
@@ -63,7 +63,7 @@ class Minimizer {
     return free;
   }
 
-  // Downhill, by what the remembered steps tell of the curvature.
+  // Returns a descent direction that uses the curvature of the remembered steps.
   VectorXd Direction(const VectorXd& free) const {
     VectorXd direction = free;
     std::vector<double> shares(steps_.size());
@@ -80,7 +80,7 @@ class Minimizer {
       const double share = steps_[i].slope_change.dot(direction) / steps_[i].product;
       direction += (shares[i] - share) * steps_[i].move;
     }
-    // A variable that is held at its bound stays there.
+    // A variable that is held at its bound does not move.
     return -(free.array() == 0).select(VectorXd::Zero(free.size()), direction);
   }
 

@@ -7,20 +7,20 @@
 
 namespace tuning {
 
-// Looks for the least value of a smooth function in a box by L-BFGS with ten remembered steps;
-// variables at a bound that the slope points out of stay there. Deterministic.
+// Minimises a smooth function in a box by L-BFGS with ten remembered steps. A variable at a bound
+// stays there while its gradient points outwards. Deterministic.
 struct MinimizeOptions {
   int iterations = 50;
-  double slope = 1e-3;  // Ends where no partial derivative is larger.
-  // Bounds of each variable; empty: none.
+  double slope = 1e-3;  // Stops when no partial derivative is larger.
+  // Bounds of each variable; empty: unbounded.
   Eigen::VectorXd low = {};
   Eigen::VectorXd high = {};
 };
-// Gives the value at a place and sets the slope there, which has its size already. A place that
-// cannot be evaluated is infinite.
+// Returns the value at `place` and sets `slope`, which has its size already, to the gradient.
+// Returns infinity where it cannot be evaluated.
 using SmoothFunction = std::function<double(const Eigen::VectorXd& place, Eigen::VectorXd& slope)>;
 
-// The best place found; `start`, moved into the box, if it cannot be evaluated.
+// Returns the best place found; `start`, moved into the box, if that cannot be evaluated.
 Eigen::VectorXd Minimize(const SmoothFunction& function, Eigen::VectorXd start,
                          const MinimizeOptions& options);
 

@@ -1,4 +1,4 @@
-// Numbers are on the scale of quantiles, where each parameter reaches from 0 to 1.
+// Numbers are on the scale of quantiles, where each parameter ranges from 0 to 1.
 
 #include "tuning/sample/parzen_estimator.h"
 
@@ -17,32 +17,32 @@
 namespace tuning {
 namespace {
 
-constexpr std::size_t kNewest = 25;    // So many of the newest trials have the full weight.
-constexpr double kLeastMass = 1e-300;  // A probability that has vanished for a double.
-constexpr double kNegligible = -40;    // Terms e^-40 smaller than the largest change no sum.
+constexpr std::size_t kNewest = 25;    // How many of the newest trials have full weight.
+constexpr double kLeastMass = 1e-300;  // Replaces probabilities that underflow.
+constexpr double kNegligible = -40;    // Terms below e^-40 of the largest do not change a sum.
 constexpr double kWholeMass =
     8.3;  // For a double all of a normal distribution lies within so many.
 constexpr double kLogRoot2Pi = 0.9189385332046727;
 
-// Mass of the standard normal distribution between a and b; without loss where both are far above
-// 0.
+// Returns the mass of the standard normal distribution between a and b; precise even if both are
+// far above 0.
 double MassBetween(double a, double b) {
   if (a > 0) return NormalCdf(-a) - NormalCdf(-b);
   return NormalCdf(b) - NormalCdf(a);
 }
 
-// A category's kernel: each value has a little probability, the trial's own the rest of it.
+// A category's kernel: each value has a small probability, the trial's own value the rest.
 double OtherProbability(std::size_t rows, double values) {
   const double smoothing = 1.0 / static_cast<double>(rows + 1);
   return smoothing / (1 + values * smoothing);
 }
 
 struct Bin {
-  std::size_t first, last;  // The rows with the least and the largest number in it.
+  std::size_t first, last;  // The rows with the smallest and the largest number in it.
 };
 
-// The parts of [0, 1], so wide each, that have numbers in them, in order. If numbers are equal the
-// first row has the least and the last one the largest.
+// Returns the non-empty parts of [0, 1], each of this width, in order. Among equal numbers the
+// first row counts as the smallest and the last as the largest.
 std::vector<Bin> Bins(const std::vector<double>& numbers, double width) {
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<Bin> bins(static_cast<std::size_t>(1 / width) + 1, {kNone, kNone});
@@ -71,7 +71,8 @@ ParzenEstimator::ParzenEstimator(const Space* space, std::span<const std::size_t
   }
 }
 
-// Old trials count less: from 1/n for the oldest to 1 for the newest. The prior counts as one.
+// Older trials count less: weights rise from 1/n for the oldest to 1 for the newest. The prior has
+// weight 1.
 void ParzenEstimator::Weigh() {
   const double n = static_cast<double>(rows_);
   weights_.assign(rows_ + 1, 1.0);
@@ -87,13 +88,13 @@ void ParzenEstimator::Weigh() {
   }
 }
 
-// A kernel is as wide as the larger distance to its neighbours (at an end: to the only one; alone:
-// to the bounds), and not narrower than a share that shrinks with the number of trials.
+// A kernel's width is the larger distance to its two neighbours (at an end: to its one neighbour;
+// alone: to the bounds), but at least a share that shrinks with the number of trials.
 void ParzenEstimator::AddNumber(Dimension& dimension) {
   const double least = 1 / std::min(100.0, static_cast<double>(rows_) + 2);
   dimension.inverse_sd.assign(rows_ + 1, 1 / least);
   const auto bins = Bins(dimension.center, least / 4);
-  // (A row that is not at an edge of its bin has neighbours that are too near to matter.)
+  // (A row inside its bin has neighbours too near to matter.)
   for (std::size_t b = 0; b < bins.size(); ++b) {
     for (const std::size_t row : {bins[b].first, bins[b].last}) {
       const double center = dimension.center[row];
@@ -140,7 +141,7 @@ double ParzenEstimator::DrawCategory(const Dimension& dimension, std::size_t ker
   if (kernel == rows_) return dimension.parameter->FromUnit(unit);
   const double values = static_cast<double>(dimension.parameter->values.size());
   const double other = OtherProbability(rows_, values);
-  // The trial's own value has the beginning of the unit, the others share what is behind it.
+  // The trial's own value gets the start of the unit interval, the other values share the rest.
   const double own = 1 - (values - 1) * other;
   if (unit < own) return dimension.center[kernel];
   const double place = std::min(std::floor((unit - own) / other), values - 2);
@@ -186,8 +187,8 @@ void ParzenEstimator::AddLogDensity(const Dimension& dimension, double value,
   }
 }
 
-// Candidates have few values of such a parameter, and each kernel's probability takes two of
-// erfc().
+// Cached, because candidates have few values of such a parameter and each kernel's probability
+// costs two calls of erfc().
 const std::vector<double>& ParzenEstimator::Masses(const Dimension& dimension, double value) const {
   const auto [found, added] = dimension.masses.try_emplace(value);
   if (!added) return found->second;

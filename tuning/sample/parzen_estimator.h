@@ -11,31 +11,31 @@
 
 namespace tuning {
 
-// A probability density over some parameters of a space: one kernel for each past trial, and one,
-// the prior, that covers everything. A kernel is a product over the parameters: of a number a
-// normal distribution cut off at the bounds, of a category a probability for each value. One thread
-// at a time.
+// A probability density over some parameters of a space: one kernel for each past trial, and a
+// prior that covers everything. A kernel is a product over the parameters: for a number a normal
+// distribution truncated at the bounds, for a category a probability for each value. Not
+// thread-safe.
 class ParzenEstimator {
  public:
-  // `parameters`: indices into `space`, which outlives this. `rows`: points in the order of their
-  // trials, in which all of them are active.
+  // `parameters` are indices into `space`, which outlives this. `rows` are points in the order of
+  // their trials, in which all of these parameters are active.
   ParzenEstimator(const Space* space, std::span<const std::size_t> parameters,
                   std::span<const Point* const> rows);
 
   // Draws a value for each parameter into `point`.
   void Sample(Draws& draws, Point& point) const;
-  // The logarithm of the density at `point` on the scale of quantiles; of a step it is the
-  // probability of the value. (The factor between the two is the same for every estimator.)
+  // Returns the logarithm of the density at `point` on the scale of quantiles; for a step, of the
+  // value's probability. (The factor between the two is the same for every estimator.)
   double LogDensity(const Point& point) const;
 
  private:
-  // One parameter in all kernels, the prior being the last.
+  // One parameter in all kernels; the prior is the last kernel.
   struct Dimension {
     const Parameter* parameter = nullptr;
-    std::size_t index = 0;                // In the space.
-    std::vector<double> center = {};      // A quantile, or a category's index.
-    std::vector<double> inverse_sd = {};  // Set for a number.
-    // Set for a number with steps: the logarithms of the kernels' probabilities for a value.
+    std::size_t index = 0;                // Index in the space.
+    std::vector<double> center = {};      // A quantile, or the index of a category.
+    std::vector<double> inverse_sd = {};  // For a number.
+    // For a number with steps: logarithms of the kernels' probabilities, by value.
     mutable std::map<double, std::vector<double>> masses = {};
   };
 
@@ -48,7 +48,7 @@ class ParzenEstimator {
 
   std::size_t rows_;
   std::vector<double> weights_;   // Sum to 1.
-  std::vector<double> log_base_;  // For each kernel: its weight, and what its normalisation costs.
+  std::vector<double> log_base_;  // For each kernel: its weight and normalisation.
   std::vector<Dimension> dimensions_;
   mutable std::vector<double> logs_;
 };

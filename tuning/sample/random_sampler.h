@@ -9,11 +9,11 @@
 
 namespace tuning {
 
-// Each parameter independently of the others and of the history, by its distribution. `space` is
-// not owned, and outlives the sampler.
+// Draws each parameter by its distribution, independent of the others and of the history. `space`
+// is not owned and outlives the sampler.
 std::unique_ptr<Sampler> MakeRandomSampler(const Space* space, std::uint64_t seed);
 
-// The point that this sampler suggests for trial `number`.
+// Returns the point that this sampler suggests for trial `number`.
 Point RandomPoint(const Space& space, std::uint64_t seed, std::uint64_t number);
 
 }  // namespace tuning

@@ -13,39 +13,39 @@ namespace tuning {
 
 enum class TrialState { kRunning, kDone, kStoppedEarly, kFailed };
 
-// One trial as a sampler sees it. Smaller values are better: to maximise, turn the sign.
+// One trial as a sampler sees it. Smaller values are better: negate a value to maximise it.
 struct Observation {
   Point point = {};
   TrialState state = TrialState::kRunning;
-  // Set for kDone and kStoppedEarly: finite, or the worst there is. NaN without a value.
+  // For kDone and kStoppedEarly: finite, or infinity for the worst value. NaN without a value.
   double value = std::numeric_limits<double>::quiet_NaN();
-  // Set for kStoppedEarly: how far the trial had come.
+  // For kStoppedEarly: the resource that the trial had reached.
   double resource = 0;
-  // With a second objective: its value, as `value` is. NaN without a value.
+  // Value of the second objective, as `value`. NaN without one.
   double second = std::numeric_limits<double>::quiet_NaN();
-  // For each constraint of metrics how far it is from holding: 0 or less if it holds. Empty without
-  // constraints, and if they cannot be judged yet.
+  // For each metric constraint, how far it is from holding: 0 or less if it holds. Empty without
+  // constraints, and while they cannot be judged.
   std::vector<double> excesses = {};
 };
 
+// Returns true if the trial is done or was stopped early; its value may still be NaN.
 inline bool HasResult(const Observation& trial) {
   return trial.state == TrialState::kDone || trial.state == TrialState::kStoppedEarly;
 }
-// By how much it breaks constraints, all together.
+// Returns by how much the trial violates its constraints in total.
 double Violation(const Observation& trial);
-// Whether `a` is better than `b`; both have results. A trial that breaks no constraint is better
-// than one that does, one whose constraints can be judged better than one whose cannot, one that
-// was done better than one that was stopped early, and of two that were stopped the one that came
-// further.
+// Returns true if `a` is better than `b`; both must have results. A trial without violations beats
+// one with, one with known constraints beats one with unknown ones, a completed trial beats one
+// that was stopped early, and of two that were stopped early the one that went further wins.
 bool IsBetter(const Observation& a, const Observation& b);
 
 // Suggests what to try next. A suggestion is a pure function of the sampler's options, the history
-// and the trial's number. Any thread; different threads may ask the same sampler at once.
+// and the trial's number. Thread-safe: several threads may ask the same sampler at once.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // The point of trial `number` (they count from 0), with NaN for parameters that are not active.
-  // `history` has the trials before it in the order of their numbers. Unset if no points are left.
+  // Returns the point of trial `number` (from 0), with NaN for inactive parameters. `history` has
+  // the earlier trials in order of their numbers. Unset if no points are left.
   virtual std::optional<Point> Suggest(std::span<const Observation> history,
                                        std::uint64_t number) const = 0;
 };

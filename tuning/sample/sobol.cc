@@ -13,9 +13,8 @@ namespace {
 
 constexpr int kBits = 32;
 
-// A primitive polynomial over the integers modulo 2, its coefficients as bits, and the first
-// direction numbers: those of dimensions 1 to 63 of new-joe-kuo-6 (Joe, Kuo 2008). Dimension 0 has
-// none.
+// A primitive polynomial over the integers modulo 2, its coefficients as bits, with the first
+// direction numbers: dimensions 1 to 63 of new-joe-kuo-6 (Joe, Kuo 2008). Dimension 0 needs none.
 struct Row {
   std::uint32_t polynomial;
   std::array<std::uint32_t, 9> first;
@@ -131,7 +130,8 @@ double ScrambledSobol(std::size_t dimension, std::uint32_t index, std::uint64_t 
   const std::uint32_t bits = SobolBits(dimension, index);
   std::uint32_t scrambled = 0;
   for (int k = 0; k < kBits; ++k) {
-    // Whether a bit is turned depends on those before it; the leading 1 tells their numbers apart.
+    // Whether a bit is flipped depends on the bits before it; the leading 1 makes prefixes of
+    // different lengths distinct.
     const std::uint64_t before = (std::uint64_t{1} << k) | (std::uint64_t{bits} >> (kBits - k));
     const std::uint32_t turned =
         static_cast<std::uint32_t>(Draws(seed, "sobol", before, name).Bits() & 1);

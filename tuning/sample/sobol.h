@@ -9,12 +9,12 @@ namespace tuning {
 
 inline constexpr std::size_t kMostSobolDimensions = 64;
 
-// Coordinate `dimension`, below kMostSobolDimensions, of point `index` of Sobol's sequence, in
-// units of 2^-32: with the direction numbers and in the order (Gray's) of scipy's `qmc.Sobol`.
+// Returns coordinate `dimension` (below kMostSobolDimensions) of point `index` of Sobol's sequence,
+// in units of 2^-32, with the direction numbers and the order (Gray code) of scipy's `qmc.Sobol`.
 std::uint32_t SobolBits(std::size_t dimension, std::uint32_t index);
 
-// The same in [0, 1), scrambled as Owen says (1995): another sequence for each seed and `name`,
-// each as evenly spread as the first. Only the draws are this library's.
+// Returns the coordinate in [0, 1), with Owen scrambling (1995): each seed and `name` has its own
+// sequence, as evenly distributed as the original. Only the random bits are this library's own.
 double ScrambledSobol(std::size_t dimension, std::uint32_t index, std::uint64_t seed,
                       std::string_view name);
 

@@ -10,9 +10,9 @@
 
 namespace tuning {
 
-// Points that fill the space evenly, whatever their number: trial n has point n of a scrambled
-// Sobol sequence. A parameter has its own coordinate whether it is active or not. `space` is not
-// owned, and outlives the sampler. InvalidArgument: there are more than kMostSobolDimensions
+// Points that cover the space evenly, whatever their number: trial n gets point n of a scrambled
+// Sobol sequence. Each parameter has its own coordinate, whether it is active or not. `space` is
+// not owned and outlives the sampler. InvalidArgument for more than kMostSobolDimensions
 // parameters.
 absl::StatusOr<std::unique_ptr<Sampler>> MakeSobolSampler(const Space* space, std::uint64_t seed);
 

@@ -10,22 +10,22 @@
 namespace tuning {
 
 // Tree-structured Parzen estimator, as Optuna 5.0's TPESampler with its defaults: past trials are
-// split into the best tenth (25 at most) and the others, a mixture of normal distributions is laid
-// over each, and of some candidates drawn from the first the one is taken for which the first is
-// largest beside the second. Multivariate: the parameters of a candidate come from one past trial.
-// Differences:
+// split into the best tenth (at most 25) and the others, a mixture of normal distributions is
+// fitted to each group, and of some candidates drawn from the first mixture the one with the
+// highest ratio of the first density to the second is suggested. Multivariate: a candidate's
+// parameters come from the kernel of one past trial. Differences:
 // - Parameters that are active together are drawn together (Optuna's `group`), so conditions cost
 //   nothing.
-// - Running trials count among the others (constant liar), and so do failed ones, whose region is
-//   avoided; Optuna ignores those.
+// - Running trials belong to the others (constant liar), and so do failed ones, whose region is
+//   avoided; Optuna ignores failed trials.
 // - It begins with a Latin hypercube instead of random points.
-// - A trial that was stopped early ranks behind all that were not, by how far it came.
+// - A trial that was stopped early ranks after all that were not, by how far it came.
 struct TpeOptions {
   std::uint64_t seed = 0;
   int startup =
       10;  // So many trials have to be done or stopped early; before that, a Latin hypercube.
-  // Drawn for each group of parameters. Optuna has 24; with twice as many the narrow valley of
-  // Rosenbrock's function is found in fewer trials, and no other function suffers.
+  // Drawn for each group of parameters. Optuna draws 24; with 48 the narrow valley of Rosenbrock's
+  // function is found in fewer trials, and no other function suffers.
   int candidates = 48;
 };
 
