@@ -11,17 +11,17 @@
 
 namespace tuning {
 
-// A trial is given a configuration: names and values as JSON texts. Unlike a point it means the
-// same when the space has changed.
+// The configuration of a trial: names, and values as JSON texts. Unlike a point it keeps its
+// meaning when the space changes.
 using Config = std::vector<std::pair<std::string, std::string>>;
 
-// The active parameters of `point`, in the order of the space, and then `constants`.
+// Returns the active parameters of `point`, in the order of the space, followed by `constants`.
 Config ConfigOf(const Space& space, const Point& point, const Config& constants = {});
-// The reverse: names that are no parameter are left out. InvalidArgument: a parameter that has to
-// be active lacks a value, or has one that is none of its values.
+// The reverse; ignores names that are not parameters. InvalidArgument if a parameter that must be
+// active has no value or an invalid one.
 absl::StatusOr<Point> PointOf(const Space& space, const Config& config);
 
-// One JSON object on one line, and the reverse (InvalidArgument: it is none).
+// Convert to one JSON object on one line, and back (InvalidArgument if `text` is no such object).
 std::string ConfigText(const Config& config);
 absl::StatusOr<Config> ParseConfig(std::string_view text);
 

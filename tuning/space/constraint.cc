@@ -19,17 +19,17 @@
 namespace tuning {
 namespace {
 
-constexpr int kDeepest = 50;  // Parentheses within each other.
+constexpr int kDeepest = 50;  // Greatest nesting of parentheses.
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The excess of what is only just wrong, as in 2 < 2.
+// Excess of a comparison that only just fails, such as 2 < 2.
 constexpr double kLeast = 1e-12;
 
-// A value of an expression is a number or a text.
+// The value of an expression: a number or a string.
 struct Value {
   double number = 0;
   std::optional<std::string> text = std::nullopt;
-  // How far a number that says whether something is true is from that, if it is known.
+  // For a truth value: how far it is from being true, if known.
   std::optional<double> excess = std::nullopt;
 };
 
@@ -37,10 +37,10 @@ Value Truth(bool is_true) { return {.number = is_true ? 1.0 : 0.0}; }
 bool IsTrue(const Value& value) { return !value.text && value.number != 0; }
 double ExcessOf(const Value& value) { return value.excess.value_or(IsTrue(value) ? -1.0 : 1.0); }
 
-// A value whose excess is at most 0 if it is true, and above 0 if it is not.
+// Returns a truth value with an excess of at most 0 if it is true, and above 0 if not.
 Value TruthWith(bool is_true, double excess) {
   Value value = Truth(is_true);
-  if (std::isnan(excess)) excess = is_true ? 0 : kInfinity;  // (As of an infinity less itself.)
+  if (std::isnan(excess)) excess = is_true ? 0 : kInfinity;  // (From infinity minus infinity.)
   value.excess = is_true ? std::min(excess, 0.0) : std::max(excess, kLeast);
   return value;
 }
@@ -54,13 +54,13 @@ Value ValueOf(const std::string& json_text) {
 
 }  // namespace
 
-// The things that names stand for.
+// The values that names refer to.
 struct Constraint::Names {
   const Config& config;
   std::span<const MetricValue> metrics;
 };
 
-// Its value; nothing: a name stands for nothing.
+// An expression; its value is nullopt if a name is unknown.
 struct Constraint::Node {
   std::function<std::optional<Value>(const Names&)> value;
 };
@@ -100,7 +100,7 @@ NodePtr Both(NodePtr left, NodePtr right, Operation operation) {
   return std::make_shared<Constraint::Node>(Constraint::Node{value});
 }
 
-// By recursive descent; `or` binds least.
+// A recursive-descent parser; `or` has the lowest precedence.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -203,7 +203,7 @@ class Parser {
     if (Take(">")) return compare(false, false, true);
     return left;
   }
-  // (An operation on a text is not a number.)
+  // (An arithmetic operation on a string is NaN.)
   static Operation OnNumbers(double (*operation)(double, double)) {
     return [operation](const Value& a, const Value& b) {
       const bool good = !a.text && !b.text;
@@ -276,7 +276,7 @@ class Parser {
     if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
     return Name(name);
   }
-  // Nothing: `expected` is told.
+  // Returns nullopt after it reported that `expected` is missing.
   std::optional<std::string> Quoted(std::string_view expected) {
     const char quote = text_[at_];
     const std::size_t end = text_.find(quote, at_ + 1);

@@ -14,23 +14,23 @@
 
 namespace tuning {
 
-// The value of a metric, by its name.
+// Name and value of a metric.
 using MetricValue = std::pair<std::string, double>;
 
-// A condition on the parameters of a trial, as in "layers * width <= 1024 and not (lr > 0.1)", or
-// on the metrics that it reports: numbers, 'texts', names (one with other signs in it in `back
-// quotes`), + - * /, comparisons, and, or, not, parentheses. true and false are 1 and 0. It says
-// nothing about a trial that lacks one of its names. Immutable; a copy is cheap.
+// A condition on a trial's parameters, such as "layers * width <= 1024 and not (lr > 0.1)", or on
+// the metrics that it reports: numbers, 'strings', names (in `backquotes` if they contain other
+// characters), + - * /, comparisons, and, or, not, parentheses; true and false are 1 and 0. It does
+// not apply to a trial that lacks one of its names. Immutable; copies are cheap.
 class Constraint {
  public:
-  // InvalidArgument says what is expected at which byte. (A name may be any.)
+  // InvalidArgument says what is expected at which byte. (Names are not checked.)
   static absl::StatusOr<Constraint> Parse(std::string_view text);
 
-  // A comparison of a text with a number by order does not hold.
+  // An ordering comparison of a string with a number does not hold.
   bool Holds(const Config& config) const;
-  // How far it is from holding: 0 or less if it holds, in the unit of what it compares, as far as
-  // it compares numbers. Infinite if it does not and a number is NaN. Nothing: a name is in neither
-  // `config` nor `metrics`.
+  // Returns how far the constraint is from holding, in the unit of the numbers that it compares: 0
+  // or less if it holds. Infinite if it does not hold and a number is NaN. Nullopt if a name is in
+  // neither `config` nor `metrics`.
   std::optional<double> Excess(const Config& config, std::span<const MetricValue> metrics) const;
   const std::vector<std::string>& names() const { return names_; }
   const std::string& text() const { return text_; }
@@ -46,7 +46,8 @@ class Constraint {
   std::shared_ptr<const Node> root_;
 };
 
-// The first one that does not hold; null if all hold. Valid as long as `constraints`.
+// Returns the first constraint that does not hold; null if all hold. Valid as long as
+// `constraints`.
 const Constraint* FindBroken(const std::vector<Constraint>& constraints, const Config& config);
 inline bool Allow(const std::vector<Constraint>& constraints, const Config& config) {
   return FindBroken(constraints, config) == nullptr;

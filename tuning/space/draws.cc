@@ -6,8 +6,8 @@
 namespace tuning {
 namespace {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which each bit of the input
-// changes half of the output.
+// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which each input bit
+// affects half of the output bits.
 std::uint64_t Mix(std::uint64_t z) {
   z += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -15,7 +15,7 @@ std::uint64_t Mix(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// The length keeps apart texts that are put together in another way.
+// The length distinguishes sequences of texts with the same concatenation.
 std::uint64_t MixText(std::uint64_t state, std::string_view text) {
   state = Mix(state ^ text.size());
   for (const char c : text) state = Mix(state ^ static_cast<unsigned char>(c));
@@ -33,7 +33,7 @@ std::uint64_t Draws::Bits() { return Mix(stream_ ^ Mix(drawn_++)); }
 double Draws::Uniform() { return static_cast<double>(Bits() >> 11) * 0x1.0p-53; }
 
 std::uint64_t Draws::Below(std::uint64_t count) {
-  // Numbers past the last whole multiple of `count` would favour small remainders.
+  // Numbers beyond the last whole multiple of `count` would favour small remainders.
   const std::uint64_t past = -count % count;  // 2^64 mod count.
   while (true) {
     const std::uint64_t bits = Bits();

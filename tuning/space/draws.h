@@ -7,20 +7,20 @@
 namespace tuning {
 
 // A stream of random numbers that is a pure function of its name: the same seed, purpose, trial and
-// parameter give the same numbers in every process and version, in whichever order streams are
-// asked. So there is no state to save, and a parameter that is added moves no other one's values.
-// The numbers are fixed for ever (draws_test.cc has some of them): what was drawn once is drawn
-// again after an upgrade.
+// parameter give the same numbers in every process and version, in whatever order streams are
+// created. So there is no state to save, and adding a parameter does not change the values of
+// others. The numbers never change (draws_test.cc checks some): an upgrade repeats earlier draws.
 class Draws {
  public:
-  // `purpose` keeps apart what is drawn for one trial: "random", "donor", ...
+  // `purpose` separates the draws of one trial: "random", "donor", ...
   Draws(std::uint64_t seed, std::string_view purpose, std::uint64_t trial,
         std::string_view parameter = {});
 
+  // Returns 64 random bits.
   std::uint64_t Bits();
-  // In [0, 1), a multiple of 2^-53.
+  // Returns a number in [0, 1), a multiple of 2^-53.
   double Uniform();
-  // In [0, count), without bias; `count` is at least 1.
+  // Returns a number in [0, count), without bias; `count` is at least 1.
   std::uint64_t Below(std::uint64_t count);
 
  private:

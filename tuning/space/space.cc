@@ -1,6 +1,6 @@
-// A number has three scales. The value itself; its scale within its distribution (the logarithm of
-// it, for one), in which integers and steps have half a step more on both sides, so that the first
-// and the last are as likely as the others; and its quantile, in [0, 1].
+// A number has three scales: the value itself; its scale in its distribution (for example its
+// logarithm), on which integers and steps extend half a step beyond both bounds, so that the first
+// and the last are as likely as the others; and its quantile in [0, 1].
 
 #include "tuning/space/space.h"
 
@@ -24,7 +24,7 @@
 namespace tuning {
 namespace {
 
-constexpr double kMaxCount = 1e15;  // Beyond this neighbours of a double are no integers any more.
+constexpr double kMaxCount = 1e15;  // Beyond this, neighbouring doubles are no longer integers.
 
 bool IsLog(Distribution distribution) {
   return distribution == Distribution::kLogUniform ||
@@ -36,17 +36,17 @@ bool IsNormal(Distribution distribution) {
   return distribution == Distribution::kNormal || distribution == Distribution::kLogNormal;
 }
 
-// Between two values; 0 if any value is allowed.
+// Returns the distance between two values; 0 if any value is allowed.
 double StepOf(const Parameter& parameter) {
   if (parameter.step > 0) return parameter.step;
   return parameter.kind == Kind::kInt ? 1 : 0;
 }
 
-// The largest value, which is a whole number of steps from the least.
+// Returns the largest value that is a whole number of steps above the smallest.
 double LastOf(const Parameter& parameter) {
   const double step = StepOf(parameter);
   if (step == 0) return parameter.high;
-  // (0.1 * 3 is a little more than 0.3, which is a step all the same.)
+  // (0.1 * 3 is slightly more than 0.3, which is a step nevertheless.)
   return parameter.low + step * std::floor((parameter.high - parameter.low) / step * (1 + 1e-12));
 }
 
@@ -58,8 +58,8 @@ struct Interval {
   double low, high;
 };
 
-// The interval on the scale. Half a step below the least value of a logarithm might be negative:
-// half of it is taken then.
+// Returns the interval on the scale. Half a step below the smallest value of a logarithm might be
+// negative; then half of the smallest value is used.
 Interval ScaleOf(const Parameter& parameter) {
   const double half = StepOf(parameter) / 2;
   const double last = LastOf(parameter);
@@ -77,9 +77,9 @@ double Snap(const Parameter& parameter, double value) {
   return std::clamp(value, parameter.low, LastOf(parameter));
 }
 
-// The quantile of a number, which may lie beyond the bounds.
+// Returns the quantile of a number, which may be out of bounds.
 double Quantile(const Parameter& parameter, double value) {
-  // (The logarithm of what is not positive is that of nearly nothing.)
+  // (For a logarithm, replaces values that are not positive by the smallest positive one.)
   if (IsLog(parameter.distribution)) value = std::max(value, std::numeric_limits<double>::min());
   const double scale = Scale(parameter, value);
   if (IsNormal(parameter.distribution)) {
@@ -100,7 +100,7 @@ double CategoryAt(const Parameter& parameter, double unit) {
     rest -= parameter.probabilities[i];
     if (rest < 0) return static_cast<double>(i);
   }
-  // (Rounding; the last one that can come at all.)
+  // (Reached by rounding: returns the last value with a positive probability.)
   std::size_t last = parameter.probabilities.size() - 1;
   while (last > 0 && parameter.probabilities[last] == 0) --last;
   return static_cast<double>(last);
@@ -286,7 +286,7 @@ double Parameter::FromUnit(double unit) const {
   if (kind == Kind::kCategory) return CategoryAt(*this, unit);
   double scale;
   if (IsNormal(distribution)) {
-    // A quantile of 0 or 1 would be infinite.
+    // Avoids quantiles of 0 and 1, which would be infinite.
     scale = mean + deviation * NormalQuantile(std::clamp(unit, 0x1.0p-54, 1 - 0x1.0p-53));
   } else {
     const Interval interval = ScaleOf(*this);
@@ -311,7 +311,7 @@ std::string Parameter::Text(double value) const {
   if (kind == Kind::kCategory) return values[static_cast<std::size_t>(value)];
   if (kind == Kind::kInt) return absl::StrCat(static_cast<long long>(value));
   std::string text = NumberText(value);
-  // A reader has to see that it is no integer.
+  // Marks the number as a non-integer for readers.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
@@ -374,8 +374,8 @@ absl::Status Space::AddGates() {
   return absl::OkStatus();
 }
 
-// Groups the parameters without a condition, and then those with the same condition. (A condition
-// on what has a condition itself holds no more often than that one.)
+// Groups the parameters without a condition, and then those with equal conditions. (A condition on
+// a conditional parameter holds at most as often as that parameter's own.)
 void Space::AddGroups() {
   for (std::size_t i = 0; i < size(); ++i) {
     const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
@@ -389,8 +389,8 @@ void Space::AddGroups() {
       groups_.push_back({i});
     }
   }
-  // A parameter without a condition may stand in the list behind one that depends on it, but the
-  // group of those without a condition comes first.
+  // In the list a parameter without a condition may follow one that depends on it, but the group of
+  // unconditional parameters comes first.
   std::stable_partition(groups_.begin(), groups_.end(),
                         [&](const auto& group) { return !gates_[group.front()]; });
 }

@@ -13,17 +13,17 @@
 
 namespace tuning {
 
-// The kind of a parameter's values, and how likely each value is before anything is known.
+// The type of a parameter's values, and their prior distribution.
 enum class Kind { kFloat, kInt, kCategory };
 enum class Distribution {
   kUniform,
   kLogUniform,         // Its logarithm is uniform.
   kInverseLogUniform,  // The logarithm of its inverse is uniform.
-  kNormal,             // Unbounded, of `mean` and `deviation`.
-  kLogNormal,          // Its logarithm is normal, of `mean` and `deviation`.
+  kNormal,             // Unbounded, with `mean` and `deviation`.
+  kLogNormal,          // Its logarithm is normal, with `mean` and `deviation`.
 };
 
-// Active only while another parameter, which comes before it, has one of these values.
+// Makes a parameter active only while an earlier parameter has one of these values.
 struct Condition {
   std::string parameter;
   std::vector<std::string> values;  // JSON texts.
@@ -33,39 +33,39 @@ struct Parameter {
   std::string name = {};
   Kind kind = Kind::kFloat;
   Distribution distribution = Distribution::kUniform;
-  // Both inclusive; not of a normal distribution, nor of a category.
+  // Inclusive bounds; unused for a normal distribution and for a category.
   double low = 0;
   double high = 1;
   double mean = 0;
   double deviation = 1;
-  // Values are multiples of it away from `low` (from 0 where there is no `low`); 0: any.
+  // Values differ from `low` (from 0 if there is no `low`) by multiples of it; 0: any value.
   double step = 0;
-  // The values of a category: JSON texts, each once. The identity of a value is its text, never its
+  // The values of a category: distinct JSON texts. A value is identified by its text, never by its
   // place in the list.
   std::vector<std::string> values = {};
-  // Probability of each value of a category; empty: equal ones.
+  // Probability of each value of a category; empty: all equal.
   std::vector<double> probabilities = {};
   std::optional<Condition> when = std::nullopt;
 
-  // Numbers that have a nearest neighbour: floats without a step.
+  // Returns true for floats without a step, whose values have no nearest neighbour.
   bool IsContinuous() const { return kind == Kind::kFloat && step == 0; }
-  // How many values there are; nullopt: more than can be counted.
+  // Returns the number of values; nullopt if they cannot be counted.
   std::optional<std::size_t> Count() const;
-  // The value at quantile `unit`, in [0, 1], of the distribution. A category's is its index in
-  // `values`.
+  // Returns the value at quantile `unit`, in [0, 1], of the distribution; for a category, an index
+  // in `values`.
   double FromUnit(double unit) const;
-  // The middle of the quantiles that lead to `value`. For a category: its index.
+  // Returns the middle of the quantiles that lead to `value`; for a category, its index.
   double ToUnit(double value) const;
-  // The quantiles that lead to `value`: of an integer or a step an interval, else one number twice.
-  // Not of a category.
+  // Returns the interval of quantiles that lead to `value`: for an integer or a step an interval,
+  // otherwise one number twice. Not for a category.
   std::pair<double, double> UnitCell(double value) const;
-  // `value` as JSON: 3, 0.1, 1e-05, "adam".
+  // Returns `value` as JSON: 3, 0.1, 1e-05, "adam".
   std::string Text(double value) const;
-  // The reverse of Text(); InvalidArgument says why `text` is none of this parameter's values.
+  // The reverse of Text(); InvalidArgument says why `text` is not a value of this parameter.
   absl::StatusOr<double> Parse(std::string_view text) const;
 };
 
-// A value for each parameter, in the order of the space; NaN for one that is not active.
+// A value for each parameter, in the order of the space; NaN for an inactive one.
 using Point = std::vector<double>;
 
 // The parameters of a search. Immutable.
@@ -78,14 +78,15 @@ class Space {
   const Parameter& operator[](std::size_t i) const { return parameters_[i]; }
   std::optional<std::size_t> Find(std::string_view name) const;
 
-  // Whether parameter `i` is active where those before it have the values of `point`.
+  // Returns whether parameter `i` is active, given the earlier values of `point`.
   bool IsActive(std::size_t i, const Point& point) const;
-  // Sets what is not active to NaN.
+  // Sets inactive parameters to NaN.
   void Deactivate(Point& point) const;
-  // Parameters that are always active together, in order: the first of them stands before the first
-  // of the next group, and what a group's condition looks at stands in a group before it.
+  // Groups of parameters that are always active together, in order: a group's first parameter
+  // precedes the first of the next group, and the parameter that a group's condition refers to is
+  // in an earlier group.
   const std::vector<std::vector<std::size_t>>& groups() const { return groups_; }
-  // All points, if there are at most `limit`; inactive parameters make no difference.
+  // Returns all points if there are at most `limit`; inactive parameters make no difference.
   std::optional<std::vector<Point>> All(std::size_t limit) const;
 
  private:
@@ -102,8 +103,8 @@ class Space {
   std::vector<std::vector<std::size_t>> groups_;
 };
 
-// The standard normal distribution: the probability of less than `x`, and the value below which the
-// probability is `p`, in (0, 1).
+// The standard normal distribution: the probability of a value below `x`, and the value below which
+// the probability is `p`, in (0, 1).
 double NormalCdf(double x);
 double NormalQuantile(double p);
 
