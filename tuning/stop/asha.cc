@@ -15,7 +15,7 @@
 namespace tuning {
 namespace {
 
-// NaN is worse than everything, and equal to itself.
+// NaN is worse than every other value, and equal to itself.
 bool IsBetter(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
 }  // namespace
@@ -36,7 +36,7 @@ Asha::Asha(Options options) : options_(options) {
   for (double exact = options.min_resource; exact < options.max_resource; exact *= options.eta) {
     const double level = std::round(exact);
     if (level >= options.max_resource) break;
-    // (A small eta leads to the same integer twice; the first level may be a fraction.)
+    // (A small eta can give the same integer twice; the first level may be a fraction.)
     const double resource = levels_.empty() ? options.min_resource : level;
     if (levels_.empty() || resource > levels_.back().resource) {
       levels_.push_back({.resource = resource});

@@ -13,7 +13,7 @@
 namespace tuning {
 namespace {
 
-// How many places of the level come before `place`.
+// Returns how many places of the level precede `place`.
 std::size_t Better(const AshaPromotion::Level& level, const AshaPromotion::Place& place) {
   return static_cast<std::size_t>(
       std::lower_bound(level.places.begin(), level.places.end(), place) - level.places.begin());

@@ -14,18 +14,18 @@
 
 namespace tuning {
 
-// Asynchronous successive halving (Li et al. 2020), the variant that promotes: a trial pauses at
-// each level, and whenever there is room the best of the highest level goes on, if it is among the
-// best floor(n / eta) there. So no trial goes on only because it came first, at the price of a
-// checkpoint for each that waits. Syne Tune 0.9.1 does the same; the differences:
-// - A trial that would be the next to go on is not paused at all.
+// Asynchronous successive halving (Li et al. 2020), the promoting variant: a trial pauses at each
+// level, and whenever there is room, the best trial of the highest level continues if it is among
+// the best floor(n / eta) there. So no trial continues only because it came first, at the cost of a
+// checkpoint for each paused trial. Like Syne Tune 0.9.1, with these differences:
+// - A trial that would be the next to continue is not paused at all.
 // - NaN is stopped at every level.
-// - A trial that runs anew from nothing reports its levels for the second time, which changes
-//   nothing.
-// Levels are those of Asha. The trial with the lower number goes on first if values are equal. A
-// value type. One thread at a time.
+// - A trial that restarts from scratch reports its levels again, without effect.
+// Levels are those of Asha. Among equal values the trial with the lower number continues first. A
+// value type. Not thread-safe.
 class AshaPromotion {
  public:
+  // InvalidArgument names the invalid option.
   static absl::StatusOr<AshaPromotion> Create(Asha::Options options);
 
   enum class Verdict { kGoesOn, kPauses, kStops };
@@ -34,14 +34,14 @@ class AshaPromotion {
     double level = 0;
     std::size_t rank = 0, count = 0, keeps = 0;
   };
-  // `decided`: as in StoppingRule. Unset if the trial has come to no level with this.
+  // `decided`: as in StoppingRule. Unset unless this report reaches a level.
   std::optional<Arrival> Report(std::uint64_t trial, double resource, double value,
                                 std::optional<Verdict> decided);
-  // It does not go on, whatever its place is.
+  // The trial does not continue, whatever its rank.
   void End(std::uint64_t trial) { ended_.insert(trial); }
-  // The paused trial that goes on now.
+  // Returns the paused trial that continues now.
   std::optional<std::uint64_t> Next();
-  // From now on trials are stopped at their levels instead, as Asha does, and none goes on again.
+  // From now on stops trials at their levels instead, as Asha does, and continues no paused trial.
   void StopInstead() { stops_ = true; }
 
   using Place = std::pair<double, std::uint64_t>;  // Value, trial.
@@ -49,11 +49,11 @@ class AshaPromotion {
     double resource = 0;
     std::size_t arrived = 0;
     std::size_t went_on = 0;
-    std::vector<Place> places = {};   // Best first; not those that are NaN.
-    std::set<Place> candidates = {};  // The places that may go on.
+    std::vector<Place> places = {};   // Best first, without NaN.
+    std::set<Place> candidates = {};  // The places that may continue.
   };
   const std::vector<Level>& levels() const { return levels_; }
-  // The worst value that is among those that go on from the level; NaN: none is.
+  // Returns the worst value that is among those that continue from the level; NaN if none is.
   double Cutoff(const Level& level) const;
 
  private:

@@ -14,7 +14,7 @@ namespace tuning {
 namespace {
 
 constexpr int kMostBands = 100;
-constexpr double kFarthest = 1e15;  // No trial has so many values.
+constexpr double kFarthest = 1e15;  // No trial has this many values.
 
 std::vector<std::size_t> Places(const Bands::Options& options) {
   std::vector<std::size_t> places;
@@ -79,7 +79,7 @@ Bands::Verdict Bands::Report(std::uint64_t number, double value) {
 void Bands::Count(Trial& trial, double value) {
   trial.best = trial.count == 0 ? value : std::min(trial.best, value);
   ++trial.count;
-  // (Two bands may be at the same place, with an eta near 1.)
+  // (With an eta near 1, two bands may be at the same place.)
   while (trial.at_bands.size() < bands_.size() && bands_[trial.at_bands.size()].at == trial.count) {
     std::vector<double>& values = bands_[trial.at_bands.size()].values;
     values.insert(std::upper_bound(values.begin(), values.end(), value), value);

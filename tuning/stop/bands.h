@@ -12,35 +12,35 @@ namespace tuning {
 
 // The rule that W&B calls `early_terminate: hyperband` (its engine, `sweeps` 0.3.0): values are
 // counted, and the values that all trials had as their 3rd, 9th, ... are compared. A trial is
-// stopped if its value at the last band that it has come to is worse than the one that a share of 1
-// / eta of them, rounded down, is better than. One thing differs: here a trial is judged at its own
-// reports, there whenever the server looks. Values that are no finite numbers are not counted. A
-// value type. One thread at a time.
+// stopped if its value at the last band that it has reached is worse than the limit: the value that
+// floor(n / eta) of the n values there are better than. One difference: here a trial is judged when
+// it reports, in W&B whenever the server checks. Values that are not finite do not count. A value
+// type. Not thread-safe.
 class Bands {
  public:
   struct Options {
     double eta = 3;
-    bool strict = true;  // The value at the band counts; else the best until now.
-    // Bands are given by one of the two: at min_iter, min_iter eta, ..., or at max_iter / eta,
-    // max_iter / eta^2,
-    // ..., `s` of them.
+    bool strict = true;  // True: uses the value at the band; false: the best so far.
+    // Bands are given in one of two ways: at min_iter, min_iter eta, ..., or `s` of them at
+    // max_iter / eta, max_iter / eta^2, ...
     std::size_t min_iter = 0;
     std::size_t max_iter = 0;
     std::size_t s = 0;
     friend bool operator==(const Options&, const Options&) = default;
   };
-  // InvalidArgument names the option that cannot be.
+  // InvalidArgument names the invalid option.
   static absl::StatusOr<Bands> Create(Options options);
 
+  // `own` is the value that was compared with `limit`.
   struct Verdict {
     bool goes_on = true;
-    bool counts = true;     // Its value does.
-    std::size_t band = 0;   // 0: it has come to none.
-    std::size_t count = 0;  // That have come to it, with this one.
+    bool counts = true;     // Its value counts.
+    std::size_t band = 0;   // 0: it has reached none.
+    std::size_t count = 0;  // How many have reached it, with this one.
     double own = 0;
     double limit = 0;
   };
-  // A value that does not count is judged by those before it.
+  // A value that does not count is judged by the values before it.
   Verdict Report(std::uint64_t trial, double value);
 
   struct Band {
@@ -48,7 +48,7 @@ class Bands {
     std::vector<double> values = {};  // Best first.
   };
   const std::vector<Band>& bands() const { return bands_; }
-  // The worst value that goes on at a band that has values.
+  // Returns the worst value that continues at a band with values.
   double LimitOf(const Band& band) const;
 
  private:

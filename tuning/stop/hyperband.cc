@@ -52,7 +52,8 @@ Hyperband::Bracket& Hyperband::BracketOf(std::uint64_t trial) {
       [](std::uint64_t number, const Bracket& bracket) { return number < bracket.end; });
 }
 
-// Whether all trials that the bracket waits for have come; those from `begun` on will not.
+// Returns true if all trials that the bracket waits for have arrived; numbers from `begun` on will
+// not start.
 bool Hyperband::IsComplete(const Bracket& bracket, std::uint64_t begun) const {
   if (bracket.arrived.empty()) return false;
   const std::uint64_t end = std::min(bracket.end, begun);

@@ -13,17 +13,17 @@
 
 namespace tuning {
 
-// HyperBand (Li et al. 2018), synchronous: trials belong to brackets in the order of their numbers.
-// All trials of a bracket pause at its level, and when the last of them has come the best one in
-// eta goes on to the next. Brackets differ in how early they compare: the one that begins with the
-// most trials and the least resource comes first, and after the last the first begins again. Ray's
-// HyperBandScheduler does the same with these differences:
-// - It begins with the bracket of the fewest trials.
-// - Here nobody waits for a trial that ends, or for one that will never begin, so that no bracket
+// HyperBand (Li et al. 2018), synchronous: trials are assigned to brackets in order of their
+// numbers. All trials of a bracket pause at its level, and when the last one has arrived, the best
+// one in eta continues to the next level. Brackets differ in how early they compare: the one with
+// the most trials and the least resource comes first, and after the last the first begins again.
+// Like Ray's HyperBandScheduler, with these differences:
+// - Ray begins with the bracket of the fewest trials.
+// - Here no bracket waits for a trial that ends, or for one that will never start, so that none
 //   waits for ever.
-// - The last to come is not paused if it goes on.
-// NaN ranks last, and is never gone on with. The lower number ranks first if values are equal. A
-// value type. One thread at a time.
+// - The last trial to arrive is not paused if it continues.
+// NaN ranks last and never continues. Among equal values the lower number ranks first. A value
+// type. Not thread-safe.
 class Hyperband {
  public:
   struct Options {
@@ -39,7 +39,7 @@ class Hyperband {
     double level = 0;
     std::size_t rank = 0, count = 0, keeps = 0;
   };
-  // `decided`: as in StoppingRule. Unset if the trial has come to no level with this.
+  // `decided`: as in StoppingRule. Unset unless this report reaches a level.
   std::optional<Arrival> Report(std::uint64_t trial, double resource, double value,
                                 std::optional<Verdict> decided);
   void End(std::uint64_t trial);
@@ -47,16 +47,16 @@ class Hyperband {
     std::uint64_t trial = 0;
     bool goes_on = true;
   };
-  // As StoppingRule::Next.
+  // See StoppingRule::Next().
   std::optional<Fate> Next(std::uint64_t begun, bool more_come);
-  // Nothing that waits is waited for: from now on every trial goes on.
+  // Stops waiting: from now on every trial continues.
   void StopInstead() { off_ = true; }
 
   struct Kind {
     std::size_t trials = 0;
     std::vector<double> levels = {};
   };
-  // The brackets, first to last.
+  // Returns the kinds of brackets, first to last.
   const std::vector<Kind>& kinds() const { return kinds_; }
 
  private:
@@ -64,8 +64,8 @@ class Hyperband {
     std::uint64_t first = 0, end = 0;  // Numbers of its trials.
     std::size_t kind = 0;
     std::size_t level = 0;
-    std::set<std::uint64_t> out = {};              // Ended, or not gone on with.
-    std::map<std::uint64_t, double> arrived = {};  // At the level.
+    std::set<std::uint64_t> out = {};              // Ended, or not continued.
+    std::map<std::uint64_t, double> arrived = {};  // Values at the level.
   };
   explicit Hyperband(Options options);
   Bracket& BracketOf(std::uint64_t trial);

@@ -17,13 +17,13 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// The median of at least one number. Between two in the middle it is half way.
+// Returns the median of at least one number; of two middle numbers, their mean.
 double Median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
   const double below = *std::max_element(values.begin(), middle);
-  // (Half way between equal infinities is that infinity.)
+  // (The mean of two equal infinities is that infinity.)
   return below == *middle ? below : below / 2 + *middle / 2;
 }
 
@@ -67,7 +67,7 @@ MedianRule::Verdict MedianRule::Judge(std::uint64_t number, const Trial& trial,
   for (const auto& [other_number, other] : trials_) {
     if (other_number == number || other.resources.back() < resource) continue;
     const auto behind = std::upper_bound(other.resources.begin(), other.resources.end(), resource);
-    // (A trial whose first report is behind `resource` has nothing to say of it.)
+    // (A trial whose first report is after `resource` has no value for it.)
     if (behind == other.resources.begin()) continue;
     const double mean = other.means[static_cast<std::size_t>(behind - other.resources.begin()) - 1];
     if (!std::isnan(mean)) means.push_back(mean);

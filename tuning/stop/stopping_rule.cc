@@ -52,7 +52,7 @@ class AshaRule : public StoppingRule {
   Asha rule_;
 };
 
-// The judgement of a rule that pauses: AshaPromotion and Hyperband.
+// Returns the judgement of a rule that pauses: AshaPromotion or Hyperband.
 template <typename Rule>
 Judgement JudgementOf(Rule& rule, std::uint64_t trial, double resource, double value,
                       std::optional<TrialDecision> decided) {
@@ -137,7 +137,7 @@ class MedianStoppingRule : public StoppingRule {
                    std::optional<TrialDecision> decided) override {
     const auto verdict = rule_.Report(trial, resource, value);
     Judgement judgement = {.changed = true, .level = resource};
-    if (!verdict) return judgement;  // (Its value is part of its mean.)
+    if (!verdict) return judgement;  // (The value still counts for its mean.)
     judgement.answer = decided.value_or(StopsOrNot(verdict->goes_on));
     judgement.count = verdict->count;
     judgement.own = verdict->best;

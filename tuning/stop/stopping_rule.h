@@ -18,41 +18,41 @@ namespace tuning {
 
 enum class TrialDecision { kContinue, kStop, kPause };
 
-// A judgement is what a rule says to a report. Numbers are those of the rule, so smaller is better.
+// A rule's response to a report. Values are the rule's own, so smaller is better.
 struct Judgement {
   TrialDecision answer = TrialDecision::kContinue;
-  // Whether the rule knows something that it did not know before: what is not so need not be
-  // stored.
+  // True if the report changed the rule's state; otherwise it need not be stored.
   bool changed = false;
-  double level = 0;       // The resource at which it was compared.
-  std::size_t rank = 0;   // The value's rank there, 1 being the best; 0: it was not ranked.
-  std::size_t count = 0;  // How many it was compared with: with itself if it was ranked.
-  std::size_t keeps = 0;  // So many of them go on.
+  double level = 0;       // Resource at which it was compared.
+  std::size_t rank = 0;   // Rank of the value there, 1 for the best; 0: not ranked.
+  std::size_t count = 0;  // Number of compared values, with its own if it was ranked.
+  std::size_t keeps = 0;  // How many of them continue.
   double own = std::numeric_limits<double>::quiet_NaN();
-  double limit = std::numeric_limits<double>::quiet_NaN();  // The worst that `own` may be.
+  double limit = std::numeric_limits<double>::quiet_NaN();  // Worst value allowed for `own`.
 };
 
-// Decides which trials of a sweep go on. Trials count from 0 in the order in which they begin. One
-// thread at a time.
+// Decides which trials of a sweep continue. Trials are numbered from 0 in the order in which they
+// start. Not thread-safe.
 class StoppingRule {
  public:
   virtual ~StoppingRule() = default;
   virtual std::unique_ptr<StoppingRule> Clone() const = 0;
 
-  // `decided`: what was said to this report before a restart; it counts, whatever would be said
-  // now.
+  // `decided` is the answer to this report before a restart; it overrides what the rule would
+  // decide now.
   virtual Judgement Report(std::uint64_t trial, double resource, double value,
                            std::optional<TrialDecision> decided) = 0;
-  // The trial has ended, and was not paused by the rule.
+  // The trial has ended, other than by a pause of the rule.
   virtual void End(std::uint64_t /*trial*/) {}
-  // `begun` trials have begun, and more will if `more_come`. The fate of a paused one now, if
-  // any; it has been told then, and is not told again.
+  // `begun` trials have started, and more will if `more_come`. Returns the next fate of a paused
+  // trial, if one is decided; each fate is returned once.
   struct Fate {
     std::uint64_t trial = 0;
-    bool goes_on = true;  // Or is not gone on with any more.
+    bool goes_on = true;  // Otherwise it never continues.
   };
   virtual std::optional<Fate> Next(std::uint64_t /*begun*/, bool /*more_come*/) { return {}; }
-  // Nothing is paused any more: what was meant to is judged by the same values and stopped.
+  // From now on pauses no trial: a trial that would be paused is judged by the same values and
+  // stopped.
   virtual void StopInstead() {}
 
   struct Level {
@@ -60,7 +60,7 @@ class StoppingRule {
     std::size_t arrived = 0;
     std::size_t went_on = 0;
     double best = std::numeric_limits<double>::quiet_NaN();
-    // The worst value that the next trial to come there may have to go on; NaN: any goes on, or the
+    // Worst value with which the next trial there may continue; NaN: any value continues, or the
     // rule has no such limit.
     double cutoff = std::numeric_limits<double>::quiet_NaN();
   };
