@@ -1,9 +1,9 @@
 #ifndef SDK_CC_YARD_H_
 #define SDK_CC_YARD_H_
 
-// A C++ training program includes this file alone to report to the yard; there is nothing to link.
-// Linux, C++17 or later, a standard library that has std::from_chars of double (GCC 11's has). It
-// throws nothing but std::bad_alloc.
+// A C++ training program includes only this file to report to the yard; there is nothing to link.
+// It needs Linux, C++17 or later, and a standard library with std::from_chars for double (such as
+// GCC 11's). It throws nothing but std::bad_alloc.
 //
 //     #include "yard.h"
 //
@@ -13,8 +13,8 @@
 //       if (!reporter.Report({{"loss", Train(rate)}}, {.step = epoch})) break;
 //     }
 //
-// (`{.step = epoch}` is C++20; C++17 has `yard::ReportOptions options; options.step = epoch;`.)
-// The protocol is in docs/report-channel.md.
+// (`{.step = epoch}` needs C++20; in C++17 write `yard::ReportOptions options; options.step =
+// epoch;`.) docs/report-channel.md describes the protocol.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -78,8 +78,8 @@ void AppendNumber(double value, std::string* out);
 void AppendNumber(std::int64_t value, std::string* out);
 }  // namespace internal
 
-// A named value of a report: a number (NaN and the infinities are fine, and every double arrives
-// exactly), a truth, a text, or metrics again: {"eval", {{"loss", 0.1}, {"split", "test"}}}.
+// A named value of a report: a number (NaN and infinities are allowed, and every double arrives
+// exactly), a bool, a string, or nested metrics: {"eval", {{"loss", 0.1}, {"split", "test"}}}.
 struct Metric {
   template <typename Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
   Metric(std::string_view metric_name, Number number) : name(metric_name) {
@@ -110,48 +110,48 @@ struct Metric {
 };
 
 struct ReportOptions {
-  // The number over which the yard draws curves. Unset: the yard counts reports.
+  // The x-axis of the yard's curves. Unset: the yard counts reports.
   std::optional<std::int64_t> step = std::nullopt;
-  // This is the last report.
+  // True for the last report.
   bool done = false;
-  // A directory inside the run's ($YARD_LOGDIR), which becomes a checkpoint of this report, and
-  // Reply::path; or that of a checkpoint which was saved before, and which then belongs to this
-  // report. Empty: none.
+  // A directory inside the run's directory ($YARD_LOGDIR). It becomes a checkpoint of this report,
+  // whose place is Reply::path. If it is a checkpoint that was saved before, that checkpoint now
+  // belongs to this report. Empty: none.
   std::string checkpoint = {};
 };
 
-// The answer to a report. True means go on.
+// The answer to a report. True means that training continues.
 struct Reply {
   enum class State {
     kContinue,
-    kStop,   // Save if need be and return from main() within `grace`.
+    kStop,   // Save if necessary and return from main() within `grace`.
     kError,  // This report was not stored.
   };
   State state = State::kContinue;
-  // kStop: the reason, "stop" or "pause". kError: what went wrong. Else empty.
+  // kStop: the reason, "stop" or "pause". kError: the error. Otherwise empty.
   std::string message = {};
-  // With kStop only.
+  // Set only for kStop.
   std::chrono::duration<double> grace{0};
-  // The events that were sent to this run (`yard tell`) since its last report, in order, each as
-  // JSON text: NumberIn() and TextIn() read it.
+  // The events that were sent to this run (`yard tell`) since its last report, in order, as JSON
+  // texts, which NumberIn() and TextIn() can read.
   std::vector<std::string> events = {};
-  // After Save(), and after a report with a checkpoint: where that is.
+  // After Save(), or a report with a checkpoint: the checkpoint's directory.
   std::string path = {};
-  // After Barrier(): in which place this task came, from 0.
+  // After Barrier(): the rank, from 0, in which this task arrived.
   std::int64_t index = 0;
 
   explicit operator bool() const { return state == State::kContinue; }
 };
 
 struct BarrierOptions {
-  // The tasks that must come, if not all of the job: names ("worker-0") and types ("worker"). Each
-  // of these tasks has to name the same.
+  // The tasks that must arrive, if not all tasks of the job: names ("worker-0") and types
+  // ("worker"). All of these tasks must give the same list.
   std::vector<std::string> tasks = {};
-  // Zero: none.
+  // Zero: no timeout.
   std::chrono::duration<double> timeout{0};
 };
 
-// A picture: its rows from the top, in each row the channels of a pixel side by side.
+// An image: rows from top to bottom; within a row the channels of each pixel are adjacent.
 struct Image {
   int width = 0;
   int height = 0;
@@ -160,115 +160,116 @@ struct Image {
 };
 
 struct ReporterOptions {
-  // `N:INODE`: descriptor N is the channel, if it is a socket with that inode. (Programs that start
-  // other programs close descriptors and give their numbers to other files.) Anything else is as
-  // good as empty.
+  // `N:INODE`: descriptor N is the channel, if it is a socket with that inode. (A parent program
+  // may have closed the descriptor and reused its number for another file.) Any other text counts
+  // as empty.
   std::string fd = {};
-  // Path of a unix socket that is the channel where `fd` is not.
+  // Path of a Unix socket that is the channel if `fd` is not.
   std::string socket = {};
-  // The program starts from these where no trainer tells it (by hand, or in a task that is not its
-  // trial's reporter): a file that holds the configuration, a JSON object of at most 4 MiB, and the
-  // directory of a checkpoint. Empty: none.
+  // Where the program starts from if no trainer tells it (when run by hand, or in a task that is
+  // not its trial's reporter): a file with the configuration, a JSON object of at most 4 MiB, and
+  // the directory of a checkpoint. Empty: none.
   std::string config_file = {};
   std::string checkpoint = {};
-  std::int64_t iteration = 0;  // That the checkpoint stands for.
-  // How long to wait for an answer; zero: for ever, which is right in a yard. While the yard's
-  // trainer is restarted the answer just takes longer, and a yard that is gone for good closes the
-  // channel. When the time runs out the channel is broken, since a late answer would be taken for
-  // that of the next report.
+  std::int64_t iteration = 0;  // Number of reports up to the checkpoint.
+  // How long to wait for an answer; zero, which is right in a yard, means without limit: while the
+  // yard's trainer restarts, the answer just takes longer, and a yard that is gone closes the
+  // channel. A timeout breaks the channel, because a late answer would be taken for the answer to
+  // the next report.
   std::chrono::milliseconds answer_timeout{0};
-  // Where reports and log lines are printed when there is no yard. Not owned.
+  // Where reports and log lines are printed without a yard. Not owned.
   std::FILE* out = stdout;
-  // The run's directory, into which pictures and the like are written. Empty: they are printed.
+  // The run's directory, for images and the like. Empty: they are only printed.
   std::string run_directory = {};
 
-  // From YARD_FD, YARD_SOCKET, YARD_CONFIG, YARD_CHECKPOINT, YARD_ITERATION and YARD_LOGDIR.
+  // Reads YARD_FD, YARD_SOCKET, YARD_CONFIG, YARD_CHECKPOINT, YARD_ITERATION and YARD_LOGDIR.
   static ReporterOptions FromEnvironment();
 };
 
-// The report channel of this process. There can be one Reporter at a time in a process, and one
-// process of a task that has one: a second is answered with an error.
+// The report channel of this process. Only one Reporter may exist at a time in a process, and only
+// one process of a task may have one; a second one gets errors.
 //
-// Without a yard, and in a task that is no trial, it prints what it is given and every reply is "go
-// on", so that the same program runs by hand.
+// Without a yard, and in a task that is not part of a trial, it prints what it is given and every
+// reply is "continue", so that the same program can be run by hand.
 //
-// Any thread may call any method. Report() is in lock-step: it returns when the yard has stored the
-// report and decided, and a second thread's report waits for that. Log() and Heartbeat() only wait
-// while the socket is full. A call inside of another one of the same thread (in a signal handler,
-// which may call nothing of this anyway) is an error, and so is one in a child that was forked: the
-// run is its parent's.
+// Any thread may call any method. Report() is in lock step: it returns once the yard has stored the
+// report and decided, and a report of another thread waits for that. Log() and Heartbeat() block
+// only while the socket is full. A call inside another call on the same thread (from a signal
+// handler, where no call is allowed anyway) is an error, and so is a call in a forked child: the
+// run belongs to its parent.
 //
-// Errors are replies of state kError. A line over 1 MiB, and what the yard refuses, costs only
-// itself. Everything else (the yard's end is gone, or does not speak the protocol; the
-// configuration cannot be read) breaks the channel: error() says why, and so does every later
-// reply.
+// Errors are replies with state kError. A line over 1 MiB, or one that the yard refuses, affects
+// only itself. Any other error (the yard's end is closed or does not speak the protocol; the
+// configuration cannot be read) breaks the channel: error() and every later reply say why.
 class Reporter {
  public:
-  // Opens the channel and says hello; waits for the welcome as Report() waits for its answer.
+  // Opens the channel and says hello; waits for the welcome like Report() for its answer.
   explicit Reporter(ReporterOptions options = ReporterOptions::FromEnvironment());
   // Closes a channel opened by path; an inherited descriptor stays open.
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // False if nobody collects reports and they are printed. True also for a channel that broke.
+  // False if nobody collects reports, so that they are printed. Also true for a broken channel.
   bool connected() const { return connected_; }
-  // Why the channel is broken, empty if it is not.
+  // Returns why the channel is broken; empty if it is not.
   std::string error() const;
 
-  // From the welcome, else from the options; constant from then on. The run's configuration as JSON
-  // text ("{}" if none), the directory of the checkpoint to start from (empty if none), and how
-  // many reports of earlier attempts that checkpoint stands for.
+  // Taken from the welcome, or else from the options; constant afterwards. The run's configuration
+  // as JSON text ("{}" if none), the directory of the checkpoint to start from (empty if none), and
+  // the number of reports of earlier attempts up to that checkpoint.
   const std::string& config() const { return config_; }
   const std::string& checkpoint() const { return checkpoint_; }
   std::int64_t iteration() const { return iteration_; }
 
-  // Reports one row of metrics. After a stop further reports may be sent, and are told to stop
-  // again.
+  // Reports one row of metrics. After a stop the program may send further reports, each of which is
+  // answered with the stop again.
   Reply Report(std::initializer_list<Metric> metrics, ReportOptions options = {});
   Reply Report(const std::vector<Metric>& metrics, ReportOptions options = {});
 
-  // Saves a checkpoint: `write` puts any files into the directory it is given; then the yard makes
-  // it permanent, in one step and safe from a crash. `step` numbers it; without one it is the
-  // number of reports. kError if `write` returns false, or the yard refuses: then nothing is saved.
-  // kStop if the run was told to stop and has saved since. Without a yard the directory is
-  // ./checkpoint_NUMBER. Only files and directories can be in it, no links. In a trial that is a
-  // cluster only rank 0 saves: kError elsewhere.
+  // Saves a checkpoint: `write` puts files into the given directory, and then the yard makes it
+  // permanent, atomically and crash-safe. It is numbered `step`, or else by the number of reports.
+  // kError if `write` returns false or the yard refuses; then nothing is saved. kStop if the run
+  // was told to stop and has saved since. Without a yard the directory is ./checkpoint_NUMBER. It
+  // may contain files and directories, but no links. In a trial that is a cluster only rank 0 may
+  // save; other ranks get kError.
   Reply Save(std::optional<std::int64_t> step,
              const std::function<bool(const std::string& directory)>& write);
 
-  // Adds values to the run's configuration; each replaces that of its name as a whole. Returns once
-  // the yard has stored them: params.json has them from then on, and so have queries, comparisons
-  // and the next attempt; config() stays. kError if the whole configuration would be over 512 KiB.
+  // Sets values in the run's configuration; each one replaces the value of its name entirely.
+  // Returns once the yard has stored them: from then on params.json, queries, comparisons and the
+  // next attempt have them, while config() does not change. kError if the whole configuration would
+  // exceed 512 KiB.
   Reply ConfigUpdate(std::initializer_list<Metric> values);
   Reply ConfigUpdate(const std::vector<Metric>& values);
 
-  // Waits until all tasks of this job have come to the barrier of that name. kError if the time is
-  // over, which breaks it for all, or if somebody else broke it. Also in a task that is no trial;
-  // without a yard it waits for nobody.
+  // Waits until all tasks of this job have reached the barrier of that name. kError after a
+  // timeout, which breaks the barrier for all, or if another task broke it. Works in a task without
+  // a trial too; without a yard it returns at once.
   Reply Barrier(std::string_view name, const BarrierOptions& options = {});
 
-  // Values that are no numbers, which the page and TensorBoard show at their step. They go into an
-  // event file of the run's directory and have no answer: kContinue, or kError if the file cannot
-  // be written, or one value has over 16 MiB. A text may be Markdown. A histogram leaves out what
-  // is not finite. Without a run's directory only that there is a value is printed.
+  // Report values that are not numbers, which the page and TensorBoard show at their step. They are
+  // written to an event file in the run's directory and not answered: the reply is kContinue, or
+  // kError if the file cannot be written or a value exceeds 16 MiB. A text may be Markdown. A
+  // histogram ignores values that are not finite. Without a run's directory only a note about the
+  // value is printed.
   Reply ReportImage(std::string_view tag, const Image& image, std::int64_t step);
   Reply ReportHistogram(std::string_view tag, const std::vector<double>& values, std::int64_t step);
   Reply ReportText(std::string_view tag, std::string_view text, std::int64_t step);
 
-  // Sends a line for the trial's log, which `yard show` has. Not answered: kContinue or kError.
+  // Sends a line to the trial's log, shown by `yard show`. Not answered: kContinue or kError.
   Reply Log(std::string_view text);
-  // Says that the program is alive, for one that takes long between two reports. Not answered.
+  // Tells the yard that the program is alive, if reports are far apart. Not answered.
   Reply Heartbeat();
-  // Says why the program fails; it should then exit with a status other than 0. Not answered. Text
-  // over 64 KiB is cut. Without a yard the text goes to standard error.
+  // Tells the yard why the program fails; it should then exit with a non-zero status. Not answered.
+  // Text over 64 KiB is truncated. Without a yard the text goes to standard error.
   Reply Fail(std::string_view error);
 
  private:
   using Write = std::function<bool(const std::string& directory)>;
 
   void Open(const ReporterOptions& options);
-  // False if no trainer has said what to start from.
+  // Returns false if no trainer said what to start from.
   bool SayHello();
   void StartFrom(const ReporterOptions& options);
   void Break(std::string why);
@@ -276,16 +277,18 @@ class Reporter {
   Reply Print(const Metric* metrics, std::size_t count, const ReportOptions& options);
   Reply UpdateConfig(const Metric* values, std::size_t count);
   Reply ParseAnswer(std::string_view line, std::int64_t seq);
-  // For the path in the answer of that kind.
+  // Sends a line and returns the path in an answer of that kind.
   Reply AskForPath(std::string_view line, std::string_view kind);
   Reply SaveHere(std::optional<std::int64_t> step, const Write& write);
   Reply Send(std::string_view line);
-  // Writes a value, the fields of a Summary.Value behind its tag. `what` it is, for a person.
+  // Writes a value, given as the fields of a Summary.Value after its tag. `what` describes it for a
+  // person.
   Reply WriteValue(std::string_view tag, std::int64_t step, const std::string& fields,
                    const std::string& what);
-  // Why this process or thread must not call now.
+  // Returns why this process or thread must not call now; nullopt if it may.
   std::optional<std::string> WhyNot() const;
-  // The answer to a line; the caller holds report_mutex_. Returns nullopt, or the error.
+  // Sends a line and waits for its answer. The caller holds report_mutex_. Returns nullopt, or the
+  // error.
   std::optional<std::string> Ask(std::string_view line, std::chrono::milliseconds timeout,
                                  std::string* answer);
 
@@ -295,9 +298,9 @@ class Reporter {
   const pid_t pid_ = ::getpid();
   std::uint64_t inode_ = 0;  // Inode of an inherited channel.
 
-  // Constant after construction; the channel locks itself.
+  // Constant after construction; the channel is thread-safe by itself.
   bool connected_ = false;
-  bool in_trial_ = false;  // Without being its reporter: not rank 0 of a cluster.
+  bool in_trial_ = false;  // In a trial, but not its reporter: not rank 0 of a cluster.
   std::unique_ptr<internal::LineChannel> channel_;
   std::string open_error_;
   std::string config_ = "{}";
@@ -309,26 +312,26 @@ class Reporter {
 
   const std::string run_directory_;
   std::mutex values_mutex_;
-  std::string values_path_;  // Path of the event file; empty until there is a value.
+  std::string values_path_;  // Path of the event file; empty before the first value.
 };
 
-// The number (true is 1, false is 0) or the text at `path`, names joined by `/`, in a JSON object
-// such as Reporter::config() or one of Reply::events. nullopt if `path` leads to no value of that
-// type.
+// Return the number (true is 1, false is 0) or the text at `path`, names joined by `/`, in a JSON
+// object such as Reporter::config() or one of Reply::events; nullopt if `path` leads to no value of
+// that type.
 std::optional<double> NumberIn(std::string_view object, std::string_view path);
 std::optional<std::string> TextIn(std::string_view object, std::string_view path);
 
-// From here on it is how, not what.
+// Everything below is implementation.
 
 namespace internal {
 
-// The little JSON that the report channel needs, in both directions, on the standard library
-// alone. Beyond the standard, `NaN`, `Infinity` and `-Infinity` are numbers: training produces
-// them and Python writes them.
+// The subset of JSON that the report channel needs, for reading and writing, with only the standard
+// library. As an extension, `NaN`, `Infinity` and `-Infinity` are numbers: training produces them
+// and Python writes them.
 //
-// Reading takes one object apart into its members and leaves each value as its JSON text, so that
-// what the SDK does not know passes through unharmed. Everything here is pure: any thread, no
-// allocation beyond the results, no exceptions but std::bad_alloc.
+// Reading splits one object into its members and keeps each value as JSON text, so that values
+// unknown to the SDK pass through unchanged. Everything here is pure: any thread, no allocation
+// beyond the results, no exceptions but std::bad_alloc.
 
 struct Member {
   std::string name;
@@ -340,7 +343,7 @@ inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The length of the well-formed UTF-8 character that `text` begins with, 0 if it begins with none.
+// Returns the length of the well-formed UTF-8 character at the start of `text`; 0 if it is not one.
 inline std::size_t CharacterLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -353,7 +356,7 @@ inline std::size_t CharacterLength(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  // Rejects overlong forms, surrogates, and code points beyond U+10FFFF.
   if (first == 0xE0 && byte(1) < 0xA0) return 0;
   if (first == 0xED && byte(1) > 0x9F) return 0;
   if (first == 0xF0 && byte(1) < 0x90) return 0;
@@ -380,8 +383,8 @@ inline void AppendCodePoint(std::uint32_t code, std::string* out) {
   }
 }
 
-// Walks over JSON text. Each method that returns bool says whether what it is named after stood at
-// the position, which then is behind it; after a false the position means nothing.
+// Parses JSON text. Each method that returns bool says whether the thing it is named after is at
+// the position, and moves the position after it; after false the position is undefined.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -443,7 +446,7 @@ class Scanner {
     }
   }
 
-  // Collects the texts of the elements if `elements` is not null.
+  // Collects the JSON texts of the elements if `elements` is not null.
   bool Array(int depth, std::vector<std::string>* elements) {
     if (!Literal("[")) return false;
     Spaces();
@@ -509,7 +512,7 @@ class Scanner {
     return true;
   }
 
-  // A surrogate without its partner becomes U+FFFD.
+  // A surrogate without its counterpart becomes U+FFFD.
   bool UnicodeEscape(std::string* out) {
     std::uint32_t code = 0;
     if (!FourHexDigits(&code)) return false;
@@ -583,8 +586,8 @@ inline void AppendNumber(std::int64_t value, std::string* out) {
   out->append(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
-// The members of the object that `text` is, in its order, or nullopt if `text` is anything else:
-// not JSON, another type, nested deeper than 64, or with something after it.
+// Returns the members of the object in `text`, in order; nullopt if `text` is anything else: not
+// JSON, another type, nested deeper than 64 levels, or followed by more text.
 inline std::optional<std::vector<Member>> ParseObject(std::string_view text) {
   Scanner scanner(text);
   std::vector<Member> members;
@@ -595,7 +598,7 @@ inline std::optional<std::vector<Member>> ParseObject(std::string_view text) {
   return members;
 }
 
-// The JSON texts of the elements of the array that `text` is; none if it is anything else.
+// Returns the JSON texts of the elements of the array in `text`; empty for anything else.
 inline std::vector<std::string> Elements(std::string_view text) {
   Scanner scanner(text);
   std::vector<std::string> elements;
@@ -603,7 +606,7 @@ inline std::vector<std::string> Elements(std::string_view text) {
   return elements;
 }
 
-// The text of the first member called `name`; empty without such a member.
+// Returns the JSON text of the first member called `name`; empty if no member is.
 inline std::string_view Find(const std::vector<Member>& members, std::string_view name) {
   for (const Member& member : members) {
     if (member.name == name) return member.value;
@@ -611,7 +614,7 @@ inline std::string_view Find(const std::vector<Member>& members, std::string_vie
   return {};
 }
 
-// The value of a member's JSON text, or nullopt if it is of another type or does not fit.
+// Returns the value of a member's JSON text; nullopt if it has another type or does not fit.
 inline std::optional<std::string> ParseString(std::string_view value) {
   Scanner scanner(value);
   std::string text;
@@ -640,44 +643,45 @@ inline std::optional<std::int64_t> ParseInteger(std::string_view value) {
 
 // Lines over a connected stream socket.
 //
-// Any thread may call Send(); one thread at a time may call Receive(). The first failure that
-// leaves the two ends out of step breaks the channel for good: every later call returns that same
-// error at once. A blocking and a non-blocking socket behave alike, signals do not interrupt, and
-// SIGPIPE is never raised.
+// Any thread may call Send(); only one thread at a time may call Receive(). The first failure that
+// leaves the two ends out of step breaks the channel for good: every later call returns the same
+// error at once. Blocking and non-blocking sockets behave alike, signals do not interrupt a call,
+// and SIGPIPE is never raised.
 class LineChannel {
  public:
-  // The longest line in bytes; when sending, its newline counts too.
+  // Longest line in bytes; for Send(), the newline is included.
   static constexpr std::size_t kMaxLine = 1 << 20;
 
-  // Takes over `fd` if `owned`, else leaves it open in the end. Either way a program started by
-  // this one does not inherit it.
+  // Takes ownership of `fd` if `owned`, otherwise leaves it open. In both cases programs that this
+  // process starts do not inherit it.
   LineChannel(int fd, bool owned);
   ~LineChannel();
   LineChannel(const LineChannel&) = delete;
   LineChannel& operator=(const LineChannel&) = delete;
 
-  // Sends `line`, which holds no newline, and one newline. Blocks while the socket is full. Returns
-  // nullopt, or the error; a line that is too long is an error that does not break the channel.
+  // Sends `line`, which must not contain a newline, and a newline. Blocks while the socket is full.
+  // Returns nullopt, or the error; a line that is too long is an error that does not break the
+  // channel.
   std::optional<std::string> Send(std::string_view line);
 
-  // Waits for a whole line and puts it, without its newline, into `line`. A `timeout` of zero
-  // means none. Returns nullopt, or the error.
+  // Waits for a complete line and stores it, without its newline, in `line`. A `timeout` of zero
+  // means no timeout. Returns nullopt, or the error.
   std::optional<std::string> Receive(std::chrono::milliseconds timeout, std::string* line);
 
-  // Breaks the channel, for a reason that the caller saw in what it received.
+  // Breaks the channel because of invalid data that the caller received.
   std::string Break(std::string_view why);
 
-  // Why the channel is broken, or nullopt.
+  // Returns why the channel is broken; nullopt if it is not.
   std::optional<std::string> error() const;
-  // This thread is in Send().
+  // Returns true if this thread is inside Send().
   bool IsSending() const { return send_mutex_.IsMine(); }
 
  private:
   const int fd_;
   const bool owned_;
 
-  std::string received_;   // Bytes behind the last line; touched by Receive() only.
-  OwnedMutex send_mutex_;  // Held for a whole line. Before state_mutex_.
+  std::string received_;   // Bytes after the last line; used by Receive() only.
+  OwnedMutex send_mutex_;  // Held for a whole line. Acquired before state_mutex_.
   mutable std::mutex state_mutex_;
   std::optional<std::string> error_;  // Guarded by state_mutex_.
 };
@@ -686,12 +690,12 @@ using Clock = std::chrono::steady_clock;
 
 inline std::string ErrorText(int error) { return std::system_category().message(error); }
 
-// Waits until `fd` is ready for `events`. False if `deadline` passed first.
+// Waits until `fd` is ready for `events`. Returns false if `deadline` passes first.
 inline bool WaitFor(int fd, short events, std::optional<Clock::time_point> deadline) {
   for (;;) {
     int wait = -1;
     if (deadline.has_value()) {
-      // Rounded up, so that the last round does not spin.
+      // Rounded up, so that the last iteration does not spin.
       const auto left =
           std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
       if (left <= 0) return false;
@@ -699,7 +703,7 @@ inline bool WaitFor(int fd, short events, std::optional<Clock::time_point> deadl
     }
     pollfd poll_fd = {fd, events, 0};
     const int ready = ::poll(&poll_fd, 1, wait);
-    // The call that follows reports any other error best.
+    // The caller's next system call reports any other error.
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
   }
 }
@@ -777,13 +781,13 @@ inline std::optional<std::string> LineChannel::error() const {
   return error_;
 }
 
-// The code of the error that answers hello in a task that is no trial.
+// Error code of the answer to hello in a task without a trial.
 inline constexpr std::string_view kNobodyCollects = R"("FAILED_PRECONDITION")";
 inline constexpr std::size_t kMaxFailText = 64 << 10;
 inline constexpr std::size_t kMaxConfig = 4 << 20;
 
-// The process that has a Reporter on the inherited socket of this inode; 0: none. A forked child
-// has it, too.
+// The process that has a Reporter on the inherited socket with this inode; 0: none. A forked child
+// inherits this record.
 struct ChannelOwner {
   std::atomic<std::uint64_t> inode{0};
   std::atomic<pid_t> pid{0};
@@ -802,7 +806,7 @@ inline Reply Error(std::string message) {
   return reply;
 }
 
-// The descriptor that `spec` (`N:INODE`) names, or -1 if that is not the socket it was.
+// Returns the descriptor in `spec` (`N:INODE`); -1 if it is no longer that socket.
 inline int InheritedSocket(std::string_view spec) {
   int fd = -1;
   std::uint64_t inode = 0;
@@ -816,7 +820,7 @@ inline int InheritedSocket(std::string_view spec) {
   return fd;
 }
 
-// Connects to the unix socket `path`. Returns the descriptor, or -1 and says why in `error`.
+// Connects to the Unix socket `path`. Returns the descriptor; on error returns -1 and sets `error`.
 inline int Connect(const std::string& path, std::string* error) {
   const auto failed = [&](const std::string& why) {
     *error = "cannot connect to the yard at " + path + ": " + why;
@@ -838,8 +842,8 @@ inline int Connect(const std::string& path, std::string* error) {
   return failed(ErrorText(why));
 }
 
-// The JSON object in the file `path`. Returns nullopt and says why in `error` if it cannot be read
-// or holds no object.
+// Returns the JSON object in the file `path`. Returns nullopt and sets `error` if the file cannot
+// be read or contains no object.
 inline std::optional<std::string> ReadObject(const std::string& path, std::string* error) {
   const auto failed = [&](const std::string& why) {
     *error = "cannot read the configuration " + path + ": " + why;
@@ -898,8 +902,8 @@ inline std::string TextLine(std::string_view type, std::string_view name, std::s
   return line + '}';
 }
 
-// Syncs the files, so that the yard, which syncs all of them again and serves others too, need not
-// wait. The yard tells what is wrong with a file.
+// Syncs the files here, so that the yard's own sync, which delays other trials, is short. Ignores
+// errors: the yard reports a bad file itself.
 inline void SyncTree(const std::string& directory) {
   std::error_code error;
   auto entry = std::filesystem::recursive_directory_iterator(directory, error);
@@ -912,7 +916,7 @@ inline void SyncTree(const std::string& directory) {
   }
 }
 
-// The part of an answer that a person may be shown.
+// Returns the part of an answer that is shown to a person.
 inline std::string Excerpt(std::string_view line) {
   constexpr std::size_t kMost = 80;
   std::string quoted;
@@ -931,8 +935,8 @@ inline std::string ErrorMessage(const std::vector<Member>& members) {
   return code.empty() || text.empty() ? code + text : code + ": " + text;
 }
 
-// The JSON text at `path` in `object`, empty if `path` leads nowhere. A name that has a `/` itself
-// comes first.
+// Returns the JSON text at `path` in `object`; empty if `path` leads nowhere. A name that contains
+// `/` itself takes precedence.
 inline std::string_view ValueAt(std::string_view object, std::string_view path) {
   const auto members = ParseObject(object);
   if (!members.has_value()) return {};
@@ -942,11 +946,12 @@ inline std::string_view ValueAt(std::string_view object, std::string_view path) 
   return ValueAt(Find(*members, path.substr(0, slash)), path.substr(slash + 1));
 }
 
-// Event files (docs/event_files.md): records of protobuf messages, which are put together by hand.
+// Event files (docs/event_files.md) are records of protobuf messages, encoded here without a
+// library.
 
 inline constexpr std::size_t kMaxValue = 16 << 20;
 
-// The reflected CRC of that polynomial, over a table a byte.
+// The reflected CRC of the polynomial, computed with a table of 256 entries.
 template <std::uint32_t kPolynomial>
 inline std::uint32_t Crc(std::string_view data) {
   static const std::vector<std::uint32_t> table = [] {
@@ -966,7 +971,7 @@ inline std::uint32_t Crc(std::string_view data) {
 }
 inline constexpr std::uint32_t kCrc32 = 0xEDB88320, kCrc32c = 0x82F63B78;
 
-// The `bytes` low ones of a number, the lowest first.
+// Appends the low `bytes` bytes of a number, lowest first.
 inline void AppendLittle(std::uint64_t number, int bytes, std::string* out) {
   for (int i = 0; i < bytes; ++i) out->push_back(static_cast<char>(number >> (8 * i)));
 }
@@ -997,7 +1002,7 @@ inline void AppendDoubleField(int field, double value, std::string* out) {
   AppendDouble(value, out);
 }
 
-// A length, its checksum, the payload, its checksum.
+// A record: length, its checksum, payload, its checksum.
 inline std::string EventRecord(std::string_view payload) {
   const auto masked = [](std::string_view data) {
     const std::uint32_t crc = Crc<kCrc32c>(data);
@@ -1011,7 +1016,7 @@ inline std::string EventRecord(std::string_view payload) {
   return record;
 }
 
-// A PNG file whose pixels are not compressed, so that no library is needed.
+// Returns a PNG file with uncompressed pixels, which needs no library.
 inline std::string PngOf(const Image& image) {
   constexpr std::size_t kMostStored = 65535;
   constexpr std::uint32_t kAdler = 65521;
@@ -1057,7 +1062,8 @@ inline std::string PngOf(const Image& image) {
   return png;
 }
 
-// A HistogramProto of up to 30 buckets of one width. `values` are finite, and at least one.
+// Returns a HistogramProto with up to 30 buckets of equal width. `values` must be finite and not
+// empty.
 inline std::string HistogramOf(const std::vector<double>& values) {
   constexpr std::size_t kBuckets = 30;
   const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
@@ -1068,7 +1074,7 @@ inline std::string HistogramOf(const std::vector<double>& values) {
   for (const double value : values) {
     sum += value;
     squares += value * value;
-    // Halves, as the difference of two numbers may be infinite.
+    // Uses halves, because the difference of two numbers may be infinite.
     const double place = buckets == 1 ? 0 : (value / 2 - low / 2) / (high / 2 - low / 2);
     const auto bucket = static_cast<std::size_t>(place * static_cast<double>(buckets));
     counts[std::min(bucket, buckets - 1)] += 1;
@@ -1094,7 +1100,7 @@ inline double SecondsNow() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Nullopt, or why not.
+// Returns nullopt, or the error.
 inline std::optional<std::string> AppendToFile(const std::string& path, std::string_view bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return "cannot open " + path + ": " + ErrorText(errno);
@@ -1105,7 +1111,7 @@ inline std::optional<std::string> AppendToFile(const std::string& path, std::str
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
     if (written < 0 && errno != EINTR) error = "cannot write " + path + ": " + ErrorText(errno);
   }
-  // No record may follow half of one.
+  // No record may follow a partial one.
   if (error && length >= 0 && ::ftruncate(fd, length) != 0) *error += "; it has half a record now";
   ::close(fd);
   return error;
@@ -1191,7 +1197,7 @@ inline bool Reporter::SayHello() {
     iteration_ = internal::ParseInteger(internal::Find(*members, "iteration")).value_or(0);
     return true;
   }
-  if (type == "stop") return false;  // The first report is told so again.
+  if (type == "stop") return false;  // The first report gets the stop again.
   if (type == "error" && internal::Find(*members, "code") == internal::kNobodyCollects) {
     std::fprintf(stderr, "yard: reports are printed only: %s\n",
                  internal::ErrorMessage(*members).c_str());
@@ -1217,7 +1223,7 @@ inline void Reporter::StartFrom(const ReporterOptions& options) {
   }
 }
 
-// Training on with another configuration than was asked for would be worse than not to.
+// Training with another configuration than requested would be worse than not training.
 inline void Reporter::Break(std::string why) {
   connected_ = true;
   if (channel_ != nullptr) {
@@ -1297,7 +1303,7 @@ inline Reply Reporter::Save(std::optional<std::int64_t> step, const Write& write
   if (write(begun.path)) {
     internal::SyncTree(begun.path);
     Reply saved = AskForPath(internal::TextLine("ckpt_end", "path", begun.path), "ok");
-    // A broken channel: the yard may be about to keep it.
+    // If the channel is broken, the yard may still be about to keep the directory.
     if (saved.state == Reply::State::kError && error().empty()) {
       std::error_code ignored;
       std::filesystem::remove_all(begun.path, ignored);
@@ -1353,7 +1359,7 @@ inline Reply Reporter::Barrier(std::string_view name, const BarrierOptions& opti
   if (auto why = WhyNot()) return internal::Error(std::move(*why));
   std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
   std::string answer;
-  // It may take as long as the others do.
+  // A barrier takes as long as the slowest task.
   const std::chrono::milliseconds no_limit{0};
   if (auto error = Ask(line + '}', no_limit, &answer)) return internal::Error(std::move(*error));
   const auto members = internal::ParseObject(answer);
@@ -1447,7 +1453,7 @@ inline Reply Reporter::Print(const Metric* metrics, std::size_t count,
 inline Reply Reporter::Send(std::string_view line) {
   if (!connected_) return {};
   if (channel_ == nullptr) return internal::Error(open_error_);
-  // A line may be said while another thread, or this one, waits for an answer.
+  // A line may be sent while this or another thread waits for an answer.
   const bool is_child = ::getpid() != pid_;
   if (is_child || channel_->IsSending()) return internal::Error(WhyNot().value_or(""));
   if (auto error = channel_->Send(line)) return internal::Error(std::move(*error));
@@ -1493,8 +1499,8 @@ inline Reply Reporter::ReportHistogram(std::string_view tag, const std::vector<d
 
 inline Reply Reporter::ReportText(std::string_view tag, std::string_view text, std::int64_t step) {
   std::string tensor, name, plugin, fields;
-  internal::AppendField(1, 7, &tensor);   // Strings,
-  internal::AppendField(2, "", &tensor);  // one of them.
+  internal::AppendField(1, 7, &tensor);   // A tensor of strings,
+  internal::AppendField(2, "", &tensor);  // with one element.
   internal::AppendField(8, text, &tensor);
   internal::AppendField(1, "text", &name);
   internal::AppendField(1, name, &plugin);
