@@ -1,6 +1,6 @@
-// Compares the costs of the bus with its peers', all measured in one run: calls, events, points.
-// Prints a table, or with --json the same for machines. A ratio that misses its limit is shown, not
-// an error: the machine decides it too.
+// Compares the costs of the bus with those of its peers, all measured in one run: calls, events,
+// points. Prints a table, or JSON with --json. A missed limit is displayed, not an error, because
+// it depends on the machine.
 
 #include <CLI/CLI.hpp>
 #include <cstddef>

@@ -1,10 +1,10 @@
-// Many callers of a gRPC server at once, each of which has one call after the other. In C++, as a
-// slow caller would be measured instead of the server.
+// Many simultaneous callers of a gRPC server, each with one call after the other. In C++, because
+// slow callers would hide the speed of the server.
 //
 //   callers_at_once PORT CALLERS CALLS PATH MESSAGE    MESSAGE in hexadecimal digits
 //
-// Prints the median and the 99th percentile of the milliseconds that a call took, and the bytes of
-// an answer, which are the same for all of them.
+// Prints the median and the 99th percentile of the duration of a call in milliseconds, and the size
+// of an answer in bytes, which is the same for all.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -35,7 +35,7 @@ namespace {
 
 enum FrameType : std::uint8_t { kData = 0, kHeaders = 1, kSettings = 4, kPing = 6, kWindow = 8 };
 constexpr std::uint8_t kEndStream = 1, kAck = 1, kEndHeaders = 4;
-constexpr std::uint32_t kMostWindow = 0x7fff0000;  // More than all answers together have.
+constexpr std::uint32_t kMostWindow = 0x7fff0000;  // More than the size of all answers together.
 constexpr std::size_t kHead = 9;                   // Bytes of a frame before its body.
 
 [[noreturn]] void Fail(const char* what) {
@@ -64,7 +64,7 @@ void AppendFrame(FrameType type, std::uint8_t flags, std::uint32_t stream, std::
   out->append(body);
 }
 
-// The parts of a call that are the same in all calls.
+// The parts of a call that all calls share.
 struct Call {
   std::string headers, data;  // Bodies of frames.
 };
@@ -103,7 +103,7 @@ class Caller {
     const int one = 1;
     setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     std::string hello = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", settings, window;
-    AppendNumber(4, 2, &settings);  // The first window of each stream.
+    AppendNumber(4, 2, &settings);  // Initial window of each stream.
     AppendNumber(kMostWindow, 4, &settings);
     AppendNumber(kMostWindow, 4, &window);
     AppendFrame(kSettings, 0, 0, settings, &hello);
@@ -125,7 +125,7 @@ class Caller {
     Send(frames);
   }
 
-  // Takes what has come; whether the call has ended.
+  // Reads available data; returns true once the call has ended.
   bool Receive() {
     char buffer[1 << 16];
     const ssize_t got = recv(fd_.get(), buffer, sizeof buffer, 0);
@@ -165,7 +165,7 @@ class Caller {
 
   const Call& call_;
   const runtime::UniqueFd fd_;
-  std::uint32_t stream_ = ~std::uint32_t{0};  // The first one is 1.
+  std::uint32_t stream_ = ~std::uint32_t{0};  // The first stream is 1.
   absl::Time began_;
   std::string received_;
   std::size_t bytes_ = 0;  // Size of the answer.

@@ -22,7 +22,7 @@ namespace {
 
 using Renew = rpc::Registry::Renew;
 
-// The frames that a Client sends for Renew({}), and that it gets.
+// The frames of Renew({}): the request that a Client sends, and its reply.
 bus::Frame RequestFrame() {
   msg::EnvelopeT request;
   request.head = std::make_unique<msg::Head>(1, 1, 0, 1);
@@ -54,7 +54,7 @@ absl::StatusOr<double> Call(bool through_the_pool, absl::Duration time) {
   bus::Service service(server_node.get(), {.name = "registry",
                                            .endpoint = yard.Address("registry"),
                                            .pool = through_the_pool ? pool.get() : nullptr});
-  // As it is in the schema, but for where it runs.
+  // As in the schema, except for the thread that runs it.
   bus::MethodInfo method = Renew::kInfo;
   method.runs_inline = !through_the_pool;
   service.AddMethod(method, Renew::kRequestType,

@@ -6,12 +6,13 @@
 
 namespace bench {
 
-// The median time of one call over ipc in microseconds, one call at a time for `time`.
+// All figures here are the median time of one call over ipc in microseconds, one call at a time for
+// `time`.
 
-// bus::Client to bus::Service: built, verified, dispatched; handled on the service's bus thread or
-// on a thread pool.
+// Measures bus::Client to bus::Service: encoded, verified, dispatched, and handled on the service's
+// bus thread or on a thread pool.
 absl::StatusOr<double> Call(bool through_the_pool, absl::Duration time);
-// The same bytes, DEALER to ROUTER and back, with nothing built or looked at.
+// Sends the same bytes from a DEALER to a ROUTER socket and back, without encoding or checking.
 absl::StatusOr<double> RawRoundTrip(absl::Duration time);
 
 }  // namespace bench

@@ -1,7 +1,7 @@
 // Compares the data manager with TensorBoard's Rust data server, TensorBoard's reader in Python,
-// MindInsight, and the speed at which event files can be read at all. Prints a table, or with
-// --json the same for machines. A limit that is missed is shown, not an error: the machine decides
-// it too. Counts are exact, or it is an error.
+// MindInsight, and the highest speed at which event files can be read. Prints a table, or JSON with
+// --json. A missed limit is displayed, not an error, because it depends on the machine; a wrong
+// count is an error.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 using Kind = PeerComparison::Limit::Kind;
 using Style = EventFilesOptions::Style;
 
-// The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
+// Sizes of the measurements in a full run; `scale` shrinks all of them.
 struct Sizes {
   double scale = 1;
   int Of(int full) const { return std::max(static_cast<int>(full * scale), 2); }
@@ -39,7 +39,7 @@ struct Sizes {
     return {.style = Style::kNew, .runs = 20, .steps = Of(50'000), .tags = 5};
   }
   EventFilesOptions one_file() const { return {.runs = 1, .steps = Of(1'000'000), .tags = 5}; }
-  // As many as the slow reader needs a second or two for.
+  // Enough to keep the slow reader busy for a second or two.
   EventFilesOptions few() const { return {.runs = 1, .steps = Of(4'000), .tags = 5}; }
   EventFilesOptions mindspore() const {
     return {.style = Style::kMindSpore, .runs = 1, .steps = Of(20'000), .tags = 5};
@@ -57,7 +57,7 @@ struct Sizes {
 
 double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
 
-// Records a second of the limit reader on this thread.
+// Returns the records per second of the limit reader on this thread.
 absl::StatusOr<double> ReadAllAtLimit(EventFolder& folder) {
   const auto path = folder.Path();
   if (!path.ok()) return path.status();
@@ -79,7 +79,7 @@ absl::StatusOr<double> ReadAllAtLimit(EventFolder& folder) {
       absl::StrCat("the limit reader has read ", records, " of ", folder.written().records));
 }
 
-// Records a second that a reader of reader_figures.py reads.
+// Returns the records per second of a reader in reader_figures.py.
 absl::StatusOr<double> ReadWithPeer(const std::string& environment, const std::string& reader,
                                     EventFolder& folder, const std::string& place = "") {
   const auto python = FindPeer(environment, "bin/python");

@@ -31,15 +31,16 @@ using rpc::Datamanager;
 
 constexpr absl::Duration kLong = absl::Seconds(120);
 constexpr absl::Duration kCloseLook = absl::Microseconds(500);
-// For memory to be what it is at rest.
+// Pause until memory use has settled.
 constexpr absl::Duration kRest = absl::Milliseconds(500);
-// A directory that has just changed is listed again, whatever its time says (run_tree.h).
+// Pause after a change: a directory that has just changed is listed again, whatever its time says
+// (run_tree.h).
 constexpr absl::Duration kSettled = absl::Milliseconds(2'100);
 
-// A yard for data managers of a folder, one after the other.
+// A yard for the data managers of a folder, one after the other.
 class DataYard {
  public:
-  // Writes the folder if it is not there yet. No data manager runs yet.
+  // Writes the folder if it does not exist. Starts no data manager.
   static absl::StatusOr<std::unique_ptr<DataYard>> For(EventFolder& folder) {
     const auto path = folder.Path();
     if (!path.ok()) return path.status();
@@ -47,7 +48,7 @@ class DataYard {
     if (!yard.ok()) return yard.status();
     return std::unique_ptr<DataYard>(new DataYard(*std::move(yard), *path));
   }
-  // Returns at once.
+  // Does not wait until the service is ready.
   absl::Status StartService(std::vector<std::string> flags = {}) {
     return StartServiceOf(logdir_, std::move(flags));
   }
@@ -59,7 +60,7 @@ class DataYard {
   }
   absl::Status KillService() { return yard_->KillService(pid_); }
 
-  // A directory without runs.
+  // Returns a directory without runs.
   std::string EmptyFolder() const {
     const std::string folder = yard_->directory() + "/runs";
     std::filesystem::create_directories(folder);
@@ -73,7 +74,7 @@ class DataYard {
   absl::StatusOr<msg::DataStatusReplyT> Status() {
     return client().Call<Datamanager::DataStatus>({}, {.timeout = kLong, .wait_for_service = true});
   }
-  // Returns once the first scan is over. (Each look takes processor time from the measurement.)
+  // Returns once the first scan is over. (Every call takes processor time from the measurement.)
   absl::StatusOr<msg::DataStatusReplyT> AwaitScan() {
     const absl::Duration deadline = MonotonicNow() + kLong;
     for (;;) {
@@ -83,7 +84,7 @@ class DataYard {
       absl::SleepFor(kCloseLook);
     }
   }
-  // Until everything there is has been read.
+  // Returns once everything in the folder was read.
   absl::StatusOr<msg::DataStatusReplyT> Reload() {
     const auto reply =
         client().Stream<Datamanager::Reload>({}, [](const msg::ReloadReplyT&) { return true; },
@@ -92,7 +93,7 @@ class DataYard {
     if (reply->status == nullptr) return absl::InternalError("Reload has no status");
     return *reply->status;
   }
-  // Once the first scan is over; `limit` of the runs are in the answer.
+  // Returns once the first scan is over, with `limit` of the runs in the reply.
   absl::StatusOr<msg::RunsReplyT> Runs(std::uint32_t limit) {
     msg::RunsRequestT request;
     request.limit = limit;
@@ -121,7 +122,7 @@ class DataYard {
   pid_t pid_ = 0;
 };
 
-// Every run is in memory, with all points.
+// Checks that every run is in memory with all points.
 absl::Status ExpectAll(DataYard& yard, const EventFolder& folder) {
   const auto runs = yard.Runs(0);
   if (!runs.ok()) return runs.status();
@@ -139,7 +140,7 @@ absl::Status ExpectAll(DataYard& yard, const EventFolder& folder) {
                                           " runs are in memory"));
 }
 
-// Announcements of points, with the moment at which each came.
+// Announcements of points, with the arrival time of each.
 class Announcements {
  public:
   explicit Announcements(DataYard& yard)
@@ -151,7 +152,7 @@ class Announcements {
                        one_came_.SignalAll();
                      }}) {}
   absl::Status Connect() { return subscriber_.WaitUntilConnected(kLong); }
-  // The `count`th of the topics that begin with that.
+  // Waits for announcement number `count` among the topics that begin with `prefix`.
   absl::StatusOr<absl::Duration> Await(const std::string& prefix, std::size_t count) {
     const absl::Duration deadline = MonotonicNow() + kLong;
     runtime::MutexLock lock(mutex_);
@@ -208,7 +209,7 @@ absl::StatusOr<LoadFigures> MeasureLoad(EventFolder& folder, int threads) {
   if (auto status = yard.StartService(flags); !status.ok()) return status;
   const auto scanned = yard.AwaitScan();
   if (!scanned.ok()) return scanned.status();
-  const auto loaded = yard.Reload();  // One call, which is answered when all is in memory.
+  const auto loaded = yard.Reload();  // Answered once everything is in memory.
   const absl::Time end = absl::Now();
   LoadFigures figures;
   figures.since_exec = MonotonicNow() - begin;
@@ -256,7 +257,7 @@ absl::StatusOr<AskedFigures> MeasureAsked(EventFolder& folder) {
   if (runs->runs.empty()) return absl::InternalError("no runs are listed");
   const auto before = yard.Status();
   if (!before.ok()) return before.status();
-  // Newest first.
+  // Runs are listed newest first.
   const absl::Duration begin = MonotonicNow();
   const auto columns = yard.Columns(runs->runs.back()->name, 0);
   const absl::Duration answered = MonotonicNow() - begin;
@@ -282,7 +283,7 @@ absl::StatusOr<absl::Duration> MeasurePlot(EventFolder& folder, int answers) {
   std::vector<double> seconds;
   for (int i = 0; i < answers; ++i) {
     const absl::Duration begin = MonotonicNow();
-    // A range that begins within a block, each time another.
+    // A range that begins inside a block, a different one each time.
     const auto columns = yard.Columns(runs->runs[0]->name, i);
     seconds.push_back(absl::ToDoubleSeconds(MonotonicNow() - begin));
     if (!columns.ok()) return columns.status();

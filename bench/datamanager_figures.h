@@ -11,12 +11,11 @@
 
 namespace bench {
 
-// Measurements of the data manager, each with a process of its own in a yard of its own. All counts
-// are checked: a measurement that misses a run or a point is an error and gives no figure. Times
-// are those of the calls over the bus.
+// Measurements of the data manager, each with a new process in a new yard. All counts are checked:
+// a measurement that misses a run or a point is an error and gives no figure. Times are measured at
+// the caller, over the bus.
 
-// Event files in a folder of their own, which is removed with it. Written when they are first
-// asked for.
+// Event files in a temporary folder, which the destructor removes. They are written on first use.
 class EventFolder {
  public:
   explicit EventFolder(EventFilesOptions options) : options_(options) {}
@@ -26,7 +25,7 @@ class EventFolder {
 
   absl::StatusOr<std::string> Path();
   const EventFilesOptions& options() const { return options_; }
-  // Once there is a Path().
+  // Valid after Path().
   const EventFilesWritten& written() const { return written_; }
 
  private:
@@ -35,35 +34,36 @@ class EventFolder {
   EventFilesWritten written_;
 };
 
-// A new data manager with this many threads (0: one a core) reads every point into memory.
+// Starts a data manager with this many threads (0: one for each core), which reads every point into
+// memory.
 struct LoadFigures {
-  absl::Duration since_exec, since_scan;  // From there to the answer that all is in memory.
+  absl::Duration since_exec, since_scan;  // Until the answer that everything is in memory.
   double records_per_second = 0;          // Since it began to look for runs.
-  double grown_megabytes = 0;             // Resident memory, beside that of one that has no runs.
+  double grown_megabytes = 0;             // Resident memory beyond that of an idle one.
 };
 absl::StatusOr<LoadFigures> MeasureLoad(EventFolder& folder, int threads);
 
-// A new data manager that finds so many runs: from its exec to the answer that counts all of them;
-// and how long a look at everything takes when nothing has changed.
+// Starts a data manager that finds `runs` runs. `listed`: from its exec to the answer that counts
+// all of them; `unchanged`: duration of a scan when nothing has changed.
 struct ListFigures {
   absl::Duration listed, unchanged;
 };
 absl::StatusOr<ListFigures> MeasureListing(int runs);
 
-// The points of the run that would be read last, asked for as soon as a new data manager can name
-// it: how long the answer takes, and what share of all files had been read by then.
+// Requests the points of the run that would be read last, as soon as a new data manager can name
+// it: `answered` is the time to the answer, `read_before` the share of all files read by then.
 struct AskedFigures {
   absl::Duration answered;
   double read_before = 0;
 };
 absl::StatusOr<AskedFigures> MeasureAsked(EventFolder& folder);
 
-// 1,000 columns of the one tag in `folder`, in which one point is a spike that every answer must
-// show: the median of so many answers.
+// Requests 1,000 columns of the only tag in `folder`, where one point is a spike that every answer
+// must show. Returns the median of `answers` requests.
 absl::StatusOr<absl::Duration> MeasurePlot(EventFolder& folder, int answers);
 
-// So many runs are followed. From a record in one of their files to its announcement on the bus;
-// and how much of a core that takes when nothing happens.
+// Follows `runs` runs. `p50` and `p99`: from a record in one of their files to its announcement on
+// the bus; `idle_percent`: processor time of a core when nothing happens.
 struct FollowFigures {
   absl::Duration p50, p99;
   double idle_percent = 0;

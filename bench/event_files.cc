@@ -24,7 +24,7 @@ constexpr std::size_t kFlushBytes = 1 << 20;
 constexpr std::array<std::string_view, 5> kTags = {"train/loss", "train/accuracy", "eval/loss",
                                                    "lr", "grad/norm"};
 
-// By hand, and not with the code that is to be measured.
+// Encodes by hand, independent of the code that is measured.
 template <typename Number>
 void AppendRaw(Number value, std::string* out) {
   out->append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -41,7 +41,7 @@ void AppendMessage(char key, std::string_view content, std::string* out) {
 
 // SummaryMetadata: plugin_data { plugin_name: "scalars" }, data_class: DATA_CLASS_SCALAR.
 constexpr std::string_view kMetadata = "\x0A\x09\x0A\x07scalars\x20\x01";
-// TensorProto: dtype: DT_FLOAT, tensor_shape {}, float_val: the four bytes behind it.
+// TensorProto: dtype: DT_FLOAT, tensor_shape {}, float_val: the four bytes that follow it.
 constexpr std::string_view kTensor("\x08\x01\x12\x00\x2A\x04", 6);
 
 void AppendScalar(EventFilesOptions::Style style, double wall_time, int step, std::string_view tag,
@@ -68,7 +68,8 @@ void AppendScalar(EventFilesOptions::Style style, double wall_time, int step, st
   eventlog::AppendRecord(event, records);
 }
 
-// An event with everything of a step; `tags` empty: the first one, with the version.
+// Appends an event with all values of a step; with empty `tags` the first event, which has the
+// version.
 void AppendMindSporeEvent(double wall_time, int step, const std::vector<std::string>& tags,
                           const std::vector<float>& numbers, std::string* records) {
   std::string summary, event("\x09");

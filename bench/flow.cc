@@ -21,7 +21,7 @@ bool Flow::HasRoom() {
 bool Flow::MaySend() {
   if (++sent_ <= room_) return true;
   runtime::MutexLock lock(mutex_);
-  // Until half of the window is free: it is not woken for every few.
+  // Waits until half of the window is free, so that it wakes up rarely.
   if (sent_ > told_ + options_.window) wanted_ = sent_ - options_.window / 2;
   while (!over_ && told_ < wanted_) room_made_.Wait(mutex_);
   room_ = told_ + options_.window;

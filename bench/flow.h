@@ -9,41 +9,41 @@
 
 namespace bench {
 
-// One stream of messages from a sender's thread to a receiver's, with so many under way at most
-// that nothing on the way is ever full: what arrives a second is then what the way can carry, and
-// a message that is lost shows, because its room is never given back.
+// A stream of messages from one thread to another, with a bounded number in flight, so that no
+// queue on the way ever fills. The rate of arrival is then the capacity of the way, and a lost
+// message is detected, because its slot is never freed.
 class Flow {
  public:
   struct Options {
-    std::uint64_t window = 8'000;   // Messages under way; below every queue on the way.
+    std::uint64_t window = 8'000;   // Messages in flight; fewer than every queue holds.
     std::uint64_t warm_up = 2'000;  // Messages that are not counted.
     absl::Duration time = absl::Milliseconds(500);
   };
   explicit Flow(const Options& options) : options_(options) {}
 
-  // The sender: is there room for one more without waiting?
+  // Sender: returns whether one more message can be sent without waiting.
   bool HasRoom();
-  // The sender, before each message: waits for room. False: it is over.
+  // Sender, before each message: waits for room. Returns false at the end.
   bool MaySend();
-  // The receiver, after each message. False: it is over.
+  // Receiver, after each message. Returns false at the end.
   bool Received();
-  // Any thread: the stream has broken.
+  // Any thread: reports that the stream is broken.
   void Fail(absl::Status why);
-  // Waits for the end: messages a second. DeadlineExceeded if they stop coming.
+  // Waits for the end and returns messages per second. DeadlineExceeded if no more arrive.
   absl::StatusOr<double> Wait();
 
  private:
-  static constexpr std::uint64_t kStep = 64;  // The receiver tells of so many at once.
+  static constexpr std::uint64_t kStep = 64;  // The receiver acknowledges this many at once.
   void Tell(std::uint64_t received);
   void End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
 
-  // The sender's own.
+  // Used by the sender only.
   std::uint64_t sent_ = 0;
-  std::uint64_t room_ = 0;  // As many as may have been sent, as far as it knows.
+  std::uint64_t room_ = 0;  // How many it may send, as far as it knows.
 
-  // The receiver's own.
+  // Used by the receiver only.
   std::uint64_t received_ = 0;
   bool over_here_ = false;
 
@@ -51,10 +51,10 @@ class Flow {
   runtime::CondVar room_made_;
   runtime::CondVar ended_;
   std::uint64_t told_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t wanted_ ABSL_GUARDED_BY(mutex_) = 0;  // The sender waits for this to be told.
+  std::uint64_t wanted_ ABSL_GUARDED_BY(mutex_) = 0;  // The sender waits for this value of told_.
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t first_ ABSL_GUARDED_BY(mutex_) = 0;  // Received when the time began.
+  std::uint64_t first_ ABSL_GUARDED_BY(mutex_) = 0;  // Received when timing began.
   absl::Duration began_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
   double rate_ ABSL_GUARDED_BY(mutex_) = 0;
 };

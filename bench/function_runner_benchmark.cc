@@ -1,6 +1,6 @@
-// Lock step with a C++ function in this process: how many reports a driver gets in a second, beside
-// two bare semaphores that hand a turn to and fro. Prints a table, or with --json the same for
-// machines. A limit that is missed is shown, not an error.
+// Lock step with a C++ function in this process: how many reports per second a driver gets,
+// compared with two bare semaphores that pass a turn back and forth. Prints a table, or JSON with
+// --json. A missed limit is displayed, not an error.
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -28,7 +28,7 @@ namespace {
 
 using Kind = PeerComparison::Limit::Kind;
 
-constexpr int kBatch = 100;  // Round trips between two looks at the clock.
+constexpr int kBatch = 100;  // Round trips between two readings of the clock.
 constexpr int kTrials = 4;
 
 absl::Duration Now() { return runtime::Clock::Real()->Monotonic(); }
@@ -39,7 +39,7 @@ void Train(const trainer::NamedValues&, trainer::Reporter& reporter) {
   }
 }
 
-// Reports a second of one function; every one is checked.
+// Returns the reports per second of one function; checks each of them.
 absl::StatusOr<double> StepFor(absl::Duration time) {
   trainer::FunctionRunner runner(trainer::MakeFunction("train", Train),
                                  {.trial = {"t-bench", "bench", "/nonexistent"}});

@@ -1,7 +1,6 @@
 // Compares the launcher with supervisord, s6, torchrun and `cat`: starting, stopping and restarting
-// tasks, memory, calls, output, a new launcher. Prints a table, or with --json the same for
-// machines. A limit that is missed is shown, not an error: the machine decides it too. Counts are
-// exact, or it is an error.
+// tasks, memory, calls, output, a new launcher. Prints a table, or JSON with --json. A missed limit
+// is displayed, not an error, because it depends on the machine; a wrong count is an error.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -25,7 +24,7 @@ namespace {
 
 using Kind = PeerComparison::Limit::Kind;
 
-// The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
+// Sizes of the measurements in a full run; `scale` shrinks all of them.
 struct Sizes {
   double scale = 1;
   int Of(int full, int least = 2) const { return std::max(static_cast<int>(full * scale), least); }
@@ -40,7 +39,7 @@ struct Sizes {
   absl::Duration crash_time() const { return absl::Seconds(10) * scale; }
   int taken_up() const { return Of(200); }
   std::int64_t lines() const { return Of(10'000'000, 8'000) / 8 * 8; }
-  // (So many take a producer 2 s.)
+  // (These take a producer 2 s.)
   std::int64_t paced_lines() const { return Of(1'600'000, 8'000) / 8 * 8; }
   int spawns() const { return Of(500); }
 };

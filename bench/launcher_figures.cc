@@ -38,9 +38,9 @@ constexpr int kGang = 4;
 constexpr int kAlone = 50;
 constexpr int kProducers = 8;
 constexpr std::size_t kLine = 100;
-// Between two kills, so that one is over before the next.
+// Pause between two kills, so that one is handled before the next.
 constexpr absl::Duration kKillPause = absl::Milliseconds(5);
-// For memory to be what it is at rest.
+// Pause until memory use has settled.
 constexpr absl::Duration kRest = absl::Milliseconds(300);
 
 std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
@@ -53,7 +53,7 @@ std::vector<double> InSeconds(const std::vector<absl::Duration>& durations) {
   return seconds;
 }
 
-// A yard, and a job that stamps.
+// A yard, and a job whose tasks write stamps.
 struct Scene {
   std::unique_ptr<LauncherYard> yard;
   std::unique_ptr<StampFile> stamps;
@@ -74,7 +74,7 @@ struct Scene {
     arguments.insert(arguments.begin(), {program, stamps->path()});
     return LauncherYard::JobOf(arguments, count);
   }
-  // `tasks` that stay, and run.
+  // Launches `tasks` tasks that keep running, and waits until they run.
   absl::Status LaunchThatStay(int tasks, bool one_job) {
     absl::Status launched;
     if (one_job) {
@@ -85,7 +85,7 @@ struct Scene {
     if (!launched.ok()) return launched;
     return stamps->Await(Size(tasks), kLong).status();
   }
-  // No more than those.
+  // Checks that there are no more stamps than these.
   absl::Status ExpectStamps(int count) {
     const std::size_t now = stamps->Read().size();
     if (now == Size(count)) return absl::OkStatus();
@@ -117,7 +117,7 @@ absl::Status StopAll(LauncherYard* yard) {
 
 // ---- Output
 
-// Counts lines of a producer's file that are not what they have to be.
+// Counts the invalid lines in a producer's file.
 std::int64_t BadLines(const std::string& path, char letter, std::int64_t count) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
@@ -134,7 +134,7 @@ std::int64_t BadLines(const std::string& path, char letter, std::int64_t count) 
 
 char LetterOf(int producer) { return static_cast<char>('a' + producer); }
 
-// A reader of one task's output, from the beginning to the end.
+// A reader of one task's output, from beginning to end.
 struct Follower {
   std::int64_t bytes = 0;
   bool ended = false;
@@ -184,7 +184,7 @@ class Followers {
   std::vector<std::unique_ptr<Follower>> all_;
 };
 
-// Two stamps of each producer: its beginning and its last write.
+// Each producer writes two stamps: at its start and after its last write.
 absl::StatusOr<Output> OutputOf(const std::vector<Stamp>& stamps, std::int64_t lines,
                                 absl::Duration all_written) {
   Output output;
@@ -206,7 +206,7 @@ absl::StatusOr<Output> OutputOf(const std::vector<Stamp>& stamps, std::int64_t l
   return output;
 }
 
-// `stamp ... | cat > file`
+// Starts `stamp ... | cat > file`.
 absl::Status StartCat(const std::string& program, const std::string& directory, int producer,
                       std::int64_t lines, std::vector<runtime::Subprocess>* processes) {
   int ends[2];
@@ -231,7 +231,7 @@ absl::Status StartCat(const std::string& program, const std::string& directory, 
   return absl::OkStatus();
 }
 
-// Programs that stay, without a launcher.
+// Programs that keep running, started without a launcher.
 struct BareLoop {
   std::unique_ptr<StampFile> stamps;
   std::string program;
@@ -409,7 +409,7 @@ absl::StatusOr<double> MeasureCrashLoops(int tasks, absl::Duration burst, absl::
   request.spec->max_restarts = 1'000'000;
   const auto took = scene->yard->LaunchTogether(request, tasks);
   if (!took.ok()) return took.status();
-  // Each has failed, and one at once after that.
+  // Each task has failed, and failed again right after its restart.
   if (auto twice = scene->stamps->Await(2 * Size(tasks), kLong); !twice.ok()) {
     return twice.status();
   }
@@ -486,7 +486,7 @@ absl::StatusOr<Output> MeasureOutput(std::int64_t lines, bool followed, bool pac
     if (followed) followers.Follow(reply->job->id);
   }
   if (auto all = scene->stamps->Await(2 * kProducers, kLong); !all.ok()) return all.status();
-  // The last byte is in its file when the file is as long as it has to be.
+  // All bytes are in a file once it has its full length.
   for (const std::string& path : paths) {
     const absl::Duration deadline = MonotonicNow() + kLong;
     std::error_code error;

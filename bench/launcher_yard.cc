@@ -36,7 +36,7 @@ std::vector<std::string> OwnEnvironment() {
   return environment;
 }
 
-// Behind `key`: "... 200 tasks ... in 12.5 ms".
+// The text after `key`: "... 200 tasks ... in 12.5 ms".
 struct TakeUpLine {
   int tasks = 0;
   double ms = 0;

@@ -19,7 +19,7 @@
 
 namespace bench {
 
-// A registry and a launcher in a folder of their own, for one measurement. Not thread safe.
+// A registry and a launcher in a temporary folder, for one measurement. Not thread-safe.
 class LauncherYard {
  public:
   static absl::StatusOr<std::unique_ptr<LauncherYard>> Start();
@@ -28,12 +28,12 @@ class LauncherYard {
   LauncherYard(const LauncherYard&) = delete;
   LauncherYard& operator=(const LauncherYard&) = delete;
 
-  // One more service of this yard ("trainer/trainer"); its pid.
+  // Starts another service of this yard ("trainer/trainer") and returns its pid.
   absl::StatusOr<pid_t> StartService(const std::string& label_path,
                                      std::vector<std::string> arguments);
-  // Ends it with SIGKILL; it is gone then.
+  // Kills the service with SIGKILL, and returns once it is gone.
   absl::Status KillService(pid_t pid);
-  // All that run.
+  // Returns the pids of all running services.
   std::vector<pid_t> Services() const;
 
   bus::Client& client() { return *client_; }
@@ -41,22 +41,23 @@ class LauncherYard {
   const std::string& directory() const { return directory_; }
   pid_t launcher() const { return launcher_->pid(); }
   std::string StampPath() const { return directory_ + "/stamps"; }
-  // The pids of the shims that run.
+  // Returns the pids of the running shims.
   std::vector<pid_t> Shims() const;
 
-  // `count` tasks that run `argv`, in the environment of this process.
+  // Returns a request for `count` tasks that run `argv` in the environment of this process.
   static msg::LaunchRequestT JobOf(const std::vector<std::string>& argv, int count);
-  // The id of the job.
+  // Launches a job and returns its id.
   absl::StatusOr<std::string> Launch(const msg::LaunchRequestT& request);
-  // `count` jobs alike, all calls under way together. How long each took.
+  // Launches `count` equal jobs with all calls in flight together. Returns the duration of each
+  // call.
   absl::StatusOr<std::vector<absl::Duration>> LaunchTogether(const msg::LaunchRequestT& request,
                                                              int count);
   absl::Status Stop(const std::string& job);
-  // Until so many tasks are in this state.
+  // Waits until `count` tasks are in this state.
   absl::Status AwaitTasks(int count, msg::TaskState state);
 
-  // Kills the launcher and starts another one, which takes up what the first one has left: how
-  // long that took, from its exec to the last task, and from when it had opened its state.
+  // Kills the launcher and starts another one, which takes over the tasks of the first. Returns how
+  // long that took from its exec, and from when it had opened its state, to the last task.
   struct TakenUp {
     absl::Duration since_exec, since_open;
   };

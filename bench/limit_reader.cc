@@ -17,7 +17,7 @@
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 
-// Everything between the pragmas may use the instruction, so that all of it is inlined.
+// All code between the pragmas may use the instruction, so that everything is inlined.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("sse4.2"))), apply_to = function)
 #else

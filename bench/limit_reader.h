@@ -9,21 +9,21 @@
 
 namespace bench {
 
-// Counts of what the limit reader found in a file.
+// Counts of the limit reader for one file.
 struct LimitReading {
   std::uint64_t records = 0;
-  std::uint64_t bad_records = 0;  // Records with a wrong payload; `records` counts them, too.
-  std::uint64_t points = 0;       // Kept, in columns.
+  std::uint64_t bad_records = 0;  // Records with a wrong payload; included in `records`.
+  std::uint64_t points = 0;       // Stored in columns.
   std::size_t tags = 0;
 };
 
-// How fast an event file can be read at all, to compare with: the file mapped into memory, the CRC
-// of every length and payload checked by the processor's instruction, the protobuf walked as far as
-// a scalar needs, and every point kept as step, wall time and value in plain columns. It believes
-// what it reads: no bound but the CRC keeps it inside of the file, a wrong length ends it, nothing
-// but simple values and float tensors is known to it. For files of bench/event_files.h only.
+// A lower bound for the time to read an event file: the file mapped into memory, the CRC of every
+// length and payload checked with the processor's instruction, the protobuf decoded as far as a
+// scalar needs, and every point stored as step, wall time and value in plain columns. It trusts its
+// input: only the CRC keeps it inside the file, a wrong length ends it, and it knows only simple
+// values and float tensors. Use it only for files of bench/event_files.h.
 //
-// NotFound and the like with the path; Unimplemented without the instruction.
+// Errors such as NotFound name the path; Unimplemented if the processor lacks the instruction.
 absl::StatusOr<LimitReading> ReadAtLimit(const std::string& path);
 
 }  // namespace bench

@@ -1,8 +1,7 @@
-// The test library's runner beside the original, TensorFlow's multi_process_runner (PyPI's
+// Compares the test library's runner with the original, TensorFlow's multi_process_runner (PyPI's
 // tensorflow-cpu, tools/peers tensorflow): a run of tasks that return at once, and lines with a
-// prefix, whose rate is without the time in which a run of one line a task starts and ends. Prints
-// a table, or with --json the same for machines. A limit that is missed is shown, not an error; a
-// line too few or too many is one.
+// prefix, whose rate excludes the time of a run with one line for each task. Prints a table, or
+// JSON with --json. A missed limit is displayed, not an error; a wrong number of lines is an error.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -53,7 +52,7 @@ constexpr int kRuns = 5;  // The median of these runs counts.
 constexpr absl::Duration kPeerTime = absl::Minutes(5);
 
 // The same work for both, each in its own language. (test_main() of the original starts children
-// through its own file, which must be executable and have no ".py" in its name.)
+// through its own file, which must be executable and must not have ".py" in its name.)
 constexpr char kOriginal[] = R"(#!/usr/bin/env python3
 import os
 import statistics
@@ -100,7 +99,7 @@ if __name__ == "__main__":
 int Hello() { return 1; }
 const Function kHello("Hello", Hello);
 
-// As Python does by itself, it writes what it has printed in large pieces.
+// Writes its output in large pieces, as Python does by default.
 void Chatter(int lines) {
   setvbuf(stdout, nullptr, _IOFBF, 1 << 16);
   const std::string line(kLineBytes - 1, 'x');
@@ -108,12 +107,12 @@ void Chatter(int lines) {
 }
 const Function kChatter("Chatter", Chatter);
 
-// For the original, which takes 1.7 s for a megabyte that it returns.
+// For the original, which takes 1.7 s for each megabyte that it returns.
 int FewOf(int lines) { return lines / 20; }
 
 double Now() { return absl::ToDoubleSeconds(runtime::Clock::Real()->Monotonic()); }
 
-// The lines of all tasks go where those of the original go: nowhere.
+// Discards the lines of all tasks, as the original does.
 class Silence {
  public:
   Silence() : stdout_(dup(STDOUT_FILENO)), stderr_(dup(STDERR_FILENO)) {
@@ -133,7 +132,7 @@ class Silence {
   const runtime::UniqueFd stdout_, stderr_;
 };
 
-// Seconds of a run; `lines`: that have to be in the result.
+// Returns the seconds of a run; the result must contain `lines` lines.
 absl::StatusOr<double> TimeOf(const Call& call, int tasks, const RunOptions& options,
                               std::size_t lines) {
   const auto spec = CreateClusterSpec(false, tasks);
@@ -177,16 +176,16 @@ absl::StatusOr<double> MegabytesASecond(int lines, bool returned) {
   if (!start.ok()) return start.status();
   const auto seconds = MedianOf(kChatter.With(lines), kProducers, options, returned ? all : 0);
   if (!seconds.ok()) return seconds.status();
-  // (If there are few lines the difference may be lost in the noise.)
+  // (With few lines the difference may be lost in the noise.)
   return static_cast<double>(all) * kLineBytes / std::max(*seconds - *start, 1e-3) / 1e6;
 }
 
-// The figures of the original: seconds, by name.
+// The original's figures: seconds by name.
 class Original {
  public:
   explicit Original(int lines) : lines_(lines) {}
 
-  // The figures of this round: measured when one is asked for a second time.
+  // Returns a figure of this round; measures when one is requested a second time.
   absl::StatusOr<double> Get(const std::string& name) {
     if (!seen_.insert({name, true}).second || figures_.empty()) {
       if (absl::Status status = Measure(); !status.ok()) return status;

@@ -38,7 +38,7 @@ absl::Status LastError(std::string_view doing) {
   return absl::UnavailableError(absl::StrCat(runtime::Absl(doing), ": ", std::strerror(errno)));
 }
 
-// The server's process; killed at the end.
+// The server's process; the destructor kills it.
 class Server {
  public:
   static absl::StatusOr<std::unique_ptr<Server>> Start() {
@@ -64,7 +64,7 @@ class Server {
  private:
   Server(runtime::Subprocess process, runtime::UniqueFd log)
       : process_(std::move(process)), log_(std::move(log)) {}
-  // From the log, which ends if the server does.
+  // Reads the port from the log, which ends if the server does.
   absl::Status ReadPort() {
     constexpr std::string_view kListening = "client connections on 127.0.0.1:";
     std::string log;
@@ -81,11 +81,11 @@ class Server {
   }
 
   runtime::Subprocess process_;
-  runtime::UniqueFd log_;  // Held, so that the server can go on writing: it says very little.
+  runtime::UniqueFd log_;  // Kept open so that the server can go on writing: it writes very little.
   std::uint16_t port_ = 0;
 };
 
-// One client. Its writes wait until kBatch bytes are there or Flush() is called.
+// One client. Buffers its writes until kBatch bytes are reached or Flush() is called.
 class Client {
  public:
   static absl::StatusOr<std::unique_ptr<Client>> Connect(std::uint16_t port) {
@@ -130,10 +130,11 @@ class Client {
     Write(absl::StrCat("SUB ", runtime::Absl(subject), " 1\r\n"));
     return Synchronise();
   }
-  // The body of the next message; valid until the next call. Nothing: the connection has ended.
+  // Returns the body of the next message, valid until the next call; nullopt at the end of the
+  // connection.
   std::optional<std::string_view> Receive() {
     while (const auto line = NextLine()) {
-      if (!line->starts_with("MSG ")) continue;  // INFO, PING: nothing for us.
+      if (!line->starts_with("MSG ")) continue;  // INFO, PING: not for us.
       std::size_t bytes = 0;
       const std::string_view size = line->substr(line->rfind(' ') + 1);
       if (!absl::SimpleAtoi(runtime::Absl(size), &bytes) || !Have(bytes + 2)) return std::nullopt;
@@ -143,12 +144,12 @@ class Client {
     }
     return std::nullopt;
   }
-  // Ends a Receive() of another thread.
+  // Ends a Receive() on another thread.
   void Shutdown() { shutdown(socket_.get(), SHUT_RDWR); }
 
  private:
   explicit Client(runtime::UniqueFd socket) : socket_(std::move(socket)) {}
-  // Everything said before has been heard.
+  // Waits until the server has processed all earlier commands.
   absl::Status Synchronise() {
     Write("PING\r\n");
     if (!Flush()) return LastError("writing to nats-server");
@@ -168,7 +169,7 @@ class Client {
       if (!Have(in_.size() - at_ + 1)) return std::nullopt;
     }
   }
-  // Reads until so many bytes are there.
+  // Reads until `bytes` bytes are available.
   bool Have(std::size_t bytes) {
     if (in_.size() - at_ >= bytes) return true;
     in_.erase(0, std::exchange(at_, 0));
@@ -185,10 +186,10 @@ class Client {
   const runtime::UniqueFd socket_;
   std::string out_;
   std::string in_;
-  std::size_t at_ = 0;  // The bytes of in_ before this place have been read.
+  std::size_t at_ = 0;  // Place in in_ up to which bytes were consumed.
 };
 
-// A server and two clients of it.
+// A server and two clients.
 struct Pair {
   std::unique_ptr<Server> server;
   std::unique_ptr<Client> left, right;

@@ -8,14 +8,14 @@
 
 namespace bench {
 
-// nats-server on tcp loopback, started for the measurement, spoken to by plain sockets. NotFound
-// if it is not installed: says how to do that.
+// Measures a nats-server on TCP loopback, started for the measurement and used through plain
+// sockets. NotFound if it is not installed; the message says how to install it.
 
-// Messages of `bytes` a second from one publisher, which writes 64 KiB at a time, to one
+// Returns messages of `bytes` per second from one publisher, which writes 64 KiB at a time, to one
 // subscriber.
 absl::StatusOr<double> NatsMessages(std::size_t bytes, absl::Duration time);
-// The median time in microseconds of a request of `bytes` and an answer of as many, from one client
-// through the server to another and back.
+// Returns the median time in microseconds of a request of `bytes` and a reply of the same size,
+// from one client through the server to another and back.
 absl::StatusOr<double> NatsRoundTrip(std::size_t bytes, absl::Duration time);
 
 }  // namespace bench

@@ -18,7 +18,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// "812.3 k", "24.1 M": four digits are all that a noisy machine gives.
+// Formats a value with four digits, "812.3 k", "24.1 M": a noisy machine gives no more.
 std::string Short(double value) {
   if (value >= 1e6) return absl::StrFormat("%.2f M", value / 1e6);
   if (value >= 1e4) return absl::StrFormat("%.1f k", value / 1e3);
@@ -50,7 +50,7 @@ double Best(const std::vector<double>& values, Kind kind) {
                             : *std::min_element(values.begin(), values.end());
 }
 
-// The figure that the limit holds for, at its best. Nothing was measured if there are no values.
+// Returns the best case of the figure that the limit applies to; 0 if there are no values.
 double BestOf(const std::vector<double>& ours, const std::vector<double>& peers, Kind kind) {
   switch (kind) {
     case Kind::kNone:

@@ -16,8 +16,8 @@ namespace bench {
 class PeerComparison {
  public:
   using Measure = std::function<absl::StatusOr<double>()>;
-  // The limit that a line must keep: on the ratio to the peer, on the difference from it, or on the
-  // value itself. Figures that are only shown have no limit.
+  // The limit of a line: on the ratio to the peer, on the difference from it, or on the value
+  // itself. Lines that are only displayed have no limit.
   struct Limit {
     enum class Kind {
       kNone,
@@ -33,24 +33,25 @@ class PeerComparison {
   struct Line {
     std::string what;
     std::string unit;
-    double ours = 0;  // Medians of the rounds.
+    double ours = 0;  // Both figures are medians of the rounds.
     std::string peer_name;
     double peer = 0;
     double ratio = 0;
-    // The figure that the limit holds for, at its best; for a ratio, our best value to the peer's
-    // best value. 0 where there is no limit.
+    // The best case of the figure that the limit applies to; for a ratio, our best value divided by
+    // the peer's best value. 0 without a limit.
     double best = 0;
     Limit limit;
-    std::string missing;  // Not empty: why there is no figure.
-    bool holds() const;   // As medians, which is more than at best.
+    std::string missing;  // If not empty, why there is no figure.
+    bool holds() const;   // Checks the medians, which is stricter than `best`.
   };
 
-  // A measurement; measured in the order of adding. NotFound: it cannot be had on this machine.
+  // Adds a measurement; they run in the order of adding. NotFound means that this machine lacks
+  // what is measured.
   void Add(const std::string& name, Measure measure);
-  // A line of the table, of measurements by name; `peer` empty: none.
+  // Adds a line of the table, which refers to measurements by name; an empty `peer` means no peer.
   void Compare(std::string what, std::string unit, std::string ours, std::string peer, Limit limit);
-  // The first error but NotFound ends it. `only`: the measurements with that in their names, each
-  // a line of its own.
+  // Runs the rounds; any error except NotFound ends them. If `only` is set, runs just the
+  // measurements whose names contain it, each as a line of its own.
   absl::StatusOr<std::vector<Line>> Run(int rounds, const std::string& only = "");
 
  private:

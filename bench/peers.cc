@@ -26,7 +26,7 @@ namespace {
 constexpr absl::Duration kLong = absl::Minutes(10);
 constexpr std::size_t kShown = 500;
 
-// Runs it, with its output in `path`.
+// Runs the command with its output in `path`.
 absl::Status Run(std::vector<std::string> argv, const std::string& folder,
                  const std::string& path) {
   const runtime::UniqueFd out(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

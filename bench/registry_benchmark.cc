@@ -1,5 +1,5 @@
 // Compares the registry with TensorBoard's manager: reading the same info files, finding a live
-// tool, and telling of a death. Prints a table, or with --json the same for machines.
+// tool, and reporting a death. Prints a table, or JSON with --json.
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -60,7 +60,7 @@ once()
 print(sorted(once()[0] for _ in range(3))[1])
 )py";
 
-// The median time of some rounds of `work`, in milliseconds.
+// Returns the median time, in milliseconds, of some rounds of `work`.
 template <typename Work>
 double MedianMs(int rounds, const Work& work) {
   std::vector<double> times;
@@ -73,8 +73,7 @@ double MedianMs(int rounds, const Work& work) {
   return times[static_cast<std::size_t>(rounds / 2)];
 }
 
-// A folder with info files, a registry that looks after it, and this process as the tool that
-// lives.
+// A folder with info files, a registry that watches it, and this process as the live tool.
 class Bench {
  public:
   explicit Bench(int files) : files_(files) {
@@ -121,7 +120,7 @@ class Bench {
     return 1000 / ms;
   }
 
-  // The rate of questions while the kernel tells of every change: each is a copy of all that is
+  // Returns the rate of queries while the kernel reports every change; each query copies everything
   // known.
   absl::StatusOr<double> ReadView() {
     const auto loop = runtime::EventLoop::Create();
@@ -183,7 +182,7 @@ class Bench {
     return ms;
   }
 
-  // From the kill of a registered process to the event that tells of it.
+  // From the kill of a registered process to the event that reports its death.
   absl::StatusOr<double> Death() {
     auto victim = runtime::Subprocess::Start({.argv = {"/bin/sleep", "1000"},
                                               .program = "/bin/sleep",

@@ -1,11 +1,11 @@
-// The program that trainer_benchmark has run as a trial: reports in lock step, through its fd 3,
-// and notes how that went.
+// The program that trainer_benchmark runs as a trial: reports in lock step through its fd 3, and
+// records timings.
 //
 //   reporter FOLDER COUNT MICROSECONDS [GATE]
 //
-// Waits until the file GATE is there, then reports COUNT times three metrics, one each so many
-// microseconds (0: as fast as it is answered). Writes FOLDER/PID: when it began and ended
-// (monotonic, nanoseconds), then how long each answer took. Exits 1 if one was no ok.
+// Waits until the file GATE exists, then sends COUNT reports of three metrics, one every
+// MICROSECONDS (0: as fast as they are answered). Writes to FOLDER/PID when it began and ended
+// (monotonic, nanoseconds), then the duration of each answer. Exits with 1 if an answer was not ok.
 
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ void SleepUntil(long when) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
 }
 
-// True if the answer, a line, is an ok.
+// Returns true if the answer, one line, is an ok.
 bool Report(long number) {
   char line[256];
   const int size = snprintf(

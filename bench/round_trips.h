@@ -8,8 +8,8 @@
 
 namespace bench {
 
-// Does `once` again and again for `time`, after some that are not counted: the median time of one
-// in microseconds.
+// Repeats `once` for `time`, after a warm-up that is not counted. Returns the median time of one
+// call in microseconds.
 absl::StatusOr<double> MedianRoundTrip(absl::Duration time,
                                        const std::function<absl::Status()>& once);
 

@@ -1,5 +1,5 @@
-// Scans event files once, as the data manager does, and adds the scalars up: what is counted, or
-// looked at with a profiler.
+// Scans event files once, as the data manager does, and sums up the scalars: for a count, or for a
+// profiler.
 //
 //   scan_once FILE...          "RECORDS POINTS FAULTS"
 

@@ -88,7 +88,8 @@ double Mixed(const Point& p) {
   return std::min(error, 0.9);
 }
 
-// The same, where sgd has a momentum, the last one, and is the best with the right one.
+// The same, but sgd has a momentum, the last parameter, and with the right momentum sgd is the
+// best.
 double MixedWithMomentum(const Point& p) {
   if (p[1] != 0) return Mixed(p);
   const double momentum = p[6] - 0.9;

@@ -10,23 +10,23 @@
 
 namespace bench {
 
-// Functions whose least value is known, on which samplers are compared. Functions of several
-// dimensions whose least value would be in the middle are shifted, so that no sampler finds it by
-// trying the middle.
+// Functions with a known minimum, on which samplers are compared. Functions of several dimensions
+// with their minimum in the middle are shifted, so that no sampler finds it by trying the middle.
 struct SearchFunction {
   std::string name;
   tuning::Space space;
   std::function<double(const tuning::Point&)> value;
+  // The minimum.
   double least = 0;
 };
 
-// Branin, Hartmann6, Ackley5, Rosenbrock4, Rastrigin5, and mixed6: the error of a made-up network
-// over a learning rate, optimiser, depth, batch size, weight decay and dropout; mixed6_when has a
-// momentum, too, with one of the optimisers.
+// Returns Branin, Hartmann6, Ackley5, Rosenbrock4, Rastrigin5, and mixed6: the error of an
+// imaginary network over learning rate, optimiser, depth, batch size, weight decay and dropout; in
+// mixed6_when one of the optimisers also has a momentum.
 std::vector<SearchFunction> SearchFunctions();
 
-// Functions of two values, of which less is better: the area between the front that was found and
-// `worst` says how good a front is.
+// Functions of two values, both to be minimised: the area between the front that was found and
+// `worst` measures the front's quality.
 struct FrontFunction {
   std::string name;
   tuning::Space space;
@@ -34,7 +34,7 @@ struct FrontFunction {
   std::array<double, 2> worst;
 };
 
-// Fonseca4, ZDT1 of six dimensions, and Branin with Currin.
+// Returns Fonseca4, ZDT1 with six dimensions, and Branin with Currin.
 std::vector<FrontFunction> FrontFunctions();
 
 }  // namespace bench

@@ -1,7 +1,7 @@
-// The program that launcher_benchmark lets the launcher and its peers start: it notes when it runs,
-// with its first instructions. (The work of the C library before main() counts as the program's own
-// time. On a virtual machine it takes long: it asks for the processor's features, and each question
-// is one to the hypervisor.)
+// The program that the launcher and its peers start for launcher_benchmark: its first instructions
+// record when it runs. (The C library's work before main() would count as time of the program
+// itself. It is slow on a virtual machine: it queries the processor's features, and each query goes
+// to the hypervisor.)
 //
 //   stamp FILE stay               appends "PID MICROSECONDS" (monotonic) to FILE, then stays
 //   stamp FILE exit               ... then ends with exit code 1
@@ -22,14 +22,13 @@
 namespace {
 
 constexpr std::size_t kLine = 100;
-// Not a multiple of the lines, as those of most programs.
+// Not a multiple of the line size, as in most programs.
 constexpr std::size_t kWrite = 64 * 1024;
 constexpr long long kPacedBytesAMicrosecond = 10;
 
 bool is_stamped = false;
 
-// This part must use nothing of the C library (the stack must not be checked either, as that needs
-// it).
+// This part must not use the C library (nor stack protection, which needs it).
 #if defined(STAMP_AT_ENTRY) && defined(__x86_64__)
 long Call(long number, long first = 0, long second = 0, long third = 0) {
   long result = number;
@@ -40,7 +39,7 @@ long Call(long number, long first = 0, long second = 0, long third = 0) {
   return result;
 }
 
-// Returns where the number begins, which ends at `end`.
+// Writes the digits of `number` so that they end at `end`; returns their start.
 char* Write(long long number, char* end) {
   do {
     *--end = static_cast<char>('0' + number % 10);
@@ -49,7 +48,7 @@ char* Write(long long number, char* end) {
   return end;
 }
 
-// From the stack that the kernel gives a program: the number of its arguments, and they.
+// `stack` is the initial stack of a program: the number of arguments, then the arguments.
 extern "C" [[gnu::used]] void StampEntry(const long* stack) {
   if (stack[0] < 2) return;
   const long path = stack[2];
@@ -69,8 +68,8 @@ extern "C" [[gnu::used]] void StampEntry(const long* stack) {
   Call(SYS_close, fd);
 }
 
-// The program's entry (linked with -e). It restores the state that the kernel has left before the C
-// library takes over.
+// The program's entry point (linked with -e). Restores the state that the kernel passed before it
+// enters the C library.
 __asm__(
     ".globl StampStart\n"
     "StampStart:\n\t"

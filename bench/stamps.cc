@@ -21,11 +21,11 @@
 namespace bench {
 namespace {
 
-// Takes processor time from what is measured; the times are those of the programs.
+// Polling takes processor time from the measurement; the times themselves come from the programs.
 constexpr absl::Duration kLook = absl::Milliseconds(4);
 constexpr std::size_t kLongestFolder = 32;
 
-// The number behind `key` in a file of /proc.
+// Returns the number after `key` in a file of /proc.
 double NumberIn(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   std::string word;
@@ -132,7 +132,7 @@ absl::Duration ProcessorTime(pid_t pid) {
   std::getline(file, line);
   const auto name_end = line.rfind(')');
   if (name_end == std::string::npos) return absl::ZeroDuration();
-  // From the third field on; 14 to 17 are wanted.
+  // Reads from the third field on; fields 14 to 17 are needed.
   std::istringstream fields(line.substr(name_end + 1));
   std::string field;
   double ticks = 0;

@@ -14,23 +14,23 @@
 
 namespace bench {
 
-// On the clock of the stamps.
+// Returns the time on the clock of the stamps.
 absl::Duration MonotonicNow();
 
-// When a program was running, as it has noted itself (stamp.cc).
+// The time at which a program was running, recorded by the program itself (stamp.cc).
 struct Stamp {
   pid_t pid = 0;
   absl::Duration when;  // Monotonic.
 };
 
-// A file that programs append their stamps to. Not thread safe.
+// A file to which programs append their stamps. Not thread-safe.
 class StampFile {
  public:
   explicit StampFile(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
-  // All there are.
+  // Returns all stamps so far.
   const std::vector<Stamp>& Read();
-  // Waits until there are so many, and returns all; DeadlineExceeded says how many there are.
+  // Waits for `count` stamps and returns all; DeadlineExceeded says how many there are.
   absl::StatusOr<std::vector<Stamp>> Await(std::size_t count, absl::Duration timeout);
 
  private:
@@ -40,14 +40,14 @@ class StampFile {
   std::vector<Stamp> stamps_;
 };
 
-// When the last of them began.
+// Returns when the last of them started.
 absl::Duration Last(const std::vector<Stamp>& stamps);
 
-// Processes that are going to end. Made while they live. Not thread safe.
+// Processes that are about to end. Construct it while they live. Not thread-safe.
 class LivingProcesses {
  public:
   explicit LivingProcesses(const std::vector<Stamp>& stamps);
-  // Until the last has; DeadlineExceeded says how many are left.
+  // Waits until the last one has ended; DeadlineExceeded says how many are left.
   absl::Status AwaitEnd(absl::Duration timeout);
 
  private:
@@ -55,20 +55,22 @@ class LivingProcesses {
   std::vector<runtime::UniqueFd> pidfds_;
 };
 
-// A new one in $TMPDIR (in /tmp if that is too long for sockets); its files are the caller's.
+// Creates a folder in $TMPDIR (in /tmp if that path is too long for sockets); the caller removes
+// it.
 std::string NewFolder();
 
-// The program itself.
+// Returns the path of the stamp program.
 absl::StatusOr<std::string> StampProgram();
 
-// Memory of a process, from /proc; 0 for one that is gone.
+// Memory of a process, from /proc; 0 if the process is gone.
 double ResidentKilobytes(pid_t pid);
 double ProportionalKilobytes(pid_t pid);
-// Processor time of a process and of the children that it has waited for, with theirs.
+// Processor time of a process and of all its descendants that were waited for.
 absl::Duration ProcessorTime(pid_t pid);
 
 double Median(std::vector<double> values);
-// The value that this share of `values`, e.g. 0.99, does not pass. 0 without values.
+// Returns the value that the fraction `share` of `values`, such as 0.99, does not exceed. 0 without
+// values.
 double Quantile(std::vector<double> values, double share);
 
 }  // namespace bench

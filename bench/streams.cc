@@ -26,10 +26,9 @@ constexpr std::string_view kTopic = "m/run-1/loss/";
 constexpr std::string_view kPrefix = "m/";
 constexpr int kQueue = 10'000;  // The hub's; raw sockets get the same, so that windows are alike.
 constexpr int kPatience = 20'000;
-// More than the queues of a subscriber that does not read hold, with the kernel's.
+// More than the queues of a subscriber that does not read can hold, including the kernel's.
 constexpr std::uint64_t kFillsQueues = 60'000;
-// Option of a context, by its number: aligned frames, as the bus needs them (see
-// bus/thread/socket.cc).
+// Number of a context option: aligned frames, which the bus needs (bus/thread/socket.cc).
 constexpr int kZeroCopyReceive = 10;
 
 // ---- What stands between
@@ -135,7 +134,7 @@ class RawSubscriber {
     socket_.set(zmq::sockopt::subscribe, std::string(kPrefix));
     between.ConnectSubscriber(socket_);
   }
-  // A whole message; `body` is what is left of it. False if none came in time.
+  // Receives a whole message and leaves its last frame in `body`. Returns false on a timeout.
   bool Receive(zmq::message_t& body, int patience_ms = kPatience) {
     socket_.set(zmq::sockopt::rcvtimeo, patience_ms);
     return ReceiveNext(body);
@@ -153,12 +152,12 @@ class RawPublisher {
  public:
   explicit RawPublisher(Between& between) {
     socket_.set(zmq::sockopt::sndhwm, kQueue);
-    socket_.set(zmq::sockopt::xpub_nodrop, true);  // It waits instead.
+    socket_.set(zmq::sockopt::xpub_nodrop, true);  // Waits instead of dropping messages.
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::rcvtimeo, kPatience);
     between.ConnectPublisher(socket_);
   }
-  // Until there is a subscription.
+  // Waits for a subscription.
   bool AwaitSubscription() {
     zmq::message_t subscription;
     return socket_.recv(subscription).has_value();
@@ -173,7 +172,7 @@ class RawPublisher {
   zmq::socket_t socket_{context_, zmq::socket_type::xpub};
 };
 
-// Sends what `make` makes until it is over; `take` is given every body that arrives.
+// Sends what `make` returns until the end; `take` receives every body that arrives.
 absl::StatusOr<double> Run(Way way, bool stalled, const Flow::Options& options,
                            const std::function<bus::Frame()>& make,
                            const std::function<bool(const zmq::message_t& body)>& take) {
@@ -185,7 +184,7 @@ absl::StatusOr<double> Run(Way way, bool stalled, const Flow::Options& options,
   if (stalled) idle = std::make_unique<RawSubscriber>(**between, 1000);
   zmq::message_t body;
   if (!publisher.AwaitSubscription()) return absl::DeadlineExceededError("no subscription came");
-  // Until the subscribers' own subscriptions have taken effect.
+  // Repeats until the subscriptions have taken effect.
   for (RawSubscriber* each : {idle.get(), &subscriber}) {
     if (each == nullptr) continue;
     do publisher.Send(make());

@@ -8,26 +8,26 @@
 
 namespace bench {
 
-// Messages a second from one publisher to one subscriber, over ipc. Each call makes all it needs
-// (a directory, contexts, threads) and takes it down again.
+// Measure messages per second from one publisher to one subscriber, over ipc. Each call creates
+// what it needs (a directory, contexts, threads) and removes it at the end.
 
 // The connection between publisher and subscriber.
 enum class Way {
   kHub,       // bus::Hub
   kRawProxy,  // zmq_proxy, XSUB to XPUB
-  kDirect,    // nothing: the subscriber is connected to the publisher
+  kDirect,    // No proxy: the subscriber connects to the publisher
 };
 
-// Envelopes of about `bytes` (not less than 64), with a topic frame before each, sent and received
-// by plain ZeroMQ sockets. With `stalled`, a second subscriber wants the same and never reads.
-// Counting begins when its queues are full, and with or without it after as many messages.
+// Envelopes of about `bytes` (at least 64), each after a topic frame, over plain ZeroMQ sockets.
+// With `stalled`, a second subscriber has the same subscription and never reads. Timing begins
+// after as many messages as fill its queues, with or without it.
 absl::StatusOr<double> Messages(Way way, std::size_t bytes, bool stalled, absl::Duration time);
 
-// Messages of kPoints points: each built, encoded, published, received, verified and summed.
+// Messages with kPoints points, each encoded, published, received, verified and summed.
 inline constexpr int kPoints = 128;
-// By plain ZeroMQ sockets.
+// Over plain ZeroMQ sockets.
 absl::StatusOr<double> PointMessages(Way way, absl::Duration time);
-// By bus::Publisher and bus::Subscriber through the hub.
+// Through bus::Publisher, the hub and bus::Subscriber.
 absl::StatusOr<double> PointMessagesOfTheBus(absl::Duration time);
 
 }  // namespace bench

@@ -25,10 +25,10 @@ namespace {
 
 constexpr absl::Duration kLong = absl::Seconds(60);
 constexpr char kPath[] = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
-// For a peer to see that what it has started is up.
+// Pause until a peer notices that its programs are up.
 constexpr absl::Duration kSettle = absl::Milliseconds(500);
 
-// A folder and what runs in it, until the end of a measurement.
+// A folder and the processes in it, until the end of a measurement.
 class PeerRun {
  public:
   PeerRun()
@@ -70,7 +70,7 @@ class PeerRun {
       (void)process_->SignalGroup(SIGKILL);
       (void)process_->Wait(kLong);
     }
-    // (A peer may have left its programs behind.)
+    // (A peer may leave its programs behind.)
     for (const Stamp& stamp : stamps_->Read()) {
       std::error_code gone;
       const auto exe =
@@ -109,7 +109,7 @@ absl::Status StartSupervisord(PeerRun* run, int programs) {
   return run->Start({*supervisord, "-n", "-s", "-c", path});
 }
 
-// A folder for each service, with its `run`.
+// Creates a folder for each service, with its `run` script.
 absl::Status StartS6(PeerRun* run, int services) {
   const auto svscan = Find("s6-svscan", "apt-get install s6");
   if (!svscan.ok()) return svscan.status();
@@ -126,7 +126,7 @@ absl::Status StartS6(PeerRun* run, int services) {
   return run->Start({*svscan, scan});
 }
 
-// One at a time, each of those that were there in the beginning.
+// Kills the programs that ran at the beginning, one at a time.
 absl::StatusOr<absl::Duration> KillEach(PeerRun* run, int programs) {
   auto stamps = run->stamps().Await(static_cast<std::size_t>(programs), kLong);
   if (!stamps.ok()) return stamps.status();
@@ -183,7 +183,7 @@ absl::StatusOr<absl::Duration> TorchrunRestart(int kills) {
   const auto stamp = StampProgram();
   if (!stamp.ok()) return stamp.status();
   PeerRun run;
-  // (In version 1.13 redirects and tee must not be 0 with Python 3.11.)
+  // (In version 1.13 with Python 3.11, redirects and tee must not be 0.)
   const absl::Status started =
       run.Start({*torchrun, "--standalone", "--redirects", "1", "--tee", "1", "--max_restarts",
                  "100", "--nproc_per_node", absl::StrCat(kGang), "--no_python", *stamp,

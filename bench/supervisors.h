@@ -7,21 +7,22 @@
 namespace bench {
 
 // Measurements of other programs that do the launcher's work, with the same program to start
-// (stamp.cc). NotFound says how a peer that is not there is installed.
+// (stamp.cc). NotFound says how to install a missing peer.
 
-// supervisord of Debian's package or on the PATH.
+// supervisord from Debian's package or the PATH.
 struct Supervisord {
   absl::Duration all_started;    // From its exec to the last program running.
-  absl::Duration first_to_last;  // Without its own start: from the first program to the last.
+  absl::Duration first_to_last;  // From the first program running to the last.
   absl::Duration stopped;        // From SIGTERM to the last program gone.
   double resident_kilobytes = 0;
 };
 absl::StatusOr<Supervisord> MeasureSupervisord(int programs);
 
-// From SIGKILL of a program to the new one running: the median of `kills`, one program each.
+// From SIGKILL of a program to the new one running: the median of `kills`, each of another program.
 absl::StatusOr<absl::Duration> SupervisordRestart(int kills);
 absl::StatusOr<absl::Duration> S6Restart(int kills);
-// The same for one of a group of four, to the last of the new four; of Debian's or tools/peers'.
+// The same for one program of a group of four, to the last of the four new ones; torchrun from
+// Debian or tools/peers.
 absl::StatusOr<absl::Duration> TorchrunRestart(int kills);
 
 }  // namespace bench

@@ -26,7 +26,7 @@ using Kind = tuning::EngineEvent::Kind;
 
 constexpr std::uint64_t kTrials = 10'000;
 constexpr std::uint64_t kTimed = 100;  // Trials whose events are timed.
-constexpr std::uint64_t kBefore = 10;  // Trials before those.
+constexpr std::uint64_t kBefore = 10;  // Trials before the timed ones.
 constexpr int kReports = 3;
 constexpr int kEvents = kReports + 3;
 
@@ -76,7 +76,7 @@ class SweepInStore {
     return absl::OkStatus();
   }
 
-  // A trial from its suggestion to its end.
+  // Runs a trial from its suggestion to its end.
   absl::Status RunOne() {
     const auto asked = sweep_->engine().AskedNow();
     if (!asked) return absl::InternalError("the sweep asks for nothing");

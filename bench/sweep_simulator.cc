@@ -26,7 +26,7 @@ using tuning::Draws;
 
 constexpr int kEpochs = 81;
 constexpr std::size_t kWorkers = 8;
-constexpr std::uint64_t kSample = 1500;  // The target is taken from so many final losses.
+constexpr std::uint64_t kSample = 1500;  // How many final losses determine the target.
 
 double Normal(Draws& draws) { return tuning::NormalQuantile(draws.Uniform() + 0x1.0p-54); }
 
@@ -46,7 +46,7 @@ struct Training {
   double Clean(int epoch) const { return final_loss + (1 - final_loss) * std::pow(epoch, -rate); }
 
   double final_loss = 0, rate = 0;
-  double seconds = 0;  // An epoch.
+  double seconds = 0;  // Seconds of an epoch.
   int epoch = 0;
   Draws noise;
 };
@@ -85,7 +85,7 @@ class Simulation {
   }
 
  private:
-  // The first at its end first.
+  // Ordered by the end of the epoch.
   using Entry = std::pair<double, std::uint64_t>;
 
   static std::shared_ptr<const tuning::Plan> PlanOf(tuning::Stopping stopping) {
@@ -110,7 +110,7 @@ class Simulation {
         queue_.push({now_ + trainings_.at(action.trial).seconds, action.trial});
       }
       if (action.kind != tuning::Action::Kind::kAsk) continue;
-      // (The configuration says nothing; the training of this number does.)
+      // (The configuration is irrelevant: the trial's number determines its training.)
       Take({.kind = tuning::EngineEvent::Kind::kSuggested,
             .trial = action.trial,
             .number = action.number,

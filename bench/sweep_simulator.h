@@ -7,17 +7,17 @@
 
 namespace bench {
 
-// A sweep of made-up trainings on eight workers, in simulated time: 81 epochs each, with losses
-// that fall by a power of the epoch, some slow ones ending well, noise on each report and epochs of
-// different cost. Configurations are random ones, the same for every rule.
+// A sweep of simulated trainings on eight workers, in simulated time: 81 epochs each, with losses
+// that fall by a power of the epoch, some slow ones that end well, noise on each report, and epochs
+// of different cost. Configurations are random, and the same for every rule.
 struct SimulatedSweep {
-  double seconds = 0;        // Until a trial has come to the target; or the limit.
-  std::uint64_t epochs = 0;  // Until then; each is a report.
+  double seconds = 0;        // Until a trial reaches the target, or the limit.
+  std::uint64_t epochs = 0;  // Until then; one report for each.
 };
 inline constexpr double kSimulatedLimit = 2592;
 
 SimulatedSweep SimulateSweep(tuning::Stopping stopping, std::uint64_t seed, double target);
-// The loss that the best 1 % of the configurations of this seed end below.
+// Returns the final loss that only the best 1 % of this seed's configurations undercut.
 double SimulatedTarget(std::uint64_t seed);
 
 }  // namespace bench

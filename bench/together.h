@@ -11,8 +11,8 @@
 
 namespace bench {
 
-// Figures that one measurement gives together: it is made again once a figure is asked for that
-// was had before, which is once in a round.
+// Figures from one joint measurement, which is repeated when a figure is requested a second time,
+// that is, once in each round.
 template <typename Figures>
 class Together {
  public:

@@ -1,6 +1,6 @@
-// Compares the trainer with Ray Tune, and with the bare machine: reports in lock step, trials,
-// memory. Prints a table, or with --json the same for machines. A limit that is missed is shown,
-// not an error: the machine decides it too. Counts are exact, or it is an error.
+// Compares the trainer with Ray Tune and with the limit of the machine: reports in lock step,
+// trials, memory. Prints a table, or JSON with --json. A missed limit is displayed, not an error,
+// because it depends on the machine; a wrong count is an error.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using Kind = PeerComparison::Limit::Kind;
 
-// The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
+// Sizes of the measurements in a full run; `scale` shrinks all of them.
 struct Sizes {
   double scale = 1;
   bool queue = false;
@@ -40,7 +40,7 @@ struct Sizes {
   int ray_trials() const { return Of(4); }
 };
 
-// 8 programs with this are 5,000 reports a second.
+// With this interval 8 programs send 5,000 reports per second.
 constexpr absl::Duration kPace = absl::Microseconds(1'600);
 
 double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }

@@ -40,7 +40,7 @@ using rpc::Trainer;
 
 constexpr absl::Duration kLong = absl::Seconds(120);
 constexpr absl::Duration kLook = absl::Milliseconds(5);
-// For memory to be what it is at rest.
+// Pause until memory use has settled.
 constexpr absl::Duration kRest = absl::Milliseconds(500);
 constexpr int kPrograms = 8;
 constexpr int kSlots = 16;
@@ -51,12 +51,12 @@ absl::StatusOr<std::string> ReporterProgram() {
   return found;
 }
 
-// ---- What reporters have noted
+// ---- Notes of the reporters
 
 struct Notes {
   std::int64_t first = 0, last = 0;                          // Nanoseconds.
-  std::vector<double> seconds;                               // The time of each answer.
-  std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // The two of each program.
+  std::vector<double> seconds;                               // Time of each answer.
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // First and last of each program.
 };
 
 absl::StatusOr<Notes> ReadNotes(const std::string& folder, int programs, int reports) {
@@ -86,9 +86,10 @@ ReportRate RateOf(const Notes& notes) {
           absl::Seconds(Quantile(notes.seconds, 0.99))};
 }
 
-// ---- What an earlier trainer has left
+// ---- State left by an earlier trainer
 
-// Each with a report. (Their directories are gone, so that nobody reads them meanwhile.)
+// Stores ended trials with one report each. (They have no directories, so nobody reads those
+// meanwhile.)
 absl::Status MakeEndedTrials(const std::string& directory, int count) {
   auto store = trainer::TrialStore::Open(directory + "/state/trainer.db");
   if (!store.ok()) return store.status();
@@ -143,7 +144,7 @@ class TrainerYard {
     std::filesystem::create_directory(trainer->NotesFolder());
     return trainer;
   }
-  // Another trainer after a SIGKILL; does not wait until it serves.
+  // Kills the trainer with SIGKILL and starts another; does not wait until it serves.
   absl::Status ReplaceTrainer() {
     if (auto killed = yard_->KillService(pid_); !killed.ok()) return killed;
     return StartTrainer();
@@ -160,7 +161,7 @@ class TrainerYard {
     return all;
   }
 
-  // The processor time of all services during that time.
+  // Returns the processor time of all services during `time`, as a fraction of one core.
   double ShareOfACore(absl::Duration time) const {
     const auto used = [&] {
       absl::Duration all;
@@ -171,7 +172,7 @@ class TrainerYard {
     absl::SleepFor(time);
     return absl::FDivDuration(used() - before, MonotonicNow() - begin);
   }
-  // Until each of so many runs has so many measurements of the system.
+  // Waits until each of `runs` runs has `points` system measurements.
   absl::Status AwaitPoints(int runs, int points) const {
     const absl::Duration deadline = MonotonicNow() + kLong;
     for (;;) {
@@ -206,7 +207,7 @@ class TrainerYard {
     if (!reply.ok()) return reply.status();
     return reply->trial->id;
   }
-  // Until it is done.
+  // Runs a sweep and waits until it is done.
   absl::Status RunSweep(const msg::RunSweepRequestT& request) {
     const auto begun = client().Call<Trainer::RunSweep>(request, {.timeout = kLong});
     if (!begun.ok()) return begun.status();
@@ -225,14 +226,15 @@ class TrainerYard {
     for (const pid_t pid : yard_->Services()) all += ProcessorTime(pid);
     return all;
   }
-  // Until it has ended, without asking again and again.
+  // Waits for the end of a trial, without polling.
   absl::Status AwaitEnd(const std::string& trial) {
     msg::FollowTrialRequestT request;
     request.trial = trial;
     const auto go_on = [](const msg::FollowTrialReplyT&) { return true; };
     return client().Stream<Trainer::FollowTrial>(request, go_on, {.timeout = kLong}).status();
   }
-  // Until no trial lives any more. (The counter costs the trainer nothing, whatever it runs.)
+  // Waits until no trial is live. (Reading the counter costs the trainer nothing, whatever it
+  // runs.)
   absl::Status AwaitAll(absl::Duration timeout) {
     const absl::Duration deadline = MonotonicNow() + timeout;
     for (;;) {
@@ -249,7 +251,7 @@ class TrainerYard {
       absl::SleepFor(kLook);
     }
   }
-  // Each trial is done, with so many reports, which are in its files too.
+  // Checks that each trial is done with `reports` reports, which are in its files too.
   absl::Status Expect(std::size_t trials, int reports) {
     const auto reply = client().Call<Trainer::Trials>({}, {.timeout = kLong});
     if (!reply.ok()) return reply.status();
@@ -280,7 +282,7 @@ class TrainerYard {
     return pid.status();
   }
   bus::Client& client() { return yard_->client(); }
-  // Sound ones, the first of the file too.
+  // Counts the valid records, including the file's first one.
   static int RecordsOf(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -305,7 +307,7 @@ class TrainerYard {
   pid_t pid_ = 0;
 };
 
-// ---- Programs that nobody but this process answers
+// ---- Programs that this process answers
 
 class BareAnswers {
  public:
@@ -326,7 +328,7 @@ class BareAnswers {
     processes_.push_back(*std::move(process));
     return absl::OkStatus();
   }
-  // Until all have ended.
+  // Answers until all programs have ended.
   absl::Status Answer() {
     std::vector<pollfd> polled;
     for (const runtime::UniqueFd& channel : channels_) polled.push_back({channel.get(), POLLIN, 0});
@@ -365,7 +367,7 @@ std::vector<std::string> Arguments(const std::string& folder, int reports,
   return {folder, absl::StrCat(reports), absl::StrCat(absl::ToInt64Microseconds(interval))};
 }
 
-// Kilobytes of a trainer that knows no trial.
+// Returns the memory, in kilobytes, of a trainer without trials.
 absl::StatusOr<double> TrainerAtRest() {
   auto started = TrainerYard::Start(kSlots);
   if (!started.ok()) return started.status();
@@ -394,7 +396,7 @@ absl::StatusOr<ReportRate> MeasureReports(int reports, absl::Duration interval, 
   for (int i = 0; i < kPrograms; ++i) {
     if (auto id = yard.Run(request); !id.ok()) return id.status();
   }
-  absl::SleepFor(kRest);  // All of them wait at the gate then.
+  absl::SleepFor(kRest);  // By then all of them wait for the gate.
   std::ofstream(gate).close();
   if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
   if (auto exact = yard.Expect(kPrograms, reports); !exact.ok()) return exact;
@@ -463,7 +465,7 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   memory.at_rest_kilobytes = yard.AllResidentKilobytes();
   std::vector<std::string> argv = Arguments(yard.NotesFolder(), 1, absl::ZeroDuration());
   argv.insert(argv.begin(), *program);
-  // The first ones bring what any number of them needs: buffers, threads, pages of the database.
+  // The first trials allocate what any number of them needs: buffers, threads, database pages.
   const int warm_up = trials;
   const int all = warm_up + trials;
   double before = 0, launcher_before = 0;
@@ -520,7 +522,7 @@ absl::StatusOr<double> MeasureSystemMetrics(int trials, absl::Duration time) {
       return id.status();
     }
   }
-  // Each has a point, and a rate with the next one.
+  // Each run has a point, and a rate with the next one.
   if (auto first = yard.AwaitPoints(trials, 1); !first.ok()) return first;
   const double with_trials = yard.ShareOfACore(time);
   const auto least = static_cast<int>(time / absl::Seconds(6));
@@ -553,7 +555,7 @@ msg::RunSweepRequestT SweepOf(msg::RunTrialRequestT trial, int trials, int paral
       R"(,"parallel":)", parallel, R"(,"parameters":{"lr":{"min":1e-5,"max":0.1,"log":true},)",
       R"("wd":{"min":0.0,"max":0.1},"depth":{"min":1,"max":12},"batch":{"min":8,"max":512},)",
       R"("dropout":{"min":0.0,"max":0.8},"opt":{"values":["sgd","adam","rmsprop"]}}})");
-  trial.config.clear();  // Each has its own.
+  trial.config.clear();  // Each trial has its own.
   request.trial = std::make_unique<msg::RunTrialRequestT>(std::move(trial));
   return request;
 }

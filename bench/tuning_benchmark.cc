@@ -1,7 +1,7 @@
-// The search of tuning/ beside Optuna 5.0: the median regret (how far the best value so far is from
-// the least there is) over 30 seeds after 25, 50, 100 and 200 trials, one at a time and with 8
-// pending, and what a suggestion costs. Regrets depend on seeds and versions alone, so Optuna's are
-// golden rows: medians of its seeds 0 to 29 (0 to 19 with 8 pending) of the same functions. The
+// Compares the search of tuning/ with Optuna 5.0: the median regret (the distance of the best value
+// so far from the minimum) over 30 seeds after 25, 50, 100 and 200 trials, one at a time and with 8
+// pending, and the cost of a suggestion. Regrets depend only on seeds and versions, so Optuna's are
+// golden rows: medians of its seeds 0 to 29 (0 to 19 with 8 pending) on the same functions. The
 // costs of its suggestions were measured once, in memory, on two busy cores.
 
 #include <time.h>
@@ -51,7 +51,7 @@ namespace {
 
 using Kind = PeerComparison::Limit::Kind;
 
-constexpr std::uint64_t kFirstSeed = 100;  // Not those on which anything was chosen.
+constexpr std::uint64_t kFirstSeed = 100;  // Not used to choose any setting.
 constexpr std::uint64_t kSeeds = 30;
 constexpr std::uint64_t kGpSeeds = 30;
 constexpr std::array<std::size_t, 4> kAfter = {25, 50, 100, 200};
@@ -94,7 +94,7 @@ const std::vector<GoldenGp>& OptunaGp() {
   return *kRows;
 }
 
-// (Optuna needs the package cmaes 0.13 for it; seeds 0 to 19.)
+// (For this Optuna needs the package cmaes 0.13; seeds 0 to 19.)
 const std::vector<Golden>& OptunaCmaes() {
   static const auto* const kRows =
       new std::vector<Golden>{{"branin", 1, {2.4, 0.75, 0.013, 1e-5}},
@@ -106,8 +106,8 @@ const std::vector<Golden>& OptunaCmaes() {
   return *kRows;
 }
 
-// Areas of the fronts of functions of two values, medians of seeds 100 to 114, with Optuna 4.6: its
-// TPESampler, which is the same for two values in 5.0, and its NSGAIISampler.
+// Areas of the fronts of functions with two values, medians of seeds 100 to 114, with Optuna 4.6:
+// its TPESampler, which is unchanged for two values in 5.0, and its NSGAIISampler.
 struct GoldenFront {
   std::string function;
   std::array<double, 3> by_tpe, by_nsga2;  // After 50, 100 and 200 trials.
@@ -128,8 +128,8 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The regret after each trial that has ended. `pending` trials run at all times; the first one ends
-// first.
+// Returns the regret after each trial that has ended. `pending` trials run at all times; the oldest
+// one ends first.
 std::vector<double> Regrets(const SearchFunction& function, const tuning::Sampler& sampler,
                             std::size_t trials, std::size_t pending) {
   std::vector<tuning::Observation> history;
@@ -157,8 +157,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Medians over the seeds, by function, pending trials and trials; searched when the first of a
-// function is asked for.
+// Makes a sampler for the space with the seed.
 using MakeSampler =
     std::function<std::unique_ptr<tuning::Sampler>(const tuning::Space* space, std::uint64_t seed)>;
 
@@ -182,8 +181,8 @@ std::unique_ptr<tuning::Sampler> FrontGp(const tuning::Space* space, std::uint64
   return tuning::MakeFrontSamplerByWeights(Gp(space, seed), seed);
 }
 
-// Medians over the seeds, by function, pending trials and trials; searched when the first of a
-// function is asked for.
+// Medians over the seeds, by function, pending trials and trials; computed on the first request for
+// a function.
 class Medians {
  public:
   Medians(MakeSampler make, std::uint64_t first_seed, std::uint64_t seeds)
@@ -212,7 +211,7 @@ class Medians {
   std::map<std::pair<std::string, std::size_t>, std::map<std::size_t, double>> found_;
 };
 
-// Milliseconds of processor time for a suggestion when `trials` are done.
+// Returns the processor time in milliseconds of a suggestion after `trials` are done.
 double AskMilliseconds(const SearchFunction& function, const MakeSampler& make, std::size_t trials,
                        std::size_t asks) {
   std::vector<tuning::Observation> history;
@@ -258,7 +257,7 @@ void AddRegrets(PeerComparison& comparison, const std::vector<SearchFunction>& f
       return PeerComparison::Limit{Kind::kRatioAtMost, 1.25};
     });
   }
-  // (It is for hundreds of trials; fewer are some generations.)
+  // (CMA-ES is for hundreds of trials; fewer are only some generations.)
   for (const Golden& golden : OptunaCmaes()) {
     add("CMA-ES", golden, cmaes, 200, [&](std::size_t i) {
       return kAfter[i] < 200 ? PeerComparison::Limit{}
@@ -273,7 +272,7 @@ void AddRegrets(PeerComparison& comparison, const std::vector<SearchFunction>& f
   }
 }
 
-// The area of the front after each number of trials of kFrontAfter, as the median over the seeds.
+// Returns the median area of the front over the seeds, after each number of trials in kFrontAfter.
 std::array<double, 3> Areas(const FrontFunction& function, const MakeSampler& make,
                             std::uint64_t first_seed, std::uint64_t seeds, std::size_t trials) {
   std::array<std::vector<double>, 3> areas;
@@ -366,7 +365,7 @@ void AddAsks(PeerComparison& comparison, const SearchFunction* function) {
 
 constexpr std::uint64_t kSimulatedSeeds = 40;
 
-// The median time to the target over the seeds, in simulated seconds.
+// Returns the median time to the target over the seeds, in simulated seconds.
 double SimulatedSeconds(tuning::Stopping stopping, std::uint64_t first_seed) {
   std::vector<double> seconds;
   for (std::uint64_t seed = first_seed; seed < first_seed + kSimulatedSeeds; ++seed) {
@@ -409,7 +408,7 @@ void AddSimulations(PeerComparison& comparison, std::uint64_t first_seed) {
   comparison.Compare(speed, "millions", speed, "", {Kind::kValueAtLeast, 1});
 }
 
-// Microseconds of a report to a level at which so many have been before.
+// Returns the microseconds of a report to a level that `before` trials have reached before.
 double VerdictMicroseconds(tuning::StoppingRule& rule, std::uint64_t before) {
   constexpr std::uint64_t kReports = 2000;
   double begin = 0;

@@ -1,8 +1,8 @@
-// Writes event files for measurements by hand, and for tests of programs:
+// Writes event files for manual measurements and for tests of programs:
 //
 //   write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED [SPIKE]]
 //
-// SPIKE: the step at which all values are 1,000.
+// SPIKE is the step at which all values are 1,000.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Measures the waits that a person feels: `yard up` to ready, `yard status`, a call, a trial that
-// is handed over. Prints each median beside its limit. Run it on a quiet machine; it makes a yard
-// of its own.
+// Measures the delays that a user notices: `yard up` until ready, `yard status`, a call, handing
+// over a trial. Prints each median with its limit. Run it on a quiet machine; it starts its own
+// yard.
 
 #include <algorithm>
 #include <cstdio>
@@ -38,7 +38,7 @@ int main() {
       call.push_back(yard.Run({"call", "registry", "List", "{}"}).took);
       key.push_back(yard.Run({"completion", "complete", "--", "stop", ""}).took);
     }
-    // As a loop of a shell fills the queue for a night.
+    // Fills the queue as a shell loop does before a night.
     for (int i = 0; i < 50; ++i) {
       run.push_back(yard.Run({"run", "--detach", "--not_before", "12h", "--", "true"}).took);
     }
