@@ -5,7 +5,7 @@
 //
 //   stamp FILE stay               appends "PID MICROSECONDS" (monotonic) to FILE, then stays
 //   stamp FILE exit               ... then ends with exit code 1
-//   stamp FILE lines LETTER COUNT ... then prints COUNT lines of 100 bytes, and notes when it has
+//   stamp FILE lines LETTER COUNT ... then prints COUNT lines of 100 bytes and stamps the end
 //   stamp FILE paced LETTER COUNT the same, at 10 MB/s
 
 #include <fcntl.h>

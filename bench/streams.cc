@@ -31,7 +31,7 @@ constexpr std::uint64_t kFillsQueues = 60'000;
 // Number of a context option: aligned frames, which the bus needs (bus/thread/socket.cc).
 constexpr int kZeroCopyReceive = 10;
 
-// ---- What stands between
+// ---- The connection between publisher and subscriber
 
 class Between {
  public:
@@ -123,7 +123,7 @@ absl::StatusOr<std::unique_ptr<Between>> Make(Way way) {
   return absl::InternalError("no such way");
 }
 
-// ---- The ends
+// ---- Publisher and subscriber
 
 class RawSubscriber {
  public:

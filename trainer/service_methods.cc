@@ -163,7 +163,7 @@ void Add(const bus::LoopMethods& methods, Trials* trials,
   });
 }
 
-// Adds the parts of the details that only callers who ask for them get.
+// Adds the parts of the details that are sent only on request.
 absl::Status AddOnRequest(const Trials& trials, const msg::TrialDetailsRequestT& request,
                           msg::TrialDetailsReplyT& details) {
   const std::string& id = details.trial->id;

@@ -50,7 +50,7 @@ std::string HostName() {
   char name[256] = "";
   if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0') return "localhost";
   std::string host = name;
-  std::replace(host.begin(), host.end(), '/', '_');  // It is part of a file's name.
+  std::replace(host.begin(), host.end(), '/', '_');  // The name becomes part of a file name.
   return host;
 }
 

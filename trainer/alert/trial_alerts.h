@@ -51,7 +51,7 @@ class TrialAlerts : public AlertSource {
     // Return a trial's current state, and the environment that it was requested with, by its id.
     std::function<absl::StatusOr<msg::TrialT>(const std::string& id)> trial;
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& id)> environment;
-    std::string state_directory;  // In the environment of `on_end` commands.
+    std::string state_directory;  // Passed to `on_end` commands in their environment.
   };
   explicit TrialAlerts(Options options);
   ~TrialAlerts() override;

@@ -28,7 +28,7 @@ struct TreeFile {
 // Visits each regular file below the directory `root`, in name order within a directory, and calls
 // the optional `leave` with the descriptor of each directory after its contents. Stops at the first
 // error.
-// the first error.
+//
 // Never follows a path out of the tree. InvalidArgument for a symbolic link, a device, a pipe or a
 // socket, and for a name that is not UTF-8; NotFound if the root is missing; OutOfRange beyond the
 // bounds. (The root itself may be reached through a link.) Blocks for the disk; any thread.

@@ -35,7 +35,7 @@ namespace trainer {
 class FunctionProcess {
  public:
   struct Options {
-    std::string run_directory;  // Where checkpoints are made: YARD_LOGDIR.
+    std::string run_directory;  // Directory for checkpoints: YARD_LOGDIR.
     // Interval at which a line tells the trainer that the process is alive while the function
     // computes. Zero: never.
     absl::Duration heartbeat = absl::ZeroDuration();

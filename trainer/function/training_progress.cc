@@ -6,7 +6,7 @@
 namespace trainer {
 namespace {
 
-constexpr double kLongestIteration = 1e9;  // Seconds; a longer one is not believed.
+constexpr double kLongestIteration = 1e9;  // Seconds; a longer one is ignored.
 
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;

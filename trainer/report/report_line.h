@@ -63,7 +63,7 @@ bool WantsAnswer(const ReportLine& line);
 // One leaf of a report's metrics; the names of nested ones are joined by "/".
 struct Metric {
   std::string name;
-  std::optional<double> number;  // Numbers and truth values (0 or 1).
+  std::optional<double> number;  // Set for numbers and booleans (0 or 1).
   std::string text;  // Table text: digits as reported, the characters of a string, True,
                      // False, empty for null, an array as JSON.
 };

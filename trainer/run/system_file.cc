@@ -29,7 +29,7 @@ constexpr std::uint64_t kMaxPayload = kPiece / 2;
 // record between valid ones is kept: readers skip it.
 std::int64_t SoundSize(int fd) {
   std::string bytes;
-  std::int64_t begin = 0, sound = 0;  // Place of `bytes`; end of the last sound record.
+  std::int64_t begin = 0, sound = 0;  // Place of `bytes`; end of the last valid record.
   std::size_t at = 0;
   while (true) {
     const auto record = eventlog::ParseRecord(std::string_view(bytes).substr(at), kMaxPayload);

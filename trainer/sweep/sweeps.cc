@@ -722,7 +722,7 @@ class SweepsImpl : public Sweeps {
     leaving_.push_back(std::exchange(entry.optimiser, nullptr));
   }
 
-  // ---- Its end.
+  // ---- The end of a sweep.
 
   absl::Status Finish(Entry& entry) {
     if (entry.record.ended_us != 0) return absl::OkStatus();

@@ -23,7 +23,7 @@ bool Runs(const Trial& trial) {
          !trial.record.job.empty();
 }
 
-// "j-abcde" of "j-abcde/worker-0".
+// Returns the job of a task: "j-abcde" for "j-abcde/worker-0".
 std::string_view JobOf(std::string_view task) { return task.substr(0, task.find('/')); }
 
 // Adds the names of system metrics that the program itself reports.

@@ -31,7 +31,7 @@ namespace trainer {
 //   Pending -> Running -> Done | Stopped | Failed
 //      ^          |  `-> Stopping -> Stopped
 //      |----------'  (a new attempt, while restarts are left)
-//      `-> Paused    (from Pending or Running; from there, Stopped and Failed it may go on)
+//      `-> Paused    (from Pending or Running; Paused, Stopped and Failed can be resumed)
 //
 // Every action is stored before it is taken, so after a kill at any instant the next trainer
 // continues: it repeats a launch under the same request id, and follows a running job again. Trials

@@ -9,7 +9,6 @@
 //   fail     each job fails and each trial is retried once; exits once all have failed
 //   pause    pauses all trials, and exits once they are paused
 //   resume   resumes all trials, and exits once they run
-//   resume   lets all trials go on, and exits once they run
 
 #include <signal.h>
 #include <unistd.h>

@@ -71,9 +71,9 @@ class FakeJobs : public bus::JobControl {
     jobs[id].answer = [done = std::move(done), id] { done(id); };
     if (answers) Answer(id);
   }
-  // The last launch that was refused hears of it.
+  // Delivers the refusal of the last refused launch.
   void Refuse() { loop_->Post(refuse_); }
-  // The last launch of that job hears of it.
+  // Delivers the answer to the last launch of that job.
   void Answer(const std::string& id) { loop_->Post(jobs[id].answer); }
 
   void Follow(const std::string& id, std::function<void(const msg::JobT&)> changed,

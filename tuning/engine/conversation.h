@@ -16,9 +16,9 @@ namespace tuning {
 //
 //   {"t":"start","v":1,"seed":7,"space":{...},      {"t":"ready"}
 //    "objectives":[...],"options":{...}}
-//   {"t":"ask","id":12}                             {"t":"config","config":{...}}, {"t":"wait"}
-//   (for
-//                                                   results), or {"t":"end","reason":"..."}
+//   {"t":"ask","id":12}                             {"t":"config","config":{...}}, or
+//                                                   {"t":"wait"} (for results), or
+//                                                   {"t":"end","reason":"..."}
 //   {"t":"tell","id":12,"state":"done",...}         {"t":"ok"}
 //   {"t":"add","state":"done",...}                  {"t":"ok"}
 //   {"t":"note","text":"..."}                       {"t":"ok"}

@@ -96,7 +96,7 @@ class Engine {
     std::optional<double> value = std::nullopt;  // Its best or last value, as reported.
     // The values of OtherMetrics(), in the same order.
     std::vector<std::optional<double>> others = {};
-    TrialDecision answer = TrialDecision::kContinue;  // To its last report.
+    TrialDecision answer = TrialDecision::kContinue;  // The answer to its last report.
     std::string reason = {};
     std::vector<Standing> standings = {};
     std::uint64_t suggested = 0;                // Number of its event.

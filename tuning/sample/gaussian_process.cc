@@ -32,7 +32,7 @@ double Matern(double squared_distance) {
   const double s = kRoot5 * std::sqrt(squared_distance);
   return (1 + s + s * s / 3) * std::exp(-s);
 }
-// Its derivative by the squared distance.
+// Returns its derivative with respect to the squared distance.
 double MaternSlope(double squared_distance) {
   const double s = kRoot5 * std::sqrt(squared_distance);
   return -5.0 / 6 * (1 + s) * std::exp(-s);

@@ -21,7 +21,7 @@ constexpr std::size_t kNewest = 25;    // How many of the newest trials have ful
 constexpr double kLeastMass = 1e-300;  // Replaces probabilities that underflow.
 constexpr double kNegligible = -40;    // Terms below e^-40 of the largest do not change a sum.
 constexpr double kWholeMass =
-    8.3;  // For a double all of a normal distribution lies within so many.
+    8.3;  // Standard deviations that contain a normal distribution, to double precision.
 constexpr double kLogRoot2Pi = 0.9189385332046727;
 
 // Returns the mass of the standard normal distribution between a and b; precise even if both are

@@ -22,9 +22,9 @@ namespace {
 constexpr double kGoodShare = 0.1;
 constexpr double kMostGood = 25;
 constexpr std::size_t kLongHistory =
-    2000;  // From there on half of the candidates do: the time is theirs.
+    2000;  // From here on half the candidates suffice, because they dominate the time.
 
-// By trial: whether it belongs to the best tenth.
+// Returns for each trial whether it belongs to the best tenth.
 std::vector<bool> Good(std::span<const Observation> history) {
   std::vector<std::size_t> results;
   for (std::size_t i = 0; i < history.size(); ++i) {

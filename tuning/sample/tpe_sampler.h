@@ -23,13 +23,13 @@ namespace tuning {
 struct TpeOptions {
   std::uint64_t seed = 0;
   int startup =
-      10;  // So many trials have to be done or stopped early; before that, a Latin hypercube.
+      10;  // Trials that must be done or stopped early first; until then a Latin hypercube.
   // Drawn for each group of parameters. Optuna draws 24; with 48 the narrow valley of Rosenbrock's
   // function is found in fewer trials, and no other function suffers.
   int candidates = 48;
 };
 
-// `space` is not owned, and outlives the sampler.
+// `space` is not owned and outlives the sampler.
 std::unique_ptr<Sampler> MakeTpeSampler(const Space* space, TpeOptions options);
 
 }  // namespace tuning

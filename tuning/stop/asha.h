@@ -21,7 +21,6 @@ namespace tuning {
 //   interpolates a percentile of the others.) Equal values share the better rank.
 // - NaN is stopped at every level, even as the only value. (In Ray it always continues.)
 // A value type: a copy is another engine in the same state. Not thread-safe.
-// A value type: a copy is another engine in the same state. One thread at a time.
 class Asha {
  public:
   struct Options {
@@ -52,6 +51,7 @@ class Asha {
     // Values at the level, best first, NaN last.
     std::vector<double> values = {};
   };
+  // Returns the levels, lowest first.
   const std::vector<Level>& levels() const { return levels_; }
   // Returns the worst value with which the next trial at the level would continue; NaN: any.
   double Cutoff(const Level& level) const;

@@ -55,7 +55,7 @@ class Bands {
   struct Trial {
     std::size_t count = 0;
     double best = 0;
-    std::vector<double> at_bands = {};  // The values at the bands that it has come to.
+    std::vector<double> at_bands = {};  // Its values at the bands that it has reached.
   };
   explicit Bands(Options options) : options_(options) {}
   void Count(Trial& trial, double value);
