@@ -68,8 +68,9 @@ class RecentReports {
     std::int64_t line = 0;  // 0: none.
     const std::string* answer = nullptr;
   };
-  // Begin() starts a transaction and Add() adds its entries. After AlreadyExists, for a row or line
-  // that exists, the transaction must not be committed. Call Committed() after the commit.
+  // Call Begin() in a new transaction, Add() for each of its entries, and Committed() after the
+  // commit. After AlreadyExists, for a row or line that exists, the transaction must not be
+  // committed.
   void Begin();
   absl::Status Add(const Entry& entry);
   void Committed();
