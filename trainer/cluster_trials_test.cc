@@ -1,5 +1,5 @@
-// Trials that are clusters, with a launcher that behaves: what is asked of it, whose end counts,
-// and how all tasks hear of a stop.
+// Tests trials that are clusters, with a fake launcher: which jobs it is asked for, whose end
+// counts, and how all tasks are told of a stop.
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ class ClusterTrialsTest : public TrialsFixture {
  protected:
   ClusterTrialsTest() { Start(); }
 
-  // Three workers.
+  // Returns a request for three workers.
   static msg::RunTrialRequestT Request() {
     msg::RunTrialRequestT request = TrialsFixture::Request();
     request.stop_grace_ms = 5000;
@@ -44,7 +44,7 @@ class ClusterTrialsTest : public TrialsFixture {
     request.options->tasks.back()->count = count;
   }
 
-  // A job of three workers in which each ended with that code (of the last attempt) or signal.
+  // How each task of a job of three workers ended: exit code of the last attempt, or signal.
   struct TaskEnd {
     int exit_code = 0;
     int signal = 0;
@@ -70,7 +70,7 @@ class ClusterTrialsTest : public TrialsFixture {
                              const std::string& reason) {
     msg::JobT job = JobOf(ends);
     job.state = msg::TaskState::Failed;
-    // The task that was noticed first is not always the one that failed first.
+    // The failure that was noticed first is not always the first one.
     job.reason = "worker-0: exit code 1";
     job.failure = std::make_unique<msg::FailureT>();
     job.failure->task = first;

@@ -1,12 +1,12 @@
-// Programs that are older or newer than the trainer: conversations that were recorded once and must
-// go on to work (testdata/conversations). Later versions of the protocol may add members to
-// answers; those that are recorded stay.
+// Programs that are older or newer than the trainer: recorded conversations that must keep working
+// (testdata/conversations). Later versions of the protocol may add members to answers, but the
+// recorded members stay.
 //
-//     up LINE      the program says it
-//     down OBJECT  the answer has these members, whatever else it has
-//     none         there is no answer
-//     stop         somebody asks the trial to stop
-//     reports N    so many reports count in the end
+//     up LINE      the program sends the line
+//     down OBJECT  the answer has these members, and perhaps others
+//     none         there must be no answer
+//     stop         a user stops the trial
+//     reports N    N reports count in the end
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ class ConversationTest : public TrialsFixture, public testing::WithParamInterfac
   }
 
   std::string Say(const std::string& text) { return TrialsFixture::Say("j-1", ++lines_, text); }
-  // The members of `wanted` are those of `answer`.
+  // Checks that `answer` has the members of `wanted`.
   static void ExpectMembers(const std::string& answer, const json& wanted) {
     const json got = json::parse(answer, nullptr, /*allow_exceptions=*/false);
     ASSERT_TRUE(got.is_object()) << answer;
@@ -85,7 +85,7 @@ TEST_P(ConversationTest, GoesOnAsItWasRecorded) {
   EXPECT_GT(directives, 2);
 }
 
-// Every file of the folder.
+// Returns the names of all files in the folder.
 std::vector<std::string> Conversations() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {

@@ -1,7 +1,7 @@
-// Kills the trainer at every named point. In the report path this happens again and again, under
-// shims that resend what was not answered; in the end each report is there once and in order,
-// wherever one looks. In a trial's life each attempt has one job, each failure is in error.txt
-// once, and what was asked for is done.
+// Kills the trainer at every named point. In the report path it does so repeatedly, under shims
+// that resend unanswered lines; in the end each report must exist once and in order in every place.
+// In a trial's life each attempt must have one job, each failure must be in error.txt once, and
+// every order must be carried out.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -40,12 +40,12 @@ constexpr int kLines = 60;
 constexpr int kWindow = 7;
 constexpr int kKills = 5;
 
-// One in five lines is no report.
+// One line in five is not a report.
 bool IsReport(int number) { return number % 5 != 0; }
 bool IsLog(int number) { return !IsReport(number) && number % 2 != 0; }
 bool IsConfig(int number) { return number % 10 == 0 && number < kLines; }
 
-// Every seventh line brings a metric that no report before it had.
+// Every seventh line adds a metric that no earlier report had.
 std::string MetricsOf(int number) {
   const std::string late = number % 7 == 0 ? absl::StrCat(",\"late", number, "\":1") : "";
   return absl::StrCat("{\"value\":", number, late, "}");
@@ -61,7 +61,7 @@ std::string LineText(int number) {
   return absl::StrCat(R"({"t":"report","m":)", MetricsOf(number), seq, "}");
 }
 
-// After all of them.
+// The configuration after all lines.
 std::string ExpectedConfig() {
   std::string config, last;
   for (int i = 1; i <= kLines; ++i) {
@@ -79,7 +79,7 @@ std::string ExpectedAnswer(int number) {
   return absl::StrCat(number, R"( {"t":"ok")", seq, R"(,"events":[]})");
 }
 
-// Does what a shim does, for lines 1 to kLines.
+// Behaves like a shim for lines 1 to kLines.
 class FakeShim {
  public:
   FakeShim(std::string path, std::string nonce)
@@ -87,7 +87,7 @@ class FakeShim {
 
   bool done() const { return answered_ == kLines; }
   int resent() const { return resent_; }
-  // Connects and sends again from the last answered line on, to see that its answer is the same.
+  // Connects and resends from the last answered line on, to check that its answer is the same.
   void Connect() {
     connection_ = std::make_unique<RelayClient>(path_);
     resent_ += sent_ - answered_;
@@ -98,7 +98,7 @@ class FakeShim {
       connection_.reset();
     }
   }
-  // Fills the window and reads what is owed for it. False if the trainer has gone.
+  // Fills the window and reads the answers. Returns false if the trainer has gone.
   bool Exchange() {
     if (connection_ == nullptr) return false;
     std::string bytes;
@@ -133,7 +133,7 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     std::filesystem::remove_all(directory_);
   }
 
-  // Returns once it is ready or dead.
+  // Returns once the trainer is ready or dead.
   void StartTrainer(const std::string& point, int count, int trials = kTrials) {
     int fds[2];
     ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
@@ -230,7 +230,7 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     EXPECT_EQ(found, expected) << "in the event file";
   }
 
-  // Their contents; they are gone then.
+  // Returns the contents of the files, and removes them.
   static std::string TakeFiles(const TrialRecord& trial) {
     std::string contents;
     for (const std::string& name :
@@ -242,11 +242,11 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     return contents;
   }
 
-  // With kills at a point, until all has been answered.
+  // Kills the trainer at a point repeatedly, until everything is answered.
   void ExpectEachReportOnceWithKillsAt(const std::string& point, int count);
 
   std::string directory_;
-  std::vector<std::string> more_;  // Arguments of the trainer.
+  std::vector<std::string> more_;  // Further arguments of the trainer.
   std::optional<runtime::Subprocess> trainer_;
 };
 
@@ -290,7 +290,7 @@ TEST_P(CrashTest, EachReportIsThereOnce) {
   ExpectEachReportOnceWithKillsAt(GetParam().first, GetParam().second);
 }
 
-// An answered report may not be in the files yet.
+// Answered reports may not be in the files yet.
 class LateFilesCrashTest : public CrashTest {
  protected:
   LateFilesCrashTest() { more_ = {"spread"}; }
@@ -300,7 +300,7 @@ TEST_P(LateFilesCrashTest, EachReportIsThereOnce) {
   ExpectEachReportOnceWithKillsAt(GetParam().first, GetParam().second);
 }
 
-// Answered reports are moved to their places again and again.
+// Answered reports are moved to their tables again and again.
 class TidyCrashTest : public CrashTest {
  protected:
   TidyCrashTest() { more_ = {"tidy"}; }
@@ -318,8 +318,8 @@ std::string NameOfPoint(const testing::TestParamInfo<std::pair<const char*, int>
   return name;
 }
 
-// A program in lock-step that reports, begins a checkpoint, writes it and ends it, again and again,
-// with the shim between them.
+// A program in lock step, with its shim, that repeatedly reports, begins a checkpoint, writes it
+// and ends it.
 class SavingProgram {
  public:
   static constexpr int kSaves = 12;
@@ -332,7 +332,7 @@ class SavingProgram {
     return absl::StrFormat("%s/checkpoint_%06d", run_, save);
   }
   static std::string ContentOf(int save) { return absl::StrCat("weights ", save); }
-  // Goes on until it is done or the trainer has gone.
+  // Continues until it is done or the trainer has gone.
   void Run() {
     RelayClient connection(relay_);
     if (!connection.connected() || !connection.Send("YARD1 " + nonce_ + "\n")) return;
@@ -402,7 +402,7 @@ TEST_P(CheckpointCrashTest, EachCheckpointIsThereOnceAndWhole) {
   EXPECT_EQ(store->LastRow(trial.number)->row, SavingProgram::kSaves);
 }
 
-// The third of three commits is that of the line that ends a checkpoint.
+// The third of three commits belongs to the line that ends a checkpoint.
 INSTANTIATE_TEST_SUITE_P(
     Points, CheckpointCrashTest,
     testing::Values(std::pair("before background work", 1), std::pair("after background work", 1),
@@ -444,7 +444,7 @@ INSTANTIATE_TEST_SUITE_P(Points, RemovalCrashTest,
 
 class LifeCrashTest : public CrashTest {
  protected:
-  // In `mode`, once with a kill at the point and then to its end.
+  // Runs in `mode`, first with a kill at the point, and then to the end.
   void Run(const char* mode, const std::string& point, int count) {
     more_ = {mode};
     StartTrainer(point, count);
@@ -461,7 +461,7 @@ class LifeCrashTest : public CrashTest {
     after_ = StoredTrials();
     ASSERT_EQ(after_.size(), static_cast<std::size_t>(kTrials));
   }
-  // How many jobs the launcher has started.
+  // Returns how many jobs the launcher has started.
   int Launches() const {
     int launches = 0;
     const std::string jobs = runtime::ReadFile(directory_ + "/jobs", 1 << 20).value_or("");

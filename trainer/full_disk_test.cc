@@ -1,4 +1,4 @@
-// A trainer on a real disk of 4 MB that is full: trials wait, nothing is lost, and they go on when
+// A trainer on a real, full disk of 4 MB: trials wait, nothing is lost, and they continue once
 // there is room.
 
 #include <errno.h>
@@ -43,10 +43,10 @@ constexpr int kManyReports = 5000;
 
 struct Disks {
   const char* name;
-  bool has_state, has_runs;  // True for the parts that lie on the small disk.
+  bool has_state, has_runs;  // True for the parts that are on the small disk.
 };
 
-// Under root of a user and mount namespace of its own (see main).
+// Runs as root of its own user and mount namespace (see main()).
 class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Disks> {
  protected:
   void SetUp() override {
@@ -62,7 +62,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
     ASSERT_TRUE(runtime::MakeDirectories(runs_).ok());
     options_.logdir = runs_;
     options_.slots = 4;
-    // Closing it would empty its log.
+    // Closing the store would empty its WAL.
     keeps_stores_open_ = true;
     on_wanted_ = [this](const AttemptKey& attempt) {
       ++calls_;
@@ -85,7 +85,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
     }
   }
 
-  // Not a byte is left.
+  // Fills the disk to the last byte.
   void Fill() {
     const runtime::UniqueFd file(
         open((small_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
@@ -97,7 +97,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
   }
   void MakeRoom() { std::filesystem::remove(small_ + "/filler"); }
 
-  // Passes on the lines of a job that are not answered yet, as the relay does.
+  // Delivers the unanswered lines of a job, as the relay does.
   void Deliver(const std::string& job) {
     std::deque<RelayedLine>& lines = waiting_[job];
     for (RelayedLine& line : lines) line.attempt = KeyOf(job);
@@ -108,7 +108,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
       lines.pop_front();
     }
   }
-  // True if it was answered at once.
+  // Returns true if the line was answered at once.
   bool Say(const std::string& job, const std::string& text) {
     On([&] {
       waiting_[job].push_back({AttemptKey(), ++lines_[job], text, false});
@@ -120,7 +120,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
     return Say(job, absl::StrCat(R"({"t":"report","m":{"value":)", ++reports_[job], R"(,"text":")",
                                  std::string(100, 'x'), "\"}}"));
   }
-  // Until there is no room for the next one, which waits.
+  // Reports until the next report lacks room and waits.
   void ReportUntilItWaits(const std::string& job) {
     for (int i = 0; i < kManyReports; ++i) {
       if (!Report(job)) return;
@@ -133,7 +133,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
     return parts.size() < 2 ? answer : parts[1].substr(0, parts[1].find('"'));
   }
 
-  // Every report once and in order, wherever one looks.
+  // Checks that every report exists once and in order in every place.
   void ExpectAllReportsOf(const std::string& job, const std::string& name) {
     std::vector<std::string> expected;
     for (int i = 1; i <= reports_[job]; ++i) expected.push_back(absl::StrCat(i));
@@ -194,7 +194,7 @@ class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Di
   std::map<std::string, std::vector<std::string>> answers_;
   std::map<std::string, std::int64_t> lines_;
   std::map<std::string, int> reports_;
-  int calls_ = 0;  // For lines that were held back.
+  int calls_ = 0;  // Requests for lines that were held back.
 };
 
 class FullRunDiskTest : public FullDiskTest {};
@@ -261,7 +261,7 @@ TEST_P(FullDiskTest, ACheckpointWaitsAndIsWholeAndThereOnce) {
   ASSERT_TRUE(runtime::WriteFileAtomically(path + "/w", weights, 0644).ok());
   Fill();
   if (GetParam().has_state) {
-    // Until its log has no place either.
+    // Report until the WAL has no room either.
     ReportUntilItWaits("j-1");
     Say("j-1", absl::StrCat(R"({"t":"ckpt_end","path":")", path, "\"}"));
   } else {
@@ -316,7 +316,7 @@ TEST_P(FullRunDiskTest, AChangeOfTheConfigurationIsInTheFileOfATrialThatEndedMea
   EXPECT_EQ(Read(runs_ + "/a/params.json"), "{}\n");
   MakeRoom();
   Advance(absl::Seconds(2));
-  // (If there was no room for its state either, its shim has the line still.)
+  // (If its state had no room either, the shim still has the line.)
   if (GetParam().has_state) On([&] { Deliver("j-1"); });
   EXPECT_EQ(Read(runs_ + "/a/params.json"), "{\n  \"lr\": 0.1\n}\n");
 }
@@ -407,7 +407,7 @@ TEST_P(FullDiskTest, WhatCouldNotBeWrittenOfOneThatFailedIsWrittenLater) {
   Advance(absl::Seconds(2));
   EXPECT_THAT(Read(runs_ + "/a/error.txt"), HasSubstr("Failure # 1"));
   EXPECT_THAT(*store_->Failures(KeyOf("j-1").trial, 10), SizeIs(1));
-  // Where the files were full the last report is in the store only, and was not answered.
+  // Where the files were full, the last report is only in the store, and was not answered.
   reports_["j-1"] = static_cast<int>(Get(id).reports);
   ExpectAllReportsOf("j-1", "a");
 }
@@ -509,10 +509,10 @@ TEST_P(FullDiskTest, ATrialStartsWhenThereIsRoom) {
   EXPECT_EQ(Get(id).reason, "");
 }
 
-// A trial whose reports are read from its output, and wait: nobody can tell its program.
+// A trial whose reports are read from its output and wait: there is no channel to tell its program.
 class FullOutputDiskTest : public FullDiskTest {
  protected:
-  // One transaction of them has no place in what is left.
+  // One transaction of these lines does not fit into the remaining room.
   static constexpr int kOutputLines = 2000;
 
   std::string RunWithOutput() {
@@ -596,7 +596,7 @@ INSTANTIATE_TEST_SUITE_P(Disks, FullRunDiskTest, testing::Values(kRuns, kBoth), 
 INSTANTIATE_TEST_SUITE_P(Disks, FullOutputDiskTest, testing::Values(kState), NameOf);
 INSTANTIATE_TEST_SUITE_P(Disks, FullStateDiskTest, testing::Values(kState, kBoth), NameOf);
 
-// True if this may mount; else why not is in the environment.
+// Returns true if mounting is allowed; otherwise the reason is in the environment.
 bool MayMount() {
   const int status = system("unshare --user --map-root-user --mount true 2>/dev/null");
   if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
@@ -607,7 +607,8 @@ bool MayMount() {
 }  // namespace
 }  // namespace trainer
 
-// Runs the tests where they may mount: in namespaces of their own, made before any thread is.
+// Runs the tests, where mounting is allowed in new namespaces, which must be created before any
+// thread.
 int main(int argc, char** argv) {
   constexpr char kInside[] = "FULL_DISK_TEST_IS_INSIDE";
   if (getenv(kInside) == nullptr && trainer::MayMount()) {

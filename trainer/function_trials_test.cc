@@ -1,5 +1,5 @@
-// Trials of functions, as the service makes and launches them. (function_process_test.cc tests the
-// process of one.)
+// Trials of functions, as the service creates and launches them. (function_process_test.cc tests
+// the process of such a trial.)
 
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// Another user of this machine at the trainer's socket. Needs root, to become somebody else.
+// Another user of this machine connects to the trainer's socket. Needs root to become another user.
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
-// Trials whose reports are read from the output of a program that knows nothing of the yard, with a
-// trainer that is killed meanwhile.
+// Trials whose reports are read from the output of a program without a report channel, with kills
+// of the trainer.
 
 #include <fcntl.h>
 
@@ -40,7 +40,7 @@ class OutputTrialsTest : public TrialsFixture {
     request.options->output_reports = output;
     return request;
   }
-  // Prints as the program does. All attempts write to one file, as the launcher's do.
+  // Prints as the program does. All attempts write to one file, as under the launcher.
   void Print(const std::string& text) {
     const std::string path = directory_ + "/runs/first/worker-0.1.stdout";
     const runtime::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
@@ -97,7 +97,7 @@ TEST_F(OutputTrialsTest, ANewAttemptBeginsBehindTheOutputOfTheOneBefore) {
   Print("M a=1\nM a=2");
   EndJob("j-1", 1);
   ASSERT_EQ(Get(id).job, "j-2");
-  // Also for a trainer that has only what is stored of the new attempt.
+  // The same holds for a trainer that knows the new attempt only from the store.
   Restart();
   Look();
   Print("M a=3\n");
@@ -105,7 +105,7 @@ TEST_F(OutputTrialsTest, ANewAttemptBeginsBehindTheOutputOfTheOneBefore) {
   EXPECT_THAT(Rows(id), ElementsAre(R"(1:1 {"a":1})", R"(1:2 {"a":2})", R"(2:1 {"a":3})"));
 }
 
-// As a program that prints its loss often, and its accuracy seldom.
+// Like a program that prints its loss often and its accuracy seldom.
 TEST_F(OutputTrialsTest, LinesWithoutItsCriterionAreReports) {
   msg::RunTrialRequestT request = Request("values");
   request.options->stop = R"({"acc":0.9})";
@@ -120,7 +120,7 @@ TEST_F(OutputTrialsTest, ACriterionEndsItBySignal) {
   request.options->stop = R"({"acc":0.9})";
   request.options->required_metrics = {"acc"};
   const std::string id = Run(request);
-  // Lines without it were printed for somebody else.
+  // Lines without the required metric are not meant as reports.
   Print("lr=0.1\nacc=0.5\n");
   Look();
   EXPECT_THAT(Rows(id), ElementsAre(R"(1:1 {"acc":0.5})"));

@@ -1,4 +1,4 @@
-// A trainer whose machine loses power: the disk then holds what was synced, and what else the
+// A trainer whose machine loses power: the disk then has the synced data, and whatever else the
 // kernel happened to write back.
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ const Platter::WrittenBack kNames = [](const std::string&, bool is_directory) {
 const Platter::WrittenBack kContents = [](const std::string&, bool is_directory) {
   return !is_directory;
 };
-// Any of the files and directories.
+// Any subset of the files and directories.
 Platter::WrittenBack Some(unsigned seed) {
   auto random = std::make_shared<std::mt19937>(seed);
   return [random](const std::string&, bool) { return (*random)() % 2 == 0; };
@@ -97,7 +97,7 @@ TEST_F(PlatterTest, TakesWhatIsThereForSynced) {
   EXPECT_EQ(platter.syncs(), 0);
 }
 
-// The power goes after each sync of a commit, and at its named points.
+// Power fails after each sync of a commit, and at its named points.
 TEST_F(PlatterTest, WhateverCarriesTheNameOfACheckpointIsWholeAtEveryMoment) {
   const std::string run = root_ + "/run";
   ASSERT_TRUE(runtime::MakeDirectories(run).ok());
@@ -158,7 +158,7 @@ class PowerLossTest : public TrialsFixture {
     killed->push_back(std::move(killed_.back()));
     killed_.clear();
   }
-  // The next trainer has the disk as it is then.
+  // The next trainer sees the disk as it is at that moment.
   void LosePower(const Platter::WrittenBack& written_back) {
     Kill();
     const std::string left = directory_ + "/left";
@@ -207,7 +207,7 @@ class PowerLossTest : public TrialsFixture {
     });
     return values;
   }
-  // Rows in result.json and progress.csv, which are to agree.
+  // Returns the number of rows in result.json and progress.csv, which must agree.
   std::size_t RowsInFiles(const std::string& name) const {
     const auto lines = [&](const char* file) {
       const std::string text = Read(absl::StrCat(root_, "/runs/", name, "/", file));
@@ -246,7 +246,7 @@ TEST_F(PowerLossTest, ReportsAreLostOfTheLastSecondAtMost) {
 
 TEST_F(PowerLossTest, NoReportWaitsForALargeCheckpointToBeSynced) {
   Kill();
-  std::vector<std::function<void()>> never;  // It is read for ever.
+  std::vector<std::function<void()>> never;  // Never finishes reading.
   options_.background = [&](std::function<void()> work) { never.push_back(std::move(work)); };
   int syncs = 0;
   options_.sync_background = [&](std::function<void()> work) {
@@ -269,7 +269,7 @@ TEST_F(PowerLossTest, NoReportWaitsForALargeCheckpointToBeSynced) {
 TEST_F(PowerLossTest, ARemovedTrialDoesNotComeBackLater) {
   const std::string id = Run("n", false);
   Report("j-1", 1);
-  EXPECT_THAT(Save("j-1"), HasSubstr("\"ok\""));  // Now its run is on the disk.
+  EXPECT_THAT(Save("j-1"), HasSubstr("\"ok\""));  // The run is on the disk now.
   On([&] { jobs_.KillShim("j-1"); });
   Advance(absl::Seconds(1));
   On([&] { ASSERT_TRUE(trials_->RemoveTrial(id, "rm").ok()); });
@@ -343,8 +343,8 @@ TEST_F(PowerLossTest, FilesOfATrialThatHadEndedAreMadeWholeAgain) {
   EXPECT_EQ(RowsInFiles("n"), 4u);
 }
 
-// The store opens, nothing is missing that was promised, and the files agree with the store,
-// whatever the kernel has written back by itself.
+// The store opens, no promised data is missing, and the files match the store, whatever the kernel
+// wrote back by itself.
 TEST_F(PowerLossTest, NoMixtureOfOldAndNewHarms) {
   Run("d", true);
   std::string checkpoint;
@@ -354,7 +354,7 @@ TEST_F(PowerLossTest, NoMixtureOfOldAndNewHarms) {
       On([&] { found = trials_->Find("d"); });
       return found;
     }();
-    // The log is emptied on the way, and begins anew.
+    // On the way the WAL is emptied and begins again.
     Report("j-1", 20 + 40 * static_cast<int>(seed % 3));
     if (seed % 4 == 1) checkpoint = Save("j-1");
     const auto promised = static_cast<std::uint64_t>(reports_["j-1"]);

@@ -1,5 +1,5 @@
-// Trials that ask for resources, with a launcher that behaves: what is asked of it and when, what a
-// trial is while it waits, and that its time and its silence count only once it runs.
+// Tests trials that ask for resources, with a fake launcher: what is requested and when, the state
+// of a waiting trial, and that its time and its silence count only once it runs.
 
 #include <cstdint>
 #include <cstdlib>
@@ -38,7 +38,7 @@ using ::testing::IsEmpty;
 constexpr char kReport[] = R"({"t":"report","m":{"loss":0.5}})";
 constexpr char kUsed[] = "waits for gpu: 1 of 1 is used by j-else/worker-0";
 
-// Keeps the reasons that a follower was sent.
+// Records the reasons that a follower received.
 class Reasons : public bus::ReplyStream<msg::FollowTrialReplyT> {
  public:
   absl::Status SendPart(msg::FollowTrialReplyT part) override {
@@ -124,7 +124,7 @@ class ResourceTrialsTest : public testing::Test {
     EXPECT_TRUE(trial.ok()) << trial.status();
     return trial.ok() ? trial->id : "";
   }
-  // Runs a trial whose job the launcher lets wait for a GPU that somebody else has.
+  // Runs a trial whose job waits for a GPU that another job has.
   std::string RunWaiting(msg::RunTrialRequestT request = Asking("gpu")) {
     jobs_.none_left = kUsed;
     std::string id = Run(request);
@@ -150,7 +150,7 @@ class ResourceTrialsTest : public testing::Test {
   }
   void EndJob(const std::string& job) {
     On([&] { jobs_.End(job, 0); });
-    Advance(absl::Seconds(2));  // For reports that are late.
+    Advance(absl::Seconds(2));  // Waits for late reports.
   }
   std::string Say(const std::string& job, std::int64_t number, const std::string& line) {
     std::string answer;

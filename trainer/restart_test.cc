@@ -1,5 +1,5 @@
-// How much work a trainer has before the first report when it knows as many ended trials as it
-// keeps by default, and the reports of all of them are not in their places yet.
+// Measures the work of a trainer before the first report when it has the default maximum of ended
+// trials and none of their reports has been moved to its table yet.
 
 #include <cstdint>
 #include <ctime>
@@ -30,7 +30,7 @@ constexpr double kMostSeconds = 10;
 constexpr double kMostSeconds = 1;
 #endif
 
-// The files of all are in one directory, and as long as their rows say.
+// All share the files of one directory, which are as long as their rows say.
 TrialRecord Ended(int i, const std::string& directory) {
   TrialRecord trial;
   trial.run.trial_id = absl::StrCat("t-", i);
@@ -75,7 +75,7 @@ TEST_F(RestartTest, WithTenThousandTrialsKnownAReportIsAnsweredWithinASecond) {
   ASSERT_THAT(Say("j-1", 1, kReport), HasSubstr("ok"));
   On([&] { AddEndedTrials(); });
   Kill();
-  // Measures processor time, so that a machine with other things to do fails nobody.
+  // Measures processor time, so that a busy machine does not fail the test.
   const std::clock_t begin = std::clock();
   Start();
   EXPECT_THAT(Say("j-1", 2, kReport), HasSubstr("ok"));

@@ -1,5 +1,5 @@
-// The trainer's methods and its way to the launcher, over real sockets: with a registry and a
-// launcher of the test's own.
+// The trainer's methods and its calls to the launcher, over real sockets, with a registry and a
+// fake launcher.
 
 #include "bus/call/service.h"
 
@@ -107,7 +107,7 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(registry_->Start().ok());
   }
 
-  // Refuses the first launch as a launcher that is about to end does.
+  // Refuses the first launch, as a launcher that is shutting down does.
   void ServeLauncher() {
     launcher_ = MakeService(peer_node_.get(), "launcher");
     launcher_->Handle<rpc::Launcher::Launch>(
@@ -128,7 +128,7 @@ class ServiceTest : public testing::Test {
         [this](std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer,
                const msg::WaitJobRequestT& request) {
           runtime::MutexLock lock(mutex_);
-          // As a launcher that stops: it drops what it has not answered.
+          // Drops unanswered waits, as a launcher that stops does.
           if (drops_waits_ > 0 && drops_waits_-- > 0) return;
           jobs_at_launcher_[request.job].waiter = std::move(writer);
           changed_.SignalAll();
@@ -136,7 +136,7 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(launcher_->Start().ok());
   }
 
-  // "j-NAME", of the trial's name.
+  // Returns "j-NAME" with the trial's name.
   static std::string JobOf(const msg::JobSpecT& spec) {
     for (const auto& label : spec.labels) {
       if (label->key == "trial_name") return "j-" + label->value;
@@ -175,7 +175,7 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(service_->Start().ok());
   }
 
-  // On the loop's thread.
+  // Called on the loop's thread.
   void Hear(msg::TrialEventT event) {
     const std::string id = event.trial->id;
     if (event.row != nullptr) {
@@ -185,7 +185,7 @@ class ServiceTest : public testing::Test {
     published_[TopicOfTrial(id)].push_back(EnvelopeOf(std::move(event)));
   }
 
-  // The nonce of that trial's job, once the trainer waits for its end.
+  // Returns the nonce of the trial's job, once the trainer waits for the job's end.
   std::string AwaitJob(const std::string& name) {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
     runtime::MutexLock lock(mutex_);
@@ -204,7 +204,7 @@ class ServiceTest : public testing::Test {
     jobs_at_launcher_["j-" + name].waiter->Finish(std::move(reply));
   }
 
-  // That trial, once it has ended.
+  // Returns the trial once it has ended.
   msg::TrialT End(const std::string& name) {
     msg::FollowTrialRequestT follow;
     follow.trial = name;
@@ -214,7 +214,7 @@ class ServiceTest : public testing::Test {
     return end.ok() ? *end->trial : msg::TrialT();
   }
 
-  // The topic of a new trial.
+  // Runs a trial and returns its topic.
   std::string Run(const std::string& name, const std::string& argument = "") {
     msg::RunTrialRequestT run;
     run.name = name;
@@ -224,7 +224,7 @@ class ServiceTest : public testing::Test {
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply.ok() ? TopicOfTrial(reply->trial->id) : "";
   }
-  // That many rows, each with so many bytes of metrics, as lines that arrive together.
+  // Sends `rows` reports of `bytes` bytes of metrics each, as lines that arrive together.
   void Report(const std::string& name, int rows, std::size_t bytes) {
     const std::string nonce = AwaitJob(name);
     loop_.Call([&] {
@@ -252,7 +252,7 @@ class ServiceTest : public testing::Test {
   absl::StatusOr<msg::SinceReplyT> Since(const msg::SinceRequestT& request) {
     return client_->Call<rpc::Common::Since>(request, {.service = "trainer"});
   }
-  // "TOPIC (from, to] row state" of each event.
+  // Returns "TOPIC (from, to] row state" for each event.
   static std::vector<std::string> Words(const msg::SinceReplyT& reply) {
     std::vector<std::string> words;
     for (const auto& recorded : reply.events) {
@@ -295,7 +295,7 @@ class ServiceTest : public testing::Test {
     std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> waiter;
   };
   std::map<std::string, Job> jobs_at_launcher_ ABSL_GUARDED_BY(mutex_);  // By id.
-  // By topic; of the loop's thread.
+  // By topic; used on the loop's thread.
   std::map<std::string, std::vector<msg::EnvelopeT>> published_;
 };
 
@@ -551,7 +551,7 @@ TEST_F(ServiceTest, NewsOfManyTrialsNeitherHideARowNorLeadInACircle) {
   EXPECT_TRUE(reply->more);
 
   msg::StopTrialRequestT stop;
-  stop.trial = "n20";  // It waits, so it has ended at once.
+  stop.trial = "n20";  // It waits, so it ends at once.
   ASSERT_TRUE(client_->Call<rpc::Trainer::StopTrial>(stop).ok());
   request.places.back()->position = 1;
   reply = Since(request);
@@ -562,7 +562,7 @@ TEST_F(ServiceTest, NewsOfManyTrialsNeitherHideARowNorLeadInACircle) {
   EXPECT_FALSE(reply->more) << "the next page would be the same";
 }
 
-// A message has at most so many tables.
+// A message has a limited number of tables.
 TEST_F(ServiceTest, ASweepOfManyTrialsIsFollowedInParts) {
   constexpr std::size_t kTrials = 32 * 32;
   std::vector<int> values(32);
@@ -598,12 +598,12 @@ TEST_F(ServiceTest, ASweepOfManyTrialsIsFollowedInParts) {
   ASSERT_TRUE(end.ok()) << end.status();
   take(*end);
   EXPECT_EQ(seen.size(), kTrials);
-  // Somebody who asks again after the first part has missed nothing.
+  // A caller that reconnects after the first part misses nothing.
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events.front(), 0u);
   EXPECT_GT(events.back(), kTrials);
 
-  // Each trial has changed with the sweep's end, all at once.
+  // The end of the sweep changes all trials at once.
   std::size_t heard = 0;
   loop_.Call([&] { heard = published_[TopicOfTrial(begun->sweep->id)].size(); });
   msg::ChangeSweepRequestT stop;

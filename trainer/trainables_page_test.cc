@@ -1,4 +1,4 @@
-// The function that docs/trainables.md shows (tools/test --check=pages compares it), with a model.
+// The function in docs/trainables.md (tools/test --check=pages compares them), with a model.
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 namespace trainer {
 namespace {
 
-// Its loss falls by a part of `rate`; a checkpoint of it is a file with the epoch and the loss.
+// Its loss falls by a fraction of `rate`; a checkpoint is a file with the epoch and the loss.
 class Model {
  public:
   explicit Model(double rate) : rate_(rate) {}

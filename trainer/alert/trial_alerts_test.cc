@@ -1,4 +1,4 @@
-// The alerts of trials, from their conditions to the launcher, over kills of the trainer.
+// Tests alerts of trials from their conditions to the launcher, with kills of the trainer.
 
 #include "trainer/alert/trial_alerts.h"
 

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// A store that takes everything, and a clock that the test turns.
+// A store that accepts everything, and a clock that the test advances.
 class TrialRulesTest : public ::testing::Test {
  protected:
   static TrialRecord Record(std::int64_t number = 1) {
@@ -43,7 +43,7 @@ class TrialRulesTest : public ::testing::Test {
     row.monotonic_us = absl::ToInt64Microseconds(now_);
     return row;
   }
-  // Causes of the alerts of what is stored.
+  // Stores the batch and returns the causes of its alerts.
   std::vector<std::string> Store(const StoreBatch& batch) {
     alerts_ = rules_.AlertsOf(batch, 5);
     rules_.Stored(batch, now_);
@@ -94,7 +94,7 @@ TEST_F(TrialRulesTest, AnEndIsAnAlert) {
   EXPECT_THAT(alert.lines, ElementsAre("Traceback", "ValueError"));
   EXPECT_THAT(alert.next, ElementsAre("yard show t-1", "yard logs t-1", "yard resume t-1"));
   EXPECT_EQ(alerts_[0].command, "echo");
-  // It is stored again, as a repair or a late change.
+  // It is stored once more, as by a repair or a late change.
   EXPECT_THAT(End(trial, msg::TrialState::Failed), IsEmpty());
 }
 
@@ -180,7 +180,7 @@ TEST_F(TrialRulesTest, ABatchThatIsNotStoredChangesNothing) {
 TEST_F(TrialRulesTest, StallsAfterTenTimesTheMedianOfItsSteps) {
   rules_.Know(Record());
   Report("{}");
-  // The first step compiles for an hour.
+  // The first step takes an hour to compile.
   now_ += absl::Hours(1);
   Report("{}");
   for (int i = 0; i < 4; ++i) {
@@ -230,7 +230,7 @@ TEST_F(TrialRulesTest, DoesNotStallWithoutAMedianOrWhileItDoesNotRun) {
   Change(trial);
   now_ += absl::Hours(99);
   EXPECT_THAT(Stalled(), IsEmpty());
-  // The next attempt loads its data for long.
+  // The next attempt takes long to load its data.
   trial.state = msg::TrialState::Running;
   trial.attempt = 2;
   Change(trial);
@@ -262,7 +262,7 @@ TEST_F(TrialRulesTest, RemembersTheStepsOfAnEarlierTrainer) {
     now_ += absl::Seconds(10);
     rows.push_back(Row("{}"));
   }
-  now_ += absl::Hours(1);  // The trainer was away.
+  now_ += absl::Hours(1);  // The trainer was not running.
   rules_.Remember(1, rows, now_);
   now_ += absl::Seconds(99);
   EXPECT_THAT(Stalled(), IsEmpty());

@@ -20,7 +20,7 @@ using ::testing::UnorderedElementsAre;
 
 class AttemptUsageTest : public ::testing::Test {
  protected:
-  // A task of a measurement.
+  // Returns one task of a measurement.
   static msg::TaskUsageT Task(const std::string& name, std::uint64_t cpu_us,
                               std::uint64_t memory = 0) {
     msg::TaskUsageT task;
@@ -74,7 +74,7 @@ TEST_F(AttemptUsageTest, NothingRunsBack) {
   Take(10, {Task("j-a/worker-0", 90'000'000)});
   EXPECT_THAT(Take(20, {Task("j-a/worker-0", 1'000'000)}),
               ElementsAre(Pair("sys/cpu_percent", 0), Pair("sys/memory_bytes", 0)));
-  // The clock on the wall was set back.
+  // The wall clock was set back.
   EXPECT_THAT(Take(15, {Task("j-a/worker-0", 2'000'000)}),
               ElementsAre(Pair("sys/memory_bytes", 0)));
 }
@@ -92,7 +92,7 @@ TEST_F(AttemptUsageTest, GpusAreCountedAsTheTasksHaveThem) {
     gpu->power = NAN;
     usage_.gpus.push_back(std::move(gpu));
   }
-  usage_.gpus[1]->utilisation = usage_.gpus[1]->temperature = NAN;  // It is lost.
+  usage_.gpus[1]->utilisation = usage_.gpus[1]->temperature = NAN;  // The GPU is lost.
   usage_.gpus[1]->memory_total_bytes = 0;
   auto first = Task("j-a/worker-0", 0), second = Task("j-a/worker-1", 0);
   first.gpus = {3};

@@ -64,7 +64,7 @@ class OutputReaderTest : public ::testing::Test {
     const runtime::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600));
     ASSERT_TRUE(runtime::WriteAll(file.get(), text).ok());
   }
-  // The reader looks again, as often as there is something at once.
+  // Lets the reader look once, and again as long as it finds output.
   void Look(absl::Duration passed = absl::Milliseconds(100)) {
     clock_.Advance(passed);
     for (int i = 0; i < 50; ++i) On([] {});
@@ -201,7 +201,7 @@ TEST_F(OutputReaderTest, MuchOutputIsReadInPieces) {
   EXPECT_GT(calls_, 2);
 }
 
-// A bar of four steps with their losses, and where each of its states ends.
+// A progress bar of four steps with their losses, and the end offset of each state.
 class OutputReaderBarTest : public OutputReaderTest {
  protected:
   static std::string State(int done, const std::string& values) {
@@ -226,7 +226,7 @@ TEST_F(OutputReaderBarTest, EachStateIsAReportOnceTheBarGoesOn) {
   Write(State(3, "loss=0.3"));
   Look();
   EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":0.4})"));
-  // The bar's end says once more what was said before.
+  // The end of the bar repeats the previous state.
   Write(State(4, "loss=0.3") + "\nloss=7\n");
   Look();
   EXPECT_THAT(Metrics(), ElementsAre(R"({"loss":0.4})", R"({"loss":0.3})", R"({"loss":0.3})"));

@@ -25,7 +25,7 @@
 namespace trainer {
 namespace {
 
-// Remembers answers as the trainer does; answers "got TEXT", and nothing to "hb".
+// Remembers answers as the trainer does; answers "got TEXT", and sends no answer to "hb".
 class FakeReceiver : public LineReceiver {
  public:
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override {

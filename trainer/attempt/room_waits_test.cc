@@ -38,7 +38,7 @@ class RoomWaitsTest : public testing::Test {
       if (attempt.trial > full_) waits_->Remove(attempt.trial);
     }
   }
-  // In small steps.
+  // Advances the clock in small steps.
   void Advance(absl::Duration time) {
     for (absl::Duration step = absl::Milliseconds(50); time > absl::ZeroDuration(); time -= step) {
       clock_.Advance(step);
@@ -50,7 +50,7 @@ class RoomWaitsTest : public testing::Test {
   LoopThread loop_;
   const absl::Duration start_;
   std::vector<std::int64_t> tried_ms_;
-  std::int64_t full_ = 0;  // Trials up to that one have no room.
+  std::int64_t full_ = 0;  // Trials up to this number have no room.
   std::unique_ptr<RoomWaits> waits_;
 };
 

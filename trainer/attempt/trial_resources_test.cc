@@ -231,7 +231,7 @@ TEST(WhyBehindTest, OnlyWhatIsAwaitedHoldsBack) {
   EXPECT_EQ(WhyBehind(Asking({{"disk", 1}}), awaited), "");
   EXPECT_EQ(WhyBehind(Asking({{"gpu", 1}}), {}), "");
   EXPECT_EQ(WhyBehind(Asking({{"disk", 1}, {"slots", 2}}), awaited), "waits for slots behind t-b");
-  // GPUs of a pool are others.
+  // The GPUs of a pool are separate.
   msg::TrialOptionsT there = Asking({{"gpu", 1}});
   there.pool = "lab";
   EXPECT_EQ(WhyBehind(there, awaited), "");

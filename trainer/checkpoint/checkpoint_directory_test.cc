@@ -38,7 +38,7 @@ class CheckpointDirectoryTest : public testing::Test {
   static std::string Read(const std::string& path) {
     return runtime::ReadFile(path, 1 << 20).value_or("missing");
   }
-  // A temporary one with the files a and sub/b.
+  // Makes a temporary checkpoint with the files a and sub/b.
   std::string Temporary() {
     const std::string directory = MakeTemporaryCheckpoint(run_).value();
     Put(directory + "/a", "weights");

@@ -1,5 +1,5 @@
-// An object with a right checksum, whatever it holds, is unpacked below its run or refused, and
-// then nothing is left of it. (The input is what stands between the first bytes of an object and
+// Checks that an object with a valid checksum is either unpacked inside its run or refused, and
+// that a refused one leaves no files. (The input is the part between an object's first bytes and
 // its checksum.)
 
 #include <unistd.h>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (path.ok()) {
     if (path->substr(0, run.size() + 1) != run + "/") std::abort();
     const auto directory = trainer::FindCheckpointDirectory(run);
-    if (directory.ok()) std::abort();  // Something was written above it.
+    if (directory.ok()) std::abort();  // A file was written above the run.
     std::filesystem::remove_all(run);
   }
   if (std::filesystem::exists(run) && !std::filesystem::is_empty(run)) std::abort();

@@ -33,7 +33,7 @@ class CheckpointObjectTest : public testing::Test {
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
     return bytes;
   }
-  // Nothing may be left of an object that is refused.
+  // Checks that a refused object leaves no files, and returns the error code.
   absl::StatusCode Refused(const std::string& object) {
     const auto code = CheckpointFromObject(object, root_ + "/b").status().code();
     EXPECT_TRUE(!std::filesystem::exists(root_ + "/b") || std::filesystem::is_empty(root_ + "/b"));
@@ -48,7 +48,7 @@ class CheckpointObjectTest : public testing::Test {
   static std::string Text(const std::string& text, int bytes = 4) {
     return Number(text.size(), bytes) + text;
   }
-  // An object with a right checksum and a single file.
+  // Returns an object with a valid checksum and a single file.
   static std::string Object(const std::string& name, const std::string& below = "") {
     const std::string body =
         "YARDCKP1" + Text(below) + Number(1, 4) + Text(name) + Text("content", 8);

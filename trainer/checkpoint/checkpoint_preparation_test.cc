@@ -20,7 +20,7 @@ class CheckpointPreparationTest : public testing::Test {
   }
   ~CheckpointPreparationTest() override { std::filesystem::remove_all(directory_); }
 
-  // Makes a copy of nothing.
+  // Makes an empty copy.
   CheckpointPreparation::Work Copy() {
     return [this]() -> absl::StatusOr<PreparedCheckpoint> {
       copy_ = *MakeTemporaryCheckpoint(directory_);
@@ -28,7 +28,7 @@ class CheckpointPreparationTest : public testing::Test {
     };
   }
   bool CopyIsThere() const { return std::filesystem::exists(copy_); }
-  // Keeps the work for the test to do.
+  // Stores the work for the test to run.
   CheckpointPreparation::Background Later() {
     return [this](std::function<void()> work, std::function<void()> done) {
       work_ = std::move(work);

@@ -93,7 +93,7 @@ TEST(CheckpointRetentionTest, WithoutRoomThoseWithoutAScoreGoFirstTheOldestOfThe
   EXPECT_THAT(SurplusCheckpoints(mixed, -1, false, 19), ElementsAre(1, 2, 3));
 }
 
-// A small one that is worse does not stay in the place of a large one that is better.
+// A small worse checkpoint is not kept in place of a large better one.
 TEST(CheckpointRetentionTest, NoneStaysThatIsWorseThanOneThatGoes) {
   const RankedCheckpoint sizes[] = {{1, 1.0, false, 1}, {2, 5.0, false, 90}, {3, 9.0, false, 20}};
   EXPECT_THAT(SurplusCheckpoints(sizes, -1, false, 100), ElementsAre(1, 2));

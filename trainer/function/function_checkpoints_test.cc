@@ -1,5 +1,5 @@
-// Checkpoints of functions: Ray Tune's FunctionCheckpointingTest and the checkpoint rows of its
-// FunctionApiTest, and what goes beyond them.
+// Checkpoints of functions: Ray Tune's FunctionCheckpointingTest, the checkpoint rows of its
+// FunctionApiTest, and further tests.
 
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ std::string Read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The names in a directory, without those that begin with a dot, sorted.
+// Returns the names in a directory, sorted, without those that begin with a dot.
 std::vector<std::string> UserFiles(const std::string& directory) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -58,8 +58,8 @@ void SaveLog(Reporter& reporter, std::int64_t step, const std::string& text,
       step, [&](const std::string& directory) { std::ofstream(directory + "/" + name) << text; });
 }
 
-// Ray's function of the checkpointing tests: a checkpoint before each report, that holds the number
-// of the step in its only file.
+// Ray's function of the checkpointing tests: before each report it saves a checkpoint whose only
+// file has the number of the step.
 void CountInFiles(const NamedValues& config, Reporter& reporter) {
   std::int64_t step = 0;
   if (const auto checkpoint = reporter.checkpoint()) {
@@ -96,7 +96,7 @@ class FunctionCheckpointsTest : public ::testing::Test {
                                             std::move(options));
   }
 
-  // A step that must bring a result.
+  // Takes a step that must return a result.
   Result Step(FunctionRunner& runner) {
     auto result = runner.Step();
     EXPECT_EQ(result.status(), absl::OkStatus());
@@ -190,7 +190,7 @@ TEST_F(FunctionCheckpointsTest, MultipleNullCheckpoints) {
     checkpoint = runner->Save().value_or("");
     EXPECT_EQ(checkpoint, directory_ + "/checkpoint_-1");
     EXPECT_TRUE(IsNull(checkpoint));
-    // Nothing of the counters goes on.
+    // The counters start afresh.
     EXPECT_EQ(ReadMetadata(checkpoint)->iteration, 0);
   }
 }
@@ -300,7 +300,7 @@ TEST_F(FunctionCheckpointsTest, IsAnnouncedOnceAndKeepsTheCountersOfItsResult) {
   EXPECT_FALSE(Step(*runner).should_checkpoint);
   const Result announced = Step(*runner);
   EXPECT_TRUE(announced.should_checkpoint);
-  // It is on the disk, also if Save() comes late.
+  // The checkpoint is on the disk even if Save() is called late.
   EXPECT_EQ(VerifyCheckpoint(directory_ + "/checkpoint_000077"), absl::OkStatus());
   EXPECT_TRUE(Step(*runner).should_checkpoint);
   const auto path = runner->Save();
@@ -422,7 +422,7 @@ TEST_F(FunctionCheckpointsTest, ValuesAreACheckpointToo) {
   EXPECT_EQ(Step(*third).Get("same"), Value(true));
 }
 
-// Ray's last_result of a trainable that was restored and not trained since.
+// Ray's last_result of a trainable that was restored and not trained afterwards.
 TEST_F(FunctionCheckpointsTest, TheEndAfterARestoreHasTheCountersOfTheCheckpoint) {
   config_ = {{"max", 2}};
   const auto runner = Make(CountInFiles);
@@ -454,7 +454,7 @@ TEST_F(FunctionCheckpointsTest, ALargeObjectIsWorthAWord) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr(absl::StrCat("has ", object->size(), " bytes"))));
 }
 
-// Ray's is_new_checkpoint, "fresh": only what the function saves is announced.
+// Ray's is_new_checkpoint, "fresh": only checkpoints that the function saves are announced.
 TEST_F(FunctionCheckpointsTest, WhatIsRestoredIsNotAnnounced) {
   const auto saved = Make(CountInFiles);
   Step(*saved);
@@ -506,7 +506,7 @@ TEST_F(FunctionCheckpointsTest, RefusesWhatCannotBeOne) {
   EXPECT_THAT(UserFiles(directory_), SizeIs(16)) << "what was refused left nothing";
 }
 
-// A link in it could lead anywhere.
+// A link inside a checkpoint could lead anywhere, so it is refused.
 TEST_F(FunctionCheckpointsTest, OneThatTheDiskRefusesCostsItselfAndNoResult) {
   const auto runner = Make([](const NamedValues&, Reporter& reporter) {
     SaveLog(reporter, 1, "good");

@@ -39,7 +39,7 @@ using ::testing::HasSubstr;
 
 constexpr char kOk[] = R"({"t":"ok","events":[]})";
 
-// The test is the trainer at the other end of the channel.
+// The test plays the trainer at the other end of the channel.
 class FunctionProcessTest : public ::testing::Test {
  protected:
   FunctionProcessTest() {
@@ -51,7 +51,7 @@ class FunctionProcessTest : public ::testing::Test {
     trainer_ = std::make_unique<ProgramChannel>(runtime::UniqueFd(fds[1]));
   }
   ~FunctionProcessTest() override {
-    trainer_.reset();  // A function that still waits for an answer ends.
+    trainer_.reset();  // Ends a function that still waits for an answer.
     thread_.reset();
     std::filesystem::remove_all(directory_);
   }
@@ -68,7 +68,7 @@ class FunctionProcessTest : public ::testing::Test {
                                  .is_first_attempt = is_first_attempt_});
     thread_ = std::make_unique<runtime::Thread>("process", [this] { ended_ = process_->Run(); });
   }
-  // It has said hello, and is welcome.
+  // Reads hello and sends the welcome.
   void Welcome(const std::string& config = "{}", const std::string& checkpoint = "null",
                int iteration = 0) {
     EXPECT_EQ(Next(), absl::StrCat(R"({"t":"hello","v":1,"pid":)", getpid(), "}"));
@@ -80,13 +80,13 @@ class FunctionProcessTest : public ::testing::Test {
     return line.ok() ? *line : line.status().ToString();
   }
   void Say(const std::string& line) { EXPECT_EQ(trainer_->Send(line), absl::OkStatus()); }
-  // Waits for the end of the function, and returns the result of Run().
+  // Waits for the end of the function and returns the result of Run().
   absl::Status End() {
     thread_->Join();
     EXPECT_FALSE(process_->still_runs());
     return ended_;
   }
-  // The directory that a line names.
+  // Returns the path in a member of a line.
   static std::string PathIn(const std::string& line, const std::string& name) {
     const auto json = runtime::ParseJson(line);
     const runtime::JsonValue* const path = json.ok() ? json->Find(name) : nullptr;
@@ -161,7 +161,7 @@ TEST_F(FunctionProcessTest, OfSeveralCheckpointsTheEarlierOnesAreCommittedFirst)
   const std::string first = Next();
   EXPECT_EQ(TemporaryStep(PathIn(first, "path")), 1);
   Say(Commit(PathIn(first, "path"), "checkpoint_000001"));
-  // The values that were saved later count.
+  // The values saved last count.
   const std::string report = Next();
   const std::string temporary = PathIn(report, "ckpt");
   EXPECT_EQ(ReadDictionary(temporary).value_or(""), R"({"epoch":2})");
@@ -235,7 +235,7 @@ TEST_F(FunctionProcessTest, ADamagedCheckpointIsItsFailure) {
   EXPECT_FALSE(End().ok());
 }
 
-// No thread that is started meanwhile finds room for its stack.
+// While this lives, no new thread gets memory for its stack.
 class HugeStacks {
  public:
   HugeStacks() {
@@ -274,11 +274,11 @@ TEST_F(FunctionProcessTest, AReportThatItsEscapesMakeTooLongCanBeCaught) {
   Start([&](const NamedValues&, Reporter& reporter) {
     reporter.SaveCheckpoint(1, [](const std::string&) {});
     try {
-      reporter.Report({{"text", std::string(kLimit / 4, '\1')}});  // Each is \u0001.
+      reporter.Report({{"text", std::string(kLimit / 4, '\1')}});  // Each is \u0001 in JSON.
     } catch (const std::invalid_argument& error) {
       refused = error.what();
     }
-    // As long as may be.
+    // Finds the longest text that is accepted.
     for (std::size_t room = 0;; ++room) {
       try {
         reporter.Report({{"text", std::string(kLimit / 6 - room, '\1')}});

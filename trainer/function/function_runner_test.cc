@@ -71,7 +71,7 @@ class FunctionRunnerTest : public ::testing::Test {
     return std::make_unique<FunctionRunner>(MakeFunction("train", std::move(function)), options_);
   }
 
-  // Steps to the end: all results but the duplicate, which is in `end_`.
+  // Steps to the end. Returns all results but the duplicate, which goes to `end_`.
   std::vector<Result> StepToTheEnd(FunctionRunner& runner) {
     std::vector<Result> results;
     while (true) {
@@ -175,7 +175,7 @@ TEST_F(FunctionRunnerTest, DropsAndChangesNoResult) {
   }
 }
 
-// Ray's testNoDoneReceived: the end is told by the duplicate alone.
+// Ray's testNoDoneReceived: only the duplicate reports the end.
 TEST_F(FunctionRunnerTest, SaysDoneOnceIfTheFunctionDoesNot) {
   const auto runner = Make([](const NamedValues&, Reporter& reporter) {
     for (int i = 0; i < 5; ++i) reporter.Report({{"test", i}});
@@ -285,7 +285,7 @@ TEST_F(FunctionRunnerTest, ReportsWhatIsReturnedOrYielded) {
   }
 }
 
-// Sets its flag when it is destroyed.
+// Sets its flag in the destructor.
 class Flagging {
  public:
   explicit Flagging(std::atomic<bool>& flag) : flag_(flag) {}
@@ -406,9 +406,9 @@ TEST_F(FunctionRunnerTest, ResultsComeBeforeTheErrorAndTheNextStepBeginsAnew) {
   EXPECT_EQ(runner->Stop(), absl::OkStatus()) << "the error was told already";
 }
 
-// Ray's "ran until completion without reporting": neither a result nor an error.
-// The undefined-behaviour sanitizer takes the forced end of a thread, behind which there is no
-// object, for a reference to null.
+// Ray's "ran until completion without reporting": neither a result nor an error. Excluded with
+// sanitizers: the undefined-behaviour sanitizer mistakes the forced end of a thread, for which
+// there is no exception object, for a reference to null.
 #ifndef RUNTIME_ADDRESS_SANITIZER
 TEST_F(FunctionRunnerTest, AThreadThatEndsInTheFunctionIsAnErrorAndTheNextStepBeginsAnew) {
   std::atomic<bool> unwound = false;
@@ -501,7 +501,7 @@ TEST_F(FunctionRunnerTest, AStepThatTimesOutGoesOnInTheNext) {
 }
 
 TEST_F(FunctionRunnerTest, AFunctionThatDoesNotStopIsNamedAndLeftAlone) {
-  // The thread outlives the runner, and by a moment the test.
+  // The thread outlives the runner and, for a moment, the test.
   const auto gate = std::make_shared<Baton>(), ended = std::make_shared<Baton>();
   std::atomic<bool> stopped = false;
   options_.step_timeout = options_.stop_timeout = absl::Milliseconds(1);
@@ -521,7 +521,7 @@ TEST_F(FunctionRunnerTest, AFunctionThatDoesNotStopIsNamedAndLeftAlone) {
     EXPECT_EQ(left.code(), absl::StatusCode::kDeadlineExceeded);
     EXPECT_THAT(left.ToString(), HasSubstr("function train of trial t-abcde still runs"));
   }
-  gate->Pass();  // The runner is gone; what the function reaches is not.
+  gate->Pass();  // The runner is gone; the objects that the function reaches still exist.
   EXPECT_TRUE(ended->Take(absl::Seconds(60)));
   EXPECT_TRUE(stopped);
 }
@@ -609,7 +609,7 @@ TEST_F(FunctionRunnerTest, CountsTheTimeOfTheFunctionNotOfItsDriver) {
     reporter.Report({{"time_this_iter_s", 10}});
   });
   EXPECT_EQ(runner->Step()->time_this_iter, absl::Seconds(1));
-  clock.Advance(absl::Hours(1));  // Somebody logs, or the trial is paused.
+  clock.Advance(absl::Hours(1));  // The driver logs, or the trial is paused.
   const auto second = runner->Step();
   EXPECT_EQ(second->time_this_iter, absl::Seconds(2));
   EXPECT_EQ(second->time_total, absl::Seconds(3));
@@ -657,7 +657,7 @@ TEST_F(FunctionRunnerTest, RefusesASecondThreadThatReports) {
   EXPECT_TRUE(runner->Step()->duplicate);
 }
 
-// A function whose other thread has reported when it fails, with no driver yet.
+// A function that fails after its other thread has reported, before a driver takes the report.
 TEST(FunctionSessionTest, AResultThatIsQueuedComesBeforeTheError) {
   FunctionSession session({"t-abcde", "", ""}, std::nullopt, runtime::Clock::Real());
   std::atomic<bool> woken = false;

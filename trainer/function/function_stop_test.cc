@@ -1,4 +1,5 @@
-// A function's own criterion, driven by a FunctionRunner. (As a trial: function_process_test.cc.)
+// A function's own stop criterion, driven by a FunctionRunner. (For trials:
+// function_process_test.cc.)
 
 #include <stdlib.h>
 

@@ -50,7 +50,7 @@ TEST(ValueTest, IsWrittenSoThatItIsReadAgainAsTheSame) {
   for (const auto& [value, json] : kCases) {
     std::string written;
     value.AppendJson(written);
-    // Numbers over 64 bits are as exact as a double, in other digits.
+    // Numbers over 64 bits become doubles, and may be written with other digits.
     if (json != "9223372036854775808") {
       EXPECT_EQ(written, json);
     }

@@ -1,4 +1,4 @@
-// Tests that a program on the report channel keeps the promises of every trainable
+// Tests that a program on the report channel keeps the contract of trainables
 // (trainable_conformance.h).
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Counts to $1, in POSIX shell.
+// Counts to $1 in POSIX shell.
 constexpr char kCounts[] = R"sh(
 ask() { printf '%s\n' "$1" >&3; IFS= read -r reply <&3 || exit 1; }
 text() { printf '%s\n' "$reply" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }

@@ -17,7 +17,8 @@ namespace {
 
 using Reports = std::vector<std::string>;
 
-// The reports in what a library has printed: testdata/printed has it, and by which version.
+// Returns the reports in a library's output; testdata/printed has the output and the library's
+// version.
 Reports ReportsIn(const std::string& file, const std::string& format) {
   const auto text = runtime::ReadFile("trainer/report/testdata/printed/" + file + ".txt", 1 << 20);
   EXPECT_TRUE(text.ok()) << text.status();
@@ -74,7 +75,7 @@ TEST(LibraryLinesTest, ThoseOfLightgbm) {
           R"({"step":2,"training/l2":2.6206,"training/l1":1.24066,"valid_1/l2":5.00289,"valid_1/l1":1.83913})",
           R"({"step":3,"training/l2":2.40589,"training/l1":1.18093,"valid_1/l2":4.72234,"valid_1/l1":1.79396})",
           last,
-          last,  // The best iteration, once more.
+          last,  // The best iteration, repeated.
           R"({"step":1,"valid/l2":3.58347,"valid/l2-std":0.566337})",
           R"({"step":2,"valid/l2":3.32596,"valid/l2-std":0.554654})",
           R"({"step":3,"valid/l2":3.10761,"valid/l2-std":0.516851})",

@@ -1,4 +1,5 @@
-// The parser answers or refuses whatever a program writes, and its metrics can be read again.
+// The parser accepts or refuses whatever a program writes, and accepted metrics can be parsed
+// again.
 
 #include <cstdint>
 #include <cstdlib>

@@ -23,7 +23,7 @@ msg::TrialOptionsT Plateau(const std::string& plateau) {
   return options;
 }
 
-// The verdict on a report of these metrics, as words: "" is to go on, "ERR ..." an error.
+// Returns the verdict on a report with these metrics: "" to continue, or "ERR ..." for an error.
 std::string Judged(const msg::TrialOptionsT& options, const std::string& metrics,
                    bool done = false) {
   const auto criteria = StopCriteria::From(options);
@@ -38,7 +38,8 @@ std::string Judged(const msg::TrialOptionsT& options, const std::string& metrics
   return verdict->value_or("");
 }
 
-// In which report a trial of these values (JSON; "" has none) reaches a plateau; 0: in none.
+// Returns the report in which a trial with these values (JSON; "": no value) reaches a plateau; 0:
+// none.
 int PlateauAt(const std::string& options, const std::vector<std::string>& values) {
   const auto criteria = StopCriteria::From(Plateau(options));
   EXPECT_TRUE(criteria.ok()) << criteria.status();
@@ -124,7 +125,7 @@ TEST(StopCriteriaTest, TheTimeBudget) {
   EXPECT_TRUE(criteria->empty()) << "no report has to do with it";
 }
 
-// The first three are upstream's own cases.
+// The first three cases are upstream's own.
 TEST(StopCriteriaTest, APlateau) {
   std::vector<std::string> values = {"10", "11", "12"};
   values.insert(values.end(), 10, "20");

@@ -29,7 +29,7 @@ std::string Content(int fd) {
   return content;
 }
 
-// The table after the columns c and d were added to a and b; "ERR" if it is refused.
+// Returns the table after columns c and d were added to a and b; "ERR" if it is refused.
 std::string Widened(const std::string& table) {
   const runtime::UniqueFd from = TemporaryFile(table), to = TemporaryFile("");
   const absl::Status status = CopyWidened(from.get(), to.get(), "a,b\n", "a,b,c,d\n", 2);

@@ -29,7 +29,7 @@ ResultRow Row(std::int64_t number, const std::string& metrics) {
   return row;
 }
 
-// The texts that a run appends with its next row.
+// Returns the texts that a run appends for its next row.
 FileTexts Next(ResultFiles& files, const ResultRow& row) {
   std::vector<std::string> added;
   const FileTexts texts = files.RenderNext(row, RowMetrics(row), added);
@@ -37,7 +37,7 @@ FileTexts Next(ResultFiles& files, const ResultRow& row) {
   return texts;
 }
 
-// The columns that it adds.
+// Returns the columns that the row adds.
 std::vector<std::string> Added(ResultFiles& files, const ResultRow& row) {
   std::vector<std::string> added;
   files.RenderNext(row, RowMetrics(row), added);
@@ -109,7 +109,7 @@ TEST(ResultFilesTest, TheStepIsAColumnAndTheEventFileHasWholeNumbers) {
   const std::string record = texts[kEventFile];
   ASSERT_TRUE(eventlog::DecodeEvent(eventlog::ParseRecord(record).payload, &event).ok());
   EXPECT_EQ(event.values.at(0).scalar, 1e308);
-  // A reported one wins, as it was written.
+  // A reported step wins, as written.
   row = Row(2, R"({"loss":1,"step":2.5})");
   row.monotonic_us = 8;
   EXPECT_THAT(Next(files, row)[kResultJson], testing::StartsWith(R"({"loss":1,"step":2.5,"done")"));

@@ -31,7 +31,7 @@ class FakeRows : public RunFiles::Rows {
     }
     return last;
   }
-  // Two at a time, so that a repair has to ask again.
+  // Returns two rows at a time, so that a repair has to ask again.
   absl::StatusOr<std::vector<ResultRow>> After(std::int64_t row) override {
     std::vector<ResultRow> after;
     for (const ResultRow& next : rows) {
@@ -55,7 +55,7 @@ class RunFilesTest : public testing::Test {
       row.training_iteration = row.step = i;
       row.wall_time_us = 1'700'000'000'000'000 + i;
       row.metrics = absl::StrCat("{\"loss\":", i, ".5,\"s\":\"x\\ny\"}");
-      // Two widenings.
+      // Rows 4 and 6 widen the table.
       if (i == 4) row.metrics = R"({"loss":4.5,"late":"a,b","more":1})";
       if (i == 6) row.metrics = R"({"last":1})";
       auto added = files.Place(ends, RowMetrics(row), row);
@@ -152,7 +152,7 @@ TEST_F(RunFilesTest, RowsThatDoNotCountLeaveNoColumns) {
   EXPECT_EQ(row.ends[kProgressCsv], static_cast<std::int64_t>(Contents()[kProgressCsv].size()));
 }
 
-// A trainer was killed before it had put the wider table in place.
+// A trainer was killed before it replaced the table by the wider one.
 TEST_F(RunFilesTest, ATableThatIsTooNarrowIsWrittenAnew) {
   const std::vector<ResultRow> all = rows_.rows;
   const std::vector<CsvWidening> widenings = rows_.widenings;
@@ -254,8 +254,8 @@ TEST_F(RunFilesTest, WhatIsRemovedWhileItIsWrittenIsMadeAnewAndThatIsSaid) {
   }
 }
 
-// As a program does that has a file of its own called so: written over ours, behind it, or moved
-// into its place.
+// Another program uses the same file name: it overwrites our file, appends to it, or moves its own
+// file into its place.
 TEST_F(RunFilesTest, AForeignFileIsPutAside) {
   const std::vector<std::function<void(const std::string&)>> kWays = {
       [](const std::string& path) { std::ofstream(path) << "mine"; },
@@ -277,7 +277,7 @@ TEST_F(RunFilesTest, AForeignFileIsPutAside) {
         EXPECT_TRUE(files.TakeNotices().empty());
         way(Path(file));
         EXPECT_FALSE(files.AreAsWritten(rows_.rows.back().ends));
-        // The next trainer cannot know what is behind its rows: those may be lost.
+        // A new trainer cannot tell whether text after its rows is foreign: those rows may be lost.
         const bool is_behind = Contents()[file].size() > whole_[file].size();
         if (is_new && is_behind) continue;
         RunFiles next(Options());

@@ -42,7 +42,7 @@ TEST(RunProvenanceTest, ASharedDifferenceOutlivesTheRunThatHadIt) {
   ASSERT_EQ(WriteProvenance(first, "t-1", options), absl::OkStatus());
   options.provenance_diff.clear();
   options.provenance = WithDiffOf("first");
-  // (Each attempt writes it.)
+  // (Each attempt writes it again.)
   for (int i = 0; i < 2; ++i) ASSERT_EQ(WriteProvenance(second, "t-2", options), absl::OkStatus());
   EXPECT_EQ(std::filesystem::hard_link_count(first + "/uncommitted.diff"), 2u);
   std::filesystem::remove_all(first);

@@ -46,7 +46,7 @@ class SystemFileTest : public ::testing::Test {
   void Put(const std::string& bytes) const {
     std::ofstream(Path(), std::ios::binary | std::ios::trunc) << bytes;
   }
-  // All sound events, "STEP TAG=VALUE ..."; damage is read over.
+  // Returns all valid events as "STEP TAG=VALUE ..."; skips damaged records.
   std::vector<std::string> Events() const {
     std::vector<std::string> events;
     const std::string bytes = Bytes();
@@ -97,7 +97,7 @@ TEST_F(SystemFileTest, IsMadeWithTheFirstMeasurement) {
   EXPECT_THAT(file.TakeNotices(), IsEmpty());
 }
 
-// A kill may leave any beginning of what was to be written.
+// A kill may leave any prefix of the text that was being written.
 TEST_F(SystemFileTest, WhatIsTornAnywhereIsCutOff) {
   SystemFile first = File();
   for (int step = 0; step < 3; ++step) ASSERT_TRUE(Append(first, step).ok());

@@ -276,10 +276,10 @@ TEST_F(StoreTest, FindsTheLastRowThatFits) {
   EXPECT_TRUE(store_->RowsAfter(7, 4, 2)->empty());
 }
 
-// Rows that wait in the order of their coming are in their places for everybody who reads, in this
-// process and, after a kill, in the next one.
+// Rows that wait in order of arrival look like rows in their table to every reader, in this process
+// and, after a kill, in the next one.
 TEST_F(StoreTest, ReportsOfManyTrialsThatTakeTurnsAreReadInTheirOrder) {
-  constexpr int kRounds = 1500;  // More than wait together.
+  constexpr int kRounds = 1500;  // More than may wait together.
   for (int i = 1; i <= kRounds; ++i) {
     StoreBatch batch;
     for (std::int64_t trial : {3, 1, 2}) {
@@ -311,7 +311,7 @@ TEST_F(StoreTest, ReportsOfManyTrialsThatTakeTurnsAreReadInTheirOrder) {
   }
 }
 
-// Else the one whose report came just then would wait for thousands of others.
+// Otherwise the report that arrives at that moment would wait for thousands of others.
 TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
   constexpr std::int64_t kRows = 2500;
   StoreBatch batch;
@@ -321,7 +321,7 @@ TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
       batch.lines.push_back({trial, 1, i, absl::StrCat("answer ", i)});
     }
   }
-  // A line of a trial that has said only this.
+  // The only line of its trial.
   batch.lines.insert(batch.lines.begin(), {3, 1, 1, "welcome"});
   ASSERT_TRUE(store_->Write(batch).ok());
   ASSERT_TRUE(store_->IsUntidy());
@@ -333,7 +333,7 @@ TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
   };
   EXPECT_EQ(count("recent"), 3071);
   EXPECT_EQ(count("reports"), 2 * kRows + 1 - 3071 - 1);
-  // Nobody asks again for the answers to the oldest lines of those that go on.
+  // No shim requests the answers to the oldest lines of running trials again.
   EXPECT_EQ(count("lines"), 1);
 
   EXPECT_EQ(**store_->AnswerTo(3, 1, 1), "welcome");
@@ -559,7 +559,7 @@ TEST_F(StoreTest, ARemovedTrialLeavesNoRowsAndItsNumberToNobody) {
   EXPECT_EQ(*store_->Insert(Trial("t-c")), 3);
 }
 
-// In its pages and in its log, though it was written again and again.
+// Neither its pages nor its WAL keep the data, although it was rewritten repeatedly.
 TEST_F(StoreTest, NothingIsLeftOfWhatARemovedTrialWasGiven) {
   const auto has_it = [&](const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -698,8 +698,8 @@ TEST_F(StoreTest, AFileThatIsNoDatabaseIsAnErrorAndNoException) {
   EXPECT_FALSE(TrialStore::Open(Path()).ok());
 }
 
-// Without it another process that closes the database believes to be the last one, and removes the
-// log that is in use.
+// Without the lock, another process that closes the database takes itself for the last one and
+// removes the WAL that is in use.
 TEST_F(StoreTest, ItsLockOnTheFileIsHeld) {
   const runtime::UniqueFd file(open(Path().c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(file.valid());

@@ -90,18 +90,18 @@ class ExternalSweepsTest : public TrialsFixture {
 
   // ---- Programs.
 
-  // The lines that an optimiser's program says and hears.
+  // The lines that an optimiser's program sends and receives.
   struct Player {
-    std::int64_t number = 0;  // Its last line is number `number`,
+    std::int64_t number = 0;  // The number of its last line, which is `line`.
     std::string line;
     bool is_answered = false;
-    unsigned state = 1;  // All that it has heard.
+    unsigned state = 1;  // Hash of everything it received.
     std::vector<std::string> heard = {};
-    std::string says = {};  // To everything from now on.
+    std::string says = {};  // Its answer to every later line.
     bool is_silent = false;
   };
   bool IsOptimiser(const FakeJobs::Job& job) { return job.spec.argv.front() == "optimiser"; }
-  // The program that lives; empty: none does.
+  // Returns the job of the running program; empty if none runs.
   std::string OptimiserNow() {
     for (auto& [id, job] : jobs_.jobs) {
       if (IsOptimiser(job) && !job.ended && job.stops.empty()) return id;
@@ -130,7 +130,7 @@ class ExternalSweepsTest : public TrialsFixture {
     return absl::StrCat(R"({"t":"config","config":{"x":)",
                         static_cast<double>(player.state % 997) / 997, "}}");
   }
-  // The optimiser goes on by a line, if it can.
+  // Advances the optimiser by one line, if it can.
   bool Talk(const std::string& job) {
     Player& player = players_[job];
     if (player.is_silent) return false;
@@ -152,13 +152,13 @@ class ExternalSweepsTest : public TrialsFixture {
     jobs_.End(job, exit_code);
     loop_->Settle();
   }
-  // Ends what was told to end.
+  // Ends the programs that were told to stop.
   void EndStopped() {
     for (auto& [id, job] : jobs_.jobs) {
       if (!job.ended && !job.stops.empty()) EndProgram(id, 1);
     }
   }
-  // A trial reports once, and ends.
+  // Lets a trial report once and end.
   bool RunTrial() {
     std::map<std::string, std::string> live;  // By name.
     for (auto& [id, job] : jobs_.jobs) {
@@ -180,7 +180,7 @@ class ExternalSweepsTest : public TrialsFixture {
     }
     return false;
   }
-  // Until nothing goes on. At its ask number `kill_at`, from 1, the optimiser is killed.
+  // Runs until nothing more can happen. Kills the optimiser at the given asks, counted from 1.
   void RunAll(const std::set<int>& kill_at = {}) {
     for (int i = 0; i < 2000; ++i) {
       EndStopped();
@@ -310,7 +310,7 @@ TEST_F(ExternalSweepsTest, OneThatIsSilentIsStartedAgainThreeTimes) {
   EXPECT_EQ(Sweep(id).state, SweepState::Failed);
   EXPECT_THAT(Sweep(id).reason, HasSubstr("it has said nothing for 60 s"));
   EXPECT_THAT(Sweep(id).reason, HasSubstr("yard logs study-optimiser-3"));
-  // It may be gone on with, once the program is mended.
+  // The sweep can be resumed once the program is repaired.
   absl::StatusOr<msg::SweepT> resumed;
   msg::ChangeSweepRequestT request;
   request.order = msg::SweepOrder::Resume;

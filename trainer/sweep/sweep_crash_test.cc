@@ -1,5 +1,5 @@
 // Kills the trainer at every named point of a sweep's life, for each method and rule: in the end
-// the sweep has the same trials, configurations, verdicts and events as one that nobody killed.
+// the sweep must have the same trials, configurations, verdicts and events as one without kills.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr int kMostKills = 3;
 int runs = 0;
 
-// Point, and at which time it comes there.
+// Pairs of a point and the occurrence of it at which to kill.
 const std::vector<std::pair<std::string, int>>& Points() {
   static const std::vector<std::pair<std::string, int>> points = {
       {"sweep inserted", 1},       {"sweep asks", 3},     {"sweep event stored", 7},
@@ -36,7 +36,7 @@ const std::vector<std::pair<std::string, int>>& Points() {
   return points;
 }
 
-// Not each comes by each point.
+// Returns true if a sweep with this method passes the point.
 bool IsOnTheWay(const std::string& point, const std::string& method) {
   if (point == "sweep optimiser stored") return method == "external";
   return method != "external" || point != "sweep asks";
@@ -61,7 +61,7 @@ class SweepCrashTest : public testing::TestWithParam<std::pair<const char*, cons
     directories_.emplace_back(mkdtemp(name));
     return directories_.back();
   }
-  // Returns its output; empty: it was killed.
+  // Returns the program's output; empty if it was killed.
   static std::string Run(const std::string& directory, const std::string& point, int count,
                          const std::string& plan);
 
@@ -95,7 +95,7 @@ TEST_P(SweepCrashTest, EndsAsIfNobodyHadKilledIt) {
   const std::string plan = PlanOf(method, rule);
   const std::string whole = Run(NewDirectory(), "", 0, plan);
   ASSERT_FALSE(whole.empty());
-  // (Programs of a population save, and those that were taken over keep none.)
+  // (Programs of a population save checkpoints; members that were taken over keep none.)
   EXPECT_EQ(absl::StrContains(whole, "checkpoints "), std::string(method) == "pbt");
   for (const auto& [point, count] : Points()) {
     if (!IsOnTheWay(point, method)) continue;
@@ -114,7 +114,7 @@ TEST_P(SweepCrashTest, EndsAsIfNobodyHadKilledIt) {
 
 class CrashedSamplerTest : public SweepCrashTest {};
 
-// As by a sampler that ends the trainer each time it is asked.
+// As if the sampler crashed the trainer each time it is asked.
 TEST_F(CrashedSamplerTest, ASamplerThatEndsTheTrainerThreeTimesFailsTheSweep) {
   const std::string directory = NewDirectory();
   const std::string plan = PlanOf("tpe", "");

@@ -1,4 +1,4 @@
-// Sweeps over trials whose programs the test plays: a launcher and a clock that behave.
+// Sweeps over trials whose programs the test plays, with a fake launcher and clock.
 
 #include "trainer/sweep/sweeps.h"
 
@@ -134,7 +134,7 @@ class SweepsTest : public TrialsFixture {
     }
     return "";
   }
-  // A program goes one step: reports, or ends. Its report's value is that of `curve` at its step.
+  // Advances a program by one step: it reports the value of `curve` at its step, or ends.
   using Curve = std::function<double(double x, int step)>;
   void Step(const std::string& id, int length, const Curve& curve) {
     FakeJobs::Job& job = jobs_.jobs.at(id);
@@ -165,18 +165,18 @@ class SweepsTest : public TrialsFixture {
     const std::string answer = Say(id, ++numbers_[id], R"({"t":"ckpt_begin"})");
     const std::size_t begin = answer.find("\"path\":\"") + 8;
     const std::string path = answer.substr(begin, answer.find('"', begin) - begin);
-    // (The step at which it is saved, and a weight.)
+    // (The file has the step at which it was saved, and a weight.)
     std::ofstream(path + "/w") << first_steps_[NameOf(jobs_.jobs.at(id))] + lines_[id]
                                << std::string(998, ' ');
     Say(id, ++numbers_[id], absl::StrCat(R"({"t":"ckpt_end","path":")", path, "\"}"));
   }
-  // It says nothing and ends so.
+  // Ends the program without a further line.
   void End(const std::string& id, int exit_code) {
     SayEnd(id, numbers_[id]);
     jobs_.End(id, exit_code);
     loop_->Settle();
   }
-  // All programs in turn, until nothing runs any more.
+  // Advances all programs in turn until none runs.
   void RunAll(int length, const Curve& curve) {
     for (int i = 0; i < 10'000; ++i) {
       std::vector<std::string> running;
@@ -204,13 +204,13 @@ class SweepsTest : public TrialsFixture {
 
   std::unique_ptr<Sweeps> sweeps_;
   std::vector<msg::SweepEventT> heard_;
-  std::map<std::string, int> lines_, numbers_;  // Reports, and all lines, of each job.
+  std::map<std::string, int> lines_, numbers_;  // Number of reports, and of all lines, by job.
   bool saves_ = false;                          // Programs save before each report.
   std::map<std::string, std::string> told_;
   std::map<std::string, std::vector<std::string>> answers_;
   std::map<std::string, int> first_steps_;
-  bool keeps_steps_ = false;  // Programs go on after a pause, as from a checkpoint.
-  // Gets each report that is about to be said: its job, its line's number, and the line.
+  bool keeps_steps_ = false;  // After a pause programs continue, as from a checkpoint.
+  // Called before each report with its job, its line's number, and the line.
   std::function<void(const std::string&, std::int64_t, const std::string&)> before_report_ = {};
 };
 
@@ -263,7 +263,7 @@ TEST_F(SweepsTest, AReportThatReachesALevelIsAnsweredWithTheVerdict) {
     EXPECT_THAT(shown.reason, HasSubstr("stopped at "));
     EXPECT_THAT(shown.reason, HasSubstr("loss"));
     EXPECT_EQ(shown.reason, trial->reason);
-    // The last answer says it, and no report came after that.
+    // The last answer says so, and no report came after it.
     EXPECT_THAT(answers_[job].back(), HasSubstr("\"t\":\"stop\""));
     EXPECT_EQ(static_cast<std::int64_t>(answers_[job].size()),
               static_cast<std::int64_t>(shown.reports));
@@ -273,7 +273,7 @@ TEST_F(SweepsTest, AReportThatReachesALevelIsAnsweredWithTheVerdict) {
     EXPECT_TRUE(level->has_cutoff);
     EXPECT_GE(level->cutoff, level->best);
   }
-  // The value is the parameter: so its first bin is the best.
+  // The value equals the parameter, so the first bin is the best.
   ASSERT_EQ(details.marginals.size(), 1u);
   EXPECT_EQ(details.marginals[0]->parameter, "x");
   ASSERT_GT(details.marginals[0]->bins.size(), 1u);
@@ -293,7 +293,7 @@ TEST_F(SweepsTest, AVerdictToPauseTakesTheTrialOffItsSlotAndThoseThatAreGoodGoOn
   EXPECT_EQ(sweep.paused, 0u);
   EXPECT_GT(sweep.stopped_early, 0u);
   EXPECT_GT(jobs_.jobs.size(), 9u) << "nothing was gone on with";
-  // Paused trials that do not go on are stopped, not left over.
+  // Paused trials that do not continue are stopped, not left behind.
   for (const auto& trial : Details(id).trials) {
     EXPECT_NE(Get(trial->trial).state, TrialState::Paused);
   }
@@ -391,8 +391,8 @@ TEST_F(SweepsTest, AKillAtAnyMomentChangesNothingOfWhatASweepDoes) {
   EXPECT_EQ(configs(true), whole);
 }
 
-// The table of events is away, as if there were no room for it: the report is refused, and said
-// again, by a program that may be quicker than the sweep.
+// The table of events is missing, as if there were no room for it: the report is refused, and sent
+// again, by a program that may be faster than the sweep.
 TEST_F(SweepsTest, WhileEventsCannotBeStoredNoneIsLostOrStoredByHalf) {
   const auto trials = [&](bool is_short_of_room, bool is_quick) {
     const std::string id = BeginWithArgs(
@@ -485,7 +485,7 @@ TEST_F(SweepsTest, StopEndsItsTrialsAndResumeGoesOn) {
   const std::string id = BeginWithArgs(kRandom);
   ASSERT_TRUE(Change(id, SweepOrder::Stop).ok());
   EXPECT_EQ(Sweep(id).state, SweepState::Stopping);
-  // They have said nothing: they are told from outside.
+  // They have sent nothing, so they are stopped from outside.
   for (const char* const job : {"j-1", "j-2"}) End(job, 1);
   EXPECT_EQ(Sweep(id).state, SweepState::Stopped);
   EXPECT_THAT(Get(Details(id).trials.front()->trial).reason, HasSubstr("asked to stop"));
@@ -551,7 +551,7 @@ TEST_F(SweepsTest, ItsEpochsAreSpentAlsoOverARestart) {
   Restart();
   RunAll(4, Parabola);
   EXPECT_EQ(Sweep(id).state, SweepState::Done);
-  // Trials that run go on to their end: 2 x 4 reports, and those of the two that had begun.
+  // Running trials continue to their end: 2 x 4 reports, and those of the two that had started.
   EXPECT_EQ(Sweep(id).trials, 4u);
   EXPECT_EQ(Sweep(id).reason, "its budget of 10 epochs is spent");
 }
@@ -586,7 +586,7 @@ TEST_F(SweepsTest, TheDifferenceToTheCommitIsThereAsLongAsATrialIs) {
               HasSubstr(R"("diff_of": "study-0000")"));
   EXPECT_THAT(file("study-0000", "provenance.json").value_or(""),
               ::testing::Not(HasSubstr("diff_of")));
-  // The details of another trial have it.
+  // The details of the other trial have it too.
   On([&] {
     const auto trials = trials_->List({});
     ASSERT_EQ(trials.size(), 2u);
@@ -597,7 +597,7 @@ TEST_F(SweepsTest, TheDifferenceToTheCommitIsThereAsLongAsATrialIs) {
       });
     }
   });
-  // The first one is removed, while others are still to come.
+  // Removes the first trial while others are still to come.
   End("j-1", 0);
   On([&] { ASSERT_TRUE(trials_->RemoveTrial("study-0000", "rm").ok()); });
   EXPECT_FALSE(file("study-0000", "uncommitted.diff").ok());
@@ -677,7 +677,7 @@ TEST_F(SweepsTest, AMemberOfAPopulationStartsFromTheCheckpointOfABetterOne) {
   }
 }
 
-// Programs that go on where the checkpoint is from which they start, of 1,000 bytes each.
+// Programs that continue from the step in their starting checkpoint. Checkpoints have 1,000 bytes.
 class PopulationTest : public SweepsTest {
  protected:
   PopulationTest() {
@@ -709,7 +709,7 @@ class PopulationTest : public SweepsTest {
     }
     Step(id, 40 - first_steps_[NameOf(job)], Parabola);
   }
-  // The most that there ever was of both.
+  // Returns the greatest number of checkpoints and of bytes at any time.
   Disk RunPopulation(std::int64_t keep, std::uint64_t bytes, bool kills) {
     auto request = WithArgs(
         R"({"method":"pbt","metric":{"name":"loss"},"parallel":8,"seed":3,)"
@@ -744,7 +744,7 @@ class PopulationTest : public SweepsTest {
     for (const auto& trial : details.trials) {
       EXPECT_TRUE(trial->stage == SweepStage::Done || trial->stage == SweepStage::StoppedEarly)
           << trial->name << ": " << trial->reason;
-      // (A trial that took over at the end has saved nothing.)
+      // (A trial that took over at the end has saved nothing yet.)
       const bool is_kept = trial->stage == SweepStage::Done && trial->has_value;
       EXPECT_EQ(!Get(trial->trial).checkpoint.empty(), is_kept) << trial->name;
     }
@@ -763,7 +763,7 @@ TEST_F(PopulationTest, HasTwoCheckpointsAMemberAtMostAlsoOverKills) {
 }
 
 TEST_F(PopulationTest, TheBytesOfItsCheckpointsAreBounded) {
-  // (Each member has what it may keep, and what it has started from.)
+  // (Each member may have its limit plus the checkpoint that it started from.)
   EXPECT_LE(RunPopulation(-1, 3'500, true).bytes, 8 * (3'500 + 1'000));
 }
 

@@ -17,7 +17,7 @@
 #include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
 
-// Trials of processes that have attached themselves: their shims are played here.
+// Trials of processes that attached themselves; the test plays their shims.
 
 namespace trainer {
 namespace {
@@ -43,7 +43,7 @@ class AttachedTrialsTest : public TrialsFixture {
     });
     return key;
   }
-  // The id of its trial.
+  // Attaches a process and returns the id of its trial.
   std::string Attach(const std::string& nonce, const std::string& name) {
     const auto key = TryAttach(nonce, absl::StrCat(R"({"name": ")", name, R"("})"));
     EXPECT_TRUE(key.ok()) << key.status();
@@ -91,7 +91,7 @@ TEST_F(AttachedTrialsTest, RunsAtOnceTakesNoSlotAndIsNeverLaunched) {
   EXPECT_EQ(fs::status(run).permissions(), fs::perms::owner_all);
   EXPECT_THAT(Tell(1, R"({"t":"hello","v":1,"pid":17})"), HasSubstr(R"("name":"first")"));
   EXPECT_EQ(Tell(2, kReport), R"({"t":"ok","seq":1,"events":[]})");
-  // The only slot is free.
+  // The only slot is still free.
   const std::string other = Run("other");
   EXPECT_EQ(Get(other).state, TrialState::Running);
   EXPECT_EQ(jobs_.launches, 1);

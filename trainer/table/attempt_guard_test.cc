@@ -20,7 +20,7 @@ namespace {
 
 constexpr absl::Duration kHeartbeat = absl::Seconds(5);
 
-// A trial on a node that a test takes away. (Other tasks are on nodes that answer.)
+// A trial on a node that the test can disconnect. (Other tasks are on nodes that answer.)
 class AttemptGuardTest : public TrialsFixture {
  protected:
   using Usage = std::function<void(absl::StatusOr<msg::UsageReplyT>)>;
@@ -44,7 +44,7 @@ class AttemptGuardTest : public TrialsFixture {
   }
   ~AttemptGuardTest() override { Kill(); }
 
-  // The launcher has told where the trial runs.
+  // Reports from the launcher where the trial runs.
   void SetNode(const std::string& node) {
     On([&] {
       msg::JobT job;
@@ -93,14 +93,14 @@ TEST_F(AttemptGuardTest, AProgramWhoseNodeDoesNotAnswerIsNot) {
   for (int i = 0; i < 100; ++i) Advance(kHeartbeat);
   EXPECT_EQ(stops(), 0u);
   EXPECT_EQ(Get(id_).state, msg::TrialState::Running);
-  // The node is back, and its program has the whole time to speak.
+  // The node is back, and its program gets the full heartbeat time.
   is_away_ = false;
   Advance(kHeartbeat);
   EXPECT_EQ(stops(), 0u);
   Say("j-1", 1, R"({"t":"hb"})");
   Advance(kHeartbeat - absl::Milliseconds(1));
   EXPECT_EQ(stops(), 0u);
-  // It says nothing more, though the node answers.
+  // The program stays silent although the node answers.
   Advance(absl::Milliseconds(1));
   EXPECT_EQ(stops(), 1u);
 }

@@ -110,7 +110,7 @@ TEST(EndedTrialsTest, KeepsNoLargeMessageButWhatItIsFoundBy) {
   EXPECT_EQ(ended.ByRequest(RequestOf(1)), ended.ById("t-1"));
 }
 
-// As a trial of one report of a real program: each costs less than half of 2 kB, all in all.
+// Like a trial of one report of a real program: each costs less than 1 kB in total.
 TEST(EndedTrialsTest, CostLittle) {
   constexpr int kTrials = 1'000;
   std::size_t each = 0;

@@ -1,4 +1,4 @@
-// System metrics of trials, from what a launcher says to the files of their runs.
+// System metrics of trials, from the launcher's measurement to the files of their runs.
 
 #include "trainer/table/system_curves.h"
 
@@ -47,7 +47,7 @@ class SystemCurvesTest : public TrialsFixture {
   }
   ~SystemCurvesTest() override { Kill(); }
 
-  // Each task has used half a core since the measurement before.
+  // Each task has used half a core since the previous measurement.
   absl::StatusOr<msg::UsageReplyT> Measured() {
     if (!failure_.ok()) return failure_;
     msg::UsageReplyT reply;
@@ -62,14 +62,14 @@ class SystemCurvesTest : public TrialsFixture {
     }
     return reply;
   }
-  // The one system file of a run; empty: none.
+  // Returns the only system file of a run; empty if there is no such file.
   std::string PathOf(const std::string& id) {
     for (const auto& entry : std::filesystem::directory_iterator(Get(id).log_directory)) {
       if (absl::StrContains(entry.path().filename().string(), "-sys")) return entry.path();
     }
     return {};
   }
-  // "STEP TAG ..." of its events, but for the first.
+  // Returns "STEP TAG ..." of each event but the first.
   std::vector<std::string> Points(const std::string& id) {
     std::vector<std::string> points;
     const std::string bytes = runtime::ReadFile(PathOf(id), 1 << 20).value_or(std::string());
@@ -107,7 +107,7 @@ TEST_F(SystemCurvesTest, APointHasTheStepOfTheNewestReport) {
   EXPECT_THAT(Points(id), ElementsAre("0 sys/memory_bytes", "50 sys/cpu_percent sys/memory_bytes",
                                       "50 sys/cpu_percent sys/memory_bytes",
                                       "60 sys/cpu_percent sys/memory_bytes"));
-  // They are no reports.
+  // The measurements are not reports.
   EXPECT_THAT(Rows(id), SizeIs(3));
   const std::string table =
       runtime::ReadFile(Get(id).log_directory + "/progress.csv", 1 << 20).value_or("");
@@ -171,7 +171,7 @@ TEST_F(SystemCurvesTest, WhatTheProgramReportsUnderSuchANameIsThePrograms) {
   Say("j-1", 1, R"({"t":"report","m":{"sys":{"memory_bytes":1},"loss":1},"step":1})");
   Pass();
   EXPECT_THAT(Points(id), IsEmpty());
-  // Also what it has said before.
+  // This includes metrics that it reported earlier.
   Say("j-1", 2, R"({"t":"report","m":{"loss":1},"step":2})");
   Pass();
   EXPECT_THAT(Points(id), ElementsAre("2 sys/cpu_percent"));
@@ -191,7 +191,7 @@ TEST_F(SystemCurvesTest, TheNextTrainerGoesOnBehindWhatIsWhole) {
   const auto whole = std::filesystem::file_size(path);
   std::filesystem::resize_file(path, whole - 3);
   Start();
-  // At its start already.
+  // The repair happens at the start.
   const auto repaired = std::filesystem::file_size(path);
   EXPECT_LT(repaired, whole - 3);
   Pass();
@@ -219,8 +219,8 @@ TEST_F(SystemCurvesTest, AnOldRunHasFewerPoints) {
   const std::string id = Run("a");
   for (int i = 0; i < 24 * 3600 / 5; ++i) Pass();
   const auto day = Points(id).size();
-  // 1,000 in the first 5,000 s, then 1,000 each time that its age grows by a factor of e; from
-  // 60,000 s on one a minute.
+  // 1,000 points in the first 5,000 s, then 1,000 each time the run's age grows by a factor of e;
+  // from 60,000 s on one a minute.
   EXPECT_GT(day, 3'000u);
   EXPECT_LT(day, 4'500u);
   for (int i = 0; i < 3600 / 5; ++i) Pass();

@@ -86,7 +86,7 @@ TEST_F(TrialAnnotationsTest, WhatIsSaidOfOneThatRunsIsKeptOverARestart) {
   EXPECT_EQ(events_.front().trial->display_name, "The best");
   Restart();
   ExpectChanged(id, "one");
-  // The same again is no news.
+  // A repeated change has no effect.
   events_.clear();
   ASSERT_TRUE(Annotate(id, Change()).ok());
   EXPECT_TRUE(events_.empty());

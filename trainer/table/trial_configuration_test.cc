@@ -1,5 +1,5 @@
-// A program changes its own configuration, labels, note and name: in the store, in the run's
-// directory, and in the trial's details.
+// Tests that a program changes its own configuration, labels, note and name: in the store, in the
+// run's directory, and in the trial's details.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST_F(TrialConfigurationTest, TheFileOfATrialThatHasEndedIsWrittenAtTheNextStar
   On([&] { jobs_.End("j-1", 0, ""); });
   Advance(absl::Minutes(5));
   Kill();
-  // As if there had been no room for the change.
+  // Simulates a change that lacked room on the disk.
   ASSERT_TRUE(
       runtime::WriteFileAtomically(directory_ + "/runs/one/params.json", "{}\n", 0644).ok());
   Start();

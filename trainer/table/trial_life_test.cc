@@ -1,4 +1,4 @@
-// Pauses, priorities, events, removals: what is asked of a trial from outside while it lives.
+// Pauses, priorities, events, removals: orders to a live trial from outside.
 
 #include <cstdint>
 #include <filesystem>
@@ -46,7 +46,7 @@ class TrialLifeTest : public TrialsFixture {
     request.options->fail_fast = true;
     return request;
   }
-  // Without a slot.
+  // Runs a trial that has to wait for a slot.
   std::string RunAnother() {
     while (jobs_.jobs.size() < 2) Run();
     return Run();
@@ -80,7 +80,7 @@ class TrialLifeTest : public TrialsFixture {
     });
     return ids;
   }
-  // Its program has ended, and said so before.
+  // Ends a job whose program has sent its last line.
   void EndJob(const std::string& job, int code, std::int64_t last_line) {
     SayEnd(job, last_line);
     On([&] { jobs_.End(job, code); });
@@ -310,7 +310,7 @@ TEST_F(TrialLifeTest, ItsDirectorySaysHowItHasEnded) {
   EXPECT_EQ(*outcome("failed"),
             (bus::RunOutcome{
                 .state = "failed", .reason = "exit code 3", .ended_us = Get(failed).ended_us}));
-  // It is paused, and then stopped while it rests.
+  // This trial is paused, and stopped while it is paused.
   const std::string rests = Run(Request("rests"));
   ASSERT_TRUE(Pause(rests).ok());
   EndJob("j-3", 0, 0);
@@ -319,7 +319,7 @@ TEST_F(TrialLifeTest, ItsDirectorySaysHowItHasEnded) {
   On([&] { ASSERT_TRUE(trials_->Stop(rests, absl::ZeroDuration(), "").ok()); });
   ASSERT_TRUE(outcome("rests").ok()) << outcome("rests").status();
   EXPECT_EQ(outcome("rests")->state, "stopped");
-  // A trial that goes on has none.
+  // A resumed trial has no outcome file.
   ASSERT_TRUE(Resume(rests).ok());
   EXPECT_EQ(File("rests/outcome.json"), "missing");
 }
@@ -471,7 +471,7 @@ TEST_F(TrialLifeTest, ARemovalThatWasCutShortIsFinishedByTheNextTrainer) {
   const std::string before = Run(Request("before")), after = Run(Request("after"));
   EndJob("j-1", 0, 0);
   EndJob("j-2", 0, 0);
-  // Killed after the first and after the second of its three steps.
+  // Simulates kills after the first and after the second of the removal's three steps.
   On([&] {
     ASSERT_TRUE(store_->Remove({1, before, "before", "rm-1", Path("before")}).ok());
     ASSERT_TRUE(store_->Remove({2, after, "after", "rm-2", Path("after")}).ok());

@@ -1,5 +1,5 @@
-// The queue of trials as people change it: priorities, slots, times before which a trial does not
-// begin, names that are taken.
+// The queue of trials and how users change it: priorities, slots, start times, names that are
+// taken.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST_F(TrialQueueingTest, ATrialOfAPoolNeedsNoSlotOfThisHost) {
   EXPECT_EQ(jobs_.jobs.at(Get(there).job).spec.pool, "lab");
   EXPECT_EQ(Get(there).pool, "lab");
   EXPECT_EQ(Get(second).job, "");
-  // It takes no slot away, either.
+  // The trial in the pool takes no slot of this host.
   End(first);
   EXPECT_EQ(StateOf(second), TrialState::Running);
 }

@@ -33,7 +33,7 @@ class TrialTableTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // As it is in the store.
+  // Inserts a trial into the store.
   TrialRecord Stored(const std::string& id, TrialState state, std::size_t argument_bytes = 4) {
     TrialRecord record;
     record.run = {id, "experiment", "host", 5, "events"};
@@ -123,7 +123,7 @@ TEST_F(TrialTableTest, KnowsThoseThatEndedLastWhereverTheyAre) {
   const std::int64_t first = AddEnded("t-1");
   const std::int64_t second = AddEnded("t-2");
   const std::int64_t third = AddEnded("t-3");
-  table_->ById("t-2").value()->changed_us = 8;  // The others ended before.
+  table_->ById("t-2").value()->changed_us = 8;  // The others ended earlier.
   EXPECT_THAT(table_->LastEnded(1), testing::ElementsAre(second));
   EXPECT_THAT(table_->LastEnded(2), testing::ElementsAre(second, third));
   EXPECT_THAT(table_->LastEnded(0), testing::ElementsAre(first, second, third));

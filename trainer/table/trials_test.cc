@@ -28,7 +28,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Keeps what a follower was sent; may pretend to be full.
+// Records what a follower receives; can pretend to be full.
 class FakeWriter : public bus::ReplyStream<msg::FollowTrialReplyT> {
  public:
   absl::Status SendPart(msg::FollowTrialReplyT part) override {
@@ -74,7 +74,7 @@ class TrialsTest : public TrialsFixture {
   void EndJob(const std::string& job, int code, const std::string& stderr_path = "") {
     On([&] { jobs_.End(job, code, stderr_path); });
   }
-  // Its job ends with an error, without a report.
+  // Ends its job with an error and without a report.
   void FailAttempt(int attempt, std::string job = "") {
     if (job.empty()) job = absl::StrCat("j-", attempt);
     SayEnd(job, 0);
@@ -139,9 +139,9 @@ TEST_F(TrialsTest, TheSameRequestIsTheSameTrialAlsoAfterARestart) {
   EXPECT_EQ(jobs_.jobs.size(), 1u);
 }
 
-// Whole it is in the store only, but nobody sees that.
+// The whole trial is only in the store, but no caller can tell.
 TEST_F(TrialsTest, AnEndedTrialThatWasPutAsideIsWhatItWas) {
-  for (const std::size_t size : {1u, 2000u}) {  // The large one is not kept to be shown.
+  for (const std::size_t size : {1u, 2000u}) {  // The message of the large one is not kept.
     const std::string name = absl::StrCat("n", size);
     const std::string id = TryRun(Request(name), "request of " + name)->id;
     const std::string job = Get(id).job;
@@ -192,7 +192,7 @@ TEST_F(TrialsTest, AnEndedTrialThatWasPutAsideTakesLateReportsForAMinute) {
   EXPECT_THAT(Say("j-1", 3, Report(3)), HasSubstr("ERR"));
 }
 
-// Its program's last report must not be lost because the disk has a bad moment.
+// A passing error of the disk must not lose the program's last report.
 TEST_F(TrialsTest, WhatIsSaidToOneThatCannotBeReadNowComesAgain) {
   const std::string id = Run(Request("n"));
   Say("j-1", 1, Report(1));
@@ -346,7 +346,7 @@ TEST_F(TrialsTest, OneThatFailedWithoutAnErrorCodeHasTheLastLinesOfItsStandardEr
   EXPECT_THAT(Get(id).error_lines, ElementsAre("one", "two"));
 }
 
-// All attempts write into one file.
+// All attempts write to one file.
 TEST_F(TrialsTest, ALaterAttemptHasTheLastLinesOfItsOwn) {
   msg::RunTrialRequestT request = Request("r");
   request.max_restarts = 2;
@@ -365,8 +365,8 @@ TEST_F(TrialsTest, ALaterAttemptHasTheLastLinesOfItsOwn) {
   const std::string failures = File("r/error.txt");
   EXPECT_THAT(failures, HasSubstr("attempt 1: no sign of life for 1s\none\nFailure # 2"));
   EXPECT_THAT(failures, ::testing::EndsWith("attempt 2: no sign of life for 1s\ntwo\n"));
-  // The errors of an attempt that another trainer launched are not known, and no other attempt's
-  // are shown.
+  // The error lines of an attempt that another trainer launched are unknown, and no other attempt's
+  // lines are shown instead.
   Advance(absl::Seconds(1));
   ASSERT_EQ(jobs_.jobs.count("j-3"), 1u);
   Restart();
@@ -385,7 +385,7 @@ TEST_F(TrialsTest, AnAttemptThatTakesTooLongHasFailed) {
   EXPECT_EQ(jobs_.jobs["j-1"].spec.max_run_time_ms, 5'000u);
   const std::string path = directory_ + "/runs/r/worker-0.1.stderr";
   std::ofstream(path) << "loading\n";
-  msg::JobT job;  // As the launcher tells it.
+  msg::JobT job;  // As the launcher reports it.
   job.state = msg::TaskState::Failed;
   job.reason = "its time of 5s is over";
   job.failure = std::make_unique<msg::FailureT>();
@@ -402,7 +402,7 @@ TEST_F(TrialsTest, AnAttemptThatTakesTooLongHasFailed) {
   EXPECT_EQ(Get(id).attempt, 2u);
 }
 
-// Ray's testErrorHandling: the one behind it runs.
+// Ray's testErrorHandling: the next trial runs.
 TEST_F(TrialsTest, ALaunchThatIsRefusedFailsThatTrialAlone) {
   jobs_.refusal = absl::NotFoundError("no program prog on PATH");
   jobs_.holds_refusals = true;
@@ -793,7 +793,7 @@ TEST_F(TrialsTest, AnnouncesEveryReportAndChangeOfState) {
   EXPECT_THAT(seen, ElementsAre("Pending", "Running", "row 1", "Done"));
 }
 
-// Ray's duplicate of the last result is for whoever decides about trials, not for the files.
+// Ray's duplicate of the last result is for code that decides about trials, not for the files.
 TEST_F(TrialsTest, AnEndIsNoRowAndItsEventHasTheLastMetrics) {
   Run(Request("n"));
   Say("j-1", 1, Report(1));
@@ -809,7 +809,7 @@ TEST_F(TrialsTest, AnEndIsNoRowAndItsEventHasTheLastMetrics) {
   EXPECT_EQ(events_.back().trial->reports, 2u);
 }
 
-// How often `text` has a line with `part`.
+// Returns how often `part` occurs in `text`.
 std::size_t Count(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
@@ -951,7 +951,7 @@ TEST_F(TrialsTest, AFollowerHearsWhyATrialWaits) {
                                            "the launcher cannot start it yet: full", ""));
 }
 
-// To read what has just come would cost as much as to store it.
+// Reading a new row back would cost as much as storing it.
 TEST_F(TrialsTest, AFollowerIsSentWhatComesWithoutReadingTheStore) {
   const std::string id = Run();
   auto writer = std::make_shared<FakeWriter>();
@@ -1004,7 +1004,7 @@ TEST_F(TrialsTest, ItsFilesAreTheSameAfterAnyRestart) {
   EXPECT_THAT(File("one/progress.csv"), HasSubstr("\n4,"));
 }
 
-// ---- How a trial ends by itself.
+// ---- The end of a trial by itself.
 
 msg::RunTrialRequestT WithOptions(msg::TrialOptionsT options, const std::string& name = "r") {
   msg::RunTrialRequestT request;
@@ -1120,7 +1120,7 @@ TEST_F(TrialsTest, ThoseThatMeetTheirCriterionInOneBatchWithAFailLineKeepBoth) {
   EXPECT_EQ(Get(id).state, TrialState::Done);
 }
 
-// As a program that reports its loss often, and its accuracy seldom.
+// Like a program that reports its loss often and its accuracy seldom.
 TEST_F(TrialsTest, ACriterionWaitsForItsMetricAndTheNewestOfEachIsShown) {
   for (const bool restarts : {false, true}) {
     msg::RunTrialRequestT request = WithStop(R"({"eval_loss":"<0.02"})");
@@ -1148,7 +1148,7 @@ TEST_F(TrialsTest, ACriterionWaitsForItsMetricAndTheNewestOfEachIsShown) {
   }
 }
 
-// Its plateau is one of all values that there were, however far back.
+// A plateau covers all values, however far back.
 TEST_F(TrialsTest, APlateauOfAMetricThatIsSeldomReportedIsSeenByTheNextTrainer) {
   msg::TrialOptionsT options;
   options.plateau = R"({"metric":"acc","num_results":3})";
@@ -1267,7 +1267,7 @@ TEST_F(TrialsTest, ASilentProgramUsesItsTimeBudgetUpToo) {
   EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
 }
 
-// Somebody sets it two hours forward, and back.
+// A user sets the clock two hours forward, and back.
 TEST_F(TrialsTest, TheClockOnTheWallIsNoMeasureOfTimeSpent) {
   for (const bool restarts : {false, true}) {
     msg::TrialOptionsT options;
@@ -1377,7 +1377,7 @@ TEST_F(TrialsTest, RefusesWrongOptionsWhenTheTrialIsMade) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("\"a/b\""));
 }
 
-// ---- What is kept of it.
+// ---- Stored data.
 
 TEST_F(TrialsTest, EachFailureIsInItsErrorFileOnce) {
   const std::string path = directory_ + "/stderr";
@@ -1442,7 +1442,7 @@ TEST_F(TrialsTest, CountersOfAnAttemptBeginAnewWithIt) {
   EXPECT_EQ(rows[2].pid, 0);
 }
 
-// Ray's testReportTimeStep: what was never said is null, which zeros are not.
+// Ray's testReportTimeStep: a total that was never reported is null, not zero.
 TEST_F(TrialsTest, TotalsAreNullUntilSomethingIsSaidOfThem) {
   const struct {
     const char* metrics;

@@ -1,6 +1,6 @@
-// Random histories of one trial, and kills between any two of its actions. The disk, the launcher
-// and the program are modelled in a few lines: what counts here is that the decisions of life.h
-// hold what its first lines promise, whatever happens in which order.
+// Random histories of one trial, with kills between any two actions. Simple models replace the
+// disk, the launcher and the program: the test checks that the decisions of life.h keep the
+// invariants in its first lines, whatever the order of events.
 
 #include <algorithm>
 #include <cstddef>
@@ -38,7 +38,7 @@ std::string Words(const TrialRecord& r) {
 
 enum class Answer { kJob, kNoRoom, kNoRoomInDoubt, kRefused };
 
-// One trial in a trainer that may be killed, and everything around it.
+// One trial in a trainer that may be killed, with its environment.
 class World {
  public:
   struct Job {
@@ -57,8 +57,7 @@ class World {
     stored = record;
   }
 
-  // The trainer is killed instead of carrying out that action, counted from 1 over all events; 0:
-  // never.
+  // The action, counted from 1 over all events, instead of which the trainer is killed; 0: none.
   std::size_t kill_at = 0;
   std::size_t actions = 0;
   bool was_killed = false;
@@ -70,11 +69,11 @@ class World {
   std::set<TrialTimer> timers;
   bool is_watched = false, takes_stacks = false, to_stop = false;
   std::map<std::string, Job> jobs;                       // By request id.
-  std::map<std::string, bool> under_way;                 // Requests; true: somebody awaits it.
-  std::optional<std::pair<Answer, std::string>> answer;  // On its way to this trainer.
-  std::set<std::string> refused;                         // For good.
-  std::set<int> failed_attempts;                         // As error.txt has them.
-  std::vector<std::string> broken;                       // Promises.
+  std::map<std::string, bool> under_way;                 // Requests; true: the trainer awaits it.
+  std::optional<std::pair<Answer, std::string>> answer;  // In flight to this trainer.
+  std::set<std::string> refused;                         // Permanently.
+  std::set<int> failed_attempts;                         // As listed in error.txt.
+  std::vector<std::string> broken;                       // Broken invariants.
 
   std::string NewId() { return absl::StrCat("id-", ++ids_); }
   void Expect(bool holds, const std::string& what) {
@@ -84,7 +83,7 @@ class World {
     return static_cast<std::size_t>(std::count_if(
         jobs.begin(), jobs.end(), [](const auto& entry) { return !entry.second.ended; }));
   }
-  // The job of the attempt, if it runs.
+  // Returns the running job of the attempt; null if it does not run.
   Job* LiveJob() {
     const auto found = jobs.find(record.job_request_id);
     return found == jobs.end() || found->second.ended ? nullptr : &found->second;
@@ -146,13 +145,13 @@ class World {
     (void)Feed(event::TakenUp{});
   }
 
-  // The launcher takes a request; the answer comes later. The same request never has two jobs, and
-  // no job once it was refused for good; it may be without room for an answer all the same.
+  // The launcher receives a request; its answer arrives later. A request never gets two jobs, and
+  // never a job after a permanent refusal; even so, the answer may be that there is no room.
   void Arrive(std::string request, Answer wish) {
     const bool is_awaited = under_way.extract(request).mapped();
     if (refused.contains(request)) wish = Answer::kRefused;
     if (wish == Answer::kRefused && jobs.contains(request)) wish = Answer::kJob;
-    // (In doubt it has started one, the worst that it can have done.)
+    // (In doubt it has started the job: the worst case.)
     if (wish == Answer::kJob || wish == Answer::kNoRoomInDoubt) jobs[request];
     if (wish == Answer::kRefused) refused.insert(request);
     if (is_awaited && attempt.has_runner) answer = {wish, request};
@@ -175,7 +174,7 @@ class World {
       }
     }
   }
-  // The end of the followed job is told.
+  // Delivers the end of the followed job.
   bool BringEnd() {
     const auto found = jobs.find(record.job);
     if (!attempt.has_runner || found == jobs.end() || !found->second.ended) return false;
@@ -235,7 +234,7 @@ class World {
   std::int64_t now_ = 0;
 };
 
-// Everybody does what is asked of him, the first thing first. True if something was to do.
+// Performs the first pending step of any party. Returns true if there was one.
 bool TakeFairStep(World& world) {
   if (world.HasItsTurn()) return world.Feed(event::LaunchDue{}), true;
   if (!world.under_way.empty()) {
@@ -259,7 +258,7 @@ void Settle(World& world) {
   }
 }
 
-// A world in which anything may happen, and what was asked of it.
+// A world with random events, and the orders given to the trial.
 class RandomHistory {
  public:
   explicit RandomHistory(std::uint32_t seed) : random_(seed), world_(NewWorld()) {}
@@ -280,7 +279,7 @@ class RandomHistory {
       case 3:
         if (Below(4) != 0) break;
         world_.Kill();
-        // Without room an order is carried out at once, and lost with the trainer.
+        // If the disk is full an order takes effect at once, and is lost with the trainer.
         if (could_be_lost) Forget();
         break;
       case 4:
@@ -320,7 +319,7 @@ class RandomHistory {
         (void)TakeFairStep(world_);
     }
   }
-  // Everything that was asked for comes to its end.
+  // Checks that every order is eventually carried out.
   void ExpectOrdersDone() {
     world_.kill_at = 0;
     world_.disk_is_full = false;
@@ -334,7 +333,7 @@ class RandomHistory {
   }
   const std::vector<std::string>& broken() const { return world_.broken; }
   std::string now() const { return Words(world_.record); }
-  // A trial that is done never goes on: another one does.
+  // A trial that is done never runs again, so another one begins.
   void BeginAnewIfDone() {
     if (world_.record.state != TrialState::Done) return;
     attempts_ += world_.record.attempt;
@@ -350,7 +349,7 @@ class RandomHistory {
 
   std::mt19937 random_;
   World world_;
-  int attempts_ = 0;  // In trials that are done.
+  int attempts_ = 0;  // Total of the trials that are done.
   bool stop_is_due_ = false, pause_is_due_ = false;
 };
 
@@ -369,12 +368,12 @@ TEST(LifeHistoryTest, RandomHistoriesKeepEveryPromise) {
   }
 }
 
-// A user who asks until he is answered, and jobs that end as they are told.
+// A user who repeats an order until it is answered, and jobs with given ends.
 struct Scenario {
   const char* name;
   std::uint32_t max_restarts = 0;
   bool asks_for_resources = false;
-  std::vector<bool> exits = {};  // How the jobs end, one after the other; beyond: they run.
+  std::vector<bool> exits = {};  // Results of the jobs, in order; later ones keep running.
   struct Order {
     std::function<bool(const World&)> when;
     LifeEvent event;
@@ -394,7 +393,7 @@ std::string EndOf(const Scenario& scenario, World& world) {
     if (next != nullptr && next->when(world)) {
       world.was_killed = false;
       (void)world.Feed(next->event);
-      if (!world.was_killed) ++order;  // Else he asks again.
+      if (!world.was_killed) ++order;  // Otherwise the user repeats the order.
       continue;
     }
     if (TakeFairStep(world)) continue;

@@ -28,7 +28,7 @@ using Change = std::function<void(TrialRecord&)>;
 constexpr std::int64_t kWallUs = 1'700'000'000'000'000;
 constexpr absl::Duration kMonotonic = absl::Seconds(1000);
 
-// A trial in one of its states, with everything that Decide() is told of it.
+// A trial in some state, with all inputs of Decide().
 struct Trial {
   TrialRecord record;
   AttemptStatus attempt;
@@ -133,7 +133,7 @@ std::string Words(const action::ChangeNonce&) { return "change nonce"; }
 std::string Words(const action::BeginAttempt&) { return "begin attempt"; }
 std::string Words(const action::Retire&) { return "retire"; }
 std::string Words(const action::Revive&) { return "revive"; }
-std::string Words(const action::Log&) { return ""; }  // (Says nothing that the record does not.)
+std::string Words(const action::Log&) { return ""; }  // (It adds nothing to the record.)
 std::string Words(const action::Announce&) { return "announce"; }
 std::string Words(const action::StartNext&) { return "start next"; }
 

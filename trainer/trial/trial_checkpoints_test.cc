@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Programs that save, under a trainer that may be killed.
+// Programs that save checkpoints, under a trainer that may be killed.
 class TrialCheckpointsTest : public TrialsFixture {
  protected:
   TrialCheckpointsTest() {
@@ -42,7 +42,7 @@ class TrialCheckpointsTest : public TrialsFixture {
   ~TrialCheckpointsTest() override { Kill(); }
 
   using TrialsFixture::Say;
-  // The job's next line.
+  // Sends the job's next line.
   std::string Say(const std::string& job, const std::string& line) {
     return Say(job, ++lines_[job], line);
   }
@@ -69,7 +69,7 @@ class TrialCheckpointsTest : public TrialsFixture {
   static std::string Read(const std::string& path) {
     return runtime::ReadFile(path, 1 << 20).value_or("missing");
   }
-  // Begins, writes the file `w` and ends; what the end was answered.
+  // Begins a checkpoint, writes the file `w`, ends it, and returns the answer.
   std::string SaveLine(const std::string& job, const std::string& content,
                        const std::string& more = "") {
     const std::string path = Begin(job, more);
@@ -101,7 +101,7 @@ class TrialCheckpointsTest : public TrialsFixture {
     return names;
   }
 
-  // From the next start on checkpoints are read when the test does it.
+  // From the next start on, checkpoints are read when the test says so.
   void ReadLater() {
     options_.background = [this](std::function<void()> work) { work_.push_back(std::move(work)); };
     Restart();
@@ -114,7 +114,7 @@ class TrialCheckpointsTest : public TrialsFixture {
 
   std::map<std::string, std::int64_t> lines_;
   std::vector<std::function<void()>> work_;
-  int wanted_ = 0;  // How often lines that were held back were called for.
+  int wanted_ = 0;  // How often held-back lines were requested.
 };
 
 TEST_F(TrialCheckpointsTest, ACheckpointThatCouldNotBeCopiedIsGivenUp) {
@@ -174,7 +174,7 @@ TEST_F(TrialCheckpointsTest, WhatIsInARunIsForWhomTheUmaskOfItsCallerLets) {
     Say(job, EndLine(path));
     Say(job, R"({"t":"report","m":{"loss":0.125,"late":1}})");
     Begin(job);
-    if (mask == 0002) {  // Somebody removes it all.
+    if (mask == 0002) {  // A user removes everything.
       std::filesystem::remove_all(RunDirectory(name));
       Report(job, 0.1);
       Advance(absl::Minutes(1));
@@ -261,10 +261,10 @@ TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
   };
   Say("j-1", report);
   Save("j-1", "one");
-  Say("j-1", report);  // Is done again.
+  Say("j-1", report);  // Repeats the step.
   Fail("j-1");
   EXPECT_EQ(Say("j-2", R"({"t":"hb"})"), "");
-  // The next trainer knows of no report of this attempt.
+  // The next trainer knows no report of this attempt.
   Restart();
   Say("j-2", report);
   EXPECT_EQ(last().timesteps_total, 6);
@@ -273,7 +273,7 @@ TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
   EXPECT_THAT(Read(absl::StrCat(directory_, "/r/result.json")),
               HasSubstr(R"("timesteps_total":6,"episodes_total":4)"));
 
-  // A checkpoint that a report names has the counters of that report.
+  // A checkpoint that a report names gets the counters of that report.
   Put(directory_ + "/r/mine/w", "x");
   Say("j-2", R"({"t":"report","m":{"timesteps_this_iter":3},"ckpt":"mine"})");
   Fail("j-2");
@@ -281,7 +281,7 @@ TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
   EXPECT_EQ(last().timesteps_total, 12);
   EXPECT_EQ(last().episodes_total, 6);
 
-  // Another trial that starts there has them, too.
+  // Another trial that starts from it gets them too.
   msg::RunTrialRequestT other = Request("other");
   other.options->from = id;
   const std::string clone = Run(other);
@@ -475,14 +475,14 @@ TEST_F(TrialCheckpointsTest, KeepsTheBestAndTheNewest) {
   Save("j-1", "w");
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000002", "checkpoint_000004"));
   EXPECT_EQ(store_->Checkpoints(1)->size(), 2u);
-  // The report that names a checkpoint gives it its score.
+  // The report that names a checkpoint determines its score.
   Report("j-1", 0.05, R"(,"ckpt":"checkpoint_000004")");
   Report("j-1", 0.9);
   Save("j-1", "w");
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000004", "checkpoint_000006"));
 }
 
-// As a program of Ray's does, with the step or without it; with a new trainer in between, too.
+// Like a program of Ray's, with or without the step, and also with a new trainer in between.
 TEST_F(TrialCheckpointsTest, OneThatIsSavedBeforeItsReportBelongsToThat) {
   for (const bool says_step : {true, false}) {
     for (const bool restarts : {false, true}) {
@@ -507,7 +507,7 @@ TEST_F(TrialCheckpointsTest, OneThatIsSavedBeforeItsReportBelongsToThat) {
       EXPECT_EQ(Read(best), "2") << says_step << restarts;
       EXPECT_EQ(Checkpoints(run).size(), 2u);
       EXPECT_EQ(Get(id).checkpoint_iteration, 3);
-      // The kill may come before that is in the directory.
+      // The trainer may be killed before the counters are in the directory.
       if (restarts) std::filesystem::remove(Get(id).checkpoint + "/.counters.json");
       Fail(job);
       const std::string next = Get(id).job;
@@ -515,7 +515,7 @@ TEST_F(TrialCheckpointsTest, OneThatIsSavedBeforeItsReportBelongsToThat) {
       EXPECT_THAT(Say(next, R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":3)"));
       Report(next, 0.6);
       EXPECT_EQ(Get(id).training_iteration, 4);
-      // So it is for another trial that starts there.
+      // The same holds for another trial that starts from it.
       msg::RunTrialRequestT clone = Request(absl::StrCat("c", requests_));
       clone.options->from = id;
       const std::string other = Run(clone);
@@ -526,7 +526,7 @@ TEST_F(TrialCheckpointsTest, OneThatIsSavedBeforeItsReportBelongsToThat) {
   }
 }
 
-// This holds whatever the steps are, and also if the program saves once before it begins.
+// This holds for all steps, and also if the program saves once before its first report.
 TEST_F(TrialCheckpointsTest, OneThatIsSavedAfterItsReportBelongsToThat) {
   for (const bool restarts : {false, true}) {
     msg::RunTrialRequestT request = Request(absl::StrCat("r", requests_));
@@ -574,7 +574,7 @@ TEST_F(TrialCheckpointsTest, AReportThatNamesOneThatWasJustSavedHasIt) {
   EXPECT_EQ(Get(id).checkpoint_iteration, 2);
   EXPECT_EQ(store_->NewestCheckpoint(1)->score, 0.25);
   EXPECT_EQ(ReadMetadata(saved)->iteration, 2);
-  // An older one keeps what it stands for.
+  // An older checkpoint keeps its iteration.
   Report("j-1", 0.75);
   Report("j-1", 0.125, absl::StrCat(R"(,"ckpt":")", saved, "\""));
   EXPECT_EQ(Get(id).checkpoint_iteration, 2);
@@ -582,7 +582,7 @@ TEST_F(TrialCheckpointsTest, AReportThatNamesOneThatWasJustSavedHasIt) {
   EXPECT_TRUE(VerifyCheckpoint(saved).ok());
 }
 
-// Ray's score may be any field of a result, also one that is filled in.
+// As in Ray, the score may be any field of a result, including an automatic one.
 TEST_F(TrialCheckpointsTest, AnyFieldOfAResultIsAScore) {
   const struct {
     const char* metric;
@@ -617,7 +617,7 @@ TEST_F(TrialCheckpointsTest, AnyFieldOfAResultIsAScore) {
   }
 }
 
-// A checkpoint that is saved under the name of a released one is the newest, and stays.
+// A checkpoint saved under the name of a released one is the newest, and stays.
 TEST_F(TrialCheckpointsTest, OneThatIsSavedAgainAsTheSameStepStays) {
   msg::RunTrialRequestT request = Request("r");
   request.options->keep_checkpoints = 0;
@@ -634,7 +634,7 @@ TEST_F(TrialCheckpointsTest, OneThatIsSavedAgainAsTheSameStepStays) {
 TEST_F(TrialCheckpointsTest, TheWorstGoWhenAllAreMoreThanTheirLimitOfBytes) {
   msg::RunTrialRequestT request = Request("r");
   request.options->checkpoint_metric = "min-loss";
-  request.options->checkpoint_bytes = 25'000;  // Two of them.
+  request.options->checkpoint_bytes = 25'000;  // Room for two of them.
   Run(request);
   const std::string content(10'000, 'x');
   for (const double loss : {0.5, 0.3, 0.4, 0.6}) {
@@ -724,7 +724,7 @@ TEST_F(TrialCheckpointsTest, OthersAreAnsweredAndStartedWhileAStartIsCopied) {
   EXPECT_EQ(Read(StartOf("j-3") + "/w"), "theirs");
 }
 
-// It has its slot meanwhile, and gives it back when it is not wanted any more.
+// The trial holds its slot meanwhile, and frees it when the start is cancelled.
 TEST_F(TrialCheckpointsTest, AStartThatIsCopiedHasItsSlotAndMayBeStopped) {
   options_.slots = 1;
   ReadLater();
@@ -745,7 +745,7 @@ TEST_F(TrialCheckpointsTest, AStartThatIsCopiedHasItsSlotAndMayBeStopped) {
   EXPECT_THAT(Checkpoints("copies"), IsEmpty()) << "no copy is left";
 }
 
-// A running trial may let a saved checkpoint go while another trial copies it.
+// A running trial may release a checkpoint while another trial copies it.
 TEST_F(TrialCheckpointsTest, WhatIsBeingCopiedStays) {
   msg::RunTrialRequestT source = Request("source");
   source.options->keep_checkpoints = 0;
@@ -1031,7 +1031,7 @@ TEST_F(TrialCheckpointsTest, ManyBegunAndNoneEndedAreRefused) {
   EXPECT_TRUE(IsTemporary(Begin("j-1")));
 }
 
-// The commit itself, cut off by a kill before its row is stored.
+// A commit that is interrupted by a kill before its row is stored.
 class CommitAgainTest : public testing::Test {
  protected:
   CommitAgainTest() {

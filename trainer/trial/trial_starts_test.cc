@@ -35,7 +35,7 @@ class TrialStartsTest : public testing::Test {
     spec.options.restore = path;
     starts_.Add(number, spec);
   }
-  // 0: none.
+  // Returns the trial; 0 if none matches.
   std::int64_t FromTrial(const std::string& id) const {
     return starts_.FromTrial(id, [](std::int64_t) { return true; }).value_or(0);
   }
@@ -71,7 +71,7 @@ TEST_F(TrialStartsTest, KnowsWhoRestoresWhatLiesInADirectory) {
   EXPECT_EQ(FromDirectory(checkpoint_ + "0"), 0);
   EXPECT_EQ(FromDirectory(directory_ + "/ru"), 0);
   EXPECT_EQ(FromDirectory(checkpoint_ + "/below"), 0) << "it is the checkpoint that is copied";
-  // Names that come before what lies below.
+  // Names that sort before the entries below the directory.
   AddRestore(8, checkpoint_ + "-x");
   AddRestore(9, directory_ + "/run.old/checkpoint_000001");
   EXPECT_EQ(FromDirectory(directory_ + "/run"), 7);
