@@ -28,7 +28,7 @@ Space FiveParameters() {
        {.name = "c", .kind = Kind::kCategory, .values = {"\"a\"", "\"b\"", "\"c\""}}});
 }
 
-// Results that the same few lines of Python make.
+// Returns results that a few lines of Python reproduce exactly.
 std::vector<ScoredPoint> Study(int trials) {
   const auto fraction = [](double v) { return v - std::floor(v); };
   std::vector<ScoredPoint> results;
@@ -44,7 +44,7 @@ std::vector<ScoredPoint> Study(int trials) {
   return results;
 }
 
-// The numbers that optuna 5.0.0's PedAnovaImportanceEvaluator gives of the same studies.
+// The values of optuna 5.0.0's PedAnovaImportanceEvaluator for the same studies.
 TEST(ImportanceTest, IsOptunas) {
   const auto near = [](double value) { return DoubleNear(value, 1e-9); };
   EXPECT_THAT(

@@ -43,7 +43,7 @@ TEST(MarginalsTest, EqualNumbersStayTogether) {
   const auto bins = Marginals(TwoParameters(), results)[0].bins;
   ASSERT_EQ(bins.size(), 5u);
   EXPECT_EQ(bins[0].results, 15u);
-  // Few values have a bin each.
+  // With few distinct values, each one has its own bin.
   for (ScoredPoint& result : results) result.point[0] = result.value < 15 ? 1 : 2;
   EXPECT_EQ(Marginals(TwoParameters(), results)[0].bins.size(), 2u);
 }

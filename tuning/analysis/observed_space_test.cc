@@ -12,7 +12,7 @@
 namespace tuning {
 namespace {
 
-// Twenty configurations of many kinds of parameters.
+// Returns twenty configurations with many kinds of parameters.
 std::vector<Config> Configs() {
   std::vector<Config> configs;
   for (int i = 0; i < 20; ++i) {
@@ -36,7 +36,7 @@ TEST(ObservedSpaceTest, AParameterIsWhatItsValuesAre) {
   const Space& space = *observed.space;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < space.size(); ++i) names.push_back(space[i].name);
-  // One value only, or one of its own in each run: no parameter.
+  // Omits parameters with a single value, and those that differ in every run.
   EXPECT_THAT(names,
               testing::ElementsAre("layers", "lr", "mixed", "momentum", "nesterov", "optimizer"));
   EXPECT_EQ(space[0].kind, Kind::kInt);

@@ -49,7 +49,7 @@ std::shared_ptr<Plan> PlanOf(std::uint64_t trials = 20, std::size_t parallel = 3
   return plan;
 }
 
-// Decides by all that it was told, in its order.
+// Decides by everything that it was told, in order.
 class Optimiser {
  public:
   std::string Answer(const std::string& line) {
@@ -73,8 +73,8 @@ class Optimiser {
   std::vector<std::string> heard_;
 };
 
-// A sweep whose trials end in an order of their own; `dies_at`: its optimiser is another one from
-// that line on, once.
+// A sweep whose trials end in an order of their own. At line `dies_at` its optimiser is replaced
+// once.
 struct World {
   explicit World(std::shared_ptr<Plan> plan) : engine(*Engine::Create(plan)) {
     Take({.kind = EngineEvent::Kind::kBegin});
@@ -123,7 +123,7 @@ struct World {
           .trial = trial,
           .end = fails ? End::kFailed : End::kDone});
   }
-  // To its end.
+  // Runs to the end of the sweep.
   void Run(const std::function<Optimiser()>& make, std::optional<std::size_t> dies_at = {}) {
     while (engine.state() == Engine::State::kRunning) {
       if (Talk(make, dies_at)) continue;
@@ -357,7 +357,7 @@ TEST(ConversationTest, AfterAChangeAnotherOneIsToldWhatFits) {
   const auto adds = std::count_if(heard.begin(), heard.end(), [](const std::string& line) {
     return line.find("\"t\":\"add\"") != std::string::npos;
   });
-  // (Nine had ended, one of them failed; the tenth ran.)
+  // (Nine had ended, one of them failed; the tenth was running.)
   EXPECT_EQ(adds, 8);
 }
 

@@ -54,7 +54,7 @@ Plan Small() {
           .hyperband = {.max_resource = 9, .eta = 3}};
 }
 
-// A sweep and its programs: it carries out actions, and keeps what would be on disk.
+// A sweep with its programs: carries out actions, and keeps the events that would be on disk.
 class World {
  public:
   explicit World(Plan plan)
@@ -70,13 +70,13 @@ class World {
       event.text = outcome.config;
     }
     if (outcome.changed) stored_.push_back(event);
-    // (An event that is not stored is known to have changed nothing.)
+    // (An event that is not stored must have changed nothing.)
     for (const Action& action : outcome.actions) Do(action);
     return outcome;
   }
 
-  // Another process takes up the sweep: it knows what was stored, and does again what may not have
-  // been done.
+  // Another process takes over the sweep: it knows the stored events, and repeats actions that may
+  // not have been done.
   void Kill() {
     Engine other = *Engine::Create(plan_);
     for (const EngineEvent& event : stored_) {
@@ -111,7 +111,7 @@ class World {
                                .resource = program.at,
                                .value = value,
                                .whether = saves});
-    // (A program that was told to pause pauses, whatever is said to its report.)
+    // (A program that was told to pause does so, whatever the answer to its report.)
     if (*outcome.decided != TrialDecision::kContinue) program.answer = *outcome.decided;
     return *outcome.decided;
   }
@@ -119,7 +119,7 @@ class World {
     programs_.at(trial).runs = false;
     Take({.kind = EngineEvent::Kind::kEnded, .trial = trial, .end = end, .text = std::move(text)});
   }
-  // Runs the programs in turn to the end of the sweep; each is `length` long.
+  // Runs the programs in turn to the end of the sweep; each one takes `length` steps.
   void RunAll(double length, const std::function<double(const Point&, double)>& curve) {
     for (int i = 0; i < 100000 && !IsOver(); ++i) {
       AnswerQuestion();
@@ -134,7 +134,7 @@ class World {
     if (program.answer == TrialDecision::kStop) return End(trial, tuning::End::kStopped);
     if (program.answer == TrialDecision::kPause) return End(trial, tuning::End::kPaused);
     if (program.at >= length) return End(trial, tuning::End::kDone);
-    // A changed space has no point for a trial that does not fit into it; its program goes on.
+    // In a changed space a trial may have no point; its program continues.
     const auto& point = engine_.trials()[trial].point;
     Report(trial, point.has_value() ? curve(*point, program.at + 1) : 10);
   }
@@ -162,7 +162,7 @@ class World {
   const std::string& notice() const { return notice_; }
   bool loses_checkpoints = false, saves = true;
 
-  // All that can be told of a sweep.
+  // Describes everything observable about a sweep.
   static std::string Text(const Engine& engine) {
     std::string text = absl::StrCat(static_cast<int>(engine.state()), " ", engine.reason(), "\n");
     for (const Engine::Trial& trial : engine.trials()) {
@@ -244,14 +244,14 @@ double Curve(const Point& point, double at) {
   return std::hypot(point[0] - 0.4, point[1] - 0.2) + 1 / (at + 1);
 }
 
-// Everything that may happen, in an order that the seed says. The rules are checked after
-// each event.
+// All possible events, in an order that depends on the seed. Checks the invariants after each
+// event.
 class Storm {
  public:
   Storm(const Plan& plan, std::uint64_t seed, bool kills)
       : plan_(plan), world_(plan), draws_(seed, "storm", 0), kills_(kills) {}
 
-  // The sweep as text when it has ended.
+  // Returns the ended sweep as text.
   std::string Run() {
     for (int i = 0; i < 3000 && !world_.IsOver(); ++i) {
       Step();
@@ -350,7 +350,7 @@ struct Case {
   Stopping stopping;
 };
 
-// By case; few enough that it takes less than two seconds, and more if wanted.
+// Number of orders for each case: few enough to take less than two seconds; ORDERS overrides it.
 std::uint64_t Orders() {
   const char* const wanted = std::getenv("ORDERS");
   return wanted == nullptr ? 50 : static_cast<std::uint64_t>(std::atoll(wanted));
@@ -358,7 +358,7 @@ std::uint64_t Orders() {
 
 class StormTest : public testing::TestWithParam<Case> {};
 
-// Each order with kills and without ends the same.
+// Each order of events ends the same with and without kills.
 TEST_P(StormTest, AnyOrderOfEventsEndsAndKillsChangeNothing) {
   Plan plan = Small();
   plan.method = GetParam().method;
@@ -388,7 +388,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"TpePromotion", Method::kTpe, Stopping::kAshaPromotion}),
     [](const auto& info) { return info.param.name; });
 
-// Where the sweep goes on after each event in turn.
+// Checks where the sweep continues after each event in turn.
 TEST(EngineTest, NoTrialBreaksAConstraint) {
   for (const Method method :
        {Method::kRandom, Method::kGrid, Method::kSobol, Method::kTpe, Method::kGp, Method::kPbt}) {
@@ -445,7 +445,7 @@ TEST(EngineTest, ASweepThatIsTakenUpAfterAnyEventGoesOnTheSame) {
     const auto shared = std::make_shared<const Plan>(plan);
     Engine live = *Engine::Create(shared);
     for (std::size_t n = 0; n < stored.size(); ++n) {
-      // A question is answered the same however much later it is asked.
+      // The answer to a question does not depend on when it is asked.
       if (stored[n].kind == EngineEvent::Kind::kSuggested) {
         EXPECT_EQ(ConfigText(*live.OpenQuestion()->Answer()), stored[n].text);
       }
@@ -470,7 +470,7 @@ TEST(EngineTest, AQuestionThatIsAnsweredLateHasTheAnswerOfItsTime) {
   }
   while (!world.engine().OpenQuestion()) world.Advance(world.Running().begin()->first, 2, Curve);
   const Config config = *world.engine().OpenQuestion()->Answer();
-  // Meanwhile others end.
+  // Meanwhile other trials end.
   const auto running = world.Running();
   for (const auto& [trial, at] : running) {
     while (world.Running().contains(trial)) world.Advance(trial, 2, Curve);
@@ -557,7 +557,7 @@ TEST(EngineTest, NanAndInfinitiesHaveTheSameVerdictUnderEachRule) {
     World world(plan);
     for (int i = 0; i < 3; ++i) world.AnswerQuestion();
     const TrialDecision nan = world.Report(0, kNan);
-    // W&B's bands do not count what is no number, and HyperBand waits for the others.
+    // W&B's bands ignore NaN, and HyperBand waits for the others.
     const bool stops = stopping == Stopping::kAsha || stopping == Stopping::kAshaPromotion ||
                        stopping == Stopping::kMedian;
     EXPECT_EQ(nan, stops                              ? TrialDecision::kStop
@@ -759,7 +759,7 @@ TEST(EngineTest, InFixedOrderSuggestionsDependOnNumbersAlone) {
         }
         const auto running = world.Running();
         auto one = running.begin();
-        // So many have a slot.
+        // Picks among the trials that have a slot.
         std::advance(one, static_cast<std::ptrdiff_t>(
                               draws.Below(std::min<std::uint64_t>(slots, running.size()))));
         world.Advance(one->first, 1, Curve);
@@ -839,7 +839,7 @@ TEST(EngineTest, AMemberOfAPopulationTakesOverFromABetterOne) {
   bool has_clone = false;
   for (std::uint64_t number = 0; number < world.engine().trials().size(); ++number) {
     const auto& trial = world.engine().trials()[number];
-    // A member that went on elsewhere needs its checkpoints no more.
+    // The checkpoints of a member that continued elsewhere are no longer needed.
     EXPECT_EQ(world.IsDropped(number), trial.stage == Stage::kStoppedEarly && number != best);
     if (!trial.from) continue;
     has_clone = true;
@@ -933,7 +933,7 @@ TEST(EngineTest, AScheduleWaitsForACheckpointAndIsNotChanged) {
   for (int i = 0; i < 5; ++i) world.Advance(0, 9, Curve);
   EXPECT_EQ(world.engine().trials().size(), 1u);
   EXPECT_THAT(world.notice(), HasSubstr("it has no checkpoint for the next of the schedule"));
-  // It is said once, and reports that change nothing are not stored.
+  // The notice appears once, and reports that change nothing are not stored.
   const std::size_t stored = world.stored().size();
   world.Kill();
   for (double epoch = 6; epoch < 9; ++epoch) {
@@ -1001,7 +1001,7 @@ EngineEvent Reported(std::uint64_t trial, double resource, double value,
 }
 
 // The first version with populations stored these events. It compared members by their latest
-// values, and stored of a take-over neither the donor nor the configuration.
+// values, and stored neither the donor nor the configuration of a take-over.
 TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
   Plan plan = Small();
   plan.method = Method::kPbt;
@@ -1061,7 +1061,7 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
   EXPECT_EQ(engine.trials()[6].from, 0u);
   EXPECT_EQ(ConfigText(engine.trials()[6].config),
             R"({"x":0.3857302348071803,"y":-0.8839312037900637})");
-  // A donor has a checkpoint once it reports after one.
+  // A donor's checkpoint exists once it has reported after saving.
   const Engine::Outcome next = engine.Apply({.kind = EngineEvent::Kind::kReported,
                                              .trial = 4,
                                              .resource = 14,
@@ -1071,8 +1071,7 @@ TEST(EngineTest, ATakeOverThatWasStoredWithoutItsDonorIsTheSame) {
   EXPECT_EQ(next.decided, TrialDecision::kContinue);
 }
 
-// The gain of an epoch depends on how near x is to a place that moves, so no fixed x is
-// right.
+// The gain of an epoch depends on the distance of x from a moving place, so no fixed x is right.
 double Gain(double x, double epoch) {
   const double distance = x - (0.1 + 0.8 * epoch / 40);
   return 1 - 4 * distance * distance;
@@ -1152,7 +1151,7 @@ TEST(EngineTest, TwoMetricsHaveAFrontAndTheBestOfTheFirstIsShown) {
   ReportBoth(world, 2, 0.6, 9);
   EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0));
   EXPECT_EQ(world.engine().Best(), 1u);
-  // The last value counts, and one that comes in a report of its own does, too.
+  // The last value counts, even if it comes in a report without the first objective.
   world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 2, .others = {20.0}});
   EXPECT_THAT(world.engine().Front(), testing::ElementsAre(1, 0, 2));
   const auto again =
@@ -1192,11 +1191,11 @@ TEST(EngineTest, ATrialThatBreaksAConstraintOfAMetricIsNeverTheBest) {
   for (int i = 0; i < 3; ++i) world.AnswerQuestion();
   ReportBoth(world, 0, 0.3, 25);
   ReportBoth(world, 1, 0.4, std::nullopt);
-  // It cannot be judged yet.
+  // The trial cannot be judged yet.
   EXPECT_EQ(world.engine().Best(), std::nullopt);
   EXPECT_EQ(world.engine().Breaks(world.engine().trials()[0]), "ms <= 20 + 0 * x");
   EXPECT_EQ(world.engine().Breaks(world.engine().trials()[1]), "");
-  // The target is not reached by it.
+  // A trial that violates a constraint does not reach the target.
   ReportBoth(world, 0, 0.05, 25);
   EXPECT_EQ(world.engine().state(), State::kRunning);
   ReportBoth(world, 2, 0.6, 15);
@@ -1210,7 +1209,7 @@ TEST(EngineTest, ATrialThatBreaksAConstraintOfAMetricIsNeverTheBest) {
   EXPECT_THAT(history[0].excesses, testing::ElementsAre(5));
   EXPECT_TRUE(std::isinf(history[1].excesses.front()));
   EXPECT_THAT(history[2].excesses, testing::ElementsAre(-5));
-  // A trial that meets it reaches the target.
+  // A trial that meets it does.
   world.AnswerQuestion();
   ReportBoth(world, 3, 0.05, 20);
   EXPECT_EQ(world.engine().state(), State::kStopping);
@@ -1231,7 +1230,7 @@ TEST(EngineTest, TheTargetIsReachedOnceALaterReportSaysThatTheConstraintHolds) {
   EXPECT_FALSE(outcome.actions.empty());
   world.Kill();
   EXPECT_EQ(world.engine().state(), State::kStopping);
-  // A report while it stops changes no reason.
+  // A report while the sweep stops does not change the reason.
   world.Take({.kind = EngineEvent::Kind::kMeasured, .trial = 0, .others = {19.0}});
   EXPECT_EQ(world.engine().state(), State::kStopping);
 }

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A file in JSON, each entry on a line of its own.
+// A file in JSON with each entry on its own line.
 PlanNode NodeOf(const nlohmann::ordered_json& json, int& line) {
   PlanNode node = {.line = line};
   if (json.is_object()) {
@@ -128,7 +128,7 @@ TEST(PlanReaderTest, WhatWandbLacksIsRead) {
   EXPECT_EQ(read.plan.parallel, 4u);
   EXPECT_EQ(read.plan.max_failures_in_a_row, 5u);
   EXPECT_TRUE(read.plan.duplicates);
-  // A parameter that depends on another one stands behind it.
+  // A parameter that depends on another one follows it.
   EXPECT_EQ((*read.plan.space)[2].name, "momentum");
   EXPECT_EQ((*read.plan.space)[0].kind, Kind::kInt);
   EXPECT_EQ((*read.plan.space)[0].distribution, Distribution::kLogUniform);
@@ -238,7 +238,7 @@ TEST(PlanReaderTest, ConstraintsOfMetricsAreKeptApart) {
   EXPECT_THAT(read.plan.metric_constraints, SizeIs(2));
   EXPECT_THAT(read.plan.watched, ElementsAre("ms", "val/loss"));
   EXPECT_THAT(read.notices, SizeIs(2));
-  // A name like a parameter's is one that is misspelled, unless it is quoted.
+  // An unquoted name similar to a parameter's counts as misspelled.
   const auto problems = [](const std::string& constraint) {
     return Problems(R"({"method": "random", "constraints": [")" + constraint +
                     R"("], "parameters": {"layers": {"values": [1, 2]}}})");

@@ -57,7 +57,7 @@ TEST(TrialCommandTest, PythonSpellsValuesItsWay) {
   const Config texts = {{"a", R"(["it's", "\"", "'\"", "a\nb"])"}, {"b", R"({"k": [null, {}]})"}};
   EXPECT_THAT(Command({"${args_no_hyphens}"}, true, texts),
               ElementsAre(R"(a=["it's", '"', '\'"', 'a\nb'])", "b={'k': [None, {}]}"));
-  // JSON stays JSON.
+  // JSON is unchanged.
   EXPECT_THAT(Command({"${args_json}"}, true, {{"flip", "true"}}), ElementsAre(R"({"flip":true})"));
 }
 

@@ -23,14 +23,14 @@ Space Mixed() {
                          {.name = "c", .kind = Kind::kCategory, .values = {"1", "2", "3"}}});
 }
 
-// A valley that turns: least at (1, 1), with n = 30 and the last category.
+// A curved valley with its minimum at (1, 1), n = 30 and the last category.
 double Value(const Point& point) {
   const double x = point[0], y = point[1];
   return 100 * std::pow(y - x * x, 2) + std::pow(1 - x, 2) + std::abs(point[2] - 30) / 10 +
          (point[3] == 2 ? 0 : 1);
 }
 
-// The trials of a search in which `pending` run at all times, and the oldest ends first.
+// Returns the trials of a search in which `pending` run at all times and the oldest ends first.
 std::vector<Observation> Search(const Sampler& sampler, std::size_t trials, std::size_t pending,
                                 double (*value)(const Point&) = Value) {
   std::vector<Observation> history;
@@ -84,7 +84,7 @@ TEST(CmaesSamplerTest, TrialsWithoutAResultAreTheWorst) {
   for (std::size_t i = 0; i < 120; ++i) {
     history.push_back({.point = *sampler->Suggest(history, i), .state = TrialState::kDone});
     history.back().value = history.back().point[0];
-    // The left half fails, as NaN and as a failure, or is stopped early, whatever its value.
+    // The left half has NaN, fails, or is stopped early, whatever its value.
     if (history.back().point[0] >= 0.5) continue;
     history.back().state = i % 3 == 0   ? TrialState::kFailed
                            : i % 3 == 1 ? TrialState::kStoppedEarly
@@ -103,7 +103,7 @@ TEST(CmaesSamplerTest, BeginsAnewOnceItHasComeToAPoint) {
     return std::pow(point[0] - 0.3, 2) + std::pow(point[1] - 0.7, 2);
   });
   EXPECT_LT(Least(history), 1e-10);
-  // After it has been there it is somewhere else again.
+  // After it has found the minimum, it searches elsewhere again.
   const auto there = std::find_if(history.begin(), history.end(),
                                   [](const Observation& trial) { return trial.value < 1e-10; });
   EXPECT_TRUE(std::any_of(there, history.end(),

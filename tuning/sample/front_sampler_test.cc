@@ -28,7 +28,7 @@ using testing::ElementsAre;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Keeps the values that it was told last.
+// Records the values of the latest history.
 class Listener : public Sampler {
  public:
   explicit Listener(std::vector<double>* heard) : heard_(heard) {}
@@ -53,7 +53,7 @@ std::vector<Observation> History(const std::vector<std::pair<double, double>>& v
 TEST(FrontSamplerTest, TheFrontComesFirstByTheAreaThatEachAdds) {
   std::vector<double> heard;
   const auto sampler = MakeFrontSamplerByRank(std::make_unique<Listener>(&heard));
-  // The third one is in the middle of the front, the last two are behind it.
+  // The third result is in the middle of the front, the last two are dominated.
   sampler->Suggest(History({{0, 10}, {10, 0}, {2, 2}, {2.1, 1.99}, {5, 5}, {6, 6}}), 6);
   EXPECT_EQ(heard[2], 0);
   EXPECT_EQ(heard[3], 3);
@@ -103,7 +103,7 @@ TEST(FrontSamplerTest, WeightsDifferFromTrialToTrial) {
   EXPECT_TRUE(first_won && second_won);
 }
 
-// Two paraboloids with a line of compromises between their bottoms.
+// Two paraboloids with a line of compromises between their minima.
 std::vector<Observation> Search(const Sampler& sampler, std::size_t trials) {
   std::vector<Observation> history;
   for (std::size_t i = 0; i < trials; ++i) {
@@ -140,7 +140,7 @@ TEST(FrontSamplerTest, SamplersThatLearnFindMoreOfTheFrontThanChance) {
   EXPECT_EQ(bayes, gp);
 }
 
-// Half of the square is forbidden, and the best value is there.
+// Half of the square is forbidden, and the best value lies there.
 TEST(FrontSamplerTest, TrialsThatMeetConstraintsAreSoughtFor) {
   const Space space = *Space::Create({{.name = "x"}, {.name = "y"}});
   const auto search = [&](const Sampler& sampler) {

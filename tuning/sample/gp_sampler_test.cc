@@ -238,7 +238,7 @@ TEST(GpSamplerTest, MoreResultsThanItLooksAtAreThinned) {
   EXPECT_THAT((*sampler->Suggest(history, 300))[0], DoubleNear(0.42, 0.1));
 }
 
-// The value is least at 0; the constraint holds from 0.5 on.
+// The value is smallest at 0; the constraint holds from 0.5 on.
 std::vector<Observation> BelowTheLimit(int count) {
   std::vector<Observation> history;
   for (int i = 0; i < count; ++i) {
@@ -256,7 +256,7 @@ TEST(GpSamplerTest, WhatIsNotKnownToMeetConstraintsCountsAsBreakingThem) {
     auto history = BelowTheLimit(16);
     // The last trial has no excesses.
     history.push_back({.point = {0.05}, .state = state, .value = -1});
-    // Nothing but to meet the constraint counts: not far from where it is known to be nearly met.
+    // Only the constraint counts: the suggestion is near the place where it is nearly met.
     EXPECT_THAT((*sampler->Suggest(history, 17))[0], DoubleNear(0.6, 0.1))
         << static_cast<int>(state);
   }

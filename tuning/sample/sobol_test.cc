@@ -31,7 +31,8 @@ Space Cube(int dimensions) {
   return *Space::Create(parameters);
 }
 
-// scipy 1.17.1: qmc.Sobol(64, scramble=False, bits=32), dimensions 0, 1, 2, 3, 7, 20, 41 and 63.
+// From scipy 1.17.1: qmc.Sobol(64, scramble=False, bits=32), dimensions 0, 1, 2, 3, 7, 20, 41 and
+// 63.
 TEST(SobolTest, BitsAreThoseOfScipy) {
   const struct {
     std::uint32_t index;
@@ -83,8 +84,8 @@ TEST(SobolTest, EachPowerOfTwoPointsFillAsManyPartsOfEachAxis) {
   }
 }
 
-// The largest difference between the share of points in a box from 0 and its volume, over boxes
-// whose corners are drawn.
+// Returns the largest difference between the share of points in a box at the origin and its volume,
+// over boxes with random corners.
 double Discrepancy(const std::vector<Point>& points, const Space& space) {
   double most = 0;
   for (std::uint64_t n = 0; n < 200; ++n) {

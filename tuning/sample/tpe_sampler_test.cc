@@ -34,8 +34,7 @@ std::vector<std::size_t> Whole(const Space& space) {
   return all;
 }
 
-// Runs so many trials one after the other; each one's state and value are what `run` makes of its
-// point.
+// Runs `trials` trials one after the other; `run` sets each one's state and value from its point.
 std::vector<Observation> Search(const Sampler& sampler, int trials,
                                 const std::function<void(Observation&)>& run) {
   std::vector<Observation> history;
@@ -65,22 +64,22 @@ TEST(ParzenEstimatorTest, ItsDensityIsOneInAll) {
 
 TEST(ParzenEstimatorTest, AKernelIsAsWideAsTheLargerDistanceToItsNeighbours) {
   const Space space = *Space::Create({Number("x", 0, 1)});
-  // Enough rows that the least width is far below the distances of these.
+  // Enough rows that the smallest width is far below the distances of these.
   std::vector<Point> points = {{0.2}, {0.5}, {0.9}};
   for (int i = 0; i < 97; ++i) points.push_back({0.5});
   std::vector<const Point*> rows;
   for (const Point& point : points) rows.push_back(&point);
   const ParzenEstimator estimator(&space, Whole(space), rows);
-  // In the order of their numbers: 0.2 looks to the right, 0.9 to the left, the first of 0.5 to the
-  // left, the last to the right; the others are as narrow as they may be. The last one has the
-  // prior.
+  // In order of their numbers: the width of 0.2 reaches to the right, of 0.9 to the left, of the
+  // first 0.5 to the left and of the last one to the right; the others have the smallest width. The
+  // last kernel is the prior.
   const auto normal = [](double x, double center, double sd) {
     const double inside = NormalCdf((1 - center) / sd) - NormalCdf(-center / sd);
     return std::exp(-0.5 * (x - center) * (x - center) / (sd * sd)) / sd / 2.5066282746310002 /
            inside;
   };
   for (const double x : {0.0, 0.21, 0.45, 0.7, 0.93}) {
-    // Weights grow from 1/100 for the oldest of 75 to 1.
+    // Weights rise from 1/100 for the oldest of 75 to 1.
     double sum = 0, weights = 1;
     sum += normal(x, 0.5, 1);
     for (int i = 0; i < 100; ++i) {
@@ -210,7 +209,7 @@ TEST(TpeSamplerTest, AValueThatFailsIsTriedLess) {
 TEST(TpeSamplerTest, ATrialThatWasStoppedRanksBehindThoseThatWereNot) {
   const Space space = *Space::Create({Number("x", 0, 1)});
   const auto sampler = MakeTpeSampler(&space, {.seed = 4});
-  // Low values at 0.9 are those of trials that were stopped; the best of the others are at 0.1.
+  // Low values at 0.9 belong to stopped trials; the best of the others are at 0.1.
   std::vector<Observation> history;
   for (int i = 0; i < 40; ++i) {
     const bool stopped = i % 2 == 0;

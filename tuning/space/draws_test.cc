@@ -39,7 +39,7 @@ TEST(DrawsTest, UniformNumbersFillTheirIntervalEvenly) {
   std::array<int, 10> cells = {};
   double sum = 0;
   for (int trial = 0; trial < kCount; ++trial) {
-    // A draw from each stream, as samplers take them.
+    // Takes one draw from each stream, as samplers do.
     const double u = Draws(3, "random", static_cast<std::uint64_t>(trial), "x").Uniform();
     ASSERT_GE(u, 0);
     ASSERT_LT(u, 1);

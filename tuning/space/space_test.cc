@@ -195,7 +195,7 @@ TEST(SpaceTest, GroupsAreActiveTogetherAndBehindWhatTheyDependOn) {
 TEST(SpaceTest, AllPointsAreThereOnce) {
   const auto all = Conditional().All(100);
   ASSERT_TRUE(all.has_value());
-  // sgd: momentum 0, or 1 with two of nesterov; adam; each with two widths.
+  // sgd with momentum 0, or 1 with two values of nesterov, and adam; each with two widths.
   EXPECT_EQ(all->size(), 8u);
   EXPECT_EQ(Conditional().All(7), std::nullopt);
   EXPECT_EQ(Space::Create({Float(0, 1)})->All(100), std::nullopt);

@@ -51,7 +51,7 @@ TEST(AshaPromotionTest, TheHighestLevelComesFirstAndEqualValuesByNumber) {
   EXPECT_EQ(rule.Next(), std::nullopt);
   rule.Report(0, 3, 0.4, {});
   rule.Report(1, 3, 0.3, {});
-  // It is the best of three at the higher level, so what is free goes there.
+  // It is the best of three at the higher level, so the free room goes to it.
   rule.Report(9, 1, 0.1, Verdict::kPauses);
   rule.Report(2, 3, 0.35, {});
   EXPECT_EQ(rule.Next(), 1u);

@@ -88,7 +88,7 @@ TEST(AshaTest, AReportCountsOnceForTheHighestLevelItReaches) {
   Asha asha = *Asha::Create({});
   EXPECT_EQ(asha.Report(0, 0.5, 1), std::nullopt);
   EXPECT_EQ(asha.Report(1, 20, 1)->level, 9);
-  // Nothing is recorded at the levels that were jumped over, now or later.
+  // Nothing is recorded at the skipped levels, now or later.
   EXPECT_EQ(asha.Report(1, 21, 9), std::nullopt);
   EXPECT_EQ(asha.Report(1, 22, 9), std::nullopt);
   EXPECT_EQ(asha.levels()[0].arrived, 0u);
@@ -113,7 +113,7 @@ TEST(AshaTest, NanIsStoppedEverywhereAndInfinitiesStandInTheirOrder) {
   Asha asha = *Asha::Create({});
   EXPECT_FALSE(asha.Report(0, 1, kNan)->goes_on);
   EXPECT_FALSE(asha.Report(1, 1, kNan)->goes_on);
-  // Better than both NaN, and alone.
+  // Better than both NaN, and the only number.
   EXPECT_TRUE(asha.Report(2, 1, kInfinity)->goes_on);
   EXPECT_TRUE(asha.Report(3, 1, -kInfinity)->goes_on);
   const auto number = *asha.Report(4, 1, 0);
@@ -131,7 +131,7 @@ TEST(AshaTest, NothingIsStoppedBeforeEnoughHaveCome) {
   EXPECT_FALSE(asha.Report(5, 1, kNan)->goes_on);
 }
 
-// A better value never turns going on into a stop, whatever came before.
+// A better value never turns a continuation into a stop, whatever came before.
 TEST(AshaTest, ABetterValueIsNeverWorseOff) {
   for (int others = 0; others < 12; ++others) {
     Asha asha = *Asha::Create({});

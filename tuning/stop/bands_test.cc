@@ -34,8 +34,9 @@ TEST(BandsTest, BandsAreWhereWandbHasThem) {
   EXPECT_EQ(endless[3], 81u);
 }
 
-// Twenty sweeps of ten runs that report in turn, 27 values each: after how many values each is
-// stopped by `stop_runs` of W&B's `sweeps` 0.3.0, asked after each report of the run; 0: never.
+// Twenty sweeps of ten runs that report in turn, 27 values each: the number of values after which
+// `stop_runs` of W&B's `sweeps` 0.3.0, called after each report of the run, stops each run; 0:
+// never.
 constexpr std::array<std::array<int, 10>, 20> kStopped = {{
     {2, 10, 1, 1, 1, 3, 2, 0, 1, 3},  {0, 0, 3, 0, 0, 3, 3, 0, 0, 0},
     {0, 0, 3, 3, 3, 9, 4, 3, 10, 4},  {0, 0, 0, 0, 2, 0, 0, 0, 0, 0},

@@ -25,7 +25,7 @@ TEST(HyperbandTest, BracketsAreThoseOfThePaper) {
   EXPECT_TRUE(rule.kinds()[4].levels.empty());
 }
 
-// Brackets of 9 trials (levels 1, 3), 5 (level 3) and 3 (none).
+// Brackets of 9 trials (levels 1 and 3), 5 trials (level 3) and 3 trials (no level).
 Hyperband Small() { return *Hyperband::Create({.max_resource = 9, .eta = 3}); }
 
 TEST(HyperbandTest, AllWaitForTheLastAndOneInEtaGoesOn) {

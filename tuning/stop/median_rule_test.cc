@@ -15,7 +15,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Five trials that report their number at 1, 2 and 3.
+// Five trials that report their number at resources 1, 2 and 3.
 MedianRule WithFive(MedianRule::Options options = {}) {
   MedianRule rule = *MedianRule::Create(options);
   for (std::uint64_t trial = 1; trial <= 5; ++trial) {
@@ -39,9 +39,9 @@ TEST(MedianRuleTest, AWorseBestThanTheMedianOfMeansStops) {
 TEST(MedianRuleTest, TheTrialsBestCountsAndTheOthersMeans) {
   MedianRule rule = WithFive();
   EXPECT_TRUE(rule.Report(6, 1, 2)->goes_on);
-  // Its best is still 2; the others' means up to here are what they were.
+  // Its best is still 2, and the others' means up to here have not changed.
   EXPECT_TRUE(rule.Report(6, 2, 100)->goes_on);
-  // The means of trial 6 count for others: 51 up to 2, and 2 up to 1.
+  // The means of trial 6 count for others: 51 up to resource 2, and 2 up to 1.
   EXPECT_EQ(rule.Report(7, 1, 0)->median, 2.5);
   EXPECT_EQ(rule.Report(7, 2, 0)->median, 3.5);
 }
@@ -86,7 +86,7 @@ TEST(MedianRuleTest, NanIsLeftOutAndATrialOfNothingElseIsStopped) {
   EXPECT_TRUE(std::isnan(nothing.best));
   rule.Report(7, 1, kNan);
   EXPECT_TRUE(rule.Report(7, 2, 3)->goes_on);
-  // Trial 6 has no mean; 7's is 3.
+  // Trial 6 has no mean; that of trial 7 is 3.
   EXPECT_EQ(rule.Report(8, 2, 0)->count, 6u);
 }
 
