@@ -37,7 +37,8 @@ TEST(SearchFunctionsTest, TheLeastValueIsWhereItShouldBeAndNowhereLess) {
   }
 }
 
-// The regret after 100 trials. No configuration has a value of a parameter that is not active.
+// Returns the regret after 100 trials. Checks that no configuration has a value of an inactive
+// parameter.
 double RegretOf(const SearchFunction& function, const tuning::Sampler& sampler) {
   std::vector<tuning::Observation> history;
   double best = INFINITY;
