@@ -6,7 +6,7 @@
 
 #include "sdk/cc/yard.h"
 
-// An object that parses must still parse after its strings were written again.
+// Checks that an object that parses still parses after its strings were rewritten.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto members = yard::internal::ParseObject(text);

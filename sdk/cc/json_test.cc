@@ -81,7 +81,8 @@ TEST(JsonTest, EscapesWhatMayNotStandInAString) {
 TEST(JsonTest, KeepsUtf8AndReplacesEverythingElse) {
   EXPECT_EQ(Quoted("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"),
             "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
-  // A stray byte, an overlong slash, a surrogate, a character cut short: one mark for each byte.
+  // A stray byte, an overlong slash, a surrogate, a truncated character: one replacement for each
+  // byte.
   EXPECT_EQ(Quoted("\xFF"), "\"\xEF\xBF\xBD\"");
   EXPECT_EQ(Quoted("\xC0\xAF"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");
   EXPECT_EQ(Quoted("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");

@@ -39,19 +39,18 @@ using State = Reply::State;
 constexpr char kWelcome[] = R"({"t":"welcome","v":1,"config":{},"checkpoint":null,"iteration":0})";
 const std::string kHello = R"({"t":"hello","v":1,"pid":)" + std::to_string(::getpid()) + '}';
 
-// The yard's reaction to one line: the bytes to send back, or "hang up".
+// Returns the yard's reaction to one line: the bytes to send back, or "hang up".
 using Answer = std::function<std::string(const std::string& line)>;
 constexpr char kHangUp[] = "hang up";
 
-// An obliging yard: welcomes, and says ok to every report.
+// A yard that sends a welcome and answers every report with ok.
 std::string Obliging(const std::string& line) {
   if (line.find(R"("t":"hello")") != std::string::npos) return kWelcome + std::string("\n");
   if (line.find(R"("t":"report")") != std::string::npos) return "{\"t\":\"ok\"}\n";
   return "";
 }
 
-// The yard's end of one connection, on a thread of its own. Lives as long as the reporter's end is
-// open, at most.
+// The yard's end of one connection, on its own thread. Ends when the reporter's end is closed.
 class FakeYard {
  public:
   FakeYard(int fd, Answer answer) : fd_(fd), thread_([this, answer] { Serve(answer); }) {}
@@ -61,7 +60,7 @@ class FakeYard {
     ::close(fd_);
   }
 
-  // Waits until `count` lines have come.
+  // Waits until `count` lines have arrived.
   std::vector<std::string> Lines(std::size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [&] { return lines_.size() >= count; });
@@ -112,7 +111,7 @@ ino_t Inode(int fd) {
 
 std::string Spec(int fd) { return std::to_string(fd) + ":" + std::to_string(Inode(fd)); }
 
-// A reporter whose yard is the other end of a socket pair.
+// A reporter with the test's yard at the other end of a socket pair.
 class ReporterTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0); }
@@ -123,7 +122,7 @@ class ReporterTest : public ::testing::Test {
   }
 
   void Serve(Answer answer) { yard_.emplace(ends_[1], std::move(answer)); }
-  // Says `welcome` to hello and gives `answer` to everything else.
+  // Answers hello with a welcome, and everything else with `answer`.
   void ServeAfterWelcome(std::string answer) {
     Serve([answer](const std::string& line) {
       return line == kHello ? kWelcome + std::string("\n") : answer;
@@ -153,7 +152,7 @@ class ReporterTest : public ::testing::Test {
   std::FILE* out_ = nullptr;
 };
 
-// Begins a checkpoint in `directory`, which it makes.
+// A yard that creates `directory` and begins a checkpoint in it.
 Answer Saving(const std::string& directory) {
   return [directory](const std::string& line) -> std::string {
     if (line.find("ckpt_begin") != std::string::npos) {
@@ -416,7 +415,7 @@ TEST_F(ReporterTest, MayBringACheckpoint) {
                   R"({"t":"report","m":{"loss":1},"seq":2,"ckpt":")" + here + R"(/mine"})"));
 }
 
-// A signal handler that calls, while the call that it has interrupted waits for its answer.
+// A signal handler that calls the reporter while the interrupted call waits for its answer.
 Reporter* interrupted_reporter = nullptr;
 std::vector<Reply> replies_in_handler;
 std::atomic<bool> was_handled{false};
@@ -565,7 +564,7 @@ TEST_F(ReporterTest, InATaskThatIsNoTrialItPrints) {
   EXPECT_THAT(yard_->Lines(1), ElementsAre(kHello));
 }
 
-// A yard that knows hello, report, log, hb and fail.
+// A yard that knows only hello, report, log, hb and fail.
 std::string FirstVersion(const std::string& line) {
   if (line == kHello)
     return R"({"t":"welcome","config":{"lr":1},"checkpoint":null})"
@@ -616,7 +615,7 @@ TEST_F(ReporterTest, WhatANewerYardSaysBesidesIsIgnored) {
   EXPECT_EQ(stop.grace.count(), 5);
 }
 
-// The answer to a rank of a cluster that is not the reporter.
+// The answer to a rank of a cluster other than the reporter.
 std::string NotTheReporter(const std::string&) {
   return R"({"t":"error","code":"FAILED_PRECONDITION","error":"rank 0 does","trial":true})"
          "\n";
@@ -759,7 +758,7 @@ TEST_F(ReporterTest, ATimeoutBreaksTheChannel) {
   ServeAfterWelcome("");
   ReporterOptions options = Options();
   options.answer_timeout = std::chrono::milliseconds(20);
-  // The welcome may take longer than that on a busy machine; the error is the same.
+  // On a busy machine the welcome may take longer than that too; the error is the same.
   Reporter reporter(options);
   EXPECT_EQ(reporter.Report({}).message, "no answer of the yard within 20 ms");
   EXPECT_EQ(reporter.error(), "no answer of the yard within 20 ms");
@@ -841,7 +840,7 @@ TEST_F(ReporterTest, ADescriptorThatBecameAnotherFileIsNotUsed) {
   ::close(ends_[1]);
 }
 
-// The same by path.
+// The same tests with a channel that is opened by path.
 class ReporterPathTest : public ReporterTest {
  protected:
   void SetUp() override {
@@ -924,10 +923,10 @@ TEST_F(ReporterPathTest, APathWhereNobodyListensIsAnErrorThatNamesIt) {
   EXPECT_THAT(Printed(), IsEmpty());
 }
 
-// Tests of what a program starts from where no trainer says it.
+// Tests of what a program starts from if no trainer tells it.
 class StartTest : public SaveTest {
  protected:
-  // With a configuration file that holds `text`.
+  // Options with a configuration file that contains `text`.
   ReporterOptions Files(std::string_view text) {
     ReporterOptions options = Options();
     options.config_file = root_ + "/params.json";
