@@ -110,7 +110,7 @@ TEST(EndedTrialsTest, KeepsNoLargeMessageButWhatItIsFoundBy) {
   EXPECT_EQ(ended.ByRequest(RequestOf(1)), ended.ById("t-1"));
 }
 
-// Like a trial of one report of a real program: each costs less than 1 kB in total.
+// Like a trial of one report of a real program: each costs less than 800 bytes.
 TEST(EndedTrialsTest, CostLittle) {
   constexpr int kTrials = 1'000;
   std::size_t each = 0;
