@@ -13,8 +13,8 @@
 namespace trainer {
 namespace {
 
-// Start row of a caller that wants no rows: greater than any row number, yet small enough that
-// adding 1 does not overflow.
+// Cap of the start row: a caller that wants no rows asks for those after the greatest number, to
+// which 1 is added later.
 constexpr std::uint64_t kLastRow = std::uint64_t{1} << 62;
 
 class FollowCall : public std::enable_shared_from_this<FollowCall> {

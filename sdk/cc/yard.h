@@ -137,7 +137,7 @@ struct Reply {
   std::vector<std::string> events = {};
   // After Save(), or a report with a checkpoint: the checkpoint's directory.
   std::string path = {};
-  // After Barrier(): the rank, from 0, in which this task arrived.
+  // After Barrier(): this task's position, from 0, in the order of arrival.
   std::int64_t index = 0;
 
   explicit operator bool() const { return state == State::kContinue; }

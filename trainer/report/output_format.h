@@ -17,7 +17,7 @@ namespace trainer {
 //
 //   "json"      a line that is a JSON object with members; NaN, Infinity and -Infinity may occur
 //   "values"    a line with one or more NAME=NUMBER: "epoch 3: loss=0.12, acc = 91.5"
-//   "tag:WORD"  a line that begins with WORD, followed by either of these
+//   "tag:WORD"  a line that begins with WORD, followed by one of the above
 //   "keras", "xgboost", "lightgbm", "dict"
 //               a line as these libraries print it, or a Python dictionary (library_lines.h)
 //   "tqdm"      each state of a progress bar with NAME=NUMBER in it

@@ -18,9 +18,9 @@ struct Verdict {
   std::string reason = {};
 };
 
-// Decides after each report of a trial whether the trial continues. Implemented by sweeps, for the
-// trials that they have started. Called on the loop's thread.
-//
+// Decides after each report of a trial whether the trial continues. Sweeps implement it, for the
+// trials that they have started, so that this layer need not know sweeps. Called on the loop's
+// thread.
 class ReportJudge {
  public:
   virtual ~ReportJudge() = default;

@@ -49,7 +49,7 @@ struct Population {
   std::size_t members = 8;
   double interval = 1;     // Resource between two checks of a member.
   double burn_in = 0;      // No check below this resource.
-  double quantile = 0.25;  // Share of worst members that take over from the best.
+  double quantile = 0.25;  // Share of the worst, and of the best that they take over from.
   double resample = 0.25;  // Probability that a parameter is drawn anew.
 };
 
