@@ -68,13 +68,14 @@ struct PauseAsked {
   std::string why;
 };
 struct ResumeAsked {};
-// It is its turn, its directory exists, and the record says where the attempt starts. The process
-// of an attached trial is running already.
+// The trial's turn to start has come, its directory exists, and the record says where the attempt
+// starts. The process of an attached trial is running already.
 struct LaunchDue {};
-// It waits, and can never start.
+// The trial waits, but can never start.
 struct CannotStart {
   std::string why;
 };
+// The launcher has accepted the launch as job `job`.
 struct LaunchAnswered {
   std::string job;
 };
@@ -83,6 +84,7 @@ struct LaunchRefused {
   std::string words;
   bool in_doubt = false;
 };
+// The job waits for resources, for the reason `why`.
 struct JobWaits {
   std::string why;
 };
@@ -90,24 +92,25 @@ struct JobWaits {
 struct ResourcesGranted {
   std::int64_t started_us = 0;
 };
-// Lines were stored; the record contains what they say about its end.
+// Lines were stored; the record contains what they say about the attempt's end.
 struct LinesStored {
-  bool was_to_end = false;  // It was to end even before these lines.
+  bool was_to_end = false;  // The attempt was to end even before these lines.
   Verdict verdict = {};
 };
 // No more lines will arrive from the reporting task.
 struct ReporterEnded {};
-// Its time budget is used up; `words` say so.
+// The trial's time budget is used up; `words` describe it.
 struct BudgetUsedUp {
   std::string words;
 };
-// It sent no line for its heartbeat time.
+// The attempt sent no line for its heartbeat time.
 struct Silent {};
-// Its grace time is over, or its stacks were taken: it is to be stopped from outside.
+// The grace time is over, or the stacks were taken: the attempt is to be stopped from outside.
 struct StopDue {};
-// Its restart delay is over.
+// The delay before the next attempt is over.
 struct RestartDue {};
-// All its lines are taken. If it may have failed, `end` has the last lines of its stderr.
+// All lines of the attempt are taken. If it may have failed, `end` has the last lines of its
+// stderr.
 struct AttemptEnded {
   ProgramEnd end;
 };
@@ -216,11 +219,11 @@ struct ChangeNonce {
 struct BeginAttempt {
   bool operator==(const BeginAttempt&) const = default;
 };
-// It has ended: releases everything that only a live trial needs.
+// The trial has ended: releases everything that only a live trial needs.
 struct Retire {
   bool operator==(const Retire&) const = default;
 };
-// It had ended and is live again.
+// The trial had ended and is live again.
 struct Revive {
   bool operator==(const Revive&) const = default;
 };

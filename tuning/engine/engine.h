@@ -83,7 +83,7 @@ class Engine {
     std::uint64_t since = 0;
     TrialState state = TrialState::kRunning;
     double value = std::numeric_limits<double>::quiet_NaN();   // Smaller is better.
-    double second = std::numeric_limits<double>::quiet_NaN();  // The same of the second objective.
+    double second = std::numeric_limits<double>::quiet_NaN();  // Second objective; likewise.
     double resource = 0;
     std::vector<double> excesses = {};  // As in Observation.
   };
