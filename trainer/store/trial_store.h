@@ -139,7 +139,7 @@ class TrialStore {
       std::int64_t sweep, const std::function<absl::Status(SweepEventRow)>& take) = 0;
   virtual absl::Status DeleteSweep(std::int64_t sweep) = 0;
   // Returns true when it is time for Tidy(), which moves written entries to their tables
-  // (recent_reports.h). Call it when nobody waits for an answer.
+  // (recent_reports.h). Call Tidy() when nobody waits.
   virtual bool IsUntidy() const = 0;
   virtual absl::Status Tidy() = 0;
 
