@@ -52,7 +52,7 @@ void AddEvents(PeerComparison& comparison, std::size_t bytes, const std::string&
                      {Kind::kRatioAtLeast, 0.95});
 }
 
-// In points, not in messages.
+// Converts messages per second to points per second.
 PeerComparison::Measure Points(std::function<absl::StatusOr<double>()> messages) {
   return [messages = std::move(messages)]() -> absl::StatusOr<double> {
     auto rate = messages();

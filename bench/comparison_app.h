@@ -16,9 +16,9 @@ class ComparisonApp {
  public:
   ComparisonApp(std::string name, const std::string& about);
   CLI::App& options() { return app_; }
-  // Parses, lets `add` add what is measured (the options are known by then), measures, and prints
-  // the table or the JSON. Returns the exit code of main(): an error is printed and is 1, a limit
-  // that is missed is none.
+  // Parses the options, calls `add` to add the measurements, measures, and prints the table or the
+  // JSON. Returns the exit code of main(): 1 after an error, which is printed; a missed limit is
+  // not an error.
   int Run(int argc, char** argv, const std::function<absl::Status(PeerComparison&)>& add);
 
  private:

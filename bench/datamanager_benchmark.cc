@@ -126,7 +126,7 @@ void AddReading(PeerComparison& comparison, const Sizes& sizes) {
   comparison.Compare("memory that they take", "MB", "memory", "", {Kind::kValueAtMost, 80});
 }
 
-// The same points as TensorFlow 2 writes them.
+// The same points in the format of TensorFlow 2.
 void AddNewStyle(PeerComparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.new_style());
   const auto one = Loads(folder, 1), all = Loads(folder, 0);

@@ -46,7 +46,7 @@ struct Sizes {
 
 double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
 
-// One figure that is a time.
+// A measurement of a single duration.
 PeerComparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> measure) {
   return [measure = std::move(measure)]() -> absl::StatusOr<double> {
     const auto took = measure();
@@ -55,7 +55,7 @@ PeerComparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> mea
   };
 }
 
-// The same programs, started by a loop that does nothing else: what this machine can do at all.
+// The same programs, started by a loop that does nothing else: the limit of this machine.
 void AddBare(PeerComparison& comparison, const Sizes& sizes) {
   const auto bare = Together<Bare>::Of([=] { return MeasureBare(sizes.tasks()); });
   Add<Bare>(comparison, "a bare loop: all", bare, [](const auto& f) { return Ms(f.all); });

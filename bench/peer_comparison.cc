@@ -67,7 +67,7 @@ double BestOf(const std::vector<double>& ours, const std::vector<double>& peers,
   return 0;
 }
 
-// The text of the value, the ratio or the difference that the limit holds for, at its best.
+// Describes the best case of the value, ratio or difference that the limit applies to.
 std::string BestInWords(const PeerComparison::Line& line) {
   switch (line.limit.kind) {
     case Kind::kNone:

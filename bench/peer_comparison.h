@@ -10,9 +10,9 @@
 
 namespace bench {
 
-// Figures of ours beside those of peers, measured in the same run: each round measures everything
-// once, and ratios are taken within a round, so that a machine that is slow for a while is slow
-// for both. Not thread safe.
+// Compares our figures with those of peers, measured in the same run. Each round measures
+// everything once, and ratios are computed within a round, so that a phase in which the machine is
+// slow affects both sides. Not thread-safe.
 class PeerComparison {
  public:
   using Measure = std::function<absl::StatusOr<double>()>;

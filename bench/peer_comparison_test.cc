@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using Kind = PeerComparison::Limit::Kind;
 
-// One value a round.
+// Returns one of the values in each round.
 PeerComparison::Measure Values(std::vector<double> values) {
   return [values = std::move(values), next = std::size_t{0}]() mutable -> absl::StatusOr<double> {
     return values.at(next++);
@@ -44,7 +44,7 @@ TEST(PeerComparisonTest, ALineHasMediansAndWhatItsLimitIsOfAtBest) {
       {{Kind::kAbovePeerAtMost, 9}, 10.0 - 2, false},
   };
   PeerComparison comparison;
-  // Ratios of the rounds are 5, 2 and 4.
+  // The ratios of the rounds are 5, 2 and 4.
   comparison.Add("ours", Values({10, 20, 50}));
   comparison.Add("peer", Values({2, 10, 12.5}));
   for (const Row& row : rows) comparison.Compare("it", "s", "ours", "peer", row.limit);

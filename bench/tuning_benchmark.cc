@@ -374,8 +374,8 @@ double SimulatedSeconds(tuning::Stopping stopping, std::uint64_t first_seed) {
   return Median(std::move(seconds));
 }
 
-// (Peers' own classes were driven on another draw of the same family of curves: Ray's ASHA needed
-// 129 s, Syne Tune's 153, Optuna's 113, where no stopping needed 267.)
+// (The peers' own classes were measured on another draw from the same family of curves: Ray's ASHA
+// needed 129 s, Syne Tune's 153 s, Optuna's 113 s; no stopping needed 267 s.)
 void AddSimulations(PeerComparison& comparison, std::uint64_t first_seed) {
   const struct {
     std::string name;
@@ -453,7 +453,7 @@ void AddImportance(PeerComparison& comparison) {
   comparison.Compare(what, "ms CPU", what, "", {Kind::kValueAtMost, 100});
 }
 
-// A space whose momentum is there with sgd alone.
+// A space with a momentum that is active only with sgd.
 void AddConditions(PeerComparison& comparison, const SearchFunction* function,
                    std::uint64_t first_seed) {
   const std::string what = ", mixed6 with a condition, 100 trials";
@@ -470,7 +470,7 @@ void AddConditions(PeerComparison& comparison, const SearchFunction* function,
                      {Kind::kRatioAtMost, 0.5});
 }
 
-// The longest of 1,000 suggestions under a constraint that one configuration in a hundred meets.
+// Measures the longest of 1,000 suggestions under a constraint that 1 % of configurations meet.
 void AddConstraint(PeerComparison& comparison) {
   const std::string what = "longest of 1000 suggestions, 1 % of the space allowed";
   comparison.Add(what, [] {
@@ -498,7 +498,7 @@ void AddConstraint(PeerComparison& comparison) {
 }
 
 // Sweeps of real programs in a yard of real services; measured once. (Ray Tune needs 1.5 s for a
-// trial of one report, and Optuna with SQLite 54 ms of processor time before any work.)
+// trial of one report; Optuna with SQLite needs 54 ms of processor time before any work.)
 void AddPace(PeerComparison& comparison, int trials) {
   const auto found = std::make_shared<std::optional<absl::StatusOr<SweepPace>>>();
   using Read = std::function<double(const SweepPace&)>;

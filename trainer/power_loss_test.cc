@@ -153,7 +153,7 @@ class PowerLossTest : public TrialsFixture {
 
   void Kill() {
     TrialsFixture::Kill();
-    // Stores that are never closed: that would sync them, and remove files of their names.
+    // Keeps stores open: closing them would sync them and remove files of their names.
     static auto* const killed = new std::vector<std::unique_ptr<TrialStore>>();
     killed->push_back(std::move(killed_.back()));
     killed_.clear();

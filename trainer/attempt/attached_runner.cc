@@ -53,7 +53,7 @@ class AttachedRunner : public ProgramRunner, public std::enable_shared_from_this
     });
   }
   void Finish(ProgramEnd end) {
-    const auto keep = shared_from_this();  // The callback may drop us.
+    const auto keep = shared_from_this();  // The callback may release this object.
     timer_.Cancel();
     if (!std::exchange(finished_, true)) options_.on_ended(std::move(end));
   }

@@ -18,7 +18,7 @@
 
 namespace trainer {
 
-// How an attempt of a trial ended.
+// How an attempt ended.
 struct ProgramEnd {
   bool success = false;
   std::string reason;                    // Reason of a failure, as text.
@@ -47,7 +47,7 @@ class ProgramRunner {
     std::function<void(absl::StatusOr<std::string> job)> on_launched;
     // Called with the job whenever its state changes, and once more when it has ended. Optional.
     std::function<void(const msg::JobT&)> on_changed = {};
-    // It has ended and no more reports will come.
+    // Called when the attempt has ended and no more reports will arrive.
     std::function<void(ProgramEnd)> on_ended;
   };
   static std::shared_ptr<ProgramRunner> Create(Options options);
@@ -78,7 +78,8 @@ std::string OutputPathOf(const TrialRecord& trial);
 using ErrorSizes = std::map<std::string, std::int64_t>;
 ErrorSizes ErrorSizesOf(const TrialRecord& trial);
 
-// The last lines of its standard error, however it ended, behind what was there `before` it.
+// Returns the last lines of the attempt's standard error, after the bytes counted in `before`,
+// whether or not it failed.
 std::vector<std::string> LastErrorLines(const ProgramEnd& end, const ErrorSizes& before);
 
 // Returns the last `count` lines of a file after its first `from` bytes, from at most its last 16

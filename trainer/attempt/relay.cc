@@ -346,8 +346,7 @@ class RelayImpl : public Relay {
   runtime::UniqueFd listener_;
   runtime::EventLoop::WatchId accept_watch_ = 0;
   runtime::Timer accept_timer_;
-  // Every read uses it in turn: to make room for as much in each `in` would be to fill it with
-  // zeros.
+  // One buffer for all reads: reserving as much in each `in` would fill it with zeros each time.
   const std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_id_ = 0;

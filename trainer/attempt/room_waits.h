@@ -50,7 +50,7 @@ class RoomWaits {
   const std::function<void(const std::vector<AttemptKey>&)> again_;
   std::map<std::int64_t, Wait> waits_;  // By trial.
   runtime::Timer timer_;
-  int tries_ = 0;  // Since somebody waits.
+  int tries_ = 0;  // Retries since the first trial began to wait.
 };
 
 }  // namespace trainer

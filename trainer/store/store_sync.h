@@ -42,8 +42,8 @@ class StoreSync {
 
   const Options options_;
   runtime::Timer timer_;
-  bool syncs_ = false;  // Now, in the background.
-  // Monotonic: the first of what no sync was begun for. Unset: there is nothing.
+  bool syncs_ = false;  // A sync runs in the background.
+  // Monotonic time of the first write that no sync covers yet; unset if all are covered.
   std::optional<absl::Duration> since_;
 };
 

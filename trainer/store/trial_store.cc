@@ -867,8 +867,8 @@ class SqliteStore : public TrialStore {
 }  // namespace
 
 absl::Status TrialStore::Sync(const std::string& path) {
-  // A checkpoint of the database syncs by itself, so what the log does not hold is safe. Nobody
-  // locks the log, so that to close it ends no lock.
+  // The WAL checkpoint syncs by itself, so data that is no longer in the WAL is safe. Nobody locks
+  // the WAL file, so closing this descriptor releases no lock.
   const std::string log_path = path + "-wal";
   const runtime::UniqueFd log(open(log_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!log.valid() && errno == ENOENT) return absl::OkStatus();

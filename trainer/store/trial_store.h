@@ -86,11 +86,11 @@ struct Removal {
   std::string run_directory;
 };
 
-// The truth about trials and acknowledged reports: one SQLite file, mode 0600, in WAL mode with
-// synchronous=NORMAL, so that it survives the kill of any process. All that was written survives a
-// loss of power after the next Sync(); a batch with a checkpoint, or one that says `durable`, at
-// once, and with it all that was written before. Every method is one transaction and blocks for it.
-// One thread.
+// The authoritative record of trials and acknowledged reports: one SQLite file with mode 0600, in
+// WAL mode with synchronous=NORMAL, so that it survives the kill of any process. Writes survive a
+// power failure after the next Sync(); a batch with a checkpoint, or a `durable` one, is synced at
+// once together with all earlier writes. Every method is one transaction and blocks for it. Not
+// thread-safe.
 class TrialStore {
  public:
   struct Options {
@@ -102,9 +102,9 @@ class TrialStore {
     // Returns evidence that an existing file was in use (DatabaseSchema).
     std::function<std::string()> trace_of_use = {};
   };
-  // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
-  // if a newer version of this program wrote it, naming both versions, or if it is empty and was in
-  // use.
+  // Creates the file if it is missing, and upgrades the file of an older version.
+  // FailedPrecondition if a newer version of this program wrote it (names both versions), or if it
+  // is empty although it was in use.
   static absl::StatusOr<std::unique_ptr<TrialStore>> Open(const std::string& path);
   static absl::StatusOr<std::unique_ptr<TrialStore>> Open(const std::string& path,
                                                           const Options& options);

@@ -306,7 +306,7 @@ class OptimiserImpl : public Optimiser,
   bool is_over_ = false;
   int failures_ = 0;  // Since its last suggestion.
   std::string last_failure_;
-  std::map<std::int64_t, std::shared_ptr<ProgramRunner>> runners_;  // Until they have ended.
+  std::map<std::int64_t, std::shared_ptr<ProgramRunner>> runners_;  // Kept until they have ended.
   runtime::Timer retry_timer_;
 
   // State of the current program.
@@ -315,10 +315,10 @@ class OptimiserImpl : public Optimiser,
   Conversation conversation_;
   std::uint64_t changes_ = 0;  // Engine::changes() when it started.
   bool has_greeted_ = false, is_ready_ = false;
-  bool is_held_ = false;              // Its last line waits for an answer.
-  std::int64_t taken_ = 0;            // The last line.
-  std::optional<std::string> reply_;  // The answer to that.
-  std::string said_;                  // Why it fails, in its own words.
+  bool is_held_ = false;              // Its last line has no answer yet.
+  std::int64_t taken_ = 0;            // Number of its last line.
+  std::optional<std::string> reply_;  // Answer to that line.
+  std::string said_;                  // Its own text of a failure.
   runtime::Timer timer_;
 };
 

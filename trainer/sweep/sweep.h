@@ -33,7 +33,7 @@ class Sweep {
   static absl::StatusOr<std::unique_ptr<Sweep>> Begin(const SweepRecord& record,
                                                       std::int64_t now_us,
                                                       std::vector<SweepEventRow>& events);
-  // From its stored events.
+  // Restores a sweep from its stored events.
   static absl::StatusOr<std::unique_ptr<Sweep>> Load(const SweepRecord& record, TrialStore& store);
 
   // Adds the event to `batch` if it changed anything. `plan_json` is set for kChange.

@@ -16,7 +16,7 @@ namespace trainer {
 // So many trials of a sweep fit into one message of the bus, which has a bound of tables.
 inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
 
-// A sweep and its trials as they are shown.
+// Return the messages of a sweep and of its trials.
 msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep);
 msg::SweepTrialT SweepTrialMessage(const SweepRecord& record, const Sweep& sweep,
                                    std::uint64_t trial);

@@ -317,10 +317,10 @@ class SweepsImpl : public Sweeps {
     std::shared_ptr<Sweep> sweep;
     bool is_lost = false;  // It must be taken over once it is loaded.
     std::deque<Action> todo;
-    std::vector<Action> drafted;           // Ordered by reports that are not stored yet.
-    bool acts = false;                     // Act() is at work, or will be soon.
+    std::vector<Action> drafted;           // Caused by reports that are not stored yet.
+    bool acts = false;                     // Act() is running or scheduled.
     std::shared_ptr<Optimiser> optimiser;  // Null unless the plan has an external one.
-    std::uint64_t epochs = 0;              // Reports of all its trials.
+    std::uint64_t epochs = 0;              // Number of reports of all its trials.
     runtime::Timer retry_timer, budget_timer;
   };
   static absl::Status NoSweep(const std::string& id) {
@@ -392,7 +392,7 @@ class SweepsImpl : public Sweeps {
     return CheckDirectoryIsFree(spec->run_directory);
   }
 
-  // ---- What has to be done.
+  // ---- Actions.
 
   // Call it after the sweep's engine was loaded.
   void TakeUp(Entry& entry) {
@@ -807,7 +807,7 @@ class SweepsImpl : public Sweeps {
   std::map<std::string, Entry> entries_;
   std::vector<std::string> order_;  // Ids, oldest first.
   std::set<std::string> drafts_;    // Sweeps with reports that are not stored yet.
-  std::set<std::pair<std::string, std::uint64_t>> changed_;  // Trials to be looked at.
+  std::set<std::pair<std::string, std::uint64_t>> changed_;  // Trials to be checked.
   std::map<std::string, msg::SweepT> removed_;               // By request id.
   std::vector<std::shared_ptr<Optimiser>> leaving_;          // Until their programs have ended.
   SweepNews news_;

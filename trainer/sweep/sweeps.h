@@ -47,7 +47,7 @@ class Sweeps : public ReportJudge {
     runtime::EventLoop* loop = nullptr;  // Not owned, nor are the two below; all outlive this.
     runtime::Clock* clock = runtime::Clock::Real();
     TrialStore* store = nullptr;
-    // For external optimisers. Neither is owned; both outlive it. Null: sweeps with one fail.
+    // For external optimisers. Neither is owned; both outlive this. If null, sweeps with one fail.
     bus::JobControl* jobs = nullptr;
     OptimiserLines* lines = nullptr;
     std::string logdir;  // As in Trials::Options, like the next.

@@ -36,10 +36,11 @@ class AttemptGuard {
     // Runs `work` on another thread and then `done` on the loop's thread, unless the trials are
     // gone. If unset, no stacks are taken.
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
-    // BudgetUsedUp, Silent or StopDue has happened to the trial.
+    // Called when BudgetUsedUp, Silent or StopDue has happened to the trial.
     std::function<void(Trial&, const LifeEvent&)> happened;
-    // Asks the launcher to measure all tasks: those of a node that does not answer are not in the
-    // reply. `done` is called once, at once or later on the loop. Unset: nodes count as answering.
+    // Asks the launcher to measure all tasks; the reply omits the tasks of nodes that do not
+    // answer. `done` is called once, at once or later on the loop. If unset, nodes count as
+    // answering.
     std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};
   };
   explicit AttemptGuard(Options options) : options_(std::move(options)) {}
@@ -56,8 +57,8 @@ class AttemptGuard {
   }
   // The trial is not silent: its heartbeat time begins anew.
   void OnSignOfLife(Trial& trial) const { trial.last_heard = options_.clock->Monotonic(); }
-  // Puts into its log where its processes are, and says StopDue after that: soon, whether they say
-  // where they are or not.
+  // Writes the stacks of the trial's processes to its log and then raises StopDue, after a short
+  // time even if no stacks were obtained.
   void TakeStacksAndStop(Trial& trial);
 
  private:

@@ -48,7 +48,7 @@ class LineIntake {
     ReportJudge* judge = nullptr;  // As in Trials::Options.
     // ResourcesGranted or LinesStored has happened to the trial.
     std::function<void(Trial&, const LifeEvent&)> happened;
-    // The attempt's last line was taken; `how` its program ended, if it was attached.
+    // The attempt's last line was taken; `how` says how its program ended, if it was attached.
     std::function<void(const AttemptKey&, const std::string& how)> complete;
     std::function<void()> on_stored;  // A write needs a sync soon.
     std::function<void()> on_store_error;

@@ -19,7 +19,7 @@ class TrialAnnotations {
  public:
   struct Options {
     TrialStore* store = nullptr;      // Not owned; outlives it.
-    std::function<void()> on_stored;  // It is to survive a loss of power soon.
+    std::function<void()> on_stored;  // A write needs a sync soon.
     std::function<void()> on_store_error;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
   };

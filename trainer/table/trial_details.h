@@ -23,7 +23,7 @@ namespace trainer {
 class TrialDetails {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the three below; all outlive this.
     TrialStore* store = nullptr;
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;

@@ -70,7 +70,7 @@ class TrialNews {
   std::vector<Changed> ObserversOf(const Trial& trial) const;
 
   const Options options_;
-  std::set<std::int64_t> due_;  // Trials with fresh rows, for the timer.
+  std::set<std::int64_t> due_;  // Trials with fresh rows, which the timer writes.
   runtime::Timer timer_;
   std::map<std::uint64_t, Observer> observers_;
   std::uint64_t last_observer_ = 0;

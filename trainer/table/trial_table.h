@@ -33,7 +33,7 @@ class TrialTable {
  public:
   struct Options {
     TrialStore* store = nullptr;  // Not owned; outlives it.
-    // Makes what takes the reports of a trial that comes to hand.
+    // Makes the object that takes the reports of a trial at hand.
     std::function<absl::StatusOr<std::unique_ptr<TrialReports>>(const TrialRecord&)> load_reports;
     // An ended trial is at hand again and should be put aside after a while.
     std::function<void()> on_recalled;

@@ -491,7 +491,7 @@ class TrialsImpl : public Trials {
            AttemptNonces::kLateReports;
   }
 
-  // ---- Keeping it.
+  // ---- Storing.
 
   // Called for a line of the trial's own program.
   absl::Status AnnotateByItself(std::int64_t number, const msg::AnnotateRequestT& request) {
@@ -573,11 +573,11 @@ class TrialsImpl : public Trials {
     return DecideOn(trial, trial.record, event);
   }
 
-  // An error only if the event may be refused, or its record must be stored now.
+  // Returns an error only if the event may be refused, or its record must be stored now.
   absl::Status Feed(Trial& trial, const LifeEvent& event) {
     return CarryOut(trial, DecideOn(trial, event));
   }
-  // `trace` goes with what the launcher is asked because of it.
+  // `trace` is passed on with calls to the launcher that this causes.
   absl::Status CarryOutOrder(Trial& trial, LifeDecision decision, const std::string& trace) {
     if (!decision.refusal.ok()) return decision.refusal;
     if (decision.actions.empty()) return absl::OkStatus();
@@ -620,7 +620,7 @@ class TrialsImpl : public Trials {
   }
 
   void Carry(Trial&, const action::StoreTrial&) {}  // CarryOut() has done it,
-  void Carry(Trial&, const action::PauseGroup&) {}  // and this.
+  void Carry(Trial&, const action::PauseGroup&) {}  // and so is this.
   void Carry(Trial& trial, const action::UpdateFiles&) { files_.BringUpToDate(trial); }
   void Carry(Trial& trial, const action::RecordFailure& failed) {
     files_.RecordFailure(trial.record, failed);
@@ -724,7 +724,7 @@ class TrialsImpl : public Trials {
     }
     room_waits_.Remove(trial.record.number);
     if (!before.empty()) trial.reports->SkipTo(before.back().number);
-    // The trial from which it has started may be forgotten now.
+    // The trial that it started from may be forgotten now.
     if (!trial.record.spec.options.from.empty()) aging_.Soon();
   }
 
@@ -753,7 +753,7 @@ class TrialsImpl : public Trials {
     return trial.reports->RepairFiles();
   }
 
-  // Its lines that are held back are tried once more, and wait as those of one that has ended.
+  // Retries the lines that are held back; from now on they count as lines of an ended trial.
   void WaitNoMoreForRoom(Trial& trial) {
     if (room_waits_.Remove(trial.record.number)) {
       Want({trial.record.number, trial.record.attempt});
@@ -779,8 +779,8 @@ class TrialsImpl : public Trials {
     aging_.OnEnded();
   }
 
-  // The others of its group that go on, each with what follows once it is stored together with the
-  // caller's.
+  // The other live trials of its group, each with the actions that follow once it is stored
+  // together with the caller's record.
   using Held = std::vector<std::pair<Trial*, std::vector<LifeAction>>>;
   Held PauseItsGroup(const TrialRecord& failed) {
     Held held;
@@ -811,7 +811,7 @@ class TrialsImpl : public Trials {
     table_.Remove(number);
   }
 
-  // Not from inside a callback of a runner, nor while trials are being started.
+  // Calls StartNext() from the loop, where neither a runner's callback nor a start is in progress.
   void StartNextLater() {
     options_.loop->Post([this, alive = alive_] {
       if (!*alive) return;

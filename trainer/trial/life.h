@@ -40,10 +40,10 @@ struct AttemptStatus {
   bool operator==(const AttemptStatus&) const = default;
 };
 
-// The attempt at the time of an event, as its reports, the launcher and the disk have it.
+// The attempt at the time of an event, as known from its reports, the launcher and the disk.
 struct AttemptFacts {
-  bool done = false;             // The program has said that it is done.
-  bool has_spoken = false;       // It has sent a line over its channel, where answers go.
+  bool done = false;             // The program has reported that it is done.
+  bool has_spoken = false;       // It has sent a line on its channel, so answers reach it.
   bool is_held = false;          // Its lines wait for room on a disk and get no answers.
   bool nobody_reports = false;   // All its lines have arrived.
   bool has_checkpoint = false;   // The trial has a checkpoint.
@@ -59,7 +59,8 @@ struct Moment {
 namespace event {
 // A new trainer has taken over this live trial.
 struct TakenUp {};
-// Zero: the trial's own grace time. `why` empty: a caller asked for it.
+// A caller or the trainer stops the trial. `grace` zero: the trial's own grace time. `why` empty: a
+// caller asked for it.
 struct TrialStopAsked {
   absl::Duration grace;
   std::string why = {};
@@ -88,7 +89,8 @@ struct LaunchRefused {
 struct JobWaits {
   std::string why;
 };
-// Its program runs since then: the launcher says so, or the program has said its first word.
+// The program has been running since `started_us`, according to the launcher or to the program's
+// first line.
 struct ResourcesGranted {
   std::int64_t started_us = 0;
 };
@@ -135,9 +137,9 @@ enum class TrialTimer {
 };
 
 namespace action {
-// The decision's record stands from here on: the actions before it see the old one. They come again
-// if the trainer is killed before it is stored, and those behind it may be lost; TakenUp makes up
-// for that. `point` names the moment behind it, for a test that kills the trainer there.
+// Stores the decision's record. Actions before it see the old record, and are repeated if the
+// trainer is killed before the record is stored; actions after it may be lost, and TakenUp makes up
+// for them. `point` names the moment after it, where a test may kill the trainer.
 struct StoreTrial {
   Keep how = Keep::kSomeTime;
   std::string_view point = {};
@@ -251,13 +253,13 @@ using LifeAction =
                  action::Revive, action::Log, action::Announce, action::StartNext>;
 
 struct LifeDecision {
-  absl::Status refusal;  // FailedPrecondition: the order cannot be carried out; nothing follows.
+  absl::Status refusal;  // FailedPrecondition: the request is impossible; no action follows.
   TrialRecord record;    // Without a StoreTrial among the actions the store has it already.
   AttemptStatus attempt;
   std::vector<LifeAction> actions;  // In their order.
 };
 
-// An event that means nothing in a state changes nothing.
+// An event that has no meaning in the current state changes nothing.
 LifeDecision Decide(TrialRecord record, const AttemptStatus& attempt, const AttemptFacts& facts,
                     const LifeEvent& event, const Moment& now);
 

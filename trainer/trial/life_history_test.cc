@@ -92,7 +92,7 @@ class World {
     return record.state == TrialState::Pending && !attempt.has_runner && !attempt.held_back;
   }
 
-  // False if the order was refused, or could not be stored, or the trainer was killed meanwhile.
+  // Returns false if the order was refused or could not be stored, or if the trainer was killed.
   bool Feed(const LifeEvent& event) {
     const std::string before = Words(record);
     const bool had_ended = HasEnded(record);

@@ -42,7 +42,7 @@ struct Trial {
   runtime::Timer restart_timer;
   bool config_behind = false;     // params.json lacks a change that is stored.
   std::optional<ProgramEnd> end;  // Known, while a checkpoint of the attempt is still read.
-  // At the launch of the attempt; unset: another trainer launched it.
+  // Set at the launch of the attempt; unset if another trainer launched it.
   std::optional<ErrorSizes> errors_before;
   std::int64_t changed_us = 0;
   // For the limits of an attempt: its time budget and its heartbeat.

@@ -26,7 +26,7 @@ class TrialEvents {
   static constexpr std::int64_t kMaxWaiting = 1000;     // For each trial.
   static constexpr std::size_t kPerAnswer = 256 << 10;  // Bytes; further events wait.
 
-  // `store` is not owned and outlives it.
+  // `store` is not owned and outlives this.
   static absl::StatusOr<TrialEvents> Load(TrialStore* store, std::int64_t trial);
 
   // Stores an event and returns its number, from 1. A repeated request id returns the same event.
