@@ -66,7 +66,7 @@ std::optional<EngineEvent> EventOfTrial(const Engine::Trial& trial, std::uint64_
     }
     return event;
   }
-  // Somebody has resumed it.
+  // A user has resumed it.
   if (runs || trial.stage == Engine::Stage::kWaiting) return std::nullopt;
   event.kind = Kind::kStarted;
   event.number = trial.attempt + 1;

@@ -17,7 +17,7 @@ void SweepNews::TellLater(const std::string& id) {
 void SweepNews::Tell(const std::string& id) {
   due_.erase(id);
   if (options_.on_event) TellTopic(id);
-  // A callback may forget any of them.
+  // A callback may remove any observer.
   std::vector<std::function<void()>> callbacks;
   for (const auto& [observer, one] : observers_) {
     if (one.id == id) callbacks.push_back(one.changed);

@@ -584,7 +584,7 @@ class SweepsImpl : public Sweeps {
     const std::string& id = entry.sweep->facts(number).id;
     if (id.empty() || trials_ == nullptr) return;
     const auto shown = trials_->Get(id);
-    // (It was told to pause before it was told to stop.)
+    // (The trial was told to pause before it was told to stop.)
     if (shown.ok() && shown->state == msg::TrialState::Paused &&
         trial.stage == Stage::kStoppedEarly) {
       entry.todo.push_back({.kind = Action::Kind::kStop, .trial = number, .text = trial.reason});

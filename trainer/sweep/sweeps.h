@@ -21,9 +21,6 @@
 
 namespace trainer {
 
-// Most trials of a sweep in one bus message, which has a limited number of tables.
-inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
-
 // All sweeps of the trainer: hosts their engines (tuning/engine/engine.h), executes the engines'
 // actions, and answers calls about sweeps.
 //
@@ -39,8 +36,8 @@ inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
 // A sweep's trial is an ordinary trial: it is called NAME-0007, belongs to the group of the sweep's
 // id, and has the label sweep=NAME. Users may stop, pause and resume it.
 //
-// Without room on the disk a sweep waits, and goes on when there is some. On the loop's thread;
-// blocks for the disk.
+// While the disk is full, a sweep waits, and it continues once there is room. Use it on the loop's
+// thread; blocks for the disk.
 class Sweeps : public ReportJudge {
  public:
   struct Options {

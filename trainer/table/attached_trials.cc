@@ -25,7 +25,8 @@ absl::StatusOr<AttemptKey> AttachedTrials::Attach(const AttachRequest& request) 
   return Begin(options_.table->At(*number));
 }
 
-// Its process runs already, so it does. (A trainer may have been killed before it came to that.)
+// Its process is running, so the trial starts at once. (An earlier trainer may have been killed
+// before it did this.)
 absl::StatusOr<AttemptKey> AttachedTrials::Begin(Trial& trial) {
   const AttemptKey attempt = {trial.record.number, trial.record.attempt};
   if (trial.record.state != msg::TrialState::Pending) return attempt;

@@ -29,7 +29,7 @@ namespace trainer {
 class AttachedTrials {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the four below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the four below; all outlive this.
     const runtime::Clock* clock = nullptr;
     TrialStore* store = nullptr;
     TrialTable* table = nullptr;
@@ -63,7 +63,7 @@ class AttachedTrials {
   void OnEnded(const AttemptKey& attempt, ProgramEnd end);
 
   const Options options_;
-  std::set<AttemptKey> connected_;  // Attempts whose shims have a connection.
+  std::set<AttemptKey> connected_;  // Attempts whose shims are connected.
   std::function<void(const AttemptKey&, const std::string&)> over_;
 };
 

@@ -23,7 +23,7 @@ bool MayTryAgain(const absl::Status& status) {
 std::vector<pid_t> LeadersOf(const msg::JobT& job) {
   std::vector<pid_t> leaders;
   for (const auto& task : job.tasks) {
-    // (A task of a node has no process here.)
+    // (The task of a node has no process here.)
     const bool runs = !task->attempts.empty() && task->attempts.back()->ended_us == 0 &&
                       task->attempts.back()->node.empty();
     if (runs && task->attempts.back()->pid > 0) leaders.push_back(task->attempts.back()->pid);
@@ -41,7 +41,7 @@ void AttemptPrograms::Launch(Trial& trial) {
   msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
   const msg::TrialOptionsT& asked = trial.record.spec.options;
   if (!asked.function.empty()) {
-    // As it is now, which may be a newer one than that of the attempt before.
+    // Uses the function's current program, which may be newer than that of the previous attempt.
     job.argv = FunctionCommand(options_.executable, asked.function,
                                absl::Milliseconds(asked.heartbeat_ms));
   }
@@ -89,7 +89,7 @@ void AttemptPrograms::OnLaunched(Trial& trial, absl::StatusOr<std::string> job) 
   options_.queue->StartNext();
 }
 
-// The launcher refused, for now. The trial waits again, as what it is: the first in the row.
+// The launcher refused for now. The trial waits again, first in the queue as before.
 void AttemptPrograms::OnNoRoom(Trial& trial, const absl::Status& status) {
   options_.queue->OnRefused();
   options_.queue->AddUsed(-1);
@@ -97,7 +97,7 @@ void AttemptPrograms::OnNoRoom(Trial& trial, const absl::Status& status) {
       trial, event::LaunchRefused{std::string(status.message()), absl::IsUnavailable(status)});
 }
 
-// The launcher gives its tasks what they asked for, or says why not yet.
+// Processes of the attempt's tasks on this host.
 void AttemptPrograms::OnJobChanged(Trial& trial, const msg::JobT& job) {
   trial.leaders = LeadersOf(job);
   const std::string node = job.tasks.empty() ? "" : job.tasks.front()->node;
@@ -136,7 +136,7 @@ void AttemptPrograms::OnEnded(Trial& trial, ProgramEnd end) {
   if (trial.output != nullptr) {
     const bool waits_for_ever = IsToLeave(trial) && !trial.stop_timer.is_set();
     if (waits_for_ever) GiveUpOutputAfter(trial, GraceOf(trial.record));
-    // Output that the attempt has written counts before its end.
+    // The end waits until the output that the attempt has written is taken.
     return trial.output->Finish(
         [this, number = trial.record.number, end = std::move(end)](bool took_all) {
           Trial& ended = options_.table->At(number);

@@ -31,7 +31,7 @@ namespace trainer {
 class AttemptPrograms {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the six below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the six below; all outlive this.
     const runtime::Clock* clock = nullptr;
     bus::JobControl* jobs = nullptr;
     TrialTable* table = nullptr;

@@ -32,7 +32,7 @@ class TrialAging {
   static constexpr std::uint64_t kMostAtHand = 16;
 
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the six below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the six below; all outlive this.
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;
     TrialNews* news = nullptr;

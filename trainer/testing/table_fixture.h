@@ -38,7 +38,7 @@ class TableFixture : public testing::Test {
   TableFixture();
   ~TableFixture() override;
 
-  // Runs `body` on the loop's thread, and what it has posted.
+  // Runs `body`, and then everything that it posted, on the loop's thread.
   void On(const std::function<void()>& body);
   void Advance(absl::Duration step);
 

@@ -8,9 +8,9 @@
 #include "trainer/trial/trial_output.h"
 #include "trainer/trial/trial_state.h"
 
-// Always true of a decision:
-// - what stands before StoreTrial may be done twice; everything else stands behind it.
-// - a record that has ended changes only by ResumeAsked.
+// Invariants of a decision:
+// - actions before StoreTrial may run twice; all other actions follow it.
+// - the record of an ended trial changes only by ResumeAsked.
 // - has_runner is true exactly while the trial is Running or Stopping, or Pending and being
 //   launched, or Pending with a job that waits for its resources.
 // - an attempt uses one request id for all tries to launch it, so it has at most one job; only the
