@@ -11,7 +11,7 @@
 namespace bench {
 
 // The command line of a benchmark that prints a comparison with peers: --rounds, --only and --json,
-// and what the benchmark adds to options().
+// and the options that the benchmark adds to options().
 class ComparisonApp {
  public:
   ComparisonApp(std::string name, const std::string& about);

@@ -27,7 +27,7 @@ namespace trainer {
 // `recent` has no key, so this class prevents duplicate rows and lines: both have rising numbers,
 // and it knows the last ones of each trial that writes. (The tables behind it have keys.)
 //
-// Part of TrialStore, whose thread, transactions and exceptions (SQLite::Exception) these are.
+// Part of TrialStore: shares its thread, transactions and exceptions (SQLite::Exception).
 class RecentReports {
  public:
   // SQL that creates the table.

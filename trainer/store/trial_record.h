@@ -11,8 +11,8 @@
 
 namespace trainer {
 
-// The request for a trial. Only labels, note, display name and priority change
-// (TrialStore::Annotate()), and the configuration (StoreBatch::configurations).
+// The request for a trial. Afterwards only labels, note, display name and priority
+// (TrialStore::Annotate()) and the configuration (StoreBatch::configurations) change.
 struct TrialSpec {
   std::string name;  // Name of the run's directory: one path segment.
   std::vector<std::string> argv;

@@ -41,7 +41,7 @@ std::optional<EngineEvent> EventOfReport(const tuning::Plan& plan,
 std::optional<EngineEvent> EventOfTrial(const Engine::Trial& trial, std::uint64_t number,
                                         const absl::StatusOr<msg::TrialT>& shown) {
   const bool runs = trial.stage == Engine::Stage::kRunning;
-  if (runs && !trial.is_started) return std::nullopt;  // It is to be started, or resumed.
+  if (runs && !trial.is_started) return std::nullopt;  // It is about to be started or resumed.
   EngineEvent event = {.kind = Kind::kEnded, .trial = number};
   if (!shown.ok()) {
     if (!absl::IsNotFound(shown.status()) || !runs) return std::nullopt;

@@ -13,7 +13,7 @@
 
 namespace trainer {
 
-// So many trials of a sweep fit into one message of the bus, which has a bound of tables.
+// Most trials of a sweep in one bus message, which has a limited number of tables.
 inline constexpr std::size_t kSweepTrialsOfAMessage = 1000;
 
 // Return the messages of a sweep and of its trials.

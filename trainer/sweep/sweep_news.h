@@ -16,21 +16,22 @@
 
 namespace trainer {
 
-// Tells of sweeps that have changed: the service's topic, with the trials that have changed since
-// it was told last, and the observers of the sweep. All that happens to a sweep in one turn of the
-// loop is told once. On the loop's thread.
+// Announces changed sweeps: to the service's topic, with the trials that changed since the last
+// announcement, and to the sweep's observers. All changes of a sweep in one turn of the loop are
+// announced together. Use it on the loop's thread.
 class SweepNews {
  public:
-  // A sweep at hand as it is shown, and its trials that have changed after an event; the number of
-  // its events up to now.
+  // The message of a loaded sweep, its trials that changed after an event, and the number of its
+  // events so far.
   struct Changes {
     msg::SweepT sweep;
     std::vector<std::unique_ptr<msg::SweepTrialT>> trials;
     std::int64_t events = 0;
   };
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
-    // Unset: the sweep is not at hand, and its observers alone are told.
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives this.
+    // Returns the changes after event `after`; nullopt if the sweep is not loaded: then only its
+    // observers are called.
     std::function<std::optional<Changes>(const std::string& id, std::int64_t after)> changes;
     std::function<void(msg::SweepEventT)> on_event = {};  // See Sweeps::Options.
   };
@@ -39,14 +40,14 @@ class SweepNews {
   SweepNews(const SweepNews&) = delete;
   SweepNews& operator=(const SweepNews&) = delete;
 
-  // The sweep has changed.
+  // Schedules the announcement of a changed sweep.
   void TellLater(const std::string& id);
-  // The same, but it is told now.
+  // Announces a changed sweep now.
   void Tell(const std::string& id);
-  // The sweep was removed: nothing is told of it any more.
+  // The sweep was removed: announces nothing more about it.
   void Drop(const std::string& id);
 
-  // As Sweeps::Observe() and Sweeps::Forget().
+  // See Sweeps::Observe() and Sweeps::Forget().
   std::uint64_t Observe(const std::string& id, std::function<void()> changed);
   void Forget(std::uint64_t observer) { observers_.erase(observer); }
 
@@ -59,7 +60,7 @@ class SweepNews {
 
   const Options options_;
   std::set<std::string> due_;
-  std::map<std::string, std::int64_t> told_;  // The last event that on_event has had, by sweep.
+  std::map<std::string, std::int64_t> told_;  // The last event passed to on_event, by sweep.
   std::map<std::uint64_t, Observer> observers_;
   std::uint64_t last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

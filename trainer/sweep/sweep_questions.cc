@@ -35,11 +35,12 @@ absl::Status SweepQuestions::Ask(SweepRecord& sweep, tuning::Question question) 
   return absl::OkStatus();
 }
 
-// Once in the life of a trainer.
+// Stores the try, once in the life of a trainer.
 absl::Status SweepQuestions::CountTry(SweepRecord& sweep, std::int64_t number) {
   const auto begun = begun_here_.find(sweep.id);
   if (begun != begun_here_.end() && begun->second == number) return absl::OkStatus();
-  // (A copy of all of it, with the environment of its trials, would cost more than to store it.)
+  // (Copying the whole record, with the environment of its trials, would cost more than storing
+  // it.)
   StoreBatch batch;
   SweepRecord& stored = batch.sweeps.emplace_back();
   stored.number = sweep.number;
@@ -55,7 +56,7 @@ absl::Status SweepQuestions::CountTry(SweepRecord& sweep, std::int64_t number) {
 
 void SweepQuestions::Take(const std::string& sweep, const tuning::Question& question,
                           const std::optional<tuning::Config>& config) {
-  // (A changed plan may have made it another question.)
+  // (A changed plan may have replaced the question.)
   if (!IsAnswering(sweep, question.number)) return;
   answering_.erase(sweep);
   options_.answered(sweep, question, config);

@@ -19,22 +19,22 @@
 
 namespace trainer {
 
-// Has the questions of sweeps answered in the background, one at a time for each sweep. A sampler
-// may end the trainer, by a defect or for want of memory: each trainer that begins an answer stores
-// that first, and the next ones know how often that was. On the loop's thread, which it may block
-// for the disk.
+// Answers the questions of sweeps in the background, one at a time for each sweep. A sampler may
+// crash the trainer, because of a defect or a lack of memory, so each trainer stores that it begins
+// an answer before it does so, and later trainers know how often that has happened. Use it on the
+// loop's thread, which it may block for the disk.
 class SweepQuestions {
  public:
-  // A question that has ended the trainer so often is not to be asked again.
+  // A question whose answer has crashed the trainer this often must not be asked again.
   static constexpr std::int64_t kMostTries = 3;
 
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the store; both outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor is the store; both outlive this.
     TrialStore* store = nullptr;
     // See Sweeps::Options.
     std::function<void(std::function<void()> work)> background = {};
-    // The answer of a sweep's last question, in a later turn of the loop; no `config`: nothing is
-    // left to try.
+    // Called in a later turn of the loop with the answer to a sweep's latest question. Without a
+    // `config` nothing is left to try.
     std::function<void(const std::string& sweep, const tuning::Question& question,
                        const std::optional<tuning::Config>& config)>
         answered;
@@ -45,14 +45,14 @@ class SweepQuestions {
   SweepQuestions(const SweepQuestions&) = delete;
   SweepQuestions& operator=(const SweepQuestions&) = delete;
 
-  // True while the sweep's question of that number is being answered.
+  // Returns true while the sweep's question of that number is being answered.
   bool IsAnswering(const std::string& sweep, std::uint64_t number) const;
-  // True if kMostTries trainers have ended while they answered it.
+  // Returns true if kMostTries trainers have ended while they answered the question.
   bool HasHadItsTries(const SweepRecord& sweep, std::uint64_t number) const;
-  // Begins to answer it; `sweep` counts the try. An error: the store does not take that, and
-  // nothing was begun.
+  // Starts to answer the question and counts the try in `sweep`. On error the try could not be
+  // stored, and nothing was started.
   absl::Status Ask(SweepRecord& sweep, tuning::Question question);
-  // The sweep has ended.
+  // Call it when the sweep has ended.
   void Drop(const std::string& sweep) { begun_here_.erase(sweep); }
 
  private:

@@ -53,7 +53,7 @@ class SweepQuestionsTest : public testing::Test {
     engine.Apply({.kind = tuning::EngineEvent::Kind::kBegin});
     return engine;
   }
-  // Another trainer: it knows what was stored.
+  // Starts another trainer, which knows what was stored.
   void Restart() {
     loop_.Call([this] {
       works_.clear();

@@ -23,9 +23,9 @@
 
 namespace trainer {
 
-// Trials of attached processes, which nobody has launched (attempt/attached_runner.h): makes a
-// trial out of the greeting of a shim, lets it run at once, and knows which shims are connected. On
-// the loop's thread, which it may block for the disk.
+// Trials of attached processes, which the launcher did not start (attempt/attached_runner.h): makes
+// a trial from the greeting of a shim, lets it run at once, and tracks which shims are connected.
+// Use it on the loop's thread, which it may block for the disk.
 class AttachedTrials {
  public:
   struct Options {
@@ -35,13 +35,13 @@ class AttachedTrials {
     TrialTable* table = nullptr;
     const NewTrials* new_trials = nullptr;
     absl::Duration patience;  // See Trials::Options::attached_patience.
-    // Puts a new trial, which is stored, into the table, at hand.
+    // Adds a new trial, which is stored already, to the table, at hand.
     std::function<absl::Status(TrialRecord record)> adopt;
     std::function<absl::Status(Trial&)> prepare_directory;
-    // LaunchDue, CannotStart or ResourcesGranted has happened to the trial. An error: it could not
-    // be stored.
+    // Called when LaunchDue, CannotStart or ResourcesGranted has happened to the trial. On error
+    // the event could not be stored.
     std::function<absl::Status(Trial&, const LifeEvent&)> happened;
-    std::function<void(Trial&, ProgramEnd)> ended;           // Its attempt has.
+    std::function<void(Trial&, ProgramEnd)> ended;           // Its attempt has ended.
     std::function<void()> on_stored;                         // As in LineIntake::Options.
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
   };
@@ -49,13 +49,13 @@ class AttachedTrials {
   AttachedTrials(const AttachedTrials&) = delete;
   AttachedTrials& operator=(const AttachedTrials&) = delete;
 
-  // As in LineReceiver.
+  // See LineReceiver for the errors.
   absl::StatusOr<AttemptKey> Attach(const AttachRequest& request);
-  // Any attempt may be told of: a launched program does not mind.
+  // Call OnConnection() for any attempt: the runner of a launched program ignores it.
   void OnConnection(const AttemptKey& attempt, bool is_open);
   void OnOver(std::function<void(const AttemptKey&, const std::string& why)> over);
 
-  // Gives the trial a runner, which waits for its shim if that is not connected.
+  // Gives the trial a runner, which waits for its shim unless the shim is connected.
   void TakeUp(Trial& trial);
 
  private:

@@ -51,11 +51,11 @@ class AttemptGuard {
   // Watches the trial's attempt until End().
   void Begin(Trial& trial);
   void End(Trial& trial);
-  // A line of the trial has come. A trial that is not watched costs no look at the clock.
+  // A line of the trial has arrived. For a trial that is not watched this does not read the clock.
   void OnLine(Trial& trial) const {
     if (trial.watch_timer.is_set() || trial.asks_for_node) OnSignOfLife(trial);
   }
-  // The trial is not silent: its heartbeat time begins anew.
+  // The trial is not silent: its heartbeat time restarts.
   void OnSignOfLife(Trial& trial) const { trial.last_heard = options_.clock->Monotonic(); }
   // Writes the stacks of the trial's processes to its log and then raises StopDue, after a short
   // time even if no stacks were obtained.

@@ -14,12 +14,12 @@
 namespace trainer {
 namespace {
 
-// For the moment: the launcher is asked again later.
+// Returns true if the launcher only refuses for now, so that a later request may succeed.
 bool MayTryAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
 }
 
-// The first processes of its tasks that run on this host.
+// Returns the main processes of its tasks that run on this host.
 std::vector<pid_t> LeadersOf(const msg::JobT& job) {
   std::vector<pid_t> leaders;
   for (const auto& task : job.tasks) {
@@ -97,7 +97,7 @@ void AttemptPrograms::OnNoRoom(Trial& trial, const absl::Status& status) {
       trial, event::LaunchRefused{std::string(status.message()), absl::IsUnavailable(status)});
 }
 
-// Processes of the attempt's tasks on this host.
+// The launcher grants the resources that the tasks asked for, or says why not yet.
 void AttemptPrograms::OnJobChanged(Trial& trial, const msg::JobT& job) {
   trial.leaders = LeadersOf(job);
   const std::string node = job.tasks.empty() ? "" : job.tasks.front()->node;

@@ -25,9 +25,9 @@
 
 namespace trainer {
 
-// The programs of the attempts that the launcher runs: asks it for their jobs, follows them, and
-// says what happens to them. The end of an attempt is said only once all that it left is taken: its
-// output, and its last checkpoint. On the loop's thread, which it may block for the disk.
+// The programs of the attempts that the launcher runs: requests their jobs, follows them, and
+// reports their events. The end of an attempt is reported only once all its output and its last
+// checkpoint are taken. Use it on the loop's thread, which it may block for the disk.
 class AttemptPrograms {
  public:
   struct Options {
@@ -38,10 +38,10 @@ class AttemptPrograms {
     LaunchQueue* queue = nullptr;
     TrialNews* news = nullptr;
     LineIntake* intake = nullptr;
-    std::string relay;  // As in Trials::Options, as the next.
+    std::string relay;  // As in Trials::Options, like the next.
     std::string executable;
-    // LaunchAnswered, LaunchRefused, JobWaits, ResourcesGranted or AttemptEnded has happened to the
-    // trial.
+    // Called when LaunchAnswered, LaunchRefused, JobWaits, ResourcesGranted or AttemptEnded has
+    // happened to the trial.
     std::function<void(Trial&, const LifeEvent&)> happened;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
   };
@@ -49,17 +49,17 @@ class AttemptPrograms {
   AttemptPrograms(const AttemptPrograms&) = delete;
   AttemptPrograms& operator=(const AttemptPrograms&) = delete;
 
-  // Asks for a job, under the record's request id. The trial's slot counts as used.
+  // Requests a job with the record's request id. The trial's slot counts as used.
   void Launch(Trial& trial);
-  // Takes up the record's job, which the launcher has started already.
+  // Follows the record's job, which the launcher has started already.
   void Follow(Trial& trial);
-  // Asks the program to end, from outside. Its output is waited for only for `grace`, too: without
-  // room on the disk it could be for ever.
+  // Asks the launcher to stop the program. Its output is also awaited only for `grace`, because on
+  // a full disk it might never be taken.
   void Stop(Trial& trial, const action::SendStop& stop);
-  // The attempt, of an attached process perhaps, has ended: AttemptEnded follows, perhaps later.
+  // The attempt, perhaps of an attached process, has ended: AttemptEnded follows, now or later.
   void OnEnded(Trial& trial, ProgramEnd end);
-  // A checkpoint of the trial was read and, if anybody waited for that, committed: its attempt may
-  // have waited for that with its end.
+  // A checkpoint of the trial was read and, if a line asked for it, committed. The end of its
+  // attempt may have waited for that.
   void OnCheckpointRead(std::int64_t trial);
 
  private:

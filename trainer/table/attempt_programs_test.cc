@@ -35,7 +35,7 @@ class AttemptProgramsTest : public TableFixture {
           }});
     });
   }
-  // Runners of the trials go first.
+  // The runners of the trials must be destroyed first.
   ~AttemptProgramsTest() override {
     loop_.Call([this] {
       for (auto& [number, trial] : table_->at_hand()) trial.runner.reset();
@@ -110,7 +110,7 @@ TEST_F(AttemptProgramsTest, FollowsAJobThatRunsAndTellsItsEnd) {
     programs_->Follow(trial);
     jobs_.End("j-1", 3);
   });
-  Advance(absl::Seconds(2));  // No more reports come.
+  Advance(absl::Seconds(2));  // Waits for late reports.
   ASSERT_NE(Last<event::AttemptEnded>(), nullptr);
   EXPECT_FALSE(Last<event::AttemptEnded>()->end.success);
   EXPECT_EQ(Last<event::AttemptEnded>()->end.reason, "exit code 3");

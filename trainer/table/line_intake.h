@@ -37,7 +37,7 @@ namespace trainer {
 class LineIntake {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned, as the seven below; all outlive it.
+    runtime::EventLoop* loop = nullptr;  // Not owned, nor are the seven below; all outlive this.
     const runtime::Clock* clock = nullptr;
     TrialStore* store = nullptr;
     TrialTable* table = nullptr;
@@ -46,7 +46,7 @@ class LineIntake {
     RoomWaits* room_waits = nullptr;
     const AttemptGuard* guard = nullptr;
     ReportJudge* judge = nullptr;  // As in Trials::Options.
-    // ResourcesGranted or LinesStored has happened to the trial.
+    // Called when ResourcesGranted or LinesStored has happened to the trial.
     std::function<void(Trial&, const LifeEvent&)> happened;
     // The attempt's last line was taken; `how` says how its program ended, if it was attached.
     std::function<void(const AttemptKey&, const std::string& how)> complete;

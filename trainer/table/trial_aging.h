@@ -18,17 +18,17 @@
 
 namespace trainer {
 
-// Lets ended trials take less and less memory: soon after its end, and as soon after it was
-// recalled, a trial is put aside (trial_table.h); the oldest of too many are forgotten
+// Reduces the memory of ended trials in steps: soon after its end, or after it was recalled, a
+// trial is put aside (trial_table.h); the oldest trials beyond the limit are forgotten
 // (trial_removals.h). A trial stays at hand while its record or its files are behind, or while one
-// of its checkpoints is being saved. On the loop's thread, which it may block for the disk; not
-// from inside a callback of a ProgramRunner, which goes with its trial.
+// of its checkpoints is being saved. Use it on the loop's thread, which it may block for the disk,
+// but not from inside a callback of a ProgramRunner, because a runner is destroyed with its trial.
 class TrialAging {
  public:
-  // An ended trial stays at hand for so long after its end, and after each recall. (Whole it is 8
-  // kB: of a thousand that end in a second these should not be the most of all memory.)
+  // How long an ended trial stays at hand after its end and after each recall. (A trial at hand
+  // takes 8 kB; if a thousand end in a second, they must not dominate memory.)
   static constexpr absl::Duration kAtHand = absl::Milliseconds(200);
-  // While more ended trials than these are at hand, the next end does not wait for that.
+  // With more ended trials than this at hand, the next end does not wait for that time.
   static constexpr std::uint64_t kMostAtHand = 16;
 
   struct Options {
@@ -39,19 +39,19 @@ class TrialAging {
     const TrialFiles* files = nullptr;
     const TrialSaves* saves = nullptr;
     TrialRemovals* removals = nullptr;
-    std::size_t keep = 0;                 // Ended trials that are known.
-    std::function<std::uint64_t()> live;  // How many trials have not ended.
+    std::size_t keep = 0;                 // Most ended trials that are kept.
+    std::function<std::uint64_t()> live;  // Returns how many trials have not ended.
     std::function<void()> on_store_error;
   };
   explicit TrialAging(Options options) : options_(std::move(options)) {}
 
-  // A trial has ended, just now: it is put aside soon.
+  // A trial has just ended: it is put aside after kAtHand, or sooner if more than kMostAtHand ended
+  // trials are at hand.
   void OnEnded();
-  // A trial that has ended is at hand again, or a trial needs another one no more: both kinds of
-  // aging go on soon.
+  // An ended trial is at hand again, or a trial no longer needs another one: both steps run soon.
   void Soon();
-  // Forgets the oldest ended trials beyond `keep`, unless a record waits for the store. An error is
-  // logged; they are tried again the next time.
+  // Forgets the oldest ended trials beyond `keep`, unless a record waits to be stored. An error is
+  // logged, and the next call retries.
   void ForgetOldest();
 
  private:

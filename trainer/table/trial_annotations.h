@@ -18,7 +18,7 @@ namespace trainer {
 class TrialAnnotations {
  public:
   struct Options {
-    TrialStore* store = nullptr;      // Not owned; outlives it.
+    TrialStore* store = nullptr;      // Not owned; outlives this.
     std::function<void()> on_stored;  // A write needs a sync soon.
     std::function<void()> on_store_error;
     std::function<void(std::string_view point)> fault = {};  // See Trials::Options.

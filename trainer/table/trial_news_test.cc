@@ -25,7 +25,7 @@ constexpr char kReport[] = R"({"t":"report","m":{"loss":1}})";
 
 class TrialNewsTest : public TableFixture {
  protected:
-  // "row 1" or "state", as an observer hears of it.
+  // Records "row 1" or "state" for each call of an observer.
   void Observe(const std::string& id) {
     On([&] {
       observer_ = news_->Observe(id, [this](const ResultRow* row) {

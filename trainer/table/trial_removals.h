@@ -26,7 +26,7 @@ namespace trainer {
 class TrialRemovals {
  public:
   struct Options {
-    TrialStore* store = nullptr;  // Not owned, as the two below; all outlive it.
+    TrialStore* store = nullptr;  // Not owned, nor are the two below; all outlive this.
     TrialTable* table = nullptr;
     const TrialView* view = nullptr;
     // The store no longer has the trial: drops it from memory, including the table.

@@ -22,7 +22,7 @@ namespace trainer {
 class TrialSaves {
  public:
   struct Options {
-    TrialStore* store = nullptr;  // Not owned, as the table; both outlive it.
+    TrialStore* store = nullptr;  // Not owned, nor is the table; both outlive this.
     TrialTable* table = nullptr;
     std::function<void()> on_stored;  // A write needs a sync soon.
     std::function<void()> on_store_error;

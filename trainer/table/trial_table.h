@@ -32,7 +32,7 @@ namespace trainer {
 class TrialTable {
  public:
   struct Options {
-    TrialStore* store = nullptr;  // Not owned; outlives it.
+    TrialStore* store = nullptr;  // Not owned; outlives this.
     // Makes the object that takes the reports of a trial at hand.
     std::function<absl::StatusOr<std::unique_ptr<TrialReports>>(const TrialRecord&)> load_reports;
     // An ended trial is at hand again and should be put aside after a while.

@@ -165,7 +165,7 @@ class Trials : public LineReceiver {
   // including secrets. NotFound.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
 
-  // The newest `lines` of what its program said to its log, as TrialStore::LastLogs(). NotFound.
+  // Returns the newest `lines` of the program's log, as TrialStore::LastLogs() does. NotFound.
   virtual absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
                                                              std::int64_t lines) const = 0;
 

@@ -30,9 +30,9 @@
 
 namespace trainer {
 
-// The fixture of tests of one part of trainer/table/: the other parts are there, real, in a
-// directory of their own, but nobody carries out what they ask for: it is noted. Trials are added
-// by hand. The test's thread calls all methods; code that touches a part goes through On().
+// Fixture for tests of one part of trainer/table/: the other parts are real, in a temporary
+// directory, but their requests are only recorded, not executed. Tests add trials themselves. All
+// methods are called on the test's thread; code that uses a part runs through On().
 class TableFixture : public testing::Test {
  protected:
   TableFixture();
@@ -42,19 +42,20 @@ class TableFixture : public testing::Test {
   void On(const std::function<void()>& body);
   void Advance(absl::Duration step);
 
-  // A trial as it could be in the store, without a number.
+  // Returns a trial as it could be stored, without a number.
   TrialRecord Record(const std::string& id, msg::TrialState state = msg::TrialState::Pending) const;
-  // Stores it and puts it into the table, at hand.
+  // Stores the trial and adds it to the table, at hand.
   Trial& Add(const TrialRecord& record);
   Trial& Add(const std::string& id, msg::TrialState state = msg::TrialState::Pending) {
     return Add(Record(id, state));
   }
-  // As it is in the store; NotFound is a failure of the test.
+  // Returns the stored record; a missing one fails the test.
   TrialRecord Stored(const Trial& trial);
-  // Every write to this table of the database fails from now on, or does not any more.
+  // RefuseWrites() makes every write to this table of the database fail until AllowWrites().
   void RefuseWrites(const std::string& database_table);
   void AllowWrites();
-  // Passes on lines of its attempt, from number `first` on; the answers, or "ERR " and the code.
+  // Delivers lines of its attempt, numbered from `first` on. Returns the answers, or "ERR " and the
+  // code.
   std::vector<std::string> Say(const Trial& trial, std::int64_t first,
                                const std::vector<std::string>& lines);
 
@@ -62,9 +63,9 @@ class TableFixture : public testing::Test {
   runtime::FakeClock clock_;
   LoopThread loop_;
 
-  // The parts have asked for this so often.
+  // How often the parts have requested each of these.
   int recalled_ = 0, stored_ = 0, store_errors_ = 0, retries_ = 0;
-  std::vector<msg::TrialEventT> events_;       // For the service's topics.
+  std::vector<msg::TrialEventT> events_;       // Published on the service's topics.
   std::vector<LifeEvent> happened_;            // To any trial.
   std::vector<std::string> started_, failed_;  // Ids that the queue starts, or gives up.
   std::vector<std::int64_t> dropped_;
@@ -76,7 +77,7 @@ class TableFixture : public testing::Test {
   std::unique_ptr<TrialView> view_;
   std::unique_ptr<TrialSaves> saves_;
   std::unique_ptr<LaunchQueue> queue_;  // One slot.
-  std::unique_ptr<TrialNews> news_;     // Reports of one second are told together.
+  std::unique_ptr<TrialNews> news_;     // Reports within a second are announced together.
   std::unique_ptr<TrialFiles> files_;
   std::unique_ptr<AttemptGuard> guard_;
   std::unique_ptr<LineIntake> intake_;

@@ -27,7 +27,7 @@ constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
 // The effect of an attempt's end on its trial.
 struct Outcome {
   TrialState state;  // Pending: another attempt follows.
-  ProgramEnd end;    // As it is told.
+  ProgramEnd end;    // As it is reported.
 };
 
 Outcome AfterAttempt(const TrialRecord& record, bool said_done, ProgramEnd end) {
@@ -187,7 +187,7 @@ class Decider {
     if (asked.resources.empty() && asked.pool.empty()) {
       Begin(now_.monotonic);
     } else {
-      Do(action::StoreTrial{Keep::kSomeTime});  // The launcher says when it begins.
+      Do(action::StoreTrial{Keep::kSomeTime});  // The launcher reports the start.
       Do(action::Announce{});
     }
     Do(action::Log{absl::StrCat(": attempt ", record().attempt, " is job ", record().job)});

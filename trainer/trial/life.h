@@ -254,9 +254,9 @@ using LifeAction =
 
 struct LifeDecision {
   absl::Status refusal;  // FailedPrecondition: the request is impossible; no action follows.
-  TrialRecord record;    // Without a StoreTrial among the actions the store has it already.
+  TrialRecord record;    // If there is no StoreTrial action, it equals the stored one.
   AttemptStatus attempt;
-  std::vector<LifeAction> actions;  // In their order.
+  std::vector<LifeAction> actions;  // In order.
 };
 
 // An event that has no meaning in the current state changes nothing.

@@ -41,7 +41,7 @@ struct Trial {
   // Set while the next attempt is delayed.
   runtime::Timer restart_timer;
   bool config_behind = false;     // params.json lacks a change that is stored.
-  std::optional<ProgramEnd> end;  // Known, while a checkpoint of the attempt is still read.
+  std::optional<ProgramEnd> end;  // Set while its last checkpoint is still being read.
   // Set at the launch of the attempt; unset if another trainer launched it.
   std::optional<ErrorSizes> errors_before;
   std::int64_t changed_us = 0;

@@ -33,12 +33,12 @@ class TrialEventsTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // As another trainer does.
+  // Loads the events as another trainer does.
   void Load() { events_.emplace(*TrialEvents::Load(store_.get(), trial_)); }
   std::int64_t Tell(const std::string& event) {
     return events_->Tell(event, absl::StrCat("r-", ++requests_)).value();
   }
-  // The answer to a line, which is stored.
+  // Returns the answer to a line, and stores it.
   std::string Answer(std::int64_t line) {
     StoreBatch batch;
     std::string answer = events_->TakeFor(1, line, batch);

@@ -46,14 +46,14 @@ class TrialReportsTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // As another trainer does.
+  // Loads the reports as another trainer does.
   void Load() { reports_ = TrialReports::Load(trial_, {.store = store_.get()}).value(); }
   absl::StatusOr<std::string> Take(std::int64_t number, const std::string& text,
                                    StoreBatch& batch) {
     return reports_->Take({{trial_.number, trial_.attempt}, number, text, false}, trial_,
                           {absl::FromUnixSeconds(1000 + number), absl::Seconds(number)}, batch);
   }
-  // Takes a line and stores it; "ERR " and the code for an error.
+  // Takes a line and stores it. Returns the answer, or "ERR " and the code.
   std::string Say(std::int64_t number, const std::string& text) {
     StoreBatch batch;
     const auto answer = Take(number, text, batch);
