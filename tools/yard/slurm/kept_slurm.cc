@@ -140,17 +140,16 @@ int KeepSlurm(Context& context) {
     const std::uint64_t one = 1;
     (void)!write(stop.get(), &one, sizeof one);
   });
-  const absl::Status kept =
-      SlurmKeeper::Create({.state_directory = context.locations.state_directory,
-                           .environment = context.environment,
-                           .read_bundle = ReadOwnBundle,
-                           .calls = CallsOf(*client),
-                           .say =
-                               [&](std::string_view line) {
-                                 *context.err << runtime::Printable(line) << "\n" << std::flush;
-                               },
-                           .stop = stop.get()})
-          ->Run();
+  const absl::Status kept = KeepAllocations({.state_directory = context.locations.state_directory,
+                                             .environment = context.environment,
+                                             .read_bundle = ReadOwnBundle,
+                                             .calls = CallsOf(*client),
+                                             .say =
+                                                 [&](std::string_view line) {
+                                                   *context.err << runtime::Printable(line) << "\n"
+                                                                << std::flush;
+                                                 },
+                                             .stop = stop.get()});
   context.interrupt->Handle({});
   return kept.ok() ? kDone : Fail(context, kept);
 }

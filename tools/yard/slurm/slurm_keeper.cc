@@ -34,6 +34,7 @@
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
 #include "runtime/thread_pool.h"
+#include "runtime/timer.h"
 #include "tools/yard/at/captured.h"
 #include "tools/yard/slurm/shared_bundle.h"
 #include "tools/yard/slurm/slurm_commands.h"
@@ -77,15 +78,15 @@ std::string LastLineOf(const std::string& path) {
   return lines.empty() ? "" : runtime::Printable(lines.back().substr(0, 400));
 }
 
-class Keeper final : public SlurmKeeper {
+class SlurmKeeper {
  public:
-  explicit Keeper(Options options)
+  explicit SlurmKeeper(SlurmKeeperOptions options)
       : options_(std::move(options)),
         files_(options_.state_directory),
         nodes_(options_.state_directory, options_.calls),
         environment_(SlurmEnvironment(options_.environment)) {}
 
-  absl::Status Run() override {
+  absl::Status Run() {
     if (absl::Status made = runtime::MakePrivateDirectory(files_.directory()); !made.ok()) {
       return made;
     }
@@ -372,13 +373,9 @@ class Keeper final : public SlurmKeeper {
           next, std::max(now + std::min(kSoon, options_.between_looks),
                          last_look_ + std::min(kBetweenLooksAtLeast, options_.between_looks)));
     }
-    if (look_timer_ != 0 && next >= look_at_) return;
-    loop_->Cancel(look_timer_);
+    if (look_timer_.is_set() && next >= look_at_) return;
     look_at_ = next;
-    look_timer_ = loop_->RunAfter(std::max(next - now, absl::ZeroDuration()), [this] {
-      look_timer_ = 0;
-      Look();
-    });
+    look_timer_.Start(loop_.get(), std::max(next - now, absl::ZeroDuration()), [this] { Look(); });
   }
 
   void Look() {
@@ -436,12 +433,10 @@ class Keeper final : public SlurmKeeper {
     std::erase_if(pools_, [](const auto& kept) { return kept.second.allocation->IsForgotten(); });
     if (IsOver()) return loop_->Stop();
     PlanLook();
-    if (wake_timer_ != 0) loop_->Cancel(std::exchange(wake_timer_, 0));
+    wake_timer_.Cancel();
     if (wake == absl::InfiniteFuture()) return;
-    wake_timer_ = loop_->RunAfter(std::max(wake - absl::Now(), absl::Milliseconds(1)), [this] {
-      wake_timer_ = 0;
-      StepAll();
-    });
+    wake_timer_.Start(loop_.get(), std::max(wake - absl::Now(), absl::Milliseconds(1)),
+                      [this] { StepAll(); });
   }
 
   bool IsOver() {
@@ -664,7 +659,7 @@ class Keeper final : public SlurmKeeper {
     return files_.Remove(pool.pool, pool.revision);
   }
 
-  const Options options_;
+  const SlurmKeeperOptions options_;
   const SlurmPoolFiles files_;
   const SlurmNodes nodes_;
   const std::vector<std::string> environment_;
@@ -676,7 +671,7 @@ class Keeper final : public SlurmKeeper {
   // Used only on the loop's thread.
   runtime::UniqueFd changes_;
   runtime::EventLoop::WatchId stop_watch_ = 0;
-  runtime::EventLoop::TimerId look_timer_ = 0, wake_timer_ = 0;
+  runtime::Timer look_timer_, wake_timer_;
   std::map<std::string, Kept> pools_;
   std::map<std::string, std::string> said_of_;
   std::vector<msg::NodeT> known_nodes_;
@@ -693,8 +688,8 @@ class Keeper final : public SlurmKeeper {
 
 }  // namespace
 
-std::unique_ptr<SlurmKeeper> SlurmKeeper::Create(Options options) {
-  return std::make_unique<Keeper>(std::move(options));
+absl::Status KeepAllocations(SlurmKeeperOptions options) {
+  return SlurmKeeper(std::move(options)).Run();
 }
 
 }  // namespace yard

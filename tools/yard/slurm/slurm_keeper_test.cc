@@ -231,24 +231,25 @@ class SlurmKeeperTest : public testing::Test {
 
   void Start() {
     stop_ = runtime::UniqueFd(eventfd(0, EFD_CLOEXEC));
-    keeper_ = SlurmKeeper::Create(
-        {.state_directory = state(),
-         .environment = {"PATH=" + bin() + ":/usr/bin:/bin", "HOME=/root", "SLURM_NTASKS=3",
-                         "SECRET=1"},
-         .read_bundle =
-             [] {
-               return Bundle{.files = {{"yard-node", "#!/bin/sh\n"}, {"lib/a.so", "a"}},
-                             .digest = "0123456789abcdef0123"};
-             },
-         .calls = nodes_.Calls(),
-         .say = [](std::string_view) {},
-         .stop = stop_.get(),
-         .times = times_,
-         .between_looks = between_looks_,
-         .between_slow_looks = between_looks_,
-         .between_calls = between_calls_,
-         .to_stop = to_stop_});
-    thread_ = std::make_unique<runtime::Thread>("keeper", [this] { ended_ = keeper_->Run(); });
+    SlurmKeeperOptions options = {
+        .state_directory = state(),
+        .environment = {"PATH=" + bin() + ":/usr/bin:/bin", "HOME=/root", "SLURM_NTASKS=3",
+                        "SECRET=1"},
+        .read_bundle =
+            [] {
+              return Bundle{.files = {{"yard-node", "#!/bin/sh\n"}, {"lib/a.so", "a"}},
+                            .digest = "0123456789abcdef0123"};
+            },
+        .calls = nodes_.Calls(),
+        .say = [](std::string_view) {},
+        .stop = stop_.get(),
+        .times = times_,
+        .between_looks = between_looks_,
+        .between_slow_looks = between_looks_,
+        .between_calls = between_calls_,
+        .to_stop = to_stop_};
+    thread_ = std::make_unique<runtime::Thread>(
+        "keeper", [this, options] { ended_ = KeepAllocations(options); });
   }
   void Stop() {
     if (thread_ == nullptr) return;
@@ -260,7 +261,6 @@ class SlurmKeeperTest : public testing::Test {
     EXPECT_TRUE(thread_->Join(kDeadline));
     EXPECT_TRUE(ended_.ok()) << ended_;
     thread_.reset();
-    keeper_.reset();
   }
 
   void Await(const std::function<bool()>& is_so, const char* what) const {
@@ -308,7 +308,6 @@ class SlurmKeeperTest : public testing::Test {
   absl::Duration between_calls_ = absl::Milliseconds(20);
   absl::Duration between_looks_ = absl::Milliseconds(50);
   runtime::UniqueFd stop_;
-  std::unique_ptr<SlurmKeeper> keeper_;
   std::unique_ptr<runtime::Thread> thread_;
   absl::Status ended_;
 };
@@ -549,8 +548,7 @@ TEST_F(SlurmKeeperTest, ASecondKeeperDoesNotRun) {
   Write(Pool());
   Start();
   AwaitPhase(Phase::kWaiting);
-  const auto second = SlurmKeeper::Create({.state_directory = state()});
-  EXPECT_TRUE(absl::IsAlreadyExists(second->Run()));
+  EXPECT_TRUE(absl::IsAlreadyExists(KeepAllocations({.state_directory = state()})));
 }
 
 // Processor time of this process and of its child processes.
