@@ -55,7 +55,7 @@ constexpr int kMaxGateTries = 5;
 // How long a call with wait_for_service retries a gate that refuses the key: an operator may be
 // adding the key to the gate at this moment.
 constexpr absl::Duration kMaxRefused = absl::Seconds(2);
-constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // Of a stream; it Pings every 0.5 s.
+constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // A stream Pings every 0.5 s.
 constexpr absl::Duration kSilenceCheck = absl::Milliseconds(250);
 constexpr absl::Duration kLookupTimeout = absl::Seconds(2);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(10);  // Before the first retry.
