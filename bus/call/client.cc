@@ -87,8 +87,7 @@ struct Connection {
   std::string endpoint;
   std::string gate_key;  // Name of the key that identifies this client to a gate.
   int gate_tries = 0;    // Consecutive connections that a gate closed before the keys were agreed.
-  absl::Duration refused_since = absl::InfiniteDuration();  // Since when the gate has not known the
-                                                            // key.
+  absl::Duration refused_since = absl::InfiniteDuration();  // When the gate first refused the key.
   std::string trouble;  // Why the gate, or the service behind it, was last unreachable.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
@@ -139,8 +138,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   bool closed = false;
   std::unordered_map<std::uint64_t, std::unique_ptr<OpenCall>> calls;
   std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<Connection>> connections;
-  std::map<std::string, std::string> endpoints;  // Addresses that the registry returned, by
-                                                 // service.
+  std::map<std::string, std::string> endpoints;  // As the registry returned them, by service.
   BusTimer silence_timer;
   std::uint64_t malformed = 0;
 
