@@ -117,8 +117,7 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   std::size_t place_count = 0;
   std::uint64_t hub_epoch = 0;
   std::map<std::string, std::uint64_t> nonces;  // Nonces of the serving processes, by service.
-  std::int64_t heard_us = 0;                    // When the hub's first message arrived, on the
-                                                // hub's clock.
+  std::int64_t heard_us = 0;                    // Time of the hub's first message, on its clock.
   std::unique_ptr<OwnerCalls> owner_calls;
   std::unique_ptr<Recovery> recovery;
   Stats stats;
