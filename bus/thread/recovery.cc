@@ -25,8 +25,7 @@ namespace {
 
 constexpr std::size_t kMaxTopics = 100'000;  // Tracked topics; over it all positions are dropped.
 constexpr std::size_t kMaxLanes = 1000;      // Lanes per topic.
-constexpr std::size_t kMaxHeld = 10'000;     // Held messages; further ones are requested later
-                                             // instead.
+constexpr std::size_t kMaxHeld = 10'000;     // Held messages; the rest is requested later.
 constexpr std::size_t kMaxHeldBytes = 16 << 20;
 constexpr std::size_t kTopicsOfRound = 200;
 constexpr std::size_t kPlacesOfRound = 2000;
@@ -93,8 +92,7 @@ class Recovery::Owner {
     std::map<std::uint64_t, std::uint64_t> positions;  // By lane.
     std::map<std::uint64_t, std::uint64_t> seen;       // Ends that the record must reach, as known
                                                        // from received messages.
-    std::set<std::uint64_t> untouched;  // Lanes that begin at their end and have had no event
-                                        // since.
+    std::set<std::uint64_t> untouched;  // Lanes that begin at their end and had no event yet.
     bool recovering = false;
     bool early = false;  // Requests entries from before the subscriber's start.
     bool again = false;  // A message was not held during the round: the topic needs another round.
@@ -165,8 +163,7 @@ class Recovery::Owner {
   std::string after_;
   std::vector<msg::PlaceT> places_;
 
-  std::vector<std::string> round_;     // Topics of this round still without a full answer, in
-                                       // order.
+  std::vector<std::string> round_;     // This round's topics without a full answer yet.
   std::vector<std::string> finished_;  // Topics of this round with a full answer.
   std::uint64_t asked_ = 0;
 };

@@ -443,8 +443,7 @@ TEST_F(RecoveryTest, UsersEventsAreCountedForEachPublisher) {
   owners_.record["e/x/"][7].end = 3;
   Ready({"e/"});
   Hear("e/x/", msg::Kind::Event, 0, 4, false, 7);
-  Hear("e/x/", msg::Kind::Event, 0, 20, false, 8);  // Another publisher's first event is not a
-                                                    // hole.
+  Hear("e/x/", msg::Kind::Event, 0, 20, false, 8);  // Another publisher: no hole.
   EXPECT_THAT(Delivered(), ElementsAre("e/x/4", "e/x/20"));
   owners_.record["e/x/"][7] = {.end = 9, .forgotten = 6};
   Hear("e/x/", msg::Kind::Event, 0, 9, false, 7);
