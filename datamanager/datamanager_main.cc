@@ -70,8 +70,7 @@ namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
 constexpr absl::Duration kTidiesTrashEvery = absl::Minutes(1);
-constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Limit for each time that indexes are
-                                                         // written.
+constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Limit for one round of writing.
 
 bus::ServiceProcess::Options ProcessOptions() {
   return {.name = "datamanager",
