@@ -19,8 +19,7 @@ using nlohmann::json;
 constexpr std::size_t kMostParameters = 1000;  // Limit of a command's parameters.
 constexpr std::size_t kLongestValue = 1024;    // In bytes; a longer value stays in "command".
 constexpr std::size_t kLongestCommand = 4096;  // In bytes; a longer "command" is cut.
-constexpr std::size_t kMostBelow = 16;         // Limit of runs that a program creates below its
-                                               // own.
+constexpr std::size_t kMostBelow = 16;         // Limit of runs below the program's own.
 constexpr std::size_t kMostLookedAt = 1000;    // Limit of examined names, including deeper ones.
 
 bool IsName(std::string_view text) {
