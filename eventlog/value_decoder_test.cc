@@ -84,8 +84,7 @@ TEST(ValueDecoderTest, LimitsThatAreOverArePassedOverAndNoBucketRunsBackwards) {
     Numbers limits, counts, lefts, rights;
   };
   const Row rows[] = {
-      {{1, 2, 3, 4}, {1, 1, 1}, {1, 1, 2}, {1, 2, 4}},  // All edges: one more than there are
-                                                        // buckets.
+      {{1, 2, 3, 4}, {1, 1, 1}, {1, 1, 2}, {1, 2, 4}},  // One more edge than buckets.
       {{1}, {}, {}, {}},
       {{2, 1.5, 1}, {1, 1, 0}, {1, 2, 2}, {2, 2, 4}},
       {{3, 2, 5}, {1, 1, 1}, {1, 3, 3}, {3, 3, 4}},
