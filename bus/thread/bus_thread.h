@@ -53,7 +53,7 @@ class BusThread {
   enum class UsedBy { kAnything, kReadable };
   WatchId Watch(void* socket, std::function<void()> readable, UsedBy used_by = UsedBy::kAnything);
   void Unwatch(WatchId watch);
-  // Tells that the callback's last receive from its socket found nothing, which saves a check.
+  // Reports that the callback's last receive from its socket found nothing, which saves a check.
   void Drained(WatchId watch);
   // Returns the watches for descriptors that are not ZeroMQ sockets. Fails if the process is out of
   // descriptors.
