@@ -155,8 +155,8 @@ class LoadScheduler {
              std::tie(other.urgency, other.order, other.turn, other.job);
     }
   };
-  // The state of the work on one run. A cycle is a series of steps, by one or more threads, after
-  // which the run's files were read to their ends; demands that arrive meanwhile cause another one.
+  // The state of the work on one run. A cycle is a sequence of steps until one reports that it is
+  // done, or fails; demands that arrive meanwhile cause another cycle.
   struct Job {
     std::string run;
     Demand demand;
