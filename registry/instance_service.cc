@@ -37,9 +37,9 @@ constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
 template <typename M>
 using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
 
-// Everything but the statistics belongs to the loop's thread.
 }  // namespace
 
+// Everything but the statistics belongs to the loop's thread.
 class InstanceService::Impl {
  public:
   Impl(Options options, bus::Service* service);

@@ -54,13 +54,13 @@ std::unique_ptr<msg::LeaseT> BriefOf(const msg::LeaseT& lease) {
   return brief;
 }
 
+}  // namespace
+
 // Everything but the statistics belongs to the loop's thread.
 //
 // A watcher has received every change that it wants up to `published_revision_`, unless it is
 // `behind`: it then has those up to its own `told`, and continues when its caller has read the
 // earlier messages.
-}  // namespace
-
 class RegistryService::Impl {
  public:
   Impl(Options options, bus::Service* service);
