@@ -379,7 +379,7 @@ Subscriber::State::InSequence Subscriber::State::Note(std::string_view topic, co
   }
   // An event advances the sequence; a Tail repeats the number of its last event.
   const std::uint64_t expected = last.seq + (is_event ? 1 : 0);
-  if (head.seq() < expected) return {};  // A repeated last value, for somebody else.
+  if (head.seq() < expected) return {};  // A repeated last value, for another subscriber.
   const std::uint64_t lost = head.seq() - expected;
   last.seq = head.seq();
   return {is_event, lost};
