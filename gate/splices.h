@@ -48,16 +48,16 @@ class Splices {
   void KeysChanged();
 
   struct Stats {
-    std::uint64_t connections;    // Present client connections.
-    std::uint64_t splices;        // Present connections to services and the hub.
-    std::uint64_t subscriptions;  // Present number.
-    std::uint64_t nodes;          // Nodes' connections, at most two seconds ago.
-    std::uint64_t channels;  // Connections that nodes' channels carry, at most two seconds ago.
-    std::uint64_t calls_passed;
-    std::uint64_t calls_refused;
-    std::uint64_t malformed;  // Dropped messages.
-    std::uint64_t events_passed;
-    std::uint64_t connections_cut;  // Because the key was removed or a limit was exceeded.
+    std::uint64_t connections = 0;    // Present client connections.
+    std::uint64_t splices = 0;        // Present connections to services and the hub.
+    std::uint64_t subscriptions = 0;  // Present number.
+    std::uint64_t nodes = 0;          // Nodes' connections, at most two seconds ago.
+    std::uint64_t channels = 0;  // Connections that nodes' channels carry, at most two seconds ago.
+    std::uint64_t calls_passed = 0;
+    std::uint64_t calls_refused = 0;
+    std::uint64_t malformed = 0;  // Dropped messages.
+    std::uint64_t events_passed = 0;
+    std::uint64_t connections_cut = 0;  // Because the key was removed or a limit was exceeded.
   };
   Stats GetStats() const;
 

@@ -30,15 +30,15 @@ class InstanceService {
     runtime::Clock* clock = nullptr;
     bus::Client* client = nullptr;  // Reaches the launcher.
     ToolProbe* probe = ToolProbe::Kernel();
-    uid_t uid;  // Our own uid.
+    uid_t uid = 0;  // Our own uid.
     // Determines the info directory for requests without an environment.
     std::vector<std::string> environment = {};
     std::string working_directory = {};
     std::function<bool()> launcher_is_there = {};  // Called on the loop's thread.
   };
   struct Stats {
-    std::uint64_t instances;  // Entries of all views at the last change or call.
-    std::uint64_t launched = 0, reused = 0, failed;
+    std::uint64_t instances = 0;  // Entries of all views at the last change or call.
+    std::uint64_t launched = 0, reused = 0, failed = 0;
   };
   // Adds its methods to `service`, which must not have been started.
   InstanceService(Options options, bus::Service* service);

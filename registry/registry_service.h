@@ -29,7 +29,7 @@ class RegistryService {
     LeaseTable::Options leases = {};
   };
   struct Stats {
-    std::uint64_t leases = 0, revision = 0, watchers = 0, expired = 0, processes_ended;
+    std::uint64_t leases = 0, revision = 0, watchers = 0, expired = 0, processes_ended = 0;
   };
   // Adds its methods to `service`, which must not have been started.
   RegistryService(Options options, bus::Service* service);

@@ -39,10 +39,10 @@ class Hub {
     std::size_t max_subscriptions = 100'000;
   };
   struct Stats {
-    std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed;
-    std::uint64_t subscriptions;
-    std::uint64_t restarts;    // Restarts of the subscribers' socket, over `max_subscriptions`.
-    std::uint64_t kept_bytes;  // Size of the kept `e/` events.
+    std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
+    std::uint64_t subscriptions = 0;
+    std::uint64_t restarts = 0;    // Restarts of the subscribers' socket, over `max_subscriptions`.
+    std::uint64_t kept_bytes = 0;  // Size of the kept `e/` events.
     std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };
   // Returns the addresses at which every process of a yard looks for its hub.
