@@ -272,13 +272,13 @@ std::optional<BarState> TqdmState(std::string_view text) {
   std::string words(bar);
   const std::size_t colon = has_end ? words.rfind(": ", percent) : words.npos;
   if (colon != words.npos) words[colon] = ' ';
-  auto metrics = NamedValues(words);
+  auto metrics = AssignedMetrics(words);
   if (!metrics) return std::nullopt;
   state.metrics = *std::move(metrics);
   return state;
 }
 
-std::optional<std::string> NamedValues(std::string_view text) {
+std::optional<std::string> AssignedMetrics(std::string_view text) {
   Values values;
   for (std::size_t equals = text.find('='); equals != text.npos && !values.is_full();
        equals = text.find('=', equals + 1)) {

@@ -35,7 +35,7 @@ struct BarState {
 std::optional<BarState> TqdmState(std::string_view text);
 
 // Returns the NAME=NUMBER pairs anywhere in the line (output_format.h).
-std::optional<std::string> NamedValues(std::string_view text);
+std::optional<std::string> AssignedMetrics(std::string_view text);
 
 // Removes control characters, and the escape codes that colour text or move the cursor.
 std::string WithoutTerminalCodes(std::string_view text);

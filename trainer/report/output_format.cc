@@ -28,22 +28,22 @@ std::optional<std::string> ObjectIn(std::string_view text) {
 
 absl::StatusOr<OutputFormat> OutputFormat::From(std::string_view text) {
   if (text == "json") return OutputFormat({ObjectIn}, false, "");
-  if (text == "values") return OutputFormat({NamedValues}, false, "");
+  if (text == "values") return OutputFormat({AssignedMetrics}, false, "");
   if (text == "keras") return OutputFormat({KerasMetrics}, false, "");
   if (text == "xgboost") return OutputFormat({XgboostMetrics}, false, "");
   if (text == "lightgbm") return OutputFormat({LightgbmMetrics}, false, "");
   if (text == "dict") return OutputFormat({DictionaryMetrics}, false, "");
   if (text == "tqdm") return OutputFormat({}, true, "");
   if (text == "auto") {
-    return OutputFormat(
-        {ObjectIn, DictionaryMetrics, KerasMetrics, XgboostMetrics, LightgbmMetrics, NamedValues},
-        true, "");
+    return OutputFormat({ObjectIn, DictionaryMetrics, KerasMetrics, XgboostMetrics, LightgbmMetrics,
+                         AssignedMetrics},
+                        true, "");
   }
   if (text.substr(0, kTag.size()) == kTag) {
     const std::string_view tag = text.substr(kTag.size());
     bool good = !tag.empty() && tag.size() <= kMaxTag && runtime::ValidUtf8(tag) == tag;
     for (const char c : tag) good = good && static_cast<unsigned char>(c) > ' ' && c != 0x7F;
-    if (good) return OutputFormat({ObjectIn, NamedValues}, false, std::string(tag));
+    if (good) return OutputFormat({ObjectIn, AssignedMetrics}, false, std::string(tag));
     return absl::InvalidArgumentError(
         absl::StrCat("output ", runtime::Quote(text.substr(0, 2 * kMaxTag)),
                      ": the WORD of tag:WORD has 1 to ", kMaxTag, " characters and no space"));

@@ -13,7 +13,8 @@ struct StoreBatch;
 
 // Decides which alerts follow from a batch of the store, so that both are stored in one
 // transaction: if a trainer is killed at any instant, an alert exists if and only if its cause is
-// stored. Called on the store's thread; must not call the store.
+// stored. An interface, so that the store need not know the rules. Called on the store's thread;
+// must not call the store.
 class AlertSource {
  public:
   virtual ~AlertSource() = default;

@@ -13,10 +13,10 @@ void OptimiserLines::SetTrials(LineReceiver* trials) {
   if (trials_ != nullptr && over_) trials_->OnOver(over_);
 }
 
-void OptimiserLines::Add(const std::string& nonce, Program* program) {
+void OptimiserLines::Add(const std::string& nonce, TakeProgramLine take) {
   const AttemptKey key = {.trial = --last_};
   keys_[nonce] = key;
-  programs_[key.trial] = program;
+  programs_[key.trial] = std::move(take);
 }
 
 void OptimiserLines::Forget(const std::string& nonce) {
@@ -84,8 +84,9 @@ std::vector<absl::StatusOr<std::string>> OptimiserLines::Receive(
 
 absl::StatusOr<std::string> OptimiserLines::TakeLine(const RelayedLine& line) {
   const auto found = programs_.find(line.attempt.trial);
-  if (found != programs_.end()) return found->second->TakeLine(line);
-  return line.is_end ? "" : R"({"t":"stop"})";
+  if (found == programs_.end()) return line.is_end ? "" : R"({"t":"stop"})";
+  const TakeProgramLine take = found->second;  // It may be forgotten meanwhile.
+  return take(line);
 }
 
 void OptimiserLines::OnWanted(std::function<void(const AttemptKey&)> wanted) {

@@ -19,19 +19,14 @@ namespace trainer {
 // Use it on the loop's thread.
 class OptimiserLines : public LineReceiver {
  public:
-  // The program of one optimiser.
-  class Program {
-   public:
-    virtual ~Program() = default;
-    // Returns an answer as LineReceiver::Receive() does.
-    virtual absl::StatusOr<std::string> TakeLine(const RelayedLine& line) = 0;
-  };
+  // Takes a line of one optimiser's program; returns its answer, as LineReceiver::Receive() does.
+  using TakeProgramLine = std::function<absl::StatusOr<std::string>(const RelayedLine& line)>;
 
   // `trials` is not owned and outlives this. Null while there are no trials.
   void SetTrials(LineReceiver* trials);
-  // `program` is not owned, and must live until Forget().
-  void Add(const std::string& nonce, Program* program);
-  // From now on the program's lines are answered with "stop".
+  // A program will greet with this nonce: `take` gets its lines until Forget().
+  void Add(const std::string& nonce, TakeProgramLine take);
+  // From now on the program's lines are answered with "stop". `take` itself may call it.
   void Forget(const std::string& nonce);
   // Call it when there is an answer for the held-back line, but not from inside Receive().
   void Want(const std::string& nonce);
@@ -55,7 +50,7 @@ class OptimiserLines : public LineReceiver {
   // Trials have positive numbers, so optimisers get -1, -2 and so on.
   std::int64_t last_ = 0;
   std::map<std::string, AttemptKey, std::less<>> keys_;  // By nonce; includes forgotten programs.
-  std::map<std::int64_t, Program*> programs_;            // By AttemptKey::trial.
+  std::map<std::int64_t, TakeProgramLine> programs_;     // By AttemptKey::trial.
   std::deque<std::string> gone_;                         // Forgotten nonces, oldest first.
 };
 
