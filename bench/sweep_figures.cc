@@ -17,7 +17,7 @@
 #include "trainer/store/sweep_rows.h"
 #include "trainer/store/trial_store.h"
 #include "trainer/sweep/sweep.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 
 namespace bench {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tuning/engine/engine.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/plan.h"
 #include "tuning/space/draws.h"
 #include "tuning/space/space.h"

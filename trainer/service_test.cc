@@ -34,7 +34,6 @@
 #include "runtime/thread_pool.h"
 #include "trainer/attempt/relay.h"
 #include "trainer/report/line_receiver.h"
-#include "trainer/service_methods.h"
 #include "trainer/store/trial_store.h"
 #include "trainer/sweep/sweep_message.h"
 #include "trainer/sweep/sweeps.h"
@@ -42,6 +41,7 @@
 #include "trainer/table/trials.h"
 #include "trainer/testing/loop_thread.h"
 #include "trainer/testing/relay_client.h"
+#include "trainer/trial_methods.h"
 #include "trainer/trial_topics.h"
 
 namespace trainer {

@@ -29,13 +29,13 @@
 #include "trainer/alert/launcher_calls.h"
 #include "trainer/alert/trial_alerts.h"
 #include "trainer/attempt/relay.h"
-#include "trainer/service_methods.h"
 #include "trainer/store/trial_store.h"
 #include "trainer/sweep/optimiser_lines.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"
 #include "trainer/trial/trial_queue.h"
+#include "trainer/trial_methods.h"
 #include "trainer/trial_topics.h"
 
 namespace trainer {

@@ -24,9 +24,9 @@
 #include "runtime/sqlite/wal_copier.h"
 #include "trainer/run/run_annotations.h"
 #include "trainer/store/recent_reports.h"
-#include "trainer/store/rows.h"
 #include "trainer/store/schema.h"
 #include "trainer/store/sweep_rows.h"
+#include "trainer/store/trial_rows.h"
 
 // Always true:
 // - Everything that one turn of the trainer decides is one transaction (Write()): after a kill

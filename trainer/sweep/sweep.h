@@ -13,7 +13,7 @@
 #include "trainer/store/sweep_rows.h"
 #include "trainer/store/trial_store.h"
 #include "tuning/engine/engine.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 
 namespace trainer {
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "trainer/store/sweep_rows.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 
 namespace trainer {
 

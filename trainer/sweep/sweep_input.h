@@ -10,7 +10,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "trainer/report/report_line.h"
 #include "tuning/engine/engine.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/plan.h"
 
 // The events for the engine of a sweep: converts reports, states of trials and orders of users.

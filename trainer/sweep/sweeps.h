@@ -34,7 +34,7 @@
 #include "trainer/trial/report_judge.h"
 #include "tuning/engine/conversation.h"
 #include "tuning/engine/engine.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/question.h"
 #include "tuning/space/config.h"
 

@@ -38,7 +38,7 @@
 #include "trainer/table/system_curves.h"
 #include "trainer/table/trial_aging.h"
 #include "trainer/table/trial_annotations.h"
-#include "trainer/table/trial_details.h"
+#include "trainer/table/trial_details_reader.h"
 #include "trainer/table/trial_files.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_removals.h"
@@ -309,7 +309,7 @@ class Trials : public LineReceiver {
   AttemptGuard guard_;
   LineIntake intake_;
   TrialAnnotations annotations_;
-  TrialDetails details_;
+  TrialDetailsReader details_;
   SystemCurves curves_;
   AttemptPrograms programs_;
   TrialRemovals removals_;

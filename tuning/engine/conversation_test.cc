@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tuning/engine/engine.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/plan.h"
 #include "tuning/space/config.h"
 #include "tuning/space/constraint.h"

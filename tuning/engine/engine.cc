@@ -25,7 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tuning/analysis/front.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/judgement_text.h"
 #include "tuning/engine/metric_values.h"
 #include "tuning/engine/plan.h"

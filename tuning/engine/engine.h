@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/metric_values.h"
 #include "tuning/engine/plan.h"
 #include "tuning/engine/population.h"

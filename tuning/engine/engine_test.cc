@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/plan.h"
 #include "tuning/engine/question.h"
 #include "tuning/space/config.h"

@@ -18,7 +18,7 @@
 #include "runtime/text/shell_word.h"
 #include "tools/yard/text/table.h"
 #include "tuning/engine/engine.h"
-#include "tuning/engine/event.h"
+#include "tuning/engine/engine_event.h"
 #include "tuning/engine/plan.h"
 #include "tuning/engine/trial_command.h"
 #include "tuning/space/config.h"

@@ -1,4 +1,4 @@
-#include "trainer/store/rows.h"
+#include "trainer/store/trial_rows.h"
 
 #include <cstdint>
 #include <memory>

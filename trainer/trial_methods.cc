@@ -1,4 +1,4 @@
-#include "trainer/service_methods.h"
+#include "trainer/trial_methods.h"
 
 #include <memory>
 #include <string>

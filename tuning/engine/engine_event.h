@@ -1,5 +1,5 @@
-#ifndef TUNING_ENGINE_EVENT_H_
-#define TUNING_ENGINE_EVENT_H_
+#ifndef TUNING_ENGINE_ENGINE_EVENT_H_
+#define TUNING_ENGINE_ENGINE_EVENT_H_
 
 #include <cstdint>
 #include <limits>
@@ -85,4 +85,4 @@ struct Action {
 
 }  // namespace tuning
 
-#endif  // TUNING_ENGINE_EVENT_H_
+#endif  // TUNING_ENGINE_ENGINE_EVENT_H_

@@ -1,5 +1,5 @@
-#ifndef TRAINER_STORE_ROWS_H_
-#define TRAINER_STORE_ROWS_H_
+#ifndef TRAINER_STORE_TRIAL_ROWS_H_
+#define TRAINER_STORE_TRIAL_ROWS_H_
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -45,4 +45,4 @@ msg::TrialOptionsT UnpackOptions(const std::string& bytes);
 
 }  // namespace trainer
 
-#endif  // TRAINER_STORE_ROWS_H_
+#endif  // TRAINER_STORE_TRIAL_ROWS_H_

@@ -1,5 +1,5 @@
-#ifndef TRAINER_SERVICE_METHODS_H_
-#define TRAINER_SERVICE_METHODS_H_
+#ifndef TRAINER_TRIAL_METHODS_H_
+#define TRAINER_TRIAL_METHODS_H_
 
 #include "bus/alert/alert_store.h"
 #include "bus/call/service.h"
@@ -19,4 +19,4 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
 
 }  // namespace trainer
 
-#endif  // TRAINER_SERVICE_METHODS_H_
+#endif  // TRAINER_TRIAL_METHODS_H_

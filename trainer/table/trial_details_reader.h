@@ -1,5 +1,5 @@
-#ifndef TRAINER_TABLE_TRIAL_DETAILS_H_
-#define TRAINER_TABLE_TRIAL_DETAILS_H_
+#ifndef TRAINER_TABLE_TRIAL_DETAILS_READER_H_
+#define TRAINER_TABLE_TRIAL_DETAILS_READER_H_
 
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@ namespace trainer {
 // Gathers all details of a trial. Keeps the statistics of a live trial's metrics, so that only new
 // rows are read. Use it on the loop's thread, which it blocks for the disk: it reads the rows in
 // parts, between which other work runs.
-class TrialDetails {
+class TrialDetailsReader {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, nor are the three below; all outlive this.
@@ -29,10 +29,10 @@ class TrialDetails {
     const TrialView* view = nullptr;
   };
   using Done = std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)>;
-  explicit TrialDetails(Options options) : options_(std::move(options)) {}
-  ~TrialDetails() { *alive_ = false; }
-  TrialDetails(const TrialDetails&) = delete;
-  TrialDetails& operator=(const TrialDetails&) = delete;
+  explicit TrialDetailsReader(Options options) : options_(std::move(options)) {}
+  ~TrialDetailsReader() { *alive_ = false; }
+  TrialDetailsReader(const TrialDetailsReader&) = delete;
+  TrialDetailsReader& operator=(const TrialDetailsReader&) = delete;
 
   // See Trials::Details().
   void Gather(const std::string& id, Done done);
@@ -48,4 +48,4 @@ class TrialDetails {
 
 }  // namespace trainer
 
-#endif  // TRAINER_TABLE_TRIAL_DETAILS_H_
+#endif  // TRAINER_TABLE_TRIAL_DETAILS_READER_H_

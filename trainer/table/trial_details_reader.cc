@@ -1,4 +1,4 @@
-#include "trainer/table/trial_details.h"
+#include "trainer/table/trial_details_reader.h"
 
 #include "trainer/report/result_row.h"
 #include "trainer/run/run_provenance.h"
@@ -12,7 +12,7 @@ constexpr int kRowsPerRead = 256;
 
 }  // namespace
 
-void TrialDetails::Gather(const std::string& id, Done done) {
+void TrialDetailsReader::Gather(const std::string& id, Done done) {
   const auto found = options_.table->ById(id);
   if (!found.ok()) return done(found.status());
   Trial* const trial = *found;
@@ -23,8 +23,8 @@ void TrialDetails::Gather(const std::string& id, Done done) {
 }
 
 // Adds the missing rows to the statistics. Lets other work run between two parts.
-void TrialDetails::Finish(const std::string& id, std::shared_ptr<MetricStatistics> statistics,
-                          Done done) {
+void TrialDetailsReader::Finish(const std::string& id, std::shared_ptr<MetricStatistics> statistics,
+                                Done done) {
   const auto number = options_.table->NumberOf(id);
   if (!number.ok()) return done(number.status());
   const auto rows = options_.store->RowsAfter(*number, statistics->rows(), kRowsPerRead);
@@ -40,7 +40,7 @@ void TrialDetails::Finish(const std::string& id, std::shared_ptr<MetricStatistic
   });
 }
 
-absl::StatusOr<msg::TrialDetailsReplyT> TrialDetails::DetailsOf(
+absl::StatusOr<msg::TrialDetailsReplyT> TrialDetailsReader::DetailsOf(
     const Trial& trial, const MetricStatistics& statistics) const {
   const auto checkpoints = options_.store->Checkpoints(trial.record.number);
   if (!checkpoints.ok()) return checkpoints.status();
