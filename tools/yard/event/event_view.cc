@@ -168,7 +168,7 @@ bool EventView::Matches(std::string_view topic) const {
 
 bool EventView::Passes(const MessageJson& messages, std::string_view topic,
                        const msg::Envelope& event) const {
-  if (filter_ == nullptr) return Matches(topic);
+  if (!filter_.has_value()) return Matches(topic);
   return !LinesOf(messages, topic, event, absl::UnixEpoch()).empty();
 }
 
@@ -197,7 +197,7 @@ std::vector<std::string> EventView::LinesOf(const MessageJson& messages, std::st
 
 std::optional<std::string> EventView::LineOf(std::string_view topic, const msg::Envelope& event,
                                              absl::Time heard, nlohmann::json body) const {
-  if (filter_ != nullptr && !filter_->Matches(body)) return std::nullopt;
+  if (filter_.has_value() && !filter_->Matches(body)) return std::nullopt;
   if (!fields_.empty()) {
     auto values = FieldsOf(body);
     if (!values.has_value()) return std::nullopt;

@@ -73,7 +73,7 @@ class EventView {
     JsonPath place;
   };
   std::vector<Field> fields_;
-  std::unique_ptr<JsonFilter> filter_;
+  std::optional<JsonFilter> filter_;
   std::shared_ptr<Places> places_;  // Paths of the filter.
   bool json_ = false;
   bool for_terminal_ = false;

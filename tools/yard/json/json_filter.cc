@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -42,7 +41,16 @@ std::optional<std::string> TextOf(const json& value) {
   return value.dump();
 }
 
-struct Condition {
+bool IsSomething(const json& value) {
+  return !(value.is_null() || value == false || value == "" || NumberOf(value) == 0.0);
+}
+
+}  // namespace
+
+struct JsonFilter::Condition {
+  // True if the condition holds of a value at its path.
+  bool Holds(const json& found) const;
+
   std::string text = {};  // Text of the path.
   std::optional<JsonPath> place = {};
   // With neither of the next two, the condition is that the value exists and is truthy.
@@ -52,33 +60,23 @@ struct Condition {
   std::optional<double> number = {};
 };
 
-bool IsSomething(const json& value) {
-  return !(value.is_null() || value == false || value == "" || NumberOf(value) == 0.0);
-}
-
-bool Holds(const Condition& condition, const json& found) {
-  if (!condition.comparison && condition.pattern == nullptr) return IsSomething(found);
-  const auto number = condition.number ? NumberOf(found) : std::nullopt;
-  if (condition.comparison && number) {
-    return runtime::Holds(*condition.comparison, *number, *condition.number);
-  }
+bool JsonFilter::Condition::Holds(const json& found) const {
+  if (!comparison && pattern == nullptr) return IsSomething(found);
+  const auto found_number = number ? NumberOf(found) : std::nullopt;
+  if (comparison && found_number) return runtime::Holds(*comparison, *found_number, *number);
   const auto text = TextOf(found);
   if (!text) return false;
-  if (condition.pattern != nullptr) return RE2::PartialMatch(*text, *condition.pattern);
-  return (condition.comparison == Comparison::kEqual && *text == condition.value) ||
-         (condition.comparison == Comparison::kNotEqual && *text != condition.value);
-}
-
-bool Matches(const Condition& condition, const json& value) {
-  return condition.place->AnyOf(value, [&](const json& found) { return Holds(condition, found); });
+  if (pattern != nullptr) return RE2::PartialMatch(*text, *pattern);
+  return (comparison == Comparison::kEqual && *text == value) ||
+         (comparison == Comparison::kNotEqual && *text != value);
 }
 
 // Parses conditions. Methods return false after they have recorded an error.
-class Parser {
+class JsonFilter::Parser {
  public:
   explicit Parser(std::string_view text) : text_("filter", text, "<>=!&|()~\"'") {}
 
-  absl::StatusOr<runtime::QueryNode<Condition>> Parse() {
+  absl::StatusOr<Node> Parse() {
     return runtime::ParseQuery<Condition>(
         &text_, [this](Condition& condition) { return Read(&condition); });
   }
@@ -124,28 +122,21 @@ class Parser {
   runtime::QueryText text_;
 };
 
-class TreeFilter : public JsonFilter {
- public:
-  explicit TreeFilter(runtime::QueryNode<Condition> root) : root_(std::move(root)) {}
-  bool Matches(const json& value) const override {
-    return root_.Evaluate([&](const Condition& condition) {
-      return runtime::AnswerOf(yard::Matches(condition, value));
-    }) == runtime::Answer::kYes;
-  }
-  void AddPlaces(std::set<std::string>* places) const override {
-    root_.ForEach([&](const Condition& condition) { places->insert(condition.text); });
-  }
-
- private:
-  const runtime::QueryNode<Condition> root_;
-};
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<JsonFilter>> JsonFilter::Parse(std::string_view text) {
+absl::StatusOr<JsonFilter> JsonFilter::Parse(std::string_view text) {
   auto root = Parser(text).Parse();
   if (!root.ok()) return root.status();
-  return std::make_unique<TreeFilter>(*std::move(root));
+  return JsonFilter(std::make_shared<const Node>(*std::move(root)));
+}
+
+bool JsonFilter::Matches(const json& value) const {
+  return root_->Evaluate([&](const Condition& condition) {
+    return runtime::AnswerOf(
+        condition.place->AnyOf(value, [&](const json& found) { return condition.Holds(found); }));
+  }) == runtime::Answer::kYes;
+}
+
+void JsonFilter::AddPlaces(std::set<std::string>* places) const {
+  root_->ForEach([&](const Condition& condition) { places->insert(condition.text); });
 }
 
 }  // namespace yard

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
@@ -29,12 +30,21 @@ class JsonFilter : public runtime::QueryLimits {
  public:
   // InvalidArgument has three lines: "filter, column 6: expected ..." (columns in characters, from
   // 1), the text, and a "^" below that column.
-  static absl::StatusOr<std::unique_ptr<JsonFilter>> Parse(std::string_view text);
-  virtual ~JsonFilter() = default;
+  static absl::StatusOr<JsonFilter> Parse(std::string_view text);
+
   // Any thread.
-  virtual bool Matches(const nlohmann::json& value) const = 0;
+  bool Matches(const nlohmann::json& value) const;
   // Adds the paths that the filter uses, as typed.
-  virtual void AddPlaces(std::set<std::string>* places) const = 0;
+  void AddPlaces(std::set<std::string>* places) const;
+
+ private:
+  struct Condition;
+  class Parser;
+  using Node = runtime::QueryNode<Condition>;
+
+  explicit JsonFilter(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
+
+  std::shared_ptr<const Node> root_;  // Shared by copies.
 };
 
 }  // namespace yard

@@ -86,10 +86,10 @@ TEST(JsonFilterTest, HoldsOrDoesNot) {
   for (const Row& row : rows) {
     const auto filter = JsonFilter::Parse(row.filter);
     ASSERT_TRUE(filter.ok()) << filter.status();
-    EXPECT_EQ((*filter)->Matches(value), row.matches) << row.filter;
+    EXPECT_EQ(filter->Matches(value), row.matches) << row.filter;
   }
-  EXPECT_TRUE((*JsonFilter::Parse(R"(a='it\'s')"))->Matches(json::parse(R"({"a": "it's"})")));
-  EXPECT_TRUE((*JsonFilter::Parse(R"(a="\\d")"))->Matches(json::parse(R"({"a": "\\d"})")));
+  EXPECT_TRUE(JsonFilter::Parse(R"(a='it\'s')")->Matches(json::parse(R"({"a": "it's"})")));
+  EXPECT_TRUE(JsonFilter::Parse(R"(a="\\d")")->Matches(json::parse(R"({"a": "\\d"})")));
 }
 
 TEST(JsonFilterTest, WhatIsNoFilterIsSaidWithItsPlace) {

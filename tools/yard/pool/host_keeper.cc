@@ -172,12 +172,12 @@ class Session {
   std::string text_, errors_;
 };
 
-class Keeper : public HostKeeper {
+class HostKeeper {
  public:
-  explicit Keeper(Options options)
+  explicit HostKeeper(HostKeeperOptions options)
       : options_(std::move(options)), ssh_(SshWords(options_.environment)) {}
 
-  void Run() override {
+  void Run() {
     absl::Duration pause = options_.first_pause;
     std::string why;  // Reason of the last outage, reported while it reconnects.
     while (!IsStopped(absl::ZeroDuration())) {
@@ -302,7 +302,7 @@ class Keeper : public HostKeeper {
     return Hold(*sockets, directory, digest);
   }
 
-  absl::Status Hold(const Sockets& sockets, const std::string& directory,
+  absl::Status Hold(const NodeSockets& sockets, const std::string& directory,
                     const std::string& digest) {
     auto session = Session::Start(Ssh({"-R", absl::StrCat(directory, "/l:", sockets.launcher), "-R",
                                        absl::StrCat(directory, "/t:", sockets.trainer)}),
@@ -349,15 +349,13 @@ class Keeper : public HostKeeper {
                      text.ok() ? answer : std::string(text.status().message())));
   }
 
-  const Options options_;
+  const HostKeeperOptions options_;
   const std::vector<std::string> ssh_;
   bool has_left_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<HostKeeper> HostKeeper::Create(Options options) {
-  return std::make_unique<Keeper>(std::move(options));
-}
+void RunHostKeeper(HostKeeperOptions options) { HostKeeper(std::move(options)).Run(); }
 
 }  // namespace yard

@@ -2,11 +2,9 @@
 #define TOOLS_YARD_POOL_HOST_KEEPER_H_
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tools/yard/pool/bundle.h"
@@ -15,39 +13,35 @@
 
 namespace yard {
 
-// Keeps a node running on another host, and the ssh connection through which it reaches the local
-// launcher and trainer. The node outlives the connection and this process: the next keeper of the
-// host takes it over.
+// A keeper keeps a node running on another host, and the ssh connection through which it reaches
+// the local launcher and trainer. The node outlives the connection and this process: the next
+// keeper of the host takes it over.
 //
 // Opens no port: ssh forwards two unix sockets, located in a private directory on the host.
-class HostKeeper {
- public:
-  // Paths of unix sockets on this machine.
-  struct Sockets {
-    std::string launcher, trainer;
-  };
-  struct Options {
-    PoolHost host;
-    std::string key;  // Suffix of its directory's name there (host_scripts.h).
-    // "NAME=value"; $YARD_SSH overrides "ssh" and its options.
-    std::vector<std::string> environment;
-    std::function<absl::StatusOr<Bundle>()> read_bundle;
-    // Registers the node at the launcher unless it is known. Blocks.
-    std::function<absl::StatusOr<Sockets>()> set_node;
-    // Reports each change of the state.
-    std::function<void(const HostState&)> say;
-    // A descriptor whose readability requests to stop the node. Not owned.
-    int stop = -1;
-    absl::Duration first_pause = absl::Milliseconds(500), longest_pause = absl::Seconds(15);
-  };
-  static std::unique_ptr<HostKeeper> Create(Options options);
-  virtual ~HostKeeper() = default;
 
-  // Blocks until `stop`; then stops the node and removes its directory. That takes at most 50 s, or
-  // 10 s if the host is away, in which case node and directory remain, as the last HostState
-  // reports.
-  virtual void Run() = 0;
+// Paths of unix sockets on this machine.
+struct NodeSockets {
+  std::string launcher, trainer;
 };
+struct HostKeeperOptions {
+  PoolHost host;
+  std::string key;  // Suffix of its directory's name there (host_scripts.h).
+  // "NAME=value"; $YARD_SSH overrides "ssh" and its options.
+  std::vector<std::string> environment;
+  std::function<absl::StatusOr<Bundle>()> read_bundle;
+  // Registers the node at the launcher unless it is known. Blocks.
+  std::function<absl::StatusOr<NodeSockets>()> set_node;
+  // Reports each change of the state.
+  std::function<void(const HostState&)> say;
+  // A descriptor whose readability requests to stop the node. Not owned.
+  int stop = -1;
+  absl::Duration first_pause = absl::Milliseconds(500), longest_pause = absl::Seconds(15);
+};
+
+// Blocks until `stop`; then stops the node and removes its directory. That takes at most 50 s, or
+// 10 s if the host is away, in which case node and directory remain, as the last HostState
+// reports.
+void RunHostKeeper(HostKeeperOptions options);
 
 }  // namespace yard
 

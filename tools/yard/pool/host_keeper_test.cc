@@ -73,28 +73,29 @@ std::string TemporaryFolder() {
 class Kept {
  public:
   Kept(const std::string& folder, const std::string& launcher_socket) {
-    keeper_ = HostKeeper::Create(
-        {.host = {.address = "a", .node = "a"},
-         .key = kKey,
-         .environment = {"PATH=/usr/bin:/bin", absl::StrCat("YARD_SSH=", folder, "/ssh")},
-         .read_bundle =
-             [] {
-               return ReadBundle(runtime::FindBinary("launcher/node/yard-node").value_or(""),
-                                 runtime::FindBinary("launcher/yard-shim").value_or(""));
-             },
-         .set_node = [launcher_socket]() -> absl::StatusOr<HostKeeper::Sockets> {
-           return HostKeeper::Sockets{.launcher = launcher_socket, .trainer = launcher_socket};
-         },
-         .say =
-             [this](const HostState& state) {
-               runtime::MutexLock lock(mutex_);
-               states_.push_back(state);
-               changed_.SignalAll();
-             },
-         .stop = stop_.get(),
-         .first_pause = absl::Milliseconds(1),
-         .longest_pause = absl::Milliseconds(10)});
-    thread_ = std::make_unique<runtime::Thread>("keeper", [this] { keeper_->Run(); });
+    HostKeeperOptions options = {
+        .host = {.address = "a", .node = "a"},
+        .key = kKey,
+        .environment = {"PATH=/usr/bin:/bin", absl::StrCat("YARD_SSH=", folder, "/ssh")},
+        .read_bundle =
+            [] {
+              return ReadBundle(runtime::FindBinary("launcher/node/yard-node").value_or(""),
+                                runtime::FindBinary("launcher/yard-shim").value_or(""));
+            },
+        .set_node = [launcher_socket]() -> absl::StatusOr<NodeSockets> {
+          return NodeSockets{.launcher = launcher_socket, .trainer = launcher_socket};
+        },
+        .say =
+            [this](const HostState& state) {
+              runtime::MutexLock lock(mutex_);
+              states_.push_back(state);
+              changed_.SignalAll();
+            },
+        .stop = stop_.get(),
+        .first_pause = absl::Milliseconds(1),
+        .longest_pause = absl::Milliseconds(10)};
+    thread_ = std::make_unique<runtime::Thread>(
+        "keeper", [options = std::move(options)] { RunHostKeeper(options); });
   }
   ~Kept() { (void)Stop(); }
 
@@ -130,7 +131,6 @@ class Kept {
   runtime::CondVar changed_;
   std::vector<HostState> states_ ABSL_GUARDED_BY(mutex_);
   std::size_t seen_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<HostKeeper> keeper_;
   std::unique_ptr<runtime::Thread> thread_;
 };
 

@@ -32,7 +32,7 @@ absl::StatusOr<Bundle> ReadOwnBundle() {
 }
 
 // Registers the node at the launcher; keeps the properties that were changed since it was added.
-absl::StatusOr<HostKeeper::Sockets> SetOwnNode(Context& context, const KeptHost& kept) {
+absl::StatusOr<NodeSockets> SetOwnNode(Context& context, const KeptHost& kept) {
   const auto nodes = AllNodes(context);
   if (!nodes.ok()) return nodes.status();
   msg::NodeT wanted;
@@ -47,7 +47,7 @@ absl::StatusOr<HostKeeper::Sockets> SetOwnNode(Context& context, const KeptHost&
   }
   const auto set = SetNode(context, wanted);
   if (!set.ok()) return set.status();
-  return HostKeeper::Sockets{.launcher = set->socket, .trainer = set->trainer_socket};
+  return NodeSockets{.launcher = set->socket, .trainer = set->trainer_socket};
 }
 
 void Tell(Context& context, const KeptHost& kept, const HostState& state) {
@@ -75,14 +75,13 @@ int KeepHost(Context& context, const std::vector<std::string>& words) {
     const std::uint64_t one = 1;
     (void)!write(stop.get(), &one, sizeof one);
   });
-  HostKeeper::Create({.host = kept->host,
-                      .key = KeyOfNode(context.locations.state_directory, kept->host.node),
-                      .environment = context.environment,
-                      .read_bundle = ReadOwnBundle,
-                      .set_node = [&] { return SetOwnNode(context, *kept); },
-                      .say = [&](const HostState& state) { Tell(context, *kept, state); },
-                      .stop = stop.get()})
-      ->Run();
+  RunHostKeeper({.host = kept->host,
+                 .key = KeyOfNode(context.locations.state_directory, kept->host.node),
+                 .environment = context.environment,
+                 .read_bundle = ReadOwnBundle,
+                 .set_node = [&] { return SetOwnNode(context, *kept); },
+                 .say = [&](const HostState& state) { Tell(context, *kept, state); },
+                 .stop = stop.get()});
   context.interrupt->Handle({});
   return kDone;
 }

@@ -123,15 +123,15 @@ class FactReaderTest : public TopTest {
  protected:
   FactReaderTest() { yard_.Start(); }
   Context context_ = yard_.context();
-  const std::unique_ptr<top::FactReader> reader_ = top::FactReader::Create(context_);
+  top::FactReader reader_{context_};
 };
 
 TEST_F(FactReaderTest, WhatEndsWhileSomebodyLooksOnStays) {
-  ASSERT_EQ(reader_->Read({}).trials.size(), 1u);
-  EXPECT_EQ(reader_->Carry({top::Order::Kind::kStop, "t-abcde", true}), "t-abcde stops");
-  EXPECT_EQ(reader_->Carry({top::Order::Kind::kStop, "j-fghij"}), "j-fghij stops");
+  ASSERT_EQ(reader_.Read({}).trials.size(), 1u);
+  EXPECT_EQ(reader_.Carry({top::Order::Kind::kStop, "t-abcde", true}), "t-abcde stops");
+  EXPECT_EQ(reader_.Carry({top::Order::Kind::kStop, "j-fghij"}), "j-fghij stops");
   for (int i = 0; i < 2; ++i) {
-    const top::Facts facts = reader_->Read({});
+    const top::Facts facts = reader_.Read({});
     EXPECT_TRUE(facts.why.ok()) << facts.why;
     ASSERT_EQ(facts.trials.size(), 1u);
     EXPECT_EQ(facts.trials[0].state, msg::TrialState::Stopped);
@@ -145,36 +145,35 @@ TEST_F(FactReaderTest, ALookAsksForNoMoreThanIsShownHoweverManyHaveEnded) {
     yard_.AddTrial(absl::StrCat("t-past", i), "", msg::TrialState::Done);
     yard_.AddJob(absl::StrCat("j-past", i), "", msg::TaskState::Exited);
   }
-  EXPECT_EQ(reader_->Read({}).trials.size(), 1u);
+  EXPECT_EQ(reader_.Read({}).trials.size(), 1u);
   EXPECT_EQ(yard_.listed(), 2u * (1 + 10));
   // The trial ends before any read has shown it.
   yard_.AddTrial("t-quick", "", msg::TrialState::Running);
-  reader_->Carry({top::Order::Kind::kStop, "t-quick", true});
-  const top::Facts facts = reader_->Read({});
+  reader_.Carry({top::Order::Kind::kStop, "t-quick", true});
+  const top::Facts facts = reader_.Read({});
   ASSERT_EQ(facts.trials.size(), 2u);
   EXPECT_EQ(facts.trials[1].id, "t-quick");
   EXPECT_EQ(yard_.listed(), 4u * (1 + 10));
 }
 
 TEST_F(FactReaderTest, WhatCannotBeDoneIsSaid) {
-  EXPECT_THAT(reader_->Carry({top::Order::Kind::kStop, "t-nobody", true}), HasSubstr("t-nobody"));
-  EXPECT_EQ(reader_->Carry({top::Order::Kind::kRestart, "j-fghij"}), "j-fghij restarts");
+  EXPECT_THAT(reader_.Carry({top::Order::Kind::kStop, "t-nobody", true}), HasSubstr("t-nobody"));
+  EXPECT_EQ(reader_.Carry({top::Order::Kind::kRestart, "j-fghij"}), "j-fghij restarts");
 }
 
 TEST_F(FactReaderTest, ReportsOfATrialComeOnce) {
   const top::Subject subject = {.trial = "t-abcde", .reports = 2};
-  EXPECT_EQ(reader_->Read(subject).reports.size(), 2u);
+  EXPECT_EQ(reader_.Read(subject).reports.size(), 2u);
   yard_.AddReport("t-abcde", "{\"loss\": 0.25}");
-  EXPECT_EQ(reader_->Read(subject).reports.size(), 3u);
+  EXPECT_EQ(reader_.Read(subject).reports.size(), 3u);
   // Only the newest reports of a trial are requested.
-  EXPECT_EQ(
-      top::FactReader::Create(context_)->Read({.trial = "t-abcde", .reports = 1002}).reports.size(),
-      1u);
+  EXPECT_EQ(top::FactReader(context_).Read({.trial = "t-abcde", .reports = 1002}).reports.size(),
+            1u);
 }
 
 TEST_F(FactReaderTest, OutputComesAsLines) {
   yard_.AddOutput("j-fghij", msg::LogStream::Stdout, "one\ntwo\nunfinished");
-  EXPECT_THAT(reader_->Read({.output_of = "j-fghij"}).output,
+  EXPECT_THAT(reader_.Read({.output_of = "j-fghij"}).output,
               ::testing::ElementsAre("one", "two", "unfinished"));
 }
 

@@ -354,10 +354,10 @@ class RunVerb : public Verb {
 
   int RunMany(Context& context, bus::Client& client, const std::vector<TrialDraft>& drafts,
               const msg::TrialOptionsT& options, const Provenance& provenance) {
-    const auto batch = TrialBatch::Create(&context, &client);
+    TrialBatch batch(&context, &client);
     std::size_t started = 0;
     for (const TrialDraft& draft : drafts) {
-      const auto trial = batch->Start(Request(context, draft, options, provenance));
+      const auto trial = batch.Start(Request(context, draft, options, provenance));
       if (absl::IsCancelled(trial.status())) break;
       if (!trial.ok()) {
         return Fail(context, "run",
@@ -370,7 +370,7 @@ class RunVerb : public Verb {
       if (first_.empty()) first_ = trial->id;
       if (detach_ && context.json) PrintJson(context, ToJson(*trial));
     }
-    return detach_ && !batch->interrupted() ? kDone : batch->Await();
+    return detach_ && !batch.interrupted() ? kDone : batch.Await();
   }
 
   int Attach(Context& context, bus::Client& client, const msg::TrialT& trial) {

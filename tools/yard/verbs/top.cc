@@ -52,13 +52,13 @@ class Top : public Verb {
 
  private:
   int Once(Context& context) const {
-    const auto reader = top::FactReader::Create(context);
+    top::FactReader reader(context);
     top::Model model(metric_);
-    auto facts = std::make_shared<top::Facts>(reader->Read({}));
+    auto facts = std::make_shared<top::Facts>(reader.Read({}));
     model.Take(facts);
     if (!facts->usage.tasks.empty()) Pause(context);
     if (facts->why.ok() && facts->trials.size() + facts->jobs.size() > 0) {
-      facts = std::make_shared<top::Facts>(reader->Read(model.subject()));
+      facts = std::make_shared<top::Facts>(reader.Read(model.subject()));
       model.Take(facts);
     }
     if (!facts->why.ok()) return Fail(context, "top", facts->why);
