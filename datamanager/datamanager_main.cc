@@ -33,7 +33,7 @@
 #include "datamanager/find/run_tree.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/removal_methods.h"
-#include "datamanager/service_methods.h"
+#include "datamanager/run_methods.h"
 #include "datamanager/tensorboard/socket_taker.h"
 #include "eventlog/open_file_bound.h"
 #include "glog/logging.h"
@@ -137,7 +137,8 @@ int Run() {
   if (!created.ok()) return runtime::ReportAndExitCode("datamanager", created.status());
   datamanager::RunCatalog& catalog = **created;
   datamanager::AddUpdaters(&catalog);
-  datamanager::AddMethods((*process)->service(), &catalog, (*process)->pool(), (*process)->loop());
+  datamanager::AddRunMethods((*process)->service(), &catalog, (*process)->pool(),
+                             (*process)->loop());
   (*process)->AddGauge("runs", [&] { return catalog.GetStats().runs; });
   (*process)->AddGauge("point_bytes", [&] { return catalog.GetStats().cache.bytes; });
   (*process)->AddGauge("records", [&] { return catalog.GetStats().records; });

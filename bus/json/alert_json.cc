@@ -1,6 +1,6 @@
 #include "bus/json/alert_json.h"
 
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 
 namespace bus {
 

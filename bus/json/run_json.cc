@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 
 namespace bus {
 namespace {

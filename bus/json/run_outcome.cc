@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "nlohmann/json.hpp"
 #include "runtime/text/string_view.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "bus/json/run_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 
 namespace bus {
 namespace {

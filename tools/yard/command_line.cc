@@ -11,7 +11,7 @@
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/option_set.h"
-#include "tools/yard/cli/version.h"
+#include "tools/yard/cli/yard_version.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

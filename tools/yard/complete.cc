@@ -9,9 +9,9 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/utf8.h"
 #include "tools/yard/cli/verb.h"
+#include "tools/yard/completion_words.h"
 #include "tools/yard/follow/live_names.h"
 #include "tools/yard/json/message_schema.h"
-#include "tools/yard/what_may_follow.h"
 
 namespace yard {
 namespace {
@@ -58,7 +58,7 @@ void PrintMethods(const Context& context, const std::string& service, const std:
 }  // namespace
 
 int Complete(Context& context, const std::vector<std::string>& words) {
-  const WhatMayFollow found = WhatMayFollowWords(words);
+  const CompletionWords found = FindCompletions(words);
   if (found.is_file) return kNothingOfOurs;
   for (const auto& [text, note] : found.words) Print(context, text, note);
   if (found.kinds.empty()) return kDone;

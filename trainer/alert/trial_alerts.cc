@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "bus/alert/command_job.h"
 #include "bus/call/call_retry.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "glog/logging.h"
 #include "runtime/process/process_stacks.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "bus/json/alert_json.h"
 #include "bus/json/run_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "bus/json/usage_json.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"

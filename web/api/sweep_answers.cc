@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/json/sweep_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/string_view.h"

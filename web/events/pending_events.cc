@@ -4,7 +4,7 @@
 
 #include "bus/json/alert_json.h"
 #include "bus/json/sweep_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 
 namespace web {
 namespace {

@@ -11,10 +11,10 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
 #include "tools/yard/at/captured.h"
-#include "tools/yard/at/connection.h"
 #include "tools/yard/at/forwarded_page.h"
 #include "tools/yard/at/remote_run.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/at/ssh_connection.h"
+#include "tools/yard/cli/verb_exit_code.h"
 
 namespace yard {
 namespace {
@@ -23,8 +23,8 @@ constexpr absl::Duration kToComplete = absl::Milliseconds(500);  // A shell wait
 constexpr std::size_t kLongestConfiguration = 1 << 20;
 constexpr std::size_t kMostHosts = 1000;
 
-Connection::Options OptionsOf(const Place& place, const runtime::Locations& locations,
-                              const std::vector<std::string>& environment) {
+SshConnection::Options OptionsOf(const Place& place, const runtime::Locations& locations,
+                                 const std::vector<std::string>& environment) {
   return {.place = place,
           .directory = locations.runtime_directory + "/at",
           .environment = environment,
@@ -50,9 +50,9 @@ int RunAt(const Place& place, const std::vector<std::string>& words,
           const std::vector<std::string>& environment, Interrupt* interrupt) {
   const auto locations = runtime::Locations::FromEnvironment();
   if (!locations.ok()) return Failed(locations.status(), kUsage);
-  const Connection::Options options = OptionsOf(place, *locations, environment);
+  const SshConnection::Options options = OptionsOf(place, *locations, environment);
   if (ShowsAddress(words)) return ForwardPage(options, words, interrupt);
-  const auto connection = Connection::Open(options);
+  const auto connection = SshConnection::Open(options);
   if (!connection.ok()) {
     const bool is_usage = absl::IsInvalidArgument(connection.status());
     return Failed(connection.status(), is_usage ? kUsage : kNoConnection);
@@ -62,10 +62,10 @@ int RunAt(const Place& place, const std::vector<std::string>& words,
 
 std::optional<int> CompleteAt(Context& context, const Place& place,
                               const std::vector<std::string>& words) {
-  Connection::Options options = OptionsOf(place, context.locations, context.environment);
+  SshConnection::Options options = OptionsOf(place, context.locations, context.environment);
   options.may_ask = false;
   options.is_quiet = true;
-  const auto connection = Connection::IfOpen(options);
+  const auto connection = SshConnection::IfOpen(options);
   if (!connection.has_value()) return std::nullopt;
   std::vector<std::string> asked = {"completion", "complete", "--"};
   asked.insert(asked.end(), words.begin(), words.end());

@@ -26,7 +26,7 @@
 #include "tools/yard/at/captured.h"
 #include "tools/yard/at/remote_command.h"
 #include "tools/yard/at/remote_run.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 #include "tools/yard/services/browser.h"
 
 namespace yard {
@@ -143,14 +143,14 @@ class ForwardedPort {
       : environment_(environment),
         forward_(absl::StrCat("127.0.0.1:", port, ":", there.host, ":", there.port)) {}
 
-  bool Begin(const Connection& connection, bool shows_stderr) const {
+  bool Begin(const SshConnection& connection, bool shows_stderr) const {
     const auto done = Tell(connection, "forward", shows_stderr);
     return done.ok() && done->code == 0;
   }
-  void End(const Connection& connection) const { (void)Tell(connection, "cancel", false); }
+  void End(const SshConnection& connection) const { (void)Tell(connection, "cancel", false); }
 
  private:
-  absl::StatusOr<Captured> Tell(const Connection& connection, const char* what,
+  absl::StatusOr<Captured> Tell(const SshConnection& connection, const char* what,
                                 bool shows_stderr) const {
     return Capture(connection.Ssh({"-O", what, "-L", forward_}, ""), {.environment = environment_,
                                                                       .shows_stderr = shows_stderr,
@@ -167,7 +167,7 @@ struct Held {
   runtime::Subprocess session;
   runtime::UniqueFd open;
 };
-absl::StatusOr<Held> Hold(const Connection& connection,
+absl::StatusOr<Held> Hold(const SshConnection& connection,
                           const std::vector<std::string>& environment) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
@@ -194,7 +194,7 @@ int Failed(std::string_view verb, const absl::Status& status) {
 
 // Shows the local address; on a terminal, also how to end the forwarding.
 void Show(const std::string& address, const std::vector<std::string>& words,
-          const Connection::Options& options) {
+          const SshConnection::Options& options) {
   if (Has(words, "--json")) {
     std::cout << nlohmann::json{{"address", address}}.dump() << std::endl;
     return;
@@ -233,10 +233,10 @@ HttpAddress ParseHttpAddress(std::string_view text) {
   return {.host = std::string(host), .port = std::to_string(port), .path = std::string(path)};
 }
 
-int ForwardPage(const Connection::Options& options, const std::vector<std::string>& words,
+int ForwardPage(const SshConnection::Options& options, const std::vector<std::string>& words,
                 Interrupt* interrupt) {
   const std::string& verb = words[0];
-  auto connection = Connection::Open(options);
+  auto connection = SshConnection::Open(options);
   if (!connection.ok()) return Failed(verb, connection.status());
   const Shown shown = AsJson(words);
   const auto said = CaptureThere(*connection, shown.words,
@@ -274,7 +274,7 @@ int ForwardPage(const Connection::Options& options, const std::vector<std::strin
   const UntilInterrupt interrupted(interrupt);
   Show(absl::StrCat("http://127.0.0.1:", port, there.path.empty() ? "/" : there.path), words,
        options);
-  Connection::Options again = options;
+  SshConnection::Options again = options;
   again.may_ask = false;
   absl::Duration pause = kFirstPause;
   for (;;) {
@@ -289,7 +289,7 @@ int ForwardPage(const Connection::Options& options, const std::vector<std::strin
     for (bool is_told = false;;) {
       if (interrupted.Wait(-1, pause)) return kInterrupted;
       pause = std::min(2 * pause, kLongestPause);
-      connection = Connection::Open(again);
+      connection = SshConnection::Open(again);
       again.is_quiet = true;
       if (!connection.ok()) continue;
       if (forwarded.Begin(*connection, false)) break;

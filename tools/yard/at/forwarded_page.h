@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/yard/at/connection.h"
+#include "tools/yard/at/ssh_connection.h"
 #include "tools/yard/cli/interrupt.h"
 
 namespace yard {
@@ -26,7 +26,7 @@ HttpAddress ParseHttpAddress(std::string_view text);
 // the same port if it is free. Prints the local address, and opens it as `yard ui` does. Blocks
 // until Ctrl-C, then returns 130. Reopens a broken connection for as long as it takes, with the
 // same port. The page needs its key here too.
-int ForwardPage(const Connection::Options& options, const std::vector<std::string>& words,
+int ForwardPage(const SshConnection::Options& options, const std::vector<std::string>& words,
                 Interrupt* interrupt);
 
 }  // namespace yard

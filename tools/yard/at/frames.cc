@@ -24,7 +24,7 @@ std::string FrameBytes(RemoteFrame::Kind kind, std::string_view data) {
   return bytes.append(data);
 }
 
-absl::StatusOr<std::vector<RemoteFrame>> FrameReader::Add(std::string_view bytes) {
+absl::StatusOr<std::vector<RemoteFrame>> RemoteFrameReader::Add(std::string_view bytes) {
   rest_.append(bytes);
   std::vector<RemoteFrame> frames;
   std::size_t at = 0;

@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxFrameBytes = 32 << 10;
 std::string FrameBytes(RemoteFrame::Kind kind, std::string_view data = {});
 
 // Decodes frames from a stream.
-class FrameReader {
+class RemoteFrameReader {
  public:
   // Returns the frames that `bytes` complete. InvalidArgument if the stream is malformed; nothing
   // is decoded after that.

@@ -18,7 +18,7 @@ TEST(FramesTest, AnyCutOfTheStreamGivesTheSame) {
                              FrameBytes(Kind::kInterrupt) + FrameBytes(Kind::kData, large) +
                              FrameBytes(Kind::kEnd);
   for (const std::size_t step : {std::size_t{1}, std::size_t{7}, stream.size()}) {
-    FrameReader reader;
+    RemoteFrameReader reader;
     std::vector<RemoteFrame> all;
     for (std::size_t at = 0; at < stream.size(); at += step) {
       auto frames = reader.Add(std::string_view(stream).substr(at, step));
@@ -37,9 +37,9 @@ TEST(FramesTest, OtherBytesAreRefused) {
   for (const std::string& bytes :
        {std::string("hello"), std::string("d\0\0", 3), std::string("e\0\1", 3),
         std::string("d\xff\xff", 3), std::string("\0\0\0", 3)}) {
-    EXPECT_EQ(FrameReader().Add(bytes).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(RemoteFrameReader().Add(bytes).status().code(), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_TRUE(FrameReader().Add("d").ok());
+  EXPECT_TRUE(RemoteFrameReader().Add("d").ok());
 }
 
 }  // namespace

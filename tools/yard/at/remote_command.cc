@@ -103,7 +103,7 @@ std::string GreetCommand(const std::string& program) {
   return ByLogin(kFindAndGreet, program.empty() ? kNothing : std::string_view(program));
 }
 
-std::string RequestWord(const Request& request) {
+std::string RequestWord(const RemoteRequest& request) {
   std::vector<std::string> words = {request.in_terminal ? "terminal" : "frames"};
   words.insert(words.end(), request.locations.begin(), request.locations.end());
   words.emplace_back();
@@ -113,11 +113,11 @@ std::string RequestWord(const Request& request) {
   return EncodeWords(words);
 }
 
-absl::StatusOr<Request> ReadRequest(std::string_view word) {
+absl::StatusOr<RemoteRequest> ReadRequest(std::string_view word) {
   auto words = DecodeWords(word);
   if (!words.ok()) return words.status();
   if (words->empty()) return absl::InvalidArgumentError("these are not the words of a yard");
-  Request request = {.in_terminal = words->front() == "terminal"};
+  RemoteRequest request = {.in_terminal = words->front() == "terminal"};
   words->erase(words->begin());
   request.locations = TakePart(*words);
   request.personal = TakePart(*words);
@@ -125,7 +125,7 @@ absl::StatusOr<Request> ReadRequest(std::string_view word) {
   return request;
 }
 
-absl::StatusOr<std::string> RunCommand(const Greeting& greeting, const Request& request,
+absl::StatusOr<std::string> RunCommand(const Greeting& greeting, const RemoteRequest& request,
                                        bool by_login) {
   const std::string start = absl::StrCat("exec ", greeting.program, " ", runtime::Absl(kOverSsh),
                                          " ", runtime::Absl(kRun), " ");

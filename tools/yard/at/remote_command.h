@@ -51,7 +51,7 @@ GreetingAnswer ReadGreeting(std::string_view output);
 std::string GreetCommand(const std::string& program);
 
 // A command line to run there.
-struct Request {
+struct RemoteRequest {
   // If true, stdin and stdout are a terminal of its own there; if false, stdin carries frames
   // (frames.h).
   bool in_terminal = false;
@@ -59,13 +59,13 @@ struct Request {
   std::vector<std::string> personal = {};   // "NAME=value", for `yard` only, not its children.
   std::vector<std::string> words = {};      // Words after "yard".
 };
-std::string RequestWord(const Request& request);
-absl::StatusOr<Request> ReadRequest(std::string_view word);
+std::string RequestWord(const RemoteRequest& request);
+absl::StatusOr<RemoteRequest> ReadRequest(std::string_view word);
 
 // Returns the command that runs a request. `by_login`: in a login shell, so that programs that the
 // verb starts get its environment; discards the output of startup files. ResourceExhausted if it is
 // too long.
-absl::StatusOr<std::string> RunCommand(const Greeting& greeting, const Request& request,
+absl::StatusOr<std::string> RunCommand(const Greeting& greeting, const RemoteRequest& request,
                                        bool by_login);
 
 // Returns a command that exits when its stdin ends, so the session lasts as long as the connection.

@@ -54,10 +54,10 @@ TEST(RemoteCommandTest, AnOlderAndANewerYardAreTold) {
 }
 
 TEST(RemoteCommandTest, ARequestComesBack) {
-  const Request request = {.in_terminal = true,
-                           .locations = {"A=1"},
-                           .personal = {"TZ=Europe/Berlin", "B="},
-                           .words = {"set", "x", "--note", "", "\n'\xff", ""}};
+  const RemoteRequest request = {.in_terminal = true,
+                                 .locations = {"A=1"},
+                                 .personal = {"TZ=Europe/Berlin", "B="},
+                                 .words = {"set", "x", "--note", "", "\n'\xff", ""}};
   const auto read = ReadRequest(RequestWord(request));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(read->in_terminal);
@@ -72,7 +72,7 @@ TEST(RemoteCommandTest, ARequestComesBack) {
 
 // Fish and csh interpret \ and ! even in single quotes.
 TEST(RemoteCommandTest, EveryShellReadsACommandAlike) {
-  const Request request = {.words = {"logs", "it's \\ ! $(x)\n"}};
+  const RemoteRequest request = {.words = {"logs", "it's \\ ! $(x)\n"}};
   for (const std::string& command :
        {GreetCommand(""), GreetCommand("~/bin/yard"), *RunCommand(kThere, request, true),
         *RunCommand(kThere, request, false), HoldCommand(kThere)}) {
@@ -93,7 +93,7 @@ TEST(RemoteCommandTest, ALoginShellsOutputGoesNowhere) {
 }
 
 TEST(RemoteCommandTest, ACommandThatNoShellTakesIsRefused) {
-  const Request request = {.words = {"set", "x", "--note", std::string(200'000, 'x')}};
+  const RemoteRequest request = {.words = {"set", "x", "--note", std::string(200'000, 'x')}};
   const auto command = RunCommand(kThere, request, false);
   EXPECT_EQ(command.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(command.status().message()), HasSubstr("too long for ssh"));

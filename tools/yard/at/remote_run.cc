@@ -26,7 +26,7 @@
 #include "runtime/text/shell_word.h"
 #include "tools/yard/at/frames.h"
 #include "tools/yard/at/remote_command.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 
 namespace yard {
 namespace {
@@ -200,7 +200,7 @@ bool NobodyReadsStdout() {
   return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-int WithoutAnswer(const Connection& connection) {
+int WithoutAnswer(const SshConnection& connection) {
   if (NobodyReadsStdout()) EndAsByBrokenPipe();
   const std::string host = runtime::Printable(connection.place().host);
   const std::string typed = runtime::Printable(runtime::ShellWord(connection.place().host));
@@ -213,7 +213,7 @@ int WithoutAnswer(const Connection& connection) {
 }
 
 // For "not found" errors: the likeliest cause is a local path used in place of a remote one.
-void HintAtFileOfHere(const Connection& connection, const std::vector<std::string>& words) {
+void HintAtFileOfHere(const SshConnection& connection, const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     std::error_code error;
     if (words[i].starts_with("-") || !std::filesystem::is_regular_file(words[i], error)) continue;
@@ -226,9 +226,9 @@ void HintAtFileOfHere(const Connection& connection, const std::vector<std::strin
 
 }  // namespace
 
-Request MakeRequest(const Connection& connection, std::vector<std::string> words,
-                    const std::vector<std::string>& environment) {
-  Request request = {.locations = connection.greeting().locations, .words = std::move(words)};
+RemoteRequest MakeRequest(const SshConnection& connection, std::vector<std::string> words,
+                          const std::vector<std::string>& environment) {
+  RemoteRequest request = {.locations = connection.greeting().locations, .words = std::move(words)};
   if (const std::string zone = Zone(); !zone.empty()) request.personal.push_back("TZ=" + zone);
   for (const std::string& entry : environment) {
     for (const std::string_view name : {"NO_COLOR=", "YARD_TRACE=", "YARD_VERBOSE="}) {
@@ -243,10 +243,10 @@ bool NeedsLogin(const std::vector<std::string>& words) {
   return std::find(std::begin(kOnlyAsk), std::end(kOnlyAsk), verb) == std::end(kOnlyAsk);
 }
 
-absl::StatusOr<Captured> CaptureThere(const Connection& connection,
+absl::StatusOr<Captured> CaptureThere(const SshConnection& connection,
                                       const std::vector<std::string>& words,
                                       const CaptureOptions& options) {
-  Request request = MakeRequest(connection, words, options.environment);
+  RemoteRequest request = MakeRequest(connection, words, options.environment);
   // stdin is empty, and its end must not end the session, so no frames are used.
   request.in_terminal = true;
   const auto command = RunCommand(connection.greeting(), request, NeedsLogin(words));
@@ -254,9 +254,9 @@ absl::StatusOr<Captured> CaptureThere(const Connection& connection,
   return Capture(connection.Ssh({"-T", "-n", "-o", "ControlMaster=no"}, *command), options);
 }
 
-int RunThere(const Connection& connection, const std::vector<std::string>& words,
+int RunThere(const SshConnection& connection, const std::vector<std::string>& words,
              const std::vector<std::string>& environment, Interrupt* interrupt) {
-  Request request = MakeRequest(connection, words, environment);
+  RemoteRequest request = MakeRequest(connection, words, environment);
   request.in_terminal = HasTerminal();
   const auto command = RunCommand(connection.greeting(), request, NeedsLogin(words));
   if (!command.ok()) {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/yard/at/captured.h"
-#include "tools/yard/at/connection.h"
+#include "tools/yard/at/ssh_connection.h"
 #include "tools/yard/cli/interrupt.h"
 
 namespace yard {
@@ -16,8 +16,8 @@ inline constexpr int kNoConnection = 255;
 
 // Makes a request from this process, with the local variables that matter there: the time zone for
 // times that people read and type, NO_COLOR, YARD_TRACE and YARD_VERBOSE.
-Request MakeRequest(const Connection& connection, std::vector<std::string> words,
-                    const std::vector<std::string>& environment);
+RemoteRequest MakeRequest(const SshConnection& connection, std::vector<std::string> words,
+                          const std::vector<std::string>& environment);
 
 // Returns true if the verb may start programs, which need a login environment. Also true for verbs
 // that this yard does not know.
@@ -28,11 +28,11 @@ bool NeedsLogin(const std::vector<std::string>& words);
 // SIGTERM are forwarded as interrupts (the third ends the session here), and stdin is forwarded if
 // a word is "-" or "--stdin". Returns 255, with details on stderr, if the connection broke or the
 // yard was killed.
-int RunThere(const Connection& connection, const std::vector<std::string>& words,
+int RunThere(const SshConnection& connection, const std::vector<std::string>& words,
              const std::vector<std::string>& environment, Interrupt* interrupt);
 
 // Runs a verb there without stdin; with `shows_stderr`, its stderr is that of this process.
-absl::StatusOr<Captured> CaptureThere(const Connection& connection,
+absl::StatusOr<Captured> CaptureThere(const SshConnection& connection,
                                       const std::vector<std::string>& words,
                                       const CaptureOptions& options);
 

@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "tools/yard/at/frames.h"
 #include "tools/yard/at/remote_command.h"
-#include "tools/yard/cli/exit_code.h"
-#include "tools/yard/cli/version.h"
+#include "tools/yard/cli/verb_exit_code.h"
+#include "tools/yard/cli/yard_version.h"
 
 extern char** environ;
 
@@ -95,7 +95,7 @@ absl::StatusOr<Caller*> Caller::Attend(Interrupt* interrupt) {
 }
 
 void Caller::Read() {
-  FrameReader reader;
+  RemoteFrameReader reader;
   char buffer[kMaxFrameBytes];
   for (;;) {
     const ssize_t count = ReadSome(frames_.get(), buffer, sizeof buffer);

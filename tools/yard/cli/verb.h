@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "tools/yard/cli/context.h"
-#include "tools/yard/cli/exit_code.h"
 #include "tools/yard/cli/option_set.h"
+#include "tools/yard/cli/verb_exit_code.h"
 
 namespace yard {
 

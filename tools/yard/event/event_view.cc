@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "runtime/mutex.h"
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"

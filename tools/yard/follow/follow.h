@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "bus/call/client.h"
 #include "bus/json/sweep_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/cli/context.h"
 

@@ -11,7 +11,7 @@
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/context.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/text/text_width.h"
 
 namespace yard {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/json/exact_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "runtime/text/string_view.h"
 
 namespace yard {

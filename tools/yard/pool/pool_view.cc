@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/wire/version.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/text/table.h"
 
 namespace yard {

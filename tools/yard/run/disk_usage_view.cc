@@ -9,7 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/counted.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/text/table.h"
 
 namespace yard {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 #include "tools/yard/services/yard_state.h"
 
 namespace yard {

@@ -19,7 +19,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/pool/bundle.h"
 #include "tools/yard/slurm/slurm_keeper.h"

@@ -7,7 +7,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/sweep/sweep_view.h"
 
 namespace yard {

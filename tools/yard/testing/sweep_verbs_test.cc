@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tools/yard/cli/context.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 #include "tools/yard/testing/fake_yard.h"
 
 namespace yard {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 
 namespace yard {
 

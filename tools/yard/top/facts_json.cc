@@ -1,7 +1,7 @@
 #include "tools/yard/top/facts_json.h"
 
 #include "bus/json/usage_json.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/pool/pool_view.h"
 #include "tools/yard/text/table.h"
 

@@ -8,7 +8,7 @@
 
 #include "tools/yard/top/facts.h"
 #include "tools/yard/top/keys.h"
-#include "tools/yard/top/rows.h"
+#include "tools/yard/top/table_rows.h"
 
 namespace yard::top {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/pool/pool_view.h"
 #include "tools/yard/text/sparkline.h"
 #include "tools/yard/text/table.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "runtime/text/shell_word.h"
-#include "tools/yard/cli/version.h"
+#include "tools/yard/cli/yard_version.h"
 #include "tools/yard/follow/program_output.h"
 
 namespace yard {

@@ -10,7 +10,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/verb.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 
 namespace yard {

@@ -16,7 +16,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/event/event_queue.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"

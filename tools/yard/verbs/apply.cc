@@ -12,7 +12,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/callers_environment.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/job/callers_process.h"
 #include "tools/yard/job/fleet_file.h"
 #include "tools/yard/job/fleet_plan.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/json/json_path.h"
 #include "tools/yard/json/message_json.h"
 #include "tools/yard/json/message_schema.h"

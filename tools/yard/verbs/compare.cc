@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/run_comparison.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/run/run_view.h"

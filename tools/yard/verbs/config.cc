@@ -21,7 +21,7 @@
 #include "tools/yard/configuration/settings_file.h"
 #include "tools/yard/configuration/user_unit.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/job/flag_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/upgrade.h"

@@ -21,7 +21,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/process/process_identity.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/job/flag_check.h"
 #include "tools/yard/services/health.h"
 #include "tools/yard/services/health_facts.h"

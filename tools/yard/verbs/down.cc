@@ -16,7 +16,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/processes.h"
 #include "tools/yard/services/shims.h"

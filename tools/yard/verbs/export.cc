@@ -11,7 +11,7 @@
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/overlap.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"

@@ -20,7 +20,7 @@
 #include "runtime/text/random_id.h"
 #include "runtime/text/shell_word.h"
 #include "tools/yard/cli/callers_path.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/pool/host_name.h"
 #include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/services/failure.h"

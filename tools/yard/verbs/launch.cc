@@ -20,7 +20,7 @@
 #include "tools/yard/event/timely_lines.h"
 #include "tools/yard/follow/failure_block.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/job/callers_process.h"
 #include "tools/yard/job/job_draft.h"
 #include "tools/yard/job/job_file.h"

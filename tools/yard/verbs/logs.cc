@@ -21,7 +21,7 @@
 #include "runtime/thread.h"
 #include "tools/yard/event/timely_lines.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/text/line_collapser.h"

@@ -26,7 +26,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/callers_path.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/overlap.h"
 #include "tools/yard/run/plot_points.h"
 #include "tools/yard/run/run_reader.h"

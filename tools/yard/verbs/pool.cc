@@ -18,7 +18,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/pool/host_name.h"
 #include "tools/yard/pool/host_state.h"
 #include "tools/yard/pool/pool_jobs.h"

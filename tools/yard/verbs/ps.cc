@@ -18,7 +18,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/nearest_word.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/follow/trial_words.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"

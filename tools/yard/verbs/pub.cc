@@ -19,7 +19,7 @@
 #include "tools/yard/event/event_replay.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/input_line_reader.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/json/message_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/text/event_template.h"

@@ -17,7 +17,7 @@
 #include "bus/access/role_names.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/callers_path.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/remote/remotes.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/text/table.h"

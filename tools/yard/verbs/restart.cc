@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 

@@ -11,7 +11,7 @@
 #include "runtime/counted.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/disk_usage_view.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"

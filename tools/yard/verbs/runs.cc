@@ -19,7 +19,7 @@
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/run_columns.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/run/run_view.h"

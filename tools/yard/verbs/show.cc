@@ -18,7 +18,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/failure_block.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/follow/trial_words.h"
 #include "tools/yard/job/task_stacks.h"
 #include "tools/yard/run/run_reader.h"
@@ -29,7 +29,7 @@
 #include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/text_width.h"
-#include "tools/yard/trial/trial_details.h"
+#include "tools/yard/trial/trial_details_text.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

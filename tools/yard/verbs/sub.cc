@@ -23,7 +23,7 @@
 #include "tools/yard/event/event_queue.h"
 #include "tools/yard/event/event_view.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/json/message_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/text/quantities.h"

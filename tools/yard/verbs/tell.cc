@@ -2,7 +2,7 @@
 
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 

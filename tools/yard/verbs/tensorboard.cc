@@ -10,7 +10,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/instances.h"
 #include "tools/yard/services/tensorboard_environment.h"

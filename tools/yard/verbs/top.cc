@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 #include "runtime/mutex.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/top/fact_reader.h"
 #include "tools/yard/top/facts.h"

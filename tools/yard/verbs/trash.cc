@@ -6,7 +6,7 @@
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/text/quantities.h"

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/browser.h"
 #include "tools/yard/services/failure.h"

@@ -22,7 +22,7 @@
 #include "tools/yard/cli/callers_path.h"
 #include "tools/yard/configuration/settings.h"
 #include "tools/yard/configuration/settings_file.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/job/flag_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/outdated.h"

@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 #include "tools/yard/follow/failure_block.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/follow/selection.h"
-#include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"

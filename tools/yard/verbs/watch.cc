@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"

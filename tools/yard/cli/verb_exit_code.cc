@@ -1,4 +1,4 @@
-#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/cli/verb_exit_code.h"
 
 namespace yard {
 

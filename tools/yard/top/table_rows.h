@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_TOP_ROWS_H_
-#define TOOLS_YARD_TOP_ROWS_H_
+#ifndef TOOLS_YARD_TOP_TABLE_ROWS_H_
+#define TOOLS_YARD_TOP_TABLE_ROWS_H_
 
 #include <cstdint>
 #include <optional>
@@ -48,4 +48,4 @@ std::vector<double> ValuesOf(const std::vector<msg::ResultRowT>& reports,
 
 }  // namespace yard::top
 
-#endif  // TOOLS_YARD_TOP_ROWS_H_
+#endif  // TOOLS_YARD_TOP_TABLE_ROWS_H_

@@ -1,5 +1,5 @@
-#ifndef WEB_API_LOG_SEARCH_H_
-#define WEB_API_LOG_SEARCH_H_
+#ifndef WEB_API_LOG_SEARCH_ANSWER_H_
+#define WEB_API_LOG_SEARCH_ANSWER_H_
 
 #include <memory>
 
@@ -18,4 +18,4 @@ void SearchLogs(bus::Client& client, runtime::ThreadPool& pool, const Target& ta
 
 }  // namespace web
 
-#endif  // WEB_API_LOG_SEARCH_H_
+#endif  // WEB_API_LOG_SEARCH_ANSWER_H_

@@ -1,4 +1,4 @@
-#include "tools/yard/trial/trial_details.h"
+#include "tools/yard/trial/trial_details_text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/job/job_json.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/table.h"

@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_AT_CONNECTION_H_
-#define TOOLS_YARD_AT_CONNECTION_H_
+#ifndef TOOLS_YARD_AT_SSH_CONNECTION_H_
+#define TOOLS_YARD_AT_SSH_CONNECTION_H_
 
 #include <optional>
 #include <ostream>
@@ -19,7 +19,7 @@ namespace yard {
 // after the last command. A file beside the socket caches the greeting of the yard there, and is
 // refreshed when nobody has used it for a minute; so the first command after a pause notices a dead
 // connection, and changes to the login environment. Not thread-safe.
-class Connection {
+class SshConnection {
  public:
   struct Options {
     Place place;
@@ -35,10 +35,10 @@ class Connection {
   // prompts the user. ssh's messages go to stderr. Unavailable if ssh cannot connect;
   // FailedPrecondition if there is no yard that supports --at. The error names the host and the
   // next step.
-  static absl::StatusOr<Connection> Open(const Options& options);
+  static absl::StatusOr<SshConnection> Open(const Options& options);
   // Returns the kept connection without checking that it is alive; nothing if there is no
   // connection. Does not block.
-  static std::optional<Connection> IfOpen(const Options& options);
+  static std::optional<SshConnection> IfOpen(const Options& options);
 
   const Place& place() const { return options_.place; }
   const Greeting& greeting() const { return greeting_; }
@@ -54,7 +54,7 @@ class Connection {
   void Close() const;
 
  private:
-  explicit Connection(const Options& options);
+  explicit SshConnection(const Options& options);
   absl::Status Prepare() const;
   // Returns true if a connection's socket exists; the connection may be dead.
   bool IsKept() const;
@@ -71,4 +71,4 @@ class Connection {
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_AT_CONNECTION_H_
+#endif  // TOOLS_YARD_AT_SSH_CONNECTION_H_

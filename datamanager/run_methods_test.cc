@@ -1,6 +1,6 @@
 // Tests the data manager's methods over real sockets, with files on disk.
 
-#include "datamanager/service_methods.h"
+#include "datamanager/run_methods.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ class ServiceMethodsTest : public testing::Test {
         });
     EXPECT_TRUE(registry_->Start().ok());
     service_ = MakeService(service_node_.get(), "datamanager");
-    AddMethods(service_.get(), catalog_.get(), pool_.get(), loop_.get());
+    AddRunMethods(service_.get(), catalog_.get(), pool_.get(), loop_.get());
     EXPECT_TRUE(service_->Start().ok());
     client_ = std::make_unique<bus::Client>(caller_node_.get());
   }

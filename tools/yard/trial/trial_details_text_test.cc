@@ -1,4 +1,4 @@
-#include "tools/yard/trial/trial_details.h"
+#include "tools/yard/trial/trial_details_text.h"
 
 #include <cstdint>
 #include <limits>

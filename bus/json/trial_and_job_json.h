@@ -1,5 +1,5 @@
-#ifndef BUS_JSON_THINGS_JSON_H_
-#define BUS_JSON_THINGS_JSON_H_
+#ifndef BUS_JSON_TRIAL_AND_JOB_JSON_H_
+#define BUS_JSON_TRIAL_AND_JOB_JSON_H_
 
 #include <cstdint>
 #include <string>
@@ -37,4 +37,4 @@ std::string IsoTime(std::int64_t microseconds);
 
 }  // namespace bus
 
-#endif  // BUS_JSON_THINGS_JSON_H_
+#endif  // BUS_JSON_TRIAL_AND_JOB_JSON_H_

@@ -1,4 +1,4 @@
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 
 #include <cctype>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "datamanager/service_methods.h"
+#include "datamanager/run_methods.h"
 
 #include <string>
 #include <string_view>
@@ -66,8 +66,8 @@ absl::StatusOr<msg::NamesReplyT> Names(RunCatalog& catalog, const msg::NamesRequ
 
 }  // namespace
 
-void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
-                runtime::EventLoop* loop) {
+void AddRunMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
+                   runtime::EventLoop* loop) {
   AddListingMethods(service, catalog, pool);
   AddQueryMethods(service, catalog, pool);
   service->Handle<rpc::Common::Names>(

@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_TRIAL_TRIAL_DETAILS_H_
-#define TOOLS_YARD_TRIAL_TRIAL_DETAILS_H_
+#ifndef TOOLS_YARD_TRIAL_TRIAL_DETAILS_TEXT_H_
+#define TOOLS_YARD_TRIAL_TRIAL_DETAILS_TEXT_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ nlohmann::json DetailsToJson(const msg::TrialDetailsReplyT& details);
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_TRIAL_TRIAL_DETAILS_H_
+#endif  // TOOLS_YARD_TRIAL_TRIAL_DETAILS_TEXT_H_

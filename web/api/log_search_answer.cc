@@ -1,4 +1,4 @@
-#include "web/api/log_search.h"
+#include "web/api/log_search_answer.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "bus/schema/launcher_methods.h"
 #include "nlohmann/json.hpp"
 #include "runtime/text/string_view.h"

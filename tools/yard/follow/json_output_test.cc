@@ -1,4 +1,4 @@
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 
 #include <sstream>
 

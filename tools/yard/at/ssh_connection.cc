@@ -5,7 +5,7 @@
 //   time is that of the last use.
 // - The lock is held while a connection is opened, so that the user enters the password only once.
 
-#include "tools/yard/at/connection.h"
+#include "tools/yard/at/ssh_connection.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/at/captured.h"
 #include "tools/yard/at/ssh_words.h"
-#include "tools/yard/cli/version.h"
+#include "tools/yard/cli/yard_version.h"
 
 namespace yard {
 namespace {
@@ -66,7 +66,7 @@ bool TakesConnections(const std::string& path) {
 
 }  // namespace
 
-Connection::Connection(const Options& options)
+SshConnection::SshConnection(const Options& options)
     : options_(options), ssh_(SshWords(options.environment)) {
   std::string all;
   for (const std::string& word : ssh_) absl::StrAppend(&all, word, "\n");
@@ -78,7 +78,7 @@ Connection::Connection(const Options& options)
                    ".greeting");
 }
 
-absl::Status Connection::Prepare() const {
+absl::Status SshConnection::Prepare() const {
   if (socket_.size() > kLongestSocket) {
     return absl::InvalidArgumentError(
         absl::StrCat("the path of the connection's socket is too long for a unix socket: ", socket_,
@@ -89,8 +89,8 @@ absl::Status Connection::Prepare() const {
   return runtime::MakePrivateDirectory(options_.directory);
 }
 
-std::vector<std::string> Connection::Ssh(const std::vector<std::string>& options,
-                                         const std::string& command) const {
+std::vector<std::string> SshConnection::Ssh(const std::vector<std::string>& options,
+                                            const std::string& command) const {
   std::vector<std::string> words = ssh_;
   // ssh expands % sequences such as %h in this path.
   words.insert(words.end(), {"-S", absl::StrReplaceAll(socket_, {{"%", "%%"}})});
@@ -105,11 +105,11 @@ std::vector<std::string> Connection::Ssh(const std::vector<std::string>& options
   return words;
 }
 
-bool Connection::IsKept() const { return TakesConnections(socket_); }
+bool SshConnection::IsKept() const { return TakesConnections(socket_); }
 
-void Connection::ForgetGreeting() const { unlink(greeting_file_.c_str()); }
+void SshConnection::ForgetGreeting() const { unlink(greeting_file_.c_str()); }
 
-void Connection::Close() const {
+void SshConnection::Close() const {
   (void)Capture(Ssh({"-O", "exit"}, ""), {.environment = options_.environment,
                                           .shows_stderr = false,
                                           .new_session = true,
@@ -118,7 +118,7 @@ void Connection::Close() const {
   ForgetGreeting();
 }
 
-bool Connection::Answers() const {
+bool SshConnection::Answers() const {
   const auto said =
       Capture(Ssh({"-T", "-n", "-o", "ControlMaster=no", "-o", "ProxyCommand=false"}, "exit 0"),
               {.environment = options_.environment,
@@ -128,7 +128,7 @@ bool Connection::Answers() const {
   return said.ok() && said->code == 0;
 }
 
-std::optional<Greeting> Connection::KnownGreeting(absl::Duration max_age) const {
+std::optional<Greeting> SshConnection::KnownGreeting(absl::Duration max_age) const {
   struct stat about {};
   if (stat(greeting_file_.c_str(), &about) != 0) return std::nullopt;
   const absl::Duration age = absl::Now() - absl::TimeFromTimespec(about.st_mtim);
@@ -140,12 +140,12 @@ std::optional<Greeting> Connection::KnownGreeting(absl::Duration max_age) const 
   return std::move(answer.greeting);
 }
 
-void Connection::Remember(const Greeting& greeting) const {
+void SshConnection::Remember(const Greeting& greeting) const {
   // Without the file, the next command asks again.
   (void)runtime::WriteFileAtomically(greeting_file_, GreetingLine(greeting), 0600);
 }
 
-absl::Status Connection::Greet(bool is_kept) {
+absl::Status SshConnection::Greet(bool is_kept) {
   const std::string host = runtime::Printable(options_.place.host);
   std::vector<std::string> words = {"-T", "-n", "-o", "ClearAllForwardings=yes"};
   if (is_kept) {
@@ -219,8 +219,8 @@ absl::Status Connection::Greet(bool is_kept) {
   return absl::OkStatus();
 }
 
-std::optional<Connection> Connection::IfOpen(const Options& options) {
-  Connection connection(options);
+std::optional<SshConnection> SshConnection::IfOpen(const Options& options) {
+  SshConnection connection(options);
   if (!connection.IsKept()) return std::nullopt;
   auto known = connection.KnownGreeting(absl::InfiniteDuration());
   if (!known.has_value()) return std::nullopt;
@@ -228,8 +228,8 @@ std::optional<Connection> Connection::IfOpen(const Options& options) {
   return connection;
 }
 
-absl::StatusOr<Connection> Connection::Open(const Options& options) {
-  Connection connection(options);
+absl::StatusOr<SshConnection> SshConnection::Open(const Options& options) {
+  SshConnection connection(options);
   if (absl::Status ready = connection.Prepare(); !ready.ok()) return ready;
   const auto take_known = [&connection] {
     if (!connection.IsKept()) return false;

@@ -1,4 +1,4 @@
-#include "tools/yard/what_may_follow.h"
+#include "tools/yard/completion_words.h"
 
 #include <string>
 #include <string_view>
@@ -17,21 +17,21 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 
-std::vector<std::string> Texts(const WhatMayFollow& found) {
+std::vector<std::string> Texts(const CompletionWords& found) {
   std::vector<std::string> texts;
   for (const auto& word : found.words) texts.push_back(word.text);
   return texts;
 }
 
 std::vector<std::string> After(std::vector<std::string> words) {
-  return Texts(WhatMayFollowWords(words));
+  return Texts(FindCompletions(words));
 }
 
 std::vector<std::string_view> KindsAfter(std::vector<std::string> words) {
-  return WhatMayFollowWords(words).kinds;
+  return FindCompletions(words).kinds;
 }
 
-TEST(WhatMayFollowTest, VerbsComeFirst) {
+TEST(CompletionWordsTest, VerbsComeFirst) {
   EXPECT_EQ(After({""}).size(), Verbs().size());
   EXPECT_EQ(After({}).size(), Verbs().size());
   EXPECT_THAT(After({"comp"}), ElementsAre("compare", "completion"));
@@ -40,14 +40,14 @@ TEST(WhatMayFollowTest, VerbsComeFirst) {
   EXPECT_THAT(After({"frob", ""}), IsEmpty());
 }
 
-TEST(WhatMayFollowTest, AVerbHasItsFlagsAndThoseOfEveryVerb) {
+TEST(CompletionWordsTest, AVerbHasItsFlagsAndThoseOfEveryVerb) {
   EXPECT_THAT(After({"logs", "--"}), IsSupersetOf({"--follow", "--collapse", "--json", "--help"}));
   EXPECT_THAT(After({"logs", "-"}), Contains("-f"));
   EXPECT_THAT(After({"launch", "--gang"}), ElementsAre("--gang")) << "also what help only names";
   EXPECT_THAT(After({"status", "--gang"}), IsEmpty());
 }
 
-TEST(WhatMayFollowTest, AFlagsValueIsOneOfItsSet) {
+TEST(CompletionWordsTest, AFlagsValueIsOneOfItsSet) {
   EXPECT_THAT(After({"export", "--format", ""}), ElementsAre("csv", "jsonl"));
   EXPECT_THAT(After({"export", "first", "--format", "j"}), ElementsAre("jsonl"));
   EXPECT_THAT(After({"export", "--format=c"}), ElementsAre("--format=csv"));
@@ -57,7 +57,7 @@ TEST(WhatMayFollowTest, AFlagsValueIsOneOfItsSet) {
   EXPECT_THAT(After({"topic", ""}), ElementsAre("ls", "hz", "bw", "delay"));
 }
 
-TEST(WhatMayFollowTest, NamesAreOfTheKindThatTheVerbTakes) {
+TEST(CompletionWordsTest, NamesAreOfTheKindThatTheVerbTakes) {
   EXPECT_THAT(KindsAfter({"pause", ""}), ElementsAre("trial", "sweep"));
   EXPECT_THAT(KindsAfter({"pause", "first", ""}), ElementsAre("trial", "sweep"));
   EXPECT_THAT(KindsAfter({"stop", ""}), Contains("tool"));
@@ -74,42 +74,42 @@ TEST(WhatMayFollowTest, NamesAreOfTheKindThatTheVerbTakes) {
   EXPECT_THAT(After({"signal", "train", "SIGU"}), ElementsAre("SIGUSR1", "SIGUSR2"));
 }
 
-TEST(WhatMayFollowTest, AFlagWithoutAValueIsNoNameAndItsValueNeither) {
+TEST(CompletionWordsTest, AFlagWithoutAValueIsNoNameAndItsValueNeither) {
   EXPECT_THAT(KindsAfter({"tell", "--json", ""}), ElementsAre("trial"));
   EXPECT_THAT(KindsAfter({"logs", "-n", "10", ""}), Contains("job"));
   EXPECT_THAT(KindsAfter({"signal", "--color", "never", ""}), Contains("job"));
 }
 
-TEST(WhatMayFollowTest, TagsAreThoseOfTheRunThatIsTyped) {
-  const WhatMayFollow apart = WhatMayFollowWords({"plot", "first", "-m", "lo"});
+TEST(CompletionWordsTest, TagsAreThoseOfTheRunThatIsTyped) {
+  const CompletionWords apart = FindCompletions({"plot", "first", "-m", "lo"});
   EXPECT_THAT(apart.kinds, ElementsAre("tag"));
   EXPECT_EQ(apart.of, "first");
   EXPECT_EQ(apart.prefix, "lo");
   EXPECT_EQ(apart.before, "");
-  const WhatMayFollow together = WhatMayFollowWords({"plot", "first", "--metric=lo"});
+  const CompletionWords together = FindCompletions({"plot", "first", "--metric=lo"});
   EXPECT_EQ(together.prefix, "lo");
   EXPECT_EQ(together.before, "--metric=");
 }
 
-TEST(WhatMayFollowTest, AProgramsWordsAreItsOwn) {
-  EXPECT_TRUE(WhatMayFollowWords({"run", "--", "py"}).is_file);
-  EXPECT_TRUE(WhatMayFollowWords({"run", "--", "x", "--fo"}).is_file);
-  EXPECT_TRUE(WhatMayFollowWords({"tensorboard", "--log"}).is_file);
+TEST(CompletionWordsTest, AProgramsWordsAreItsOwn) {
+  EXPECT_TRUE(FindCompletions({"run", "--", "py"}).is_file);
+  EXPECT_TRUE(FindCompletions({"run", "--", "x", "--fo"}).is_file);
+  EXPECT_TRUE(FindCompletions({"tensorboard", "--log"}).is_file);
   EXPECT_THAT(After({"tensorboard", "--js", "--", "x"}), IsEmpty());
 }
 
-TEST(WhatMayFollowTest, PathsAreTheShells) {
-  EXPECT_TRUE(WhatMayFollowWords({"launch", "job"}).is_file);
-  EXPECT_TRUE(WhatMayFollowWords({"up", "--logdir", ""}).is_file);
-  EXPECT_TRUE(WhatMayFollowWords({"up", "--logdir=r"}).is_file);
-  EXPECT_FALSE(WhatMayFollowWords({"stop", ""}).is_file);
+TEST(CompletionWordsTest, PathsAreTheShells) {
+  EXPECT_TRUE(FindCompletions({"launch", "job"}).is_file);
+  EXPECT_TRUE(FindCompletions({"up", "--logdir", ""}).is_file);
+  EXPECT_TRUE(FindCompletions({"up", "--logdir=r"}).is_file);
+  EXPECT_FALSE(FindCompletions({"stop", ""}).is_file);
 }
 
 // For every verb and any text, all candidates begin with the typed text.
-TEST(WhatMayFollowTest, EverythingBeginsAsTyped) {
+TEST(CompletionWordsTest, EverythingBeginsAsTyped) {
   for (const VerbEntry& verb : Verbs()) {
     for (const std::string typed : {"", "-", "--", "--c", "a", "--color=n", "\xff", "--=", "=x"}) {
-      const WhatMayFollow found = WhatMayFollowWords({verb.name, typed});
+      const CompletionWords found = FindCompletions({verb.name, typed});
       for (const auto& word : found.words) {
         EXPECT_TRUE(word.text.starts_with(typed)) << verb.name << " " << typed << " " << word.text;
       }

@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_WHAT_MAY_FOLLOW_H_
-#define TOOLS_YARD_WHAT_MAY_FOLLOW_H_
+#ifndef TOOLS_YARD_COMPLETION_WORDS_H_
+#define TOOLS_YARD_COMPLETION_WORDS_H_
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace yard {
 
 // The candidates for the word being typed.
-struct WhatMayFollow {
+struct CompletionWords {
   struct Word {
     std::string text;  // Replaces the whole word being typed.
     std::string note;  // Description, for shells that show it.
@@ -28,8 +28,8 @@ struct WhatMayFollow {
 // Returns the candidates for the last of `words`, which may be empty; `words` are those after
 // "yard", unquoted. Candidates are verbs, then the flags and values of the verb; after "--", the
 // words are another program's. Makes no calls.
-WhatMayFollow WhatMayFollowWords(const std::vector<std::string>& words);
+CompletionWords FindCompletions(const std::vector<std::string>& words);
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_WHAT_MAY_FOLLOW_H_
+#endif  // TOOLS_YARD_COMPLETION_WORDS_H_

@@ -1,5 +1,5 @@
-#ifndef DATAMANAGER_SERVICE_METHODS_H_
-#define DATAMANAGER_SERVICE_METHODS_H_
+#ifndef DATAMANAGER_RUN_METHODS_H_
+#define DATAMANAGER_RUN_METHODS_H_
 
 #include "bus/call/service.h"
 #include "datamanager/catalog/run_catalog.h"
@@ -12,9 +12,9 @@ namespace datamanager {
 // for the topics of points, and ::Names for runs and their tags, from `catalog`. Call it before
 // `service` is started. `catalog`, `pool` (answers calls that had to wait) and `loop` (runs their
 // time limits) must outlive `service`.
-void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
-                runtime::EventLoop* loop);
+void AddRunMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
+                   runtime::EventLoop* loop);
 
 }  // namespace datamanager
 
-#endif  // DATAMANAGER_SERVICE_METHODS_H_
+#endif  // DATAMANAGER_RUN_METHODS_H_

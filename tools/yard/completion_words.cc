@@ -1,4 +1,4 @@
-#include "tools/yard/what_may_follow.h"
+#include "tools/yard/completion_words.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -83,7 +83,7 @@ class Typed {
     for (std::size_t i = 1; i + 1 < words.size(); ++i) Add(words[i]);
   }
 
-  WhatMayFollow Next(const std::string& word) const {
+  CompletionWords Next(const std::string& word) const {
     if (is_others_) return {.is_file = true};
     if (awaits_ != nullptr) return ValuesOf(*awaits_, "", word);
     const std::size_t equals = word.find('=');
@@ -132,8 +132,8 @@ class Typed {
     return nullptr;
   }
 
-  WhatMayFollow FlagsThatBegin(const std::string& word) const {
-    WhatMayFollow found;
+  CompletionWords FlagsThatBegin(const std::string& word) const {
+    CompletionWords found;
     for (const DeclaredOption& option : options_) {
       for (const std::string& flag : option.flags) {
         if (flag.starts_with(word)) found.words.push_back({flag, option.help});
@@ -142,11 +142,11 @@ class Typed {
     return found;
   }
 
-  WhatMayFollow ValuesOf(const DeclaredOption& option, std::string before,
-                         std::string prefix) const {
+  CompletionWords ValuesOf(const DeclaredOption& option, std::string before,
+                           std::string prefix) const {
     const Value* const value = ValueOf(verb_.name, option.word);
     if (value == nullptr) return {.is_file = true};
-    WhatMayFollow found;
+    CompletionWords found;
     for (const std::string_view word : value->words) {
       if (word.starts_with(prefix)) found.words.push_back({before + std::string(word), ""});
     }
@@ -165,8 +165,8 @@ class Typed {
   bool is_others_ = false;                  // The next words belong to another program.
 };
 
-WhatMayFollow FirstWords(const std::string& word) {
-  WhatMayFollow found;
+CompletionWords FirstWords(const std::string& word) {
+  CompletionWords found;
   for (const VerbEntry& verb : Verbs()) {
     if (std::string_view(verb.name).starts_with(word)) {
       found.words.push_back({verb.name, verb.summary});
@@ -182,7 +182,7 @@ WhatMayFollow FirstWords(const std::string& word) {
 
 }  // namespace
 
-WhatMayFollow WhatMayFollowWords(const Words& words) {
+CompletionWords FindCompletions(const Words& words) {
   if (words.size() < 2) return FirstWords(words.empty() ? "" : words.front());
   const auto verb = std::find_if(Verbs().begin(), Verbs().end(), [&](const VerbEntry& entry) {
     return entry.name == words.front();

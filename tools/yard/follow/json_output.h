@@ -1,10 +1,10 @@
-#ifndef TOOLS_YARD_FOLLOW_THINGS_JSON_H_
-#define TOOLS_YARD_FOLLOW_THINGS_JSON_H_
+#ifndef TOOLS_YARD_FOLLOW_JSON_OUTPUT_H_
+#define TOOLS_YARD_FOLLOW_JSON_OUTPUT_H_
 
 #include <string>
 
 #include "bus/json/sweep_json.h"
-#include "bus/json/things_json.h"
+#include "bus/json/trial_and_job_json.h"
 #include "nlohmann/json.hpp"
 #include "tools/yard/cli/context.h"
 
@@ -26,4 +26,4 @@ std::string MetricsLine(const std::string& metrics, std::size_t limit = 4);
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_FOLLOW_THINGS_JSON_H_
+#endif  // TOOLS_YARD_FOLLOW_JSON_OUTPUT_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_CLI_EXIT_CODE_H_
-#define TOOLS_YARD_CLI_EXIT_CODE_H_
+#ifndef TOOLS_YARD_CLI_VERB_EXIT_CODE_H_
+#define TOOLS_YARD_CLI_VERB_EXIT_CODE_H_
 
 #include "absl/status/status.h"
 
@@ -22,4 +22,4 @@ int ExitCodeOf(const absl::Status& status);
 
 }  // namespace yard
 
-#endif  // TOOLS_YARD_CLI_EXIT_CODE_H_
+#endif  // TOOLS_YARD_CLI_VERB_EXIT_CODE_H_

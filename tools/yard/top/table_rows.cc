@@ -1,4 +1,4 @@
-#include "tools/yard/top/rows.h"
+#include "tools/yard/top/table_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "tools/yard/follow/follow.h"
-#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/json_output.h"
 #include "tools/yard/follow/trial_words.h"
 #include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/task_names.h"
