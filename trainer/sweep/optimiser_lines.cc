@@ -85,7 +85,7 @@ std::vector<absl::StatusOr<std::string>> OptimiserLines::Receive(
 absl::StatusOr<std::string> OptimiserLines::TakeLine(const RelayedLine& line) {
   const auto found = programs_.find(line.attempt.trial);
   if (found == programs_.end()) return line.is_end ? "" : R"({"t":"stop"})";
-  const TakeProgramLine take = found->second;  // It may be forgotten meanwhile.
+  const TakeProgramLine take = found->second;  // A copy: `take` may call Forget().
   return take(line);
 }
 

@@ -24,9 +24,9 @@ class OptimiserLines : public LineReceiver {
 
   // `trials` is not owned and outlives this. Null while there are no trials.
   void SetTrials(LineReceiver* trials);
-  // A program will greet with this nonce: `take` gets its lines until Forget().
+  // Registers the nonce of a program: `take` receives its lines until Forget().
   void Add(const std::string& nonce, TakeProgramLine take);
-  // From now on the program's lines are answered with "stop". `take` itself may call it.
+  // From now on the program's lines are answered with "stop". `take` itself may call Forget().
   void Forget(const std::string& nonce);
   // Call it when there is an answer for the held-back line, but not from inside Receive().
   void Want(const std::string& nonce);

@@ -116,7 +116,7 @@ class Sweeps : public ReportJudge {
   ObserverId Observe(const std::string& id, std::function<void()> changed);
   void Forget(ObserverId observer);
 
-  // As in ReportJudge.
+  // See ReportJudge.
   Verdict Judge(const TrialRecord& trial, const ResultRow& row, const std::vector<Metric>& fields,
                 bool saves, StoreBatch& batch) override;
   void Committed() override;

@@ -599,7 +599,7 @@ void Trials::Carry(Trial& trial, const LifeAction& action) {
   std::visit([&](const auto& known) { Carry(trial, known); }, action);
 }
 
-// CarryOut() has done these two.
+// CarryOut() executes these two itself.
 void Trials::Carry(Trial&, const action::StoreTrial&) {}
 
 void Trials::Carry(Trial&, const action::PauseGroup&) {}

@@ -218,7 +218,7 @@ class Trials : public LineReceiver {
   };
   Stats GetStats() const;  // Any thread.
 
-  // As in LineReceiver.
+  // See LineReceiver.
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override;
   absl::StatusOr<AttemptKey> Attach(const AttachRequest& attach) override;
   void OnConnection(const AttemptKey& attempt, bool is_open) override;
@@ -257,7 +257,7 @@ class Trials : public LineReceiver {
   absl::Status CarryOutOrder(Trial& trial, LifeDecision decision, const std::string& trace);
   absl::Status CarryOut(Trial& trial, LifeDecision decision,
                         const std::vector<AnsweredLine>& lines = {});
-  // Does what an action says.
+  // Each overload executes one kind of action.
   void Carry(Trial& trial, const LifeAction& action);
   void Carry(Trial&, const action::StoreTrial&);
   void Carry(Trial&, const action::PauseGroup&);
