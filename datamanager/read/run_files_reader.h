@@ -33,10 +33,10 @@ namespace datamanager {
 //
 // Files are read in the order of their names (ReadBefore), nearly as in TensorBoard; files that
 // grow in turns are read as they grow. The order is remembered, so that points that are read again
-// later come in the same order. Damage costs only what it must (eventlog/file_scan.h). A file that
-// was replaced, truncated, rewritten or removed makes the run start again (RunData). A file that
-// cannot be opened or read is skipped and retried, when it is examined again or after all other
-// files were read (Step::problem).
+// later come in the same order. Damage loses as little as possible (eventlog/file_scan.h). A file
+// that was replaced, truncated, rewritten or removed makes the run start again (RunData). A file
+// that cannot be opened or read is skipped and retried, when it is examined again or after all
+// other files were read (Step::problem).
 //
 // Reads TensorBoard's events and MindSpore's, whose tags are named after their plugin
 // ("loss/scalar"); a run may have both. The graph is a value of the tag "__run_graph__". Files with
