@@ -48,7 +48,7 @@ bool IsSomething(const json& value) {
 }  // namespace
 
 struct JsonFilter::Condition {
-  // True if the condition holds of a value at its path.
+  // Returns true if the condition holds for a value at its path.
   bool Holds(const json& found) const;
 
   std::string text = {};  // Text of the path.
