@@ -13,11 +13,11 @@
 
 namespace yard {
 
-// A keeper keeps a node running on another host, and the ssh connection through which it reaches
-// the local launcher and trainer. The node outlives the connection and this process: the next
-// keeper of the host takes it over.
+// The host keeper keeps a node running on another host, and the ssh connection through which that
+// node reaches the local launcher and trainer. The node outlives the connection and this process:
+// the next keeper of the host takes it over.
 //
-// Opens no port: ssh forwards two unix sockets, located in a private directory on the host.
+// The keeper opens no port: ssh forwards two unix sockets in a private directory on the host.
 
 // Paths of unix sockets on this machine.
 struct NodeSockets {
