@@ -40,7 +40,7 @@ class FactReader {
  private:
   struct Answers;
 
-  // Starts a call whose reply becomes that member of the answers.
+  // Starts a call whose reply is stored in that member of the answers.
   template <typename M>
   static void Start(bus::Client& client, const std::shared_ptr<Answers>& answers,
                     const typename M::RequestT& request,

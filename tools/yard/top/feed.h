@@ -38,6 +38,7 @@ class Feed {
   std::shared_ptr<const Facts> TakeFacts();
   // Returns the outcome of an order once; empty if none is pending.
   std::string TakeSaid();
+  // Selects the thing whose details the next facts include. Another thing causes a read at once.
   void Look(const Subject& subject);
   // Queues an order, to be carried out before the next read. At most 100 are queued.
   void Do(const Order& order);

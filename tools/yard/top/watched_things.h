@@ -12,15 +12,15 @@
 
 namespace yard::top {
 
-// Most ended things that are kept, of each kind.
+// Limit of ended things that are kept, for each kind.
 inline constexpr std::size_t kEndedKept = 10;
 
-// Sweeps, trials or jobs that live, and those that have ended since the first list. `Thing` has a
-// `state` and `ended_us` (microseconds since 1970). Not thread safe.
+// The live sweeps, trials or jobs, and those that have ended since the first list. `Thing` has a
+// `state` and `ended_us` (microseconds since 1970). Not thread-safe.
 template <typename Thing>
 class WatchedThings {
  public:
-  // Takes a list of a service, without nulls: the live things in its order, then the things
+  // Takes a service's list, which has no nulls. Keeps the live things in its order, then the things
   // that ended last, newest first, at most kEndedKept.
   void Take(const std::vector<std::unique_ptr<Thing>>& listed) {
     std::vector<Thing> ended;
@@ -36,7 +36,7 @@ class WatchedThings {
   const std::vector<Thing>& all() const { return all_; }
 
  private:
-  std::optional<std::int64_t> before_us_;  // The last end that nobody saw.
+  std::optional<std::int64_t> before_us_;  // Things that ended until then are not shown.
   std::vector<Thing> all_;
 };
 

@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 class WatchedThingsTest : public ::testing::Test {
  protected:
-  // A job that runs if `ended_us` is 0.
+  // Adds a job to the list, live if `ended_us` is 0.
   void Add(const std::string& id, std::int64_t ended_us = 0) {
     auto job = std::make_unique<msg::JobT>();
     job->id = id;
