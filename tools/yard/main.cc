@@ -39,9 +39,10 @@
 #include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/remote/remotes.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
 #include "tools/yard/slurm/kept_slurm.h"
 #include "tools/yard/slurm/slurm_jobs.h"
+#include "tools/yard/state/service_presence.h"
 
 extern char** environ;
 

@@ -17,7 +17,8 @@
 #include "tools/yard/along/work_archive.h"
 #include "tools/yard/cli/callers_environment.h"
 #include "tools/yard/cli/callers_path.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_presence.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 namespace {

@@ -30,7 +30,7 @@
 #include "tools/yard/cli/context.h"
 #include "tools/yard/cli/option_set.h"
 #include "tools/yard/follow/program_output.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 namespace {

@@ -27,7 +27,7 @@
 #include "tools/yard/at/remote_command.h"
 #include "tools/yard/at/remote_run.h"
 #include "tools/yard/cli/verb_exit_code.h"
-#include "tools/yard/services/browser.h"
+#include "tools/yard/page/browser.h"
 
 namespace yard {
 namespace {

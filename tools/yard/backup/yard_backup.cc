@@ -24,7 +24,8 @@
 #include "runtime/sqlite/database_copy.h"
 #include "runtime/sqlite/restored_state.h"
 #include "runtime/text/random_id.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_names.h"
+#include "tools/yard/state/wanted.h"
 
 // A backup is written to DIRECTORY.part, which contains the file `unfinished` until it is complete,
 // and is then moved into place in one step. A restore first copies to STATE/.restoring, and starts

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/text/string_view.h"
+#include "tools/yard/state/service_names.h"
 
 namespace yard {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 

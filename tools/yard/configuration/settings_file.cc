@@ -24,8 +24,9 @@
 #include "tools/yard/cli/typed_file.h"
 #include "tools/yard/configuration/settings.h"
 #include "tools/yard/job/flag_check.h"
-#include "tools/yard/services/shared_resources.h"
 #include "tools/yard/slurm/engine_nodes.h"
+#include "tools/yard/state/service_names.h"
+#include "tools/yard/state/shared_resources.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/yaml.h"
 

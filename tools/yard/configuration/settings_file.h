@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tools/yard/cli/context.h"
-#include "tools/yard/services/yard_state.h"
 #include "tools/yard/slurm/engine_flags.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 

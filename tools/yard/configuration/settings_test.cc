@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/yard/state/service_names.h"
 
 namespace yard {
 namespace {

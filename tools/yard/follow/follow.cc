@@ -14,7 +14,7 @@
 #include "runtime/text/nearest_word.h"
 #include "tools/yard/follow/live_names.h"
 #include "tools/yard/follow/log_positions.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
 #include "tools/yard/text/plain_numbers.h"
 
 namespace yard {

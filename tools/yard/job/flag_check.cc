@@ -25,6 +25,7 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
 #include "tools/yard/services/outdated.h"
+#include "tools/yard/state/service_names.h"
 
 namespace yard {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "tools/yard/cli/context.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 

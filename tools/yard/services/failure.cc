@@ -6,7 +6,8 @@
 #include "absl/strings/match.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/verb_exit_code.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
+#include "tools/yard/state/service_names.h"
 
 namespace yard {
 namespace {

@@ -19,8 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "tools/yard/services/service_output.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
+#include "tools/yard/state/service_output.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "bus/schema/registry_methods.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_names.h"
 
 namespace yard {
 namespace {

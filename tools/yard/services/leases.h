@@ -17,8 +17,8 @@ using Leases = std::vector<std::unique_ptr<msg::LeaseT>>;
 // altogether.
 absl::StatusOr<Leases> AllLeases(bus::Client& client, absl::Duration timeout);
 
-// Returns the oldest lease of each registered service of the yard (yard_state.h). Reads only those,
-// however many leases exist. Blocks as AllLeases().
+// Returns the oldest lease of each registered service of the yard (service_names.h). Reads only
+// those, however many leases exist. Blocks as AllLeases().
 absl::StatusOr<Leases> ServiceLeases(bus::Client& client, absl::Duration timeout);
 
 }  // namespace yard

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/file/locations.h"
+#include "tools/yard/state/service_presence.h"
 
 namespace yard {
 

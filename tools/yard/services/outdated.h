@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/file/locations.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_presence.h"
 
 namespace yard {
 

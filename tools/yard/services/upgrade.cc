@@ -5,7 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/common_methods.h"
 #include "tools/yard/services/outdated.h"
-#include "tools/yard/services/service_output.h"
+#include "tools/yard/services/service_start.h"
+#include "tools/yard/state/service_output.h"
+#include "tools/yard/state/service_presence.h"
 
 namespace yard {
 namespace {

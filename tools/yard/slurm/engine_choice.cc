@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/configuration/settings_file.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_presence.h"
+#include "tools/yard/state/wanted.h"
 
 namespace yard {
 

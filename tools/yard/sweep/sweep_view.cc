@@ -17,7 +17,7 @@
 #include "runtime/counted.h"
 #include "runtime/text/number_text.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/services/yard_command.h"
+#include "tools/yard/state/yard_command.h"
 #include "tools/yard/text/table.h"
 #include "tuning/space/config.h"
 

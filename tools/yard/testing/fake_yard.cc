@@ -21,7 +21,7 @@
 #include "tools/yard/command_line.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
 #include "tools/yard/testing/lookup.h"
 
 namespace yard {

@@ -25,7 +25,7 @@
 #include "re2/re2.h"
 #include "runtime/fake_clock.h"
 #include "tools/yard/cli/verb.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/testing/fake_yard.h"
 
 namespace yard {

@@ -18,7 +18,7 @@
 #include "tools/yard/job/fleet_plan.h"
 #include "tools/yard/job/job_draft.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
 

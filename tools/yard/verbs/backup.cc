@@ -10,7 +10,7 @@
 #include "tools/yard/cli/callers_path.h"
 #include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
 

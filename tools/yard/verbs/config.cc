@@ -25,7 +25,9 @@
 #include "tools/yard/job/flag_check.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/upgrade.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_names.h"
+#include "tools/yard/state/service_presence.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
 

@@ -18,9 +18,12 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/json_output.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/processes.h"
-#include "tools/yard/services/shims.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
+#include "tools/yard/state/processes.h"
+#include "tools/yard/state/service_names.h"
+#include "tools/yard/state/service_presence.h"
+#include "tools/yard/state/shims.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/verbs/verbs.h"
 
 // When `yard down` returns, the yard is gone, whatever state it was in. Each step has a share of

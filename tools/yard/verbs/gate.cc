@@ -25,7 +25,7 @@
 #include "tools/yard/pool/pool_jobs.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/gate_key.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/service_presence.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"

@@ -9,7 +9,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/process/subprocess.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

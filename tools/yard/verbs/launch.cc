@@ -28,7 +28,7 @@
 #include "tools/yard/job/job_json.h"
 #include "tools/yard/pool/pool_check.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
 #include "tools/yard/slurm/engine_choice.h"
 #include "tools/yard/slurm/engine_flags.h"
 #include "tools/yard/slurm/slurm_pools.h"

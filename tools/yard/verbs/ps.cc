@@ -21,7 +21,7 @@
 #include "tools/yard/follow/json_output.h"
 #include "tools/yard/follow/trial_words.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/services/service_start.h"
 #include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/task_names.h"

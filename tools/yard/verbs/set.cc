@@ -19,7 +19,7 @@
 #include "tools/yard/follow/selection.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -24,7 +24,7 @@
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/run/run_view.h"
 #include "tools/yard/services/failure.h"
-#include "tools/yard/services/yard_command.h"
+#include "tools/yard/state/yard_command.h"
 #include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"

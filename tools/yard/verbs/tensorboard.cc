@@ -14,7 +14,7 @@
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/instances.h"
 #include "tools/yard/services/tensorboard_environment.h"
-#include "tools/yard/services/yard_state.h"
+#include "tools/yard/state/wanted.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
