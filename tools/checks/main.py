@@ -39,7 +39,7 @@ configurations (--config):
   fuzz     libFuzzer on each fuzz target for a few seconds
 
 checks (--check):
-  layers   no folder uses one above or beside it
+  layers   no folder uses one above or beside it, and each interface has two implementations or a reason
   format   clang-format has nothing to change
   pages    links, labels, C++, quoted errors and named tests of the documentation are there
   install  what tools/install makes runs without the checkout; tools/quickstart trains

@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import (build_events, compile_commands, compiled, containers, installed, layers, packaged, pages,
-                          plain_english, threads, tidy)
+from tools.checks import (build_events, compile_commands, compiled, containers, installed, interfaces, layers, packaged,
+                          pages, plain_english, threads, tidy)
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -60,7 +60,8 @@ class Stages:
         return _one_case("pages", texts + plain_english.complaints_of(tracked("*")))
 
     def _layers(self):
-        return _one_case("layers", layers.check(self._ask_bazel, tracked_sources()))
+        sources = tracked_sources()
+        return _one_case("layers", layers.check(self._ask_bazel, sources) + interfaces.complaints_of(sources))
 
     def _format(self):
         answer = subprocess.run(["clang-format-14", "--dry-run", "-Werror", *tracked_sources()],
