@@ -16,7 +16,7 @@ _BASE = re.compile(r"(?:public|protected|private|virtual|\s)*([\w:]+)")
 
 
 def _body(text, begin):
-    """What stands between the brace at `begin` - 1 and the one that closes it, without the bodies in it."""
+    """The text of a class from `begin` to its closing brace, without the bodies in it."""
     depth, parts, place = 1, [], begin
     for brace in re.finditer(r"[{}]", text[begin:]):
         at = begin + brace.start()
