@@ -195,11 +195,11 @@ class ConfigTest(ConfigCase):
         unit = self.home / ".config/systemd/user/trainyard.service"
         self.assertEqual((unit.parent / "default.target.wants/trainyard.service").resolve(), unit.resolve())
         values = dict(line.split("=", 1) for line in unit.read_text().splitlines() if line.startswith("Exec"))
-        # A shell, which has the same quotes here, does what systemd would.
-        subprocess.run(["sh", "-c", values["ExecStart"]], env=self.environment, cwd="/", check=True,
+        # A shell, which has the same quotes here, does what a user's systemd would: in the home directory.
+        subprocess.run(["sh", "-c", values["ExecStart"]], env=self.environment, cwd=self.home, check=True,
                        capture_output=True, timeout=yard_case.LONG)
         self.assertEqual(self.command_line("trainer")[-1], "--slots=3")
-        subprocess.run(["sh", "-c", values["ExecStop"]], env=self.environment, cwd="/", check=True,
+        subprocess.run(["sh", "-c", values["ExecStop"]], env=self.environment, cwd=self.home, check=True,
                        capture_output=True, timeout=yard_case.LONG)
         self.assertFalse((self.home / "state" / "wanted").exists())
 

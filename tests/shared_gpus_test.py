@@ -70,6 +70,9 @@ class Yard:
     def await_state(self, name, state):
         self.case.await_true(lambda: self.show(name)["state"] == state, lambda: self.show(name))
 
+    def await_output(self, name, text):
+        self.case.await_true(lambda: self("logs", name, "--raw") == text, lambda: self("logs", name, "--raw"))
+
     def await_reason(self, name, pattern):
         """Until a trial that waits says why."""
         self.case.await_true(lambda: self.case.matches(pattern, self.show(name)["reason"]), lambda: self.show(name))
@@ -118,8 +121,8 @@ class OneUserTest(SharedCase):
         alice.await_state("lr-3", "running")
         bob.hold("other")
         bob.await_state("other", "running")
-        self.assertEqual(alice("logs", "lr-3", "--raw"), "has 0\n")
-        self.assertEqual(bob("logs", "other", "--raw"), "has 1\n")
+        alice.await_output("lr-3", "has 0\n")
+        bob.await_output("other", "has 1\n")
         bob.hold("both", "gpu=1")
         bob.await_reason("both", r"^waits for gpu: gpu 0 is held by your trial lr-3 \(of the yard in .*/a/state\) since \d\d:\d\d$")
         self.assertIn("gpu 0 is held by your trial lr-3", bob("ps"))
