@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <sstream>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,15 +11,14 @@
 #include "absl/strings/str_format.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/file/file.h"
-#include "runtime/mutex.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "tools/yard/cli/callers_environment.h"
 #include "tools/yard/cli/callers_path.h"
-#include "tools/yard/event/timely_lines.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/json_output.h"
 #include "tools/yard/follow/live_screen.h"
+#include "tools/yard/follow/output_follower.h"
 #include "tools/yard/follow/request_room.h"
 #include "tools/yard/job/callers_process.h"
 #include "tools/yard/pool/pool_check.h"
@@ -31,9 +27,7 @@
 #include "tools/yard/slurm/slurm_pools.h"
 #include "tools/yard/slurm/slurm_trials.h"
 #include "tools/yard/state/yard_command.h"
-#include "tools/yard/text/line_printer.h"
 #include "tools/yard/text/table.h"
-#include "tools/yard/text/task_names.h"
 #include "tools/yard/trial/config_text.h"
 #include "tools/yard/trial/provenance.h"
 #include "tools/yard/trial/provenance_request.h"
@@ -46,140 +40,14 @@
 namespace yard {
 namespace {
 
-using runtime::Mutex;
-using runtime::MutexLock;
-
 constexpr std::size_t kErrorLines = 10;
 constexpr std::size_t kMaxConfigs = 64 << 20;  // Bytes of a file of --configs.
-// Timeout for the output after the trial's end, and between two parts of it.
-constexpr absl::Duration kOutputGrace = absl::Seconds(5);
 
 // Returns "t-abcde first", or the id alone if it is also the name.
 std::string Title(const msg::TrialT& trial) {
   return trial.name == trial.id ? trial.id
                                 : absl::StrCat(trial.id, " ", runtime::Printable(trial.name));
 }
-
-// Prints the output of a cluster: whole lines with the names of their tasks.
-class TaskLines {
- public:
-  TaskLines(const Context& context, LiveScreen* screen)
-      : out_is_terminal_(context.out_is_terminal),
-        err_is_terminal_(context.err_is_terminal),
-        screen_(screen),
-        lines_([this](const std::string& task, bool is_error,
-                      std::string_view line) { Print(task, is_error, line); },
-               [] {}, context.clock) {}
-
-  void Add(const msg::LogsReplyT& part) { lines_.Add(part); }
-  void Finish() { lines_.Finish(); }
-
- private:
-  void Print(const std::string& task, bool is_error, std::string_view line) {
-    std::ostringstream text;
-    LinePrinter({.out = &text, .printable = is_error ? err_is_terminal_ : out_is_terminal_})
-        .Print(TaskName(task), line);
-    screen_->Output(is_error ? msg::LogStream::Stderr : msg::LogStream::Stdout, text.str());
-  }
-
-  const bool out_is_terminal_, err_is_terminal_;
-  LiveScreen* const screen_;
-  TimelyLines lines_;
-};
-
-// Streams the output of a trial's jobs, one attempt after another, on a thread of its own: a single
-// program's bytes unchanged, a cluster's output line by line.
-class OutputFollower {
- public:
-  OutputFollower(Context& context, LiveScreen* screen, bool is_cluster)
-      : context_(context), screen_(screen), is_cluster_(is_cluster) {
-    thread_ = std::thread([this] { Work(); });
-  }
-  // Follows `job` from now on: the job of the trial's newest attempt.
-  void SetJob(const std::string& job) {
-    MutexLock lock(mutex_);
-    if (job == job_) return;
-    job_ = job;
-    changed_.SignalAll();
-  }
-  // Call once the trial has ended: waits for the rest of the output. Returns false if it does not
-  // arrive in time (the launcher is away); the thread then still waits, and the process must leave
-  // by _exit.
-  bool Finish() {
-    {
-      MutexLock lock(mutex_);
-      last_ = true;
-      changed_.SignalAll();
-      const absl::Duration begin = context_.clock->Monotonic();
-      while (!ended_) {
-        // No deadline while a slow reader of stdout blocks the printing.
-        const absl::Duration deadline =
-            printing_ ? absl::InfiniteDuration() : std::max(begin, printed_) + kOutputGrace;
-        if (context_.clock->Monotonic() >= deadline) return false;
-        context_.clock->WaitUntil(changed_, mutex_, deadline);
-      }
-    }
-    thread_.join();
-    return true;
-  }
-
- private:
-  void Work() {
-    std::string followed;
-    for (;;) {
-      msg::LogsRequestT request;
-      {
-        MutexLock lock(mutex_);
-        while (job_ == followed && !last_) changed_.Wait(mutex_);
-        if (job_ == followed) break;
-        followed = request.job = job_;
-      }
-      request.follow = true;
-      TaskLines lines(context_, screen_);
-      const absl::Status status = FollowLogs(
-          context_, std::move(request),
-          [this, &lines](const msg::LogsReplyT& part) {
-            SetPrinting(true);
-            if (is_cluster_) {
-              lines.Add(part);
-            } else {
-              screen_->Output(part.stream,
-                              {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
-            }
-            SetPrinting(false);
-            return true;
-          },
-          [this](const std::string& line) { screen_->Say(line); });
-      lines.Finish();
-      if (!status.ok()) {
-        screen_->Say(absl::StrCat("yard run: no output: ",
-                                  runtime::Printable(std::string(status.message()))));
-      }
-    }
-    MutexLock lock(mutex_);
-    ended_ = true;
-    changed_.SignalAll();
-  }
-
-  void SetPrinting(bool printing) {
-    MutexLock lock(mutex_);
-    printing_ = printing;
-    printed_ = context_.clock->Monotonic();
-    changed_.SignalAll();
-  }
-
-  Context& context_;
-  LiveScreen* const screen_;
-  const bool is_cluster_;
-  Mutex mutex_;
-  runtime::CondVar changed_;
-  std::string job_ ABSL_GUARDED_BY(mutex_);
-  bool last_ ABSL_GUARDED_BY(mutex_) = false;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  bool printing_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Duration printed_ ABSL_GUARDED_BY(mutex_);  // Time of the last output; 0 if none came.
-  std::thread thread_;
-};
 
 class RunVerb : public Verb {
  public:
