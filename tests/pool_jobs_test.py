@@ -225,10 +225,10 @@ class PoolJobsTest(pool_case.PoolCase):
         job = self.launch("echo up; while [ ! -e %s/secret-seen ]; do sleep 0.05; done" % self.directory,
                           environment=["PATH=/usr/bin:/bin", "API_TOKEN=" + secret])
         self.await_true(lambda: "up" in self.output(job), "it does not start")
-        for path in pathlib.Path("/proc").glob("[0-9]*/*"):
-            if path.name in ("cmdline", "comm"):
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            for name in ("cmdline", "comm"):
                 try:
-                    self.assertNotIn(secret, path.read_text(errors="replace"), path)
+                    self.assertNotIn(secret, (process / name).read_text(errors="replace"), process)
                 except OSError:
                     pass  # It has ended.
         there = self.files_with(secret)
