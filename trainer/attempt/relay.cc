@@ -1,18 +1,15 @@
 #include "trainer/attempt/relay.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "glog/logging.h"
 #include "runtime/process/peer.h"
+#include "runtime/process/unix_listener.h"
 #include "runtime/report_channel/relay_protocol.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
@@ -27,29 +24,7 @@ namespace {
 constexpr std::size_t kMaxOutput = 4 << 20;
 constexpr std::size_t kMaxWaiting = 256;  // Lines of one connection for the next transaction.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
-
-absl::StatusOr<runtime::UniqueFd> ListenOn(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("socket path ", path, " has over ", sizeof(address.sun_path) - 1, " bytes"));
-  }
-  memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const auto failed = [&](std::string_view what) {
-    return absl::InternalError(
-        absl::StrCat("cannot ", runtime::Absl(what), " ", path, ": ", strerror(errno)));
-  };
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove the old socket");
-  runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return failed("make socket");
-  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    return failed("bind");
-  }
-  if (chmod(path.c_str(), 0600) != 0) return failed("protect");
-  if (listen(fd.get(), 256) != 0) return failed("listen on");
-  return fd;
-}
+constexpr int kQueuedConnections = 256;  // Until they are accepted.
 
 }  // namespace
 
@@ -74,7 +49,7 @@ Relay::Stats Relay::GetStats() const {
 }
 
 absl::Status Relay::ListenAgain() {
-  auto listener = ListenOn(options_.socket_path);
+  auto listener = runtime::ListenAtPath(options_.socket_path, kQueuedConnections);
   if (!listener.ok()) return listener.status();
   options_.loop->Unwatch(accept_watch_);
   accept_timer_.Cancel();
@@ -323,7 +298,7 @@ void Relay::SendHalf(Connection& connection) {
 }
 
 absl::StatusOr<std::unique_ptr<Relay>> Relay::Listen(Options options) {
-  auto listener = ListenOn(options.socket_path);
+  auto listener = runtime::ListenAtPath(options.socket_path, kQueuedConnections);
   if (!listener.ok()) return listener.status();
   return std::unique_ptr<Relay>(new Relay(std::move(options), *std::move(listener)));
 }

@@ -9,6 +9,7 @@
 #include "runtime/text/json_value.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
+#include "trainer/attempt/refusal.h"
 
 namespace trainer {
 namespace {
@@ -21,10 +22,6 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 // A program's log is truncated at this size.
 constexpr std::uint64_t kLogLimit = 64 << 20;
 constexpr std::size_t kMostSaid = 500;  // Most bytes of the program's own text in a reason.
-
-bool MayTryAgain(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-}
 
 std::string WordOf(const runtime::JsonValue& line, std::string_view name) {
   const runtime::JsonValue* const word = line.Find(name);

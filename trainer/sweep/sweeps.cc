@@ -10,6 +10,7 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
+#include "trainer/attempt/refusal.h"
 #include "trainer/sweep/sweep_input.h"
 #include "trainer/sweep/sweep_message.h"
 #include "trainer/sweep/sweep_plan.h"
@@ -35,10 +36,6 @@ constexpr absl::Duration kRetry = absl::Seconds(1);
 constexpr int kRemovedPerTurn = 8;
 // How many finished removals are kept, to answer retries of the call.
 constexpr std::size_t kRemovalsKept = 100;
-
-bool MayTryAgain(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-}
 
 }  // namespace
 

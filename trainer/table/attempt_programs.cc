@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/attempt/refusal.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/function/function_main.h"
 #include "trainer/trial/trial_output.h"
@@ -13,11 +14,6 @@
 
 namespace trainer {
 namespace {
-
-// Returns true if the launcher only refuses for now, so that a later request may succeed.
-bool MayTryAgain(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-}
 
 // Returns the main processes of its tasks that run on this host.
 std::vector<pid_t> LeadersOf(const msg::JobT& job) {

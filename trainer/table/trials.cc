@@ -8,6 +8,7 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "trainer/attempt/program_runner.h"
+#include "trainer/attempt/refusal.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/run/run_configuration.h"
 #include "trainer/run/run_mode.h"
@@ -33,11 +34,6 @@ using msg::TrialState;
 
 constexpr int kRowsPerRead = 256;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
-
-bool MayTryAgain(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kResourceExhausted ||
-         status.code() == absl::StatusCode::kUnavailable;
-}
 
 using runtime::Printable;  // For log lines: no text may control the reader's terminal.
 
