@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launcher/node/files/loop_fixture.h"
+#include "launcher/fixtures/loop_fixture.h"
 #include "launcher/node/words/node_words.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/archive/tar_writer.h"

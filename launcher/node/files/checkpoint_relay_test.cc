@@ -21,7 +21,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launcher/fixtures/shim_fixture.h"
-#include "launcher/node/files/loop_fixture.h"
+#include "launcher/fixtures/loop_fixture.h"
 #include "launcher/node/files/sent_files.h"
 #include "launcher/node/words/file_words.h"
 #include "runtime/file/file.h"

@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launcher/node/files/loop_fixture.h"
+#include "launcher/fixtures/loop_fixture.h"
 #include "launcher/node/files/received_files.h"
 #include "launcher/node/words/file_words.h"
 #include "runtime/mutex.h"

@@ -18,7 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "launcher/node/files/checkpoint_source.h"
-#include "launcher/node/files/loop_fixture.h"
+#include "launcher/fixtures/loop_fixture.h"
 #include "launcher/node/files/received_files.h"
 #include "launcher/node/files/sent_files.h"
 #include "launcher/node/files/start_checkpoint.h"
